@@ -34,7 +34,7 @@ from timer import Timing, emit, side_by_side
 
 import shiftjax
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
-from shiftjax.kernels.llvm.cpu import Kernel
+from shiftjax.kernels.llvm.cpu import CpuKernel
 from shiftjax.kernels.llvm.target import host
 from shiftjax.mechanism.model import Model
 from shiftjax.run.beginning import Begun
@@ -160,18 +160,18 @@ class Workload:
 @contextmanager
 def kernel_time(spent: list[float]) -> Iterator[None]:
     """Adds the processor time that compiled lane programs take to the last entry."""
-    run = Kernel.run
+    run = CpuKernel.run
 
-    def timed(self: Kernel, work: deque[Any]) -> None:
+    def timed(self: CpuKernel, work: deque[Any]) -> None:
         begun = time.process_time()
         run(self, work)
         spent[-1] += time.process_time() - begun
 
-    Kernel.run = timed
+    CpuKernel.run = timed
     try:
         yield
     finally:
-        Kernel.run = run
+        CpuKernel.run = run
 
 
 def measured(name: str, options: argparse.Namespace) -> dict[str, Any]:

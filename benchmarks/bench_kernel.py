@@ -82,24 +82,24 @@ def measured(name: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def running(name: str) -> tuple[cpu.Kernel, LaneProgram, np.ndarray, dict[str, float]]:
+def running(name: str) -> tuple[cpu.CpuKernel, LaneProgram, np.ndarray, dict[str, float]]:
     """The kernel, program and table of a real ensemble, captured at its first advance."""
-    captured: list[tuple[cpu.Kernel, LaneProgram, np.ndarray]] = []
-    advance = cpu.Kernel.advance
+    captured: list[tuple[cpu.CpuKernel, LaneProgram, np.ndarray]] = []
+    advance = cpu.CpuKernel.advance
 
-    def watched(self: cpu.Kernel, groups: Any, *rest: Any, **named: Any) -> None:
+    def watched(self: cpu.CpuKernel, groups: Any, *rest: Any, **named: Any) -> None:
         if not captured:
             captured.append((self, groups[0].program, groups[0].table.copy()))
         advance(self, groups, *rest, **named)
 
     mass = shiftjax.load(name).numbers()[f"{MODELS[name]}.mass"]
-    cpu.Kernel.advance = watched
+    cpu.CpuKernel.advance = watched
     try:
         result = shiftjax.simulate(
             name, 0.2, 1e-3, vary={f"{MODELS[name]}.mass": mass * np.linspace(0.8, 1.2, MEMBERS)}, threads=1
         )  # fmt: skip
     finally:
-        cpu.Kernel.advance = advance
+        cpu.CpuKernel.advance = advance
     return *captured[0], {key: float(np.max(values)) for key, values in result.certificate.items()}
 
 
@@ -157,7 +157,7 @@ def _seconds(call: Any) -> float:
 
 
 def times_of(
-    kernel: cpu.Kernel, program: LaneProgram, table: np.ndarray, target: Target, seconds: float
+    kernel: cpu.CpuKernel, program: LaneProgram, table: np.ndarray, target: Target, seconds: float
 ) -> tuple[float, ...]:
     """Smallest, tenth percentile and median nanoseconds of one step of one vector, over slices of STEPS steps."""
     member, until = np.full(table.shape[1], -1, np.int64), np.full(table.shape[1], STEPS)

@@ -30,7 +30,7 @@ import shiftjax
 from shiftjax.ensembles import sweep
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.designs import designs
-from shiftjax.kernels.llvm.cpu import Kernel
+from shiftjax.kernels.llvm.cpu import CpuKernel
 
 STEP = 1e-3  # s
 SIZES = {"100k": (100_000, 10.0), "1M": (1_000_000, 1.0)}
@@ -91,20 +91,20 @@ def bare(members: int, span: float) -> float:
     """Steps a second of the kernel alone, without metrics."""
     (group,) = designs(definition(members, span, {}))
     spent = [0.0]
-    advance = Kernel.advance
+    advance = CpuKernel.advance
 
-    def timed(self: Kernel, *given: Any, **more: Any) -> None:
+    def timed(self: CpuKernel, *given: Any, **more: Any) -> None:
         begun = time.perf_counter()
         advance(self, *given, **more)
         spent[0] += time.perf_counter() - begun
 
-    Kernel.advance = timed  # type: ignore[method-assign]
+    CpuKernel.advance = timed  # type: ignore[method-assign]
     try:
         for _ in range(2):  # the first one compiles
             spent[0] = 0.0
             result = shiftjax.simulate(group.model, vary=group.vary(), span=span, step=STEP, output_step=span)
     finally:
-        Kernel.advance = advance  # type: ignore[method-assign]
+        CpuKernel.advance = advance  # type: ignore[method-assign]
     return float(np.sum(result.certificate["steps"])) / spent[0]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from shiftjax.table import Table
+from shiftjax.registry import Registry
 
 SECTIONS = ("Args:", "Returns:", "Raises:", "Attributes:", "Yields:")
 INTRODUCTION = """# Python reference
@@ -39,7 +39,7 @@ def _entry(name: str, value: Any) -> Iterator[str]:
         yield from _class(name, value)
         for made in _returned(value):
             yield from _class(made.__name__, made)
-    elif isinstance(value, Table):
+    elif isinstance(value, Registry):
         yield described(inspect.getdoc(value) or "")
         yield f"Entries: {', '.join(f'`{key}`' for key in value)}.\n"
     else:

@@ -10,10 +10,10 @@ from shiftjax.errors import ModelError
 from shiftjax.kernels import xla_backward
 from shiftjax.kernels.contract import Backward, Kernel, Reversible
 from shiftjax.kernels.llvm import backward
-from shiftjax.table import Table
+from shiftjax.registry import Registry
 
-BACKENDS: Table[Callable[[str, int | None], Kernel]] = Table(
-    "backend", {"cpu": backward.ReversibleKernel, "xla": xla_backward.ReversibleKernel}
+BACKENDS: Registry[Callable[[str, int | None], Kernel]] = Registry(
+    "backend", {"cpu": backward.ReversibleCpuKernel, "xla": xla_backward.ReversibleXlaKernel}
 )
 MOST_THREADS = 4096  # more than any machine has
 

@@ -18,7 +18,7 @@ ALL = slice(None)
 STATE = ("q", "x", "dx")  # the first groups of every layout
 
 
-class Rows(Protocol):
+class RowNames(Protocol):
     """Names groups of rows: `lane_program.Layout` those of lanes, `adjoint.AdjointLayout` those of cotangents."""
 
     @property
@@ -54,11 +54,11 @@ class LaneTable:
         layout: names the rows. array: (rows, B), C-contiguous; for kernels, which change it in place.
     """
 
-    def __init__(self, layout: Rows, array: np.ndarray) -> None:
+    def __init__(self, layout: RowNames, array: np.ndarray) -> None:
         self.layout, self.array = layout, np.ascontiguousarray(array)
 
     @classmethod
-    def zeros(cls, layout: Rows, lanes: int, dtype: np.dtype | str) -> LaneTable:
+    def zeros(cls, layout: RowNames, lanes: int, dtype: np.dtype | str) -> LaneTable:
         """A table of zeros."""
         return cls(layout, np.zeros((layout.row_count, lanes), dtype))
 
@@ -94,7 +94,7 @@ class LaneTable:
             return self
         return self.take(members)
 
-    def fitted(self, layout: Rows) -> LaneTable:
+    def fitted(self, layout: RowNames) -> LaneTable:
         """The same lanes in the rows of another layout: each group is cut at its end, or filled up with zeros."""
         other = LaneTable.zeros(layout, self.lanes, self.dtype)
         for name, size in layout.columns().items():

@@ -68,7 +68,7 @@ def phases_of(program: LaneProgram, precision: str, *, barriers: bool = False) -
     return {name: run_of(program.phase(name), precision, barriers=barriers) for name in PHASES}
 
 
-class Lane(StepLoop):
+class TracedLane(StepLoop):
     """One traced lane."""
 
     def __init__(self, program: LaneProgram, phases: Phases, dtype: np.dtype) -> None:
@@ -118,7 +118,7 @@ def step_function(program: LaneProgram, precision: str = "f64") -> Callable[...,
     """
     with jax.enable_x64(precision == "f64"):
         phases = phases_of(program, precision)
-    lane = Lane(program, phases, np.dtype(DTYPES[precision]))
+    lane = TracedLane(program, phases, np.dtype(DTYPES[precision]))
     return lambda p, state, h, t0: lane.step(p, state, h, t0, lane.number(np.inf))
 
 
@@ -129,7 +129,7 @@ def functions_of(program: LaneProgram, precision: str) -> Functions:
     and channels at each stop. A phase: table, h, t0 -> (n, W) what it writes, alone in a tuple.
     """
     dtype = np.dtype(DTYPES[precision])
-    layout, lane = program.layout, Lane(program, phases_of(program, precision, barriers=True), dtype)
+    layout, lane = program.layout, TracedLane(program, phases_of(program, precision, barriers=True), dtype)
 
     def split(table: Any) -> tuple[tuple[Any, ...], State]:
         groups = {name: tuple(table[k] for k in layout.rows(name)) for name in layout.columns()}
@@ -177,7 +177,7 @@ def functions_of(program: LaneProgram, precision: str) -> Functions:
     return function
 
 
-class Kernel:
+class XlaKernel:
     """`contract.Kernel` in JAX.
 
     Attributes:
@@ -224,7 +224,7 @@ class Kernel:
         _in_turn(work, self.threads, halt)
 
     def _advance(
-        self, group: Group, block: Block, run: Callable, h: float, t0: float, ticks: tuple[int, int], halt: Stop
+        self, group: Group, block: PaddedLanes, run: Callable, h: float, t0: float, ticks: tuple[int, int], halt: Stop
     ) -> None:
         """Steps the lanes of one block, `TICKS` output ticks a call, until they are done or `halt` says so.
 
@@ -279,7 +279,7 @@ class Kernel:
         clock, trip, fraction = (table[program.layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
         return (trip == 0) & (clock < until) & (fraction > 0)
 
-    def _executable(self, program: LaneProgram, kind: str, block: Block) -> Callable[..., Any]:
+    def _executable(self, program: LaneProgram, kind: str, block: PaddedLanes) -> Callable[..., Any]:
         return self.counted(self.prepare(program).of(kind, len(block.columns)))
 
     def _call(self, run: Callable[..., Any], *arguments: Any) -> list[np.ndarray]:
@@ -300,7 +300,7 @@ def told_before(work: float) -> str:
     return f"a run of {work:.3g} steps of members with backend xla on a CPU: backend cpu is some 20 times faster"
 
 
-class Block(NamedTuple):
+class PaddedLanes(NamedTuple):
     """Some lanes, padded to a width that XLA compiles for: the first of them is repeated and does not run."""
 
     lanes: np.ndarray  # (n,)
@@ -312,14 +312,14 @@ class Block(NamedTuple):
         return np.arange(len(self.columns)) >= len(self.lanes)
 
 
-def blocks_of(lanes: np.ndarray) -> Iterator[Block]:
+def blocks_of(lanes: np.ndarray) -> Iterator[PaddedLanes]:
     """Lanes in blocks."""
     if len(lanes) == 0:
         return
     width = width_of(len(lanes))
     for first in range(0, len(lanes), width):
         some = lanes[first : first + width]
-        yield Block(some, np.concatenate([some, np.full(width - len(some), some[0])]))
+        yield PaddedLanes(some, np.concatenate([some, np.full(width - len(some), some[0])]))
 
 
 def _stops(

@@ -21,7 +21,7 @@ from shiftjax.kernels.contract import Leg
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.step_loop import Slots, State
 from shiftjax.kernels.step_program import Method
-from shiftjax.kernels.xla import Kernel, Lane, blocks_of, phases_of, run_of
+from shiftjax.kernels.xla import TracedLane, XlaKernel, blocks_of, phases_of, run_of
 from shiftjax.kernels.xla_executables import Executables, Function, Functions, executables, identity
 
 STEPS = 64  # of a leg: their states are kept at once
@@ -30,10 +30,10 @@ MOVING = ("q", "x", "dx", "acc")  # groups of rows that a step changes and that 
 Group = dict[str, tuple[Any, ...]]  # numbers of a lane, by group
 
 
-class Backward:
+class XlaBackward:
     """`contract.Backward` of the backend `xla`."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: XlaKernel) -> None:
         self.kernel = kernel
 
     def longest(self, adjoint: AdjointProgram) -> int:
@@ -76,12 +76,12 @@ class Backward:
         return executables(text, precision, partial(_functions, adjoint, precision), cache=self.kernel.cache)
 
 
-class ReversibleKernel(Kernel):
+class ReversibleXlaKernel(XlaKernel):
     """The kernel of the backend `xla`, with its way back."""
 
-    def backward(self) -> Backward:
+    def backward(self) -> XlaBackward:
         """See `contract.Reversible`."""
-        return Backward(self)
+        return XlaBackward(self)
 
 
 def _clock(leg: Leg) -> np.ndarray:
@@ -106,7 +106,7 @@ class _Reversed:
 
     def __init__(self, adjoint: AdjointProgram, precision: str) -> None:
         program, self.layout = adjoint.program, adjoint.layout
-        self.lane = Lane(program, phases_of(program, precision, barriers=True), np.dtype(DTYPES[precision]))
+        self.lane = TracedLane(program, phases_of(program, precision, barriers=True), np.dtype(DTYPES[precision]))
         self.measure = run_of(adjoint.metrics, precision, barriers=True)
 
     def split(self, table: Any, bars: Any) -> tuple[Group, State, Group, Any]:

@@ -176,17 +176,17 @@ def _operations(name: str, *, every: bool) -> int:
     paths = [path for path, number in described.items() if number.unit in wanted and not number.role.of_start]
     paths = paths if every else paths[:1]
     captured: list[LaneProgram] = []
-    advance = cpu.Kernel.advance
+    advance = cpu.CpuKernel.advance
 
-    def watched(self: cpu.Kernel, groups: Any, *rest: Any, **named: Any) -> None:
+    def watched(self: cpu.CpuKernel, groups: Any, *rest: Any, **named: Any) -> None:
         captured.append(groups[0].program)
         advance(self, groups, *rest, **named)
 
-    cpu.Kernel.advance = watched
+    cpu.CpuKernel.advance = watched
     try:
         shiftjax.simulate(model, 1e-3, 1e-3, vary={path: np.full(2, described[path].value) for path in paths})
     finally:
-        cpu.Kernel.advance = advance
+        cpu.CpuKernel.advance = advance
     total: Counter[str] = Counter()
     for times, piece in pieces_of_a_step(captured[0]):
         for kind, count in counted(piece, host("f64")).items():

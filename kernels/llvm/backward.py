@@ -12,7 +12,7 @@ import numpy as np
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
 from shiftjax.kernels.contract import Leg
 from shiftjax.kernels.lane_program import PHASES, REVERSED
-from shiftjax.kernels.llvm.cpu import CHUNKS_PER_THREAD, CODE, Kernel
+from shiftjax.kernels.llvm.cpu import CHUNKS_PER_THREAD, CODE, CpuKernel
 from shiftjax.kernels.llvm.ir_builder import JOB
 from shiftjax.kernels.llvm.slices import Chunk, Pace
 from shiftjax.kernels.llvm.sweeper import longest_leg, sweep_slots, sweeper_identity, sweeper_text
@@ -31,10 +31,10 @@ class LoadedSweep:
     paces: tuple[Pace, Pace]
 
 
-class Backward:
+class CpuBackward:
     """Runs adjoint programs with the compiler and the threads of a kernel."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: CpuKernel) -> None:
         self.kernel = kernel
         self._ready: dict[int, tuple[AdjointProgram, LoadedSweep]] = {}
 
@@ -120,9 +120,9 @@ class Backward:
         return job, (leg.table, bars, leg.seeds, member, ready)
 
 
-class ReversibleKernel(Kernel):
+class ReversibleCpuKernel(CpuKernel):
     """The kernel of the backend `cpu`, with its way back."""
 
-    def backward(self) -> Backward:
+    def backward(self) -> CpuBackward:
         """See `contract.Reversible`."""
-        return Backward(self)
+        return CpuBackward(self)

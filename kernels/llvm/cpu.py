@@ -17,7 +17,7 @@ import numpy as np
 from shiftjax.kernels import object_cache as disk
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, Piece
-from shiftjax.kernels.llvm.ir_builder import JOB, Workspace
+from shiftjax.kernels.llvm.ir_builder import JOB, WorkspaceLayout
 from shiftjax.kernels.llvm.long_wait import LongWait
 from shiftjax.kernels.llvm.objects import Loader, compile_text
 from shiftjax.kernels.llvm.payne_hanek import NO_OP
@@ -44,7 +44,7 @@ class LoadedProgram:
     paces: tuple[Pace, Pace]  # of steps and of single phases
 
 
-class Kernel:
+class CpuKernel:
     """Compiles what is missing, runs lanes. One object serves all partitions of a run.
 
     Attributes:
@@ -130,7 +130,9 @@ class Kernel:
         lists = {phase: self.addresses(program.phase(phase)) for phase in PHASES}
         advance = CODE(self.loader.address(f"{name}_advance"))
         evaluate = CODE(self.loader.address(f"{name}_evaluate"))
-        return LoadedProgram(advance, evaluate, lists, Workspace(program.layout, program.method).size, (Pace(), Pace()))
+        return LoadedProgram(
+            advance, evaluate, lists, WorkspaceLayout(program.layout, program.method).size, (Pace(), Pace())
+        )
 
     def addresses(self, pieces: Sequence[Piece]) -> np.ndarray:
         """Where loaded pieces are, ended by 0."""

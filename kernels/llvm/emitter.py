@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from shiftjax.kernels.llvm import vector_math as mathlib
 from shiftjax.kernels.llvm.target import Target
-from shiftjax.kernels.llvm.tiling import SIZE, Part, contracted, levels, split
+from shiftjax.kernels.llvm.tiling import SIZE, Tile, contracted, levels, split
 from shiftjax.lanes.graph import Graph
 
 INTRINSICS = {"sqrt", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "floor", "ceil", "atan2", "pow"}
@@ -86,7 +86,7 @@ def _table(runs: Sequence[Run], name: str, target: Target) -> tuple[str, Run]:
 class _Emitter:
     """Emits one part: `void name(ptr %ws, ptr %tmp)` on one vector, with the table of its slots where it has one."""
 
-    def __init__(self, part: Part, target: Target, by_table: bool) -> None:
+    def __init__(self, part: Tile, target: Target, by_table: bool) -> None:
         self.graph, self.inputs, self.target, self.by_table = part.graph, part.inputs, target, by_table
         self.align = target.width * target.bytes
         self.lines: list[str] = []

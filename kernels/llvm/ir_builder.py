@@ -20,7 +20,7 @@ DOUBLES, INTEGERS = ("h", "t0"), ("lanes", "ticks", "channels", "every", "origin
 UNROLL = 48  # largest trip count of a loop over slots that is unrolled
 
 
-class Workspace:
+class WorkspaceLayout:
     """Offsets in the workspace: the slots of the layout, and at negative offsets the private slots of the step loop.
 
     Args:
@@ -67,7 +67,7 @@ class IrBuilder:
 
     def __init__(self, layout: Layout, method: Method, target: Target) -> None:
         self.layout, self.method, self.t = layout, method, target
-        self.space = Workspace(layout, method)
+        self.space = WorkspaceLayout(layout, method)
         self.v, self.i1 = target.vector, f"<{target.width} x i1>"
         self.lines: list[str] = []
         self.w = Writer(target, self.lines, "a")

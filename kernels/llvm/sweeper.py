@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
 from shiftjax.kernels.lane_program import Layout
-from shiftjax.kernels.llvm.ir_builder import JOB, Workspace
+from shiftjax.kernels.llvm.ir_builder import JOB, WorkspaceLayout
 from shiftjax.kernels.llvm.stage_builder import Copies
 from shiftjax.kernels.llvm.stepper import HEAD, Stepper, copies, timed
 from shiftjax.kernels.llvm.sums import live, sum_of
@@ -48,7 +48,7 @@ def longest_leg(adjoint: AdjointLayout, method: Method, target: Target) -> int:
 
 def sweep_slots(adjoint: AdjointLayout, method: Method, target: Target) -> int:
     """The workspace of one block, its tape included."""
-    workspace = Workspace(adjoint.layout, method, private_slots(adjoint, method))
+    workspace = WorkspaceLayout(adjoint.layout, method, private_slots(adjoint, method))
     tape = (longest_leg(adjoint, method, target) + 1) * record_slots(adjoint, method)
     return workspace.private + adjoint.slot_count + tape
 
@@ -74,7 +74,7 @@ class _Sweeper(Stepper):
     ) -> None:
         super().__init__(adjoint.layout, method, target, copied, timed)
         self.adjoint = adjoint
-        self.space = Workspace(self.layout, method, private_slots(adjoint, method))
+        self.space = WorkspaceLayout(self.layout, method, private_slots(adjoint, method))
         sizes = _regions(adjoint.layout)
         self.space.offset |= {bar(name): adjoint.bar(adjoint.layout.slots(name).start) for name in sizes}
         self.space.offset |= {"end": adjoint.end.start, "tape": adjoint.slot_count}

@@ -17,7 +17,7 @@ LEAVES = ("in", "const")
 
 
 @record
-class Part:
+class Tile:
     """Some operations of a piece; slot -1 - k is temporary k."""
 
     graph: Graph
@@ -57,7 +57,7 @@ def contracted(graph: Graph) -> dict[int, int]:
     return places
 
 
-def split(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], size: int = SIZE) -> tuple[list[Part], int]:
+def split(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], size: int = SIZE) -> tuple[list[Tile], int]:
     """The parts of a piece in execution order, and how many temporaries they need.
 
     Args:
@@ -76,7 +76,7 @@ class _Splitter:
         self.recomputed = {k for k in range(len(graph.nodes)) if k in products or graph.is_boolean(2 * k)}
         self.part: dict[int, int] = {}
 
-    def split(self, size: int) -> tuple[list[Part], int]:
+    def split(self, size: int) -> tuple[list[Tile], int]:
         count = self._assign(size)
         numbers: list[list[int]] = [[] for _ in range(count)]  # of each part, in execution order
         for number, part in self.part.items():
@@ -157,7 +157,7 @@ class _Splitter:
                 release[last_use[k] + 1].append(places[k])
         return places, used
 
-    def _part(self, numbers: Sequence[int], places: dict[int, int], wanted: dict[int, int]) -> Part:
+    def _part(self, numbers: Sequence[int], places: dict[int, int], wanted: dict[int, int]) -> Tile:
         graph, inside = Graph(signed_zeros=self.graph.signed_zeros), set(numbers)
         inputs: list[int] = []
         new: dict[int, int] = {}
@@ -178,4 +178,4 @@ class _Splitter:
         for number in numbers:
             reference(2 * number)
         graph.outputs = [reference(ref) for ref in wanted.values()]
-        return Part(graph, tuple(inputs), tuple(wanted))
+        return Tile(graph, tuple(inputs), tuple(wanted))

@@ -10,9 +10,9 @@ from shiftjax.constraints.drives import ConstantSpeed, Harmonic, Polynomial
 from shiftjax.constraints.kind import ConstraintKind, Rows, scales
 from shiftjax.constraints.loop_closure import LoopClosure
 from shiftjax.plan_elements import Loop, RowGroup
-from shiftjax.table import Table
+from shiftjax.registry import Registry
 
-CONSTRAINTS: Table[ConstraintKind] = Table(
+CONSTRAINTS: Registry[ConstraintKind] = Registry(
     "constraint kind",
     {
         "loop": LoopClosure(),

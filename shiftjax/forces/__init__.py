@@ -9,9 +9,9 @@ from shiftjax.forces.kind import ForceKind, Load, State, Switch
 from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
 from shiftjax.forces.restraints import Damper, Friction, Spring
 from shiftjax.plan_elements import ForceElement
-from shiftjax.table import Table
+from shiftjax.registry import Registry
 
-FORCES: Table[ForceKind] = Table(
+FORCES: Registry[ForceKind] = Registry(
     "force kind",
     {
         "stiffness": JointStiffness(),

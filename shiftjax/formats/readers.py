@@ -8,13 +8,13 @@ from typing import Any
 
 from shiftjax.errors import ModelError
 from shiftjax.formats.jsonc import parse
-from shiftjax.table import Table
+from shiftjax.registry import Registry
 
 # Text and name of a file to what it holds as a document of the Shift format (the object that its JSON files hold) and
 # warnings. It raises ModelError for a text it cannot read. Whether the document is a model is checked after it.
 Reader = Callable[[str, str], tuple[Mapping[str, Any], list[str]]]
 
-READERS: Table[Reader] = Table("reader of files", {".json": parse})
+READERS: Registry[Reader] = Registry("reader of files", {".json": parse})
 
 
 def reader_of(path: PurePath) -> Reader:

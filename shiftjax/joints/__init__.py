@@ -11,9 +11,9 @@ from shiftjax.joints.revolute import REVOLUTES
 from shiftjax.joints.rigid import RIGID
 from shiftjax.joints.spherical import SPHERICAL
 from shiftjax.joints.universal import UNIVERSAL
-from shiftjax.table import Table
+from shiftjax.registry import Registry
 
-KINDS: Table[JointKind] = Table(
+KINDS: Registry[JointKind] = Registry(
     "joint kind",
     {
         **REVOLUTES,

@@ -23,8 +23,8 @@ from shiftjax.measures.channel import Channel, Quantity
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.mechanism.paths import split
 from shiftjax.plan_elements import ForceElement, PlacedFrame
+from shiftjax.registry import Registry
 from shiftjax.rotations import quaternion_of_rotation
-from shiftjax.table import Table
 from shiftjax.topology.plan import Plan
 
 INDEXED = re.compile(r"([qva])\[(\d+)\]")  # of one coordinate, by its place in the joint
@@ -84,7 +84,7 @@ def _knots(state: ObservedState, index: int) -> Vec:
     return [switch.beyond for switch in FORCES[element.kind].switches(element, state.motion)]
 
 
-CHANNELS: Table[Quantity] = Table(
+CHANNELS: Registry[Quantity] = Registry(
     "channel",
     {
         "q": Quantity("coordinates", _coordinates, _unit_of(""), _size("nq")),

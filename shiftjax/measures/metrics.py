@@ -12,7 +12,7 @@ import numpy as np
 from shiftjax.algebra import Scalar, Vec, absolute, add, div, dot, larger, less, minus, mul, norm_squared, select, sub
 from shiftjax.measures.expression_units import MIXED
 from shiftjax.measures.metric import Instant, MetricKind, Option, Options
-from shiftjax.table import Table
+from shiftjax.registry import Registry
 
 NEVER = 1e30  # s; above it a time is not a time, in both precisions
 
@@ -185,7 +185,7 @@ def _tracked(acc: list[np.ndarray], start: Instant, end: Instant, options: Optio
 
 
 POINTS = Option("points of the target curve [unit of the expression]", kind="point list")
-METRICS: Table[MetricKind] = Table(
+METRICS: Registry[MetricKind] = Registry(
     "metric",
     {
         "final": MetricKind(

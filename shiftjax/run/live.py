@@ -53,7 +53,7 @@ WIDTH = 13  # numbers of `BODY`
 
 
 @record
-class Instant:
+class LiveInstant:
     """A state to which a run can be set back."""
 
     time: float
@@ -165,7 +165,7 @@ class Live:
         """
         self._stand(self._with(values), self.instant(), _described(values))
 
-    def set_back(self, instant: Instant) -> None:
+    def set_back(self, instant: LiveInstant) -> None:
         """Goes on from an instant of this run, with the numbers as they are now.
 
         Raises:
@@ -200,11 +200,11 @@ class Live:
         """[s]"""
         return self._lanes.settings.t0
 
-    def instant(self) -> Instant:
+    def instant(self) -> LiveInstant:
         """The state now."""
         plan, table = self._prepared.plan, self._lanes.table
         q, x = (table.rows(name)[:, 0].astype(float) for name in ("q", "x"))
-        return Instant(self.time, q, x[: plan.nv], x[plan.nv : plan.nv + plan.ns])
+        return LiveInstant(self.time, q, x[: plan.nv], x[plan.nv : plan.nv + plan.ns])
 
     # -- what is seen ------------------------------------------------------------------------------------------------
 
@@ -345,7 +345,7 @@ class Live:
 
         return lane_of
 
-    def _stand(self, prepared: Prepared, instant: Instant, where: str) -> None:
+    def _stand(self, prepared: Prepared, instant: LiveInstant, where: str) -> None:
         """Goes on from an instant, its loops closed again with the least move."""
         q, gap = follow(prepared.plan, self._between(prepared, instant.time), instant.q[:, None])
         if not gap[0] <= CLOSED * max(1.0, prepared.setup.length):
@@ -382,4 +382,4 @@ def _open(where: str, gap: float) -> ModelError:
     return ModelError(where, f"loops that stay open by {gap:.3g} (m or rad)", "loops that close", "Take other numbers.")
 
 
-__all__ = ["Instant", "Live", "Pull"]
+__all__ = ["LiveInstant", "Live", "Pull"]

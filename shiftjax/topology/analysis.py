@@ -23,7 +23,7 @@ from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.topology.plan import Plan
 from shiftjax.topology.plan_builder import PlanBuilder
-from shiftjax.topology.spanning_tree import Tree, TreeConstraint, natural_key, spanning_tree
+from shiftjax.topology.spanning_tree import SpanningTree, TreeConstraint, natural_key, spanning_tree
 
 
 def analyze(
@@ -73,13 +73,13 @@ def analyze(
     return PlanBuilder(model, tree, constraints, order, clusters).plan(external_wrenches=external_wrenches)
 
 
-def _closure(tree: Tree, index: int) -> TreeConstraint:
+def _closure(tree: SpanningTree, index: int) -> TreeConstraint:
     branch = tree.branches[index]
     loop = tree.loop(branch)
     return TreeConstraint(branch.path, "loop", (), (branch.far_ref,), loop.joints, loop=loop)
 
 
-def _refuse_two_drivers(tree: Tree, constraints: Sequence[TreeConstraint]) -> None:
+def _refuse_two_drivers(tree: SpanningTree, constraints: Sequence[TreeConstraint]) -> None:
     """Raises where two constraints prescribe one coordinate."""
     driver_of: dict[tuple[int, int], str] = {}
     for constraint in constraints:
@@ -92,13 +92,13 @@ def _refuse_two_drivers(tree: Tree, constraints: Sequence[TreeConstraint]) -> No
             driver_of[named] = constraint.name
 
 
-def _clusters(tree: Tree, constraints: Sequence[TreeConstraint], cluster: bool) -> list[list[int]]:
+def _clusters(tree: SpanningTree, constraints: Sequence[TreeConstraint], cluster: bool) -> list[list[int]]:
     """Constraints that share a joint with speeds."""
     joints = [[j for j in constraint.coupled if tree.branches[j].movable] for constraint in constraints]
     return connected(joints if cluster else [[-1]] * len(joints))
 
 
-def _order(tree: Tree, constraints: Sequence[TreeConstraint], clusters: Sequence[Sequence[int]]) -> list[int]:
+def _order(tree: SpanningTree, constraints: Sequence[TreeConstraint], clusters: Sequence[Sequence[int]]) -> list[int]:
     """Branches by level, each substructure contiguous from its first branch on."""
     members = [sorted({j for k in cluster for j in constraints[k].coupled}) for cluster in clusters]
     cluster_of = {j: c for c, joints in enumerate(members) for j in joints if tree.branches[j].movable}

@@ -17,11 +17,11 @@ from shiftjax.record import record
 from shiftjax.topology.plan import (
     GRAVITY,
     BodyNumbers,
-    Node,
     NumberPlace,
     Plan,
     Substructure,
     TreeJoint,
+    TreeNode,
     coordinates_of,
 )
 
@@ -86,7 +86,7 @@ class _Part:
         forces = tuple(self._force(force) for force in whole.forces if self._owns(force))
         nodes = tuple(self._node(whole.nodes[joint.far], k) for k, joint in enumerate(self.old))
         plan = Plan(
-            nodes=(Node("", -1, 0), *nodes),
+            nodes=(TreeNode("", -1, 0), *nodes),
             joints=joints,
             coordinates=coordinates_of(joints),
             constraints=constraints,
@@ -129,13 +129,13 @@ class _Part:
             )
             q += joint.nq
 
-    def _node(self, node: Node, joint: int) -> Node:
+    def _node(self, node: TreeNode, joint: int) -> TreeNode:
         numbers = node.numbers
         if numbers is not None:
             numbers = BodyNumbers(
                 *(self._places(part) for part in (numbers.mass, numbers.inertia, numbers.center_of_mass))
             )
-        return Node("", joint, node.level, node.virtual, numbers)
+        return TreeNode("", joint, node.level, node.virtual, numbers)
 
     def _group(self, group: RowGroup) -> RowGroup:
         return replace(

@@ -29,7 +29,7 @@ class BodyNumbers:
 
 
 @record
-class Node:
+class TreeNode:
     """A body of the tree; node 0 is ground."""
 
     path: str  # body path, "fixed" for ground; a virtual body has the path of the real one
@@ -156,7 +156,7 @@ class NumberPlace:
 class Plan:
     """The structure of a mechanism, without its numbers."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[TreeNode, ...]
     joints: tuple[TreeJoint, ...]
     coordinates: tuple[TreeCoordinate, ...]  # of the joints
     constraints: tuple[RowGroup, ...]

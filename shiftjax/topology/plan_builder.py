@@ -19,15 +19,15 @@ from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Element, Frame, Fram
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
 from shiftjax.topology.plan import (
     BodyNumbers,
-    Node,
     NumberPlace,
     Plan,
     Substructure,
     TreeCoordinate,
     TreeJoint,
+    TreeNode,
     coordinates_of,
 )
-from shiftjax.topology.spanning_tree import ModelContents, Tree, TreeConstraint, natural_key
+from shiftjax.topology.spanning_tree import ModelContents, SpanningTree, TreeConstraint, natural_key
 
 
 class Numbering:
@@ -92,7 +92,7 @@ class PlanBuilder:
     def __init__(
         self,
         model: ModelContents,
-        tree: Tree,
+        tree: SpanningTree,
         constraints: Sequence[TreeConstraint],
         order: Sequence[int],
         clusters: Sequence[Sequence[int]],
@@ -130,15 +130,15 @@ class PlanBuilder:
             ns=self.states,
         )
 
-    def _nodes(self) -> tuple[Node, ...]:
+    def _nodes(self) -> tuple[TreeNode, ...]:
         bodies = dict(self.model.bodies())
         self.numbering.add_frames(self.model.frames)
-        nodes = [Node(FIXED, -1, 0)]
+        nodes = [TreeNode(FIXED, -1, 0)]
         for new, old in enumerate(self.order):
             branch = self.tree.branches[old]
             path, level = self.tree.bodies[branch.far], self.tree.levels[branch.far]
             numbers = None if branch.chord else self.numbering.body(bodies[path], path)
-            nodes.append(Node(path, new, level, branch.chord, numbers))
+            nodes.append(TreeNode(path, new, level, branch.chord, numbers))
         return tuple(nodes)
 
     def _joints(self) -> tuple[list[TreeJoint], list[ForceElement]]:

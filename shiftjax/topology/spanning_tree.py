@@ -83,7 +83,7 @@ class TreeConstraint:
 
 
 @dataclass
-class Tree:
+class SpanningTree:
     """The spanning tree; node 0 is ground, branch k carries node k + 1."""
 
     bodies: list[str] = field(default_factory=lambda: [FIXED])  # of every node
@@ -129,7 +129,7 @@ class Tree:
         return Loop(branch.far, real, ends[0], tuple(reversed(branches[0])), tuple(reversed(branches[1])))
 
 
-def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> Tree:
+def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> SpanningTree:
     """Breadth-first search from ground; the cut joints (full paths) are added last, as chords.
 
     Raises:
@@ -141,7 +141,7 @@ def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> Tree:
     for path, joint in joints.items():
         incident[joint.parent.body].append(path)
         incident[joint.child.body].append(path)
-    tree, done = Tree(), set(chords)
+    tree, done = SpanningTree(), set(chords)
     queue = deque((path, FIXED) for path in incident[FIXED])
     while queue:
         path, near_body = queue.popleft()

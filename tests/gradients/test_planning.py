@@ -150,7 +150,7 @@ class Alone:
     """A kernel that is none of ours: it steps lanes, and nothing goes back over its steps."""
 
     def __init__(self, precision: str, threads: int | None) -> None:
-        self._kernel = cpu.Kernel(precision, threads)
+        self._kernel = cpu.CpuKernel(precision, threads)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kernel, name)
@@ -160,7 +160,7 @@ class Outside(Alone):
     """A kernel that is none of ours, with a way back."""
 
     def backward(self) -> Backward:
-        return backward.Backward(self._kernel)
+        return backward.CpuBackward(self._kernel)
 
 
 def test_a_kernel_from_outside_brings_its_way_back(monkeypatch: pytest.MonkeyPatch) -> None:

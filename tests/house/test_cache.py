@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def result(kernel: cpu.Kernel, program: LaneProgram) -> bytes:
+def result(kernel: cpu.CpuKernel, program: LaneProgram) -> bytes:
     lanes = pendulums(program, 5)
     kernel.evaluate(program, "project", lanes, 0.0, 1e-3)
     advance(kernel, [(program, lanes, np.arange(5))], 20, 1e-3)
@@ -33,10 +33,10 @@ def result(kernel: cpu.Kernel, program: LaneProgram) -> bytes:
 
 
 def test_a_warm_load_compiles_and_traces_nothing():
-    cold = cpu.Kernel("f64", 1)
+    cold = cpu.CpuKernel("f64", 1)
     expected = result(cold, pendulum())
     assert cold.compiled == 5
-    warm = cpu.Kernel("f64", 1)
+    warm = cpu.CpuKernel("f64", 1)
     start = time.perf_counter()
     assert result(warm, untraceable(pendulum())) == expected
     assert warm.compiled == 0
@@ -45,19 +45,19 @@ def test_a_warm_load_compiles_and_traces_nothing():
 
 def test_a_long_compilation_is_reported(monkeypatch, caplog):
     """Before it is done, and only where something is compiled."""
-    result(cpu.Kernel("f64", 1), pendulum())
+    result(cpu.CpuKernel("f64", 1), pendulum())
     assert not caplog.records
     monkeypatch.setattr(long_wait, "LONG", 0.0)
-    result(cpu.Kernel("f64", 1), pendulum())
+    result(cpu.CpuKernel("f64", 1), pendulum())
     assert not caplog.records
-    result(cpu.Kernel("f64", 1, cache=False), pendulum())
+    result(cpu.CpuKernel("f64", 1, cache=False), pendulum())
     assert [record.getMessage().split(",")[0] for record in caplog.records] == [
         f"compiling: {k} of 5 pieces written" for k in range(1, 5)
     ]
 
 
 def test_damaged_files_are_compiled_anew(folder):
-    expected = result(cpu.Kernel("f64", 1), pendulum())
+    expected = result(cpu.CpuKernel("f64", 1), pendulum())
     files = sorted(folder.rglob("*.o"))
     assert len(files) == 7, "five pieces, the step loop, the support"
     files[0].write_bytes(b"")
@@ -65,17 +65,17 @@ def test_damaged_files_are_compiled_anew(folder):
     files[2].write_bytes(b"x" * 5000)
     whole = files[3].read_bytes()
     files[3].write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
-    assert result(cpu.Kernel("f64", 1), pendulum()) == expected
-    assert result(cpu.Kernel("f64", 1), untraceable(pendulum())) == expected, "and written again"
+    assert result(cpu.CpuKernel("f64", 1), pendulum()) == expected
+    assert result(cpu.CpuKernel("f64", 1), untraceable(pendulum())) == expected, "and written again"
     assert not list(folder.rglob(".new-*"))
 
 
 def test_what_changes_the_code_changes_the_key():
-    kernel = cpu.Kernel("f64", 1)
+    kernel = cpu.CpuKernel("f64", 1)
     kernel.prepare(pendulum())
     kernel.prepare(pendulum("euler"))
     assert kernel.compiled == 5, "another method is another step loop, no other piece"
-    single = cpu.Kernel("f32", 1)
+    single = cpu.CpuKernel("f32", 1)
     single.prepare(pendulum(precision="f32"))
     assert single.compiled == 5
     assert object_cache.key("a", "b") != object_cache.key("b", "a") != object_cache.key("ab")
@@ -90,7 +90,7 @@ def test_equal_keys_at_other_slots_are_other_code():
 
 
 def test_without_the_cache_nothing_is_written(folder):
-    kernel = cpu.Kernel("f64", 1, cache=False)
+    kernel = cpu.CpuKernel("f64", 1, cache=False)
     kernel.prepare(pendulum())
     assert kernel.compiled == 5 and not folder.exists()
 
@@ -99,7 +99,7 @@ def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(blocked))
-    kernel = cpu.Kernel("f64", 1)
+    kernel = cpu.CpuKernel("f64", 1)
     kernel.prepare(pendulum())
     assert kernel.compiled == 5
 

@@ -33,8 +33,8 @@ from shiftjax.ensembles.study.designs import designs
 from shiftjax.field import Role
 from shiftjax.measures.channels import CHANNELS
 from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.registry import Registry
 from shiftjax.run.results.result import CERTIFICATE
-from shiftjax.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(
@@ -177,7 +177,7 @@ def test_every_public_object_is_described() -> None:
         value = getattr(shiftjax, name)
         for line in (inspect.getdoc(value) or "").splitlines():
             assert " ".join(re.sub(r"[`*#]", "", line).split()).rstrip(":") in words, f"{name}: {line}"
-        if isinstance(value, Table):
+        if isinstance(value, Registry):
             assert all(key in words for key in value)
         if isinstance(value, ModuleType):
             assert f"{name}.read(" in words and f"{name}.write(" in words

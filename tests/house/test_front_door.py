@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import shiftjax
-from shiftjax.table import Table
+from shiftjax.registry import Registry
 from tests.house.test_without_jax import fresh
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,11 +44,11 @@ def test_every_table_of_the_package_is_public() -> None:
         name: value
         for module in ("joints", "forces", "constraints", "formats", "run.programs.integrators", "kernels.backends")
         for name, value in vars(import_module(f"shiftjax.{module}")).items()
-        if isinstance(value, Table)
+        if isinstance(value, Registry)
     }
     found |= {"CHANNELS": import_module("shiftjax.measures.channels").CHANNELS}
     found |= {"METRICS": import_module("shiftjax.measures.metrics").METRICS}
-    assert found.keys() == {name for name in LINES if isinstance(getattr(shiftjax, name), Table)}
+    assert found.keys() == {name for name in LINES if isinstance(getattr(shiftjax, name), Registry)}
     assert all(getattr(shiftjax, name) is table for name, table in found.items())
 
 

@@ -226,7 +226,7 @@ def test_lanes_do_not_see_each_other(kernel: Kernel) -> None:
     for k in (0, 7, 21, 39):
         alone = advance(kernel, program, np.ascontiguousarray(begun[:, [k]]), ends[[k]])
         np.testing.assert_allclose(alone[:5, 0], lanes[:5, k], rtol=0, atol=ROUNDING)  # infinite where it is infinite
-        assert isinstance(kernel, xla.Kernel) or alone[:, 0].tobytes() == lanes[:, k].tobytes()
+        assert isinstance(kernel, xla.XlaKernel) or alone[:, 0].tobytes() == lanes[:, k].tobytes()
 
 
 def test_a_rejected_step_is_tried_again_with_a_smaller_one(kernel: Kernel) -> None:

@@ -22,12 +22,14 @@ H = 2e-3  # s
 
 
 @pytest.fixture(scope="module")
-def kernel(tmp_path_factory) -> cpu.Kernel:
+def kernel(tmp_path_factory) -> cpu.CpuKernel:
     """One kernel of one thread for the whole file."""
-    return cpu.Kernel("f64", threads=1, cache=False)
+    return cpu.CpuKernel("f64", threads=1, cache=False)
 
 
-def started(kernel: cpu.Kernel | xla.Kernel, program: LaneProgram, lanes: np.ndarray, t0: float = 0.0) -> np.ndarray:
+def started(
+    kernel: cpu.CpuKernel | xla.XlaKernel, program: LaneProgram, lanes: np.ndarray, t0: float = 0.0
+) -> np.ndarray:
     """The table with dx as the driver leaves it."""
     kernel.evaluate(program, "project", lanes, t0, H)
     return lanes
@@ -69,7 +71,7 @@ def test_cpu_equals_xla(kernel, make, method):
         lanes = pendulums(program, 11)
         lanes[program.layout.rows("limit")[0], ::3] = 2.0
     ours, channels = run(kernel, program, lanes, t0=0.3)
-    reference, expected = run(xla.Kernel("f64"), program, lanes, t0=0.3)
+    reference, expected = run(xla.XlaKernel("f64"), program, lanes, t0=0.3)
     same(ours, reference)
     same(channels.reshape(len(channels), -1).T, expected.reshape(len(expected), -1).T)
     if make is particle:
@@ -112,7 +114,7 @@ def test_cpu_equals_a_plain_loop(kernel):
 def test_bits_depend_on_nothing_else(threads):
     """The same lane gives the same bits in every batch, at every place, with every thread count, observed or not."""
     program = pendulum()
-    machine = cpu.Kernel("f64", threads)
+    machine = cpu.CpuKernel("f64", threads)
     whole, channels = run(machine, program, pendulums(program, 1000))
     for size in (1, 7, 64):
         part, ticks = run(machine, program, pendulums(program, size))
@@ -167,7 +169,7 @@ def test_nan_in_a_monitor_trips_it(kernel):
     )
     lanes = table(program, 3, dx=1.0)
     lanes[program.layout.rows("limit")[0], 1] = 0.0495
-    for machine in (kernel, xla.Kernel("f64")):
+    for machine in (kernel, xla.XlaKernel("f64")):
         after = lanes.copy()
         advance(machine, [(program, after, np.arange(3))], 100, H)
         assert list(get(program, after, "trip")) == [1, 1, 1]
@@ -196,7 +198,7 @@ def test_monitors_arm_again(kernel):
     program = pendulum()
     lanes = table(program, 2, q=0.0, x=2.0, p=[9.81, 1.0], limit=[1.5], armed=[0.0])
     lanes[program.layout.rows("armed")[0], 1] = 1.0
-    for machine in (kernel, xla.Kernel("f64")):
+    for machine in (kernel, xla.XlaKernel("f64")):
         after, _ = run(machine, program, lanes, until=1000)
         assert list(get(program, after, "trip")) == [1, 1]
         assert get(program, after, "clock")[1] == 0
@@ -210,7 +212,7 @@ def test_ticks_of_lanes_at_different_clocks(kernel):
     lanes = table(program, 5, q=0.01, p=[1.0, 40.0, 5.0, 3.0], clock=np.array([0, 7, 20, 40, 60.0]))
     lanes[program.layout.rows("fraction")[0], 1] = 0.25
     member = np.array([4, 3, -1, 1, 0])
-    for machine in (kernel, xla.Kernel("f64")):
+    for machine in (kernel, xla.XlaKernel("f64")):
         after, out = run(machine, program, lanes, until=60, every=10, member=member)
         assert list(get(program, after, "clock")) == [60] * 5
         time = out[..., 1]
@@ -256,14 +258,14 @@ def test_huge_angles_share_a_vector(kernel):
 
 def test_single_precision():
     program = pendulum(precision="f32")
-    machine = cpu.Kernel("f32", 1, cache=False)
+    machine = cpu.CpuKernel("f32", 1, cache=False)
     lanes, channels = run(machine, program, pendulums(program, 21, "f32"))
     double = pendulum()
-    expected, ticks = run(xla.Kernel("f64"), double, pendulums(double, 21))
+    expected, ticks = run(xla.XlaKernel("f64"), double, pendulums(double, 21))
     assert lanes.dtype == np.float32
     same(lanes, expected, SINGLE)
     np.testing.assert_allclose(channels, ticks, atol=10 * SINGLE)
-    reference, _ = run(xla.Kernel("f32"), program, pendulums(program, 21, "f32"))
+    reference, _ = run(xla.XlaKernel("f32"), program, pendulums(program, 21, "f32"))
     same(lanes, reference, SINGLE)
 
 
@@ -276,12 +278,12 @@ def test_other_processors(kernel, monkeypatch):
         monkeypatch.setattr(
             cpu, "host", lambda _, w=width, n=interleave: dataclasses.replace(here, width=w, interleave=n)
         )
-        lanes, channels = run(cpu.Kernel("f64", 1, cache=False), program, particles(program, 21))
+        lanes, channels = run(cpu.CpuKernel("f64", 1, cache=False), program, particles(program, 21))
         assert lanes.tobytes() == expected.tobytes() and channels.tobytes() == ticks.tobytes()
     if here.triple.startswith("x86_64"):
         plain = dataclasses.replace(here, width=2, fused=False, features="", cpu="x86-64")
         monkeypatch.setattr(cpu, "host", lambda _: plain)
-        lanes, _ = run(cpu.Kernel("f64", 1, cache=False), program, particles(program, 21))
+        lanes, _ = run(cpu.CpuKernel("f64", 1, cache=False), program, particles(program, 21))
         same(lanes, expected)
 
 
@@ -316,7 +318,7 @@ def test_groups_share_pieces(kernel):
 
 def test_phases_one_by_one(kernel):
     program = pendulum()
-    for machine in (kernel, xla.Kernel("f64")):
+    for machine in (kernel, xla.XlaKernel("f64")):
         lanes = table(program, 6, q=np.linspace(0, 1, 6), x=2.0, p=[9.81, 1.0], acc=[1.0])
         channels = machine.evaluate(program, "observe", lanes, 0.0, H)
         assert channels is not None
@@ -419,7 +421,7 @@ def test_what_is_not_scalar_code_is_refused(name):
 
 def test_single_precision_code_in_a_double_kernel_is_refused(kernel):
     program = pendulum(precision="f32")
-    for machine in (kernel, xla.Kernel("f64")):
+    for machine in (kernel, xla.XlaKernel("f64")):
         with pytest.raises(TypeError, match="traced in float32"):
             machine.prepare(program)
 
@@ -438,4 +440,4 @@ def test_wrong_arrays_are_refused(kernel):
     with pytest.raises(ValueError, match="does not fit float32: restart it"):
         single = pendulum(precision="f32")
         far = [(single, pendulums(single, 4, "f32"), np.arange(4))]
-        advance(cpu.Kernel("f32", cache=False), far, 2**24, H)
+        advance(cpu.CpuKernel("f32", cache=False), far, 2**24, H)

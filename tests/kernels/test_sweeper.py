@@ -13,8 +13,8 @@ from shiftjax.kernels import xla, xla_backward
 from shiftjax.kernels.adjoint import AdjointProgram, adjoint_of
 from shiftjax.kernels.contract import Group, Leg
 from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.llvm.backward import Backward
-from shiftjax.kernels.llvm.cpu import Kernel
+from shiftjax.kernels.llvm.backward import CpuBackward
+from shiftjax.kernels.llvm.cpu import CpuKernel
 from shiftjax.kernels.step_loop import StepLoop
 from shiftjax.run.programs.integrators import METHODS
 from tests.extensions import low_storage  # noqa: F401
@@ -66,8 +66,8 @@ def adjoint(name: str, method: str = "rk4") -> AdjointProgram:
 
 
 @cache
-def back(threads: int = 1) -> Backward:
-    return Backward(Kernel(threads=threads))
+def back(threads: int = 1) -> CpuBackward:
+    return CpuBackward(CpuKernel(threads=threads))
 
 
 def leg(name: str, lanes: int, steps: np.ndarray | int, method: str = "rk4", seeds: np.ndarray | None = None) -> Leg:
@@ -206,7 +206,7 @@ def test_the_reference_in_jax_agrees(method: str) -> None:
     seeds = np.random.default_rng(5).standard_normal((19, 5, 2))
     given = leg("pendulum", 19, np.arange(19) % 11, method, seeds)
     (wanted,) = swept(1, 3, given)
-    xla_backward.Backward(xla.Kernel()).sweep([given], h=H, t0=T0, every=3, origin=2)
+    xla_backward.XlaBackward(xla.XlaKernel()).sweep([given], h=H, t0=T0, every=3, origin=2)
     assert np.abs(given.bars - wanted).max() <= EQUAL * np.abs(wanted).max()
 
 
@@ -217,7 +217,7 @@ def test_one_phase_of_the_reference_in_jax_agrees(phase: str) -> None:
     ends = given.table.copy()
     back().kernel.evaluate(given.adjoint.program, "project", ends, T0, H)
     found = []
-    for one in (back(), xla_backward.Backward(xla.Kernel())):
+    for one in (back(), xla_backward.XlaBackward(xla.XlaKernel())):
         mine = given._replace(bars=given.bars.copy())
         one.touch(mine, phase, ends, h=H, t0=T0, every=5, origin=2)
         found.append(mine.bars)

@@ -41,7 +41,7 @@ def durations(tmp_path, monkeypatch):
 
 def test_any_number_of_lanes_compiles_once(durations):
     """24 group sizes were 24 compilations."""
-    program, kernel = pendulum(), xla.Kernel("f64")
+    program, kernel = pendulum(), xla.XlaKernel("f64")
     for lanes in (1, 2, 3, 63, 64, 65, 200):
         table = pendulums(program, lanes)
         kernel.evaluate(program, "project", table, 0.0, 1e-3)
@@ -73,7 +73,7 @@ def test_a_sweep_with_repartitions_compiles_each_program_once_and_says_how_long(
 
 def test_lanes_have_the_same_bits_in_any_block():
     """Blocks have one width, so that a lane meets the same code whatever its company, however often it is recorded."""
-    program, kernel = pendulum(), xla.Kernel("f64")
+    program, kernel = pendulum(), xla.XlaKernel("f64")
     table = pendulums(program, 150)
     kernel.evaluate(program, "project", table, 0.0, 1e-3)
     alone = [np.ascontiguousarray(table[:, [k]]) for k in (0, 70, 149)]
@@ -91,7 +91,7 @@ def test_threads_change_nothing():
     program = pendulum()
     tables = []
     for threads in (1, 3):
-        kernel = xla.Kernel("f64", threads)
+        kernel = xla.XlaKernel("f64", threads)
         tables.append(pendulums(program, 300))
         kernel.evaluate(program, "project", tables[-1], 0.0, 1e-3)
         advance(kernel, [(program, tables[-1], np.arange(300))], 20, 1e-3)
@@ -118,7 +118,7 @@ def test_after_an_error_no_other_block_is_begun(threads):
 def test_a_long_compilation_is_announced(monkeypatch, caplog):
     """Before it begins, with how long it will take."""
     monkeypatch.setattr(xla_executables, "LONG", 1e-3)
-    program, kernel = pendulum(), xla.Kernel("f64", cache=False)
+    program, kernel = pendulum(), xla.XlaKernel("f64", cache=False)
     with caplog.at_level(logging.WARNING, "shiftjax.kernels"):
         kernel.evaluate(program, "project", pendulums(program, 2), 0.0, 1e-3)
     (record,) = caplog.records

@@ -43,7 +43,7 @@ def forget() -> None:
     xla_executables._shared.clear()
 
 
-def result(kernel: xla.Kernel, program=None) -> bytes:
+def result(kernel: xla.XlaKernel, program=None) -> bytes:
     """Five pendulums after 20 steps."""
     program = pendulum() if program is None else program
     lanes = pendulums(program, 5)
@@ -64,7 +64,7 @@ def test_a_later_process_compiles_nothing_and_has_the_same_bits() -> None:
 
 
 def test_an_executable_on_disk_needs_no_graph() -> None:
-    kernels = [xla.Kernel("f64", 1) for _ in range(2)]
+    kernels = [xla.XlaKernel("f64", 1) for _ in range(2)]
     first = result(kernels[0])
     forget()
     assert result(kernels[1], untraceable(pendulum())) == first
@@ -73,22 +73,22 @@ def test_an_executable_on_disk_needs_no_graph() -> None:
 
 
 def test_damaged_executables_are_compiled_anew(folder: Path) -> None:
-    first = result(xla.Kernel("f64", 1))
+    first = result(xla.XlaKernel("f64", 1))
     one, other = executables(folder)
     one.write_bytes(one.read_bytes()[:-7])
     object_cache.write(other.stem, b"not compressed", "xla")  # under a digest that is right
     forget()
-    kernel = xla.Kernel("f64", 1)
+    kernel = xla.XlaKernel("f64", 1)
     assert result(kernel) == first and kernel.compiled == 2
     forget()
-    kernel = xla.Kernel("f64", 1)
+    kernel = xla.XlaKernel("f64", 1)
     assert result(kernel, untraceable(pendulum())) == first and kernel.compiled == 0, "and written again"
 
 
 def test_what_changes_the_code_changes_the_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The method, the precision, JAX's flags; not that another kernel asks."""
     for program, precision in ((pendulum(), "f64"), (pendulum("euler"), "f64"), (pendulum(precision="f32"), "f32")):
-        kernel = xla.Kernel(precision, 1)
+        kernel = xla.XlaKernel(precision, 1)
         kernel.evaluate(program, "project", pendulums(program, 2).astype(kernel.dtype), 0.0, 1e-3)
         assert kernel.compiled == 1
     assert len(executables(folder)) == 3
@@ -98,14 +98,14 @@ def test_what_changes_the_code_changes_the_key(folder: Path, monkeypatch: pytest
 
 
 def test_without_the_cache_nothing_is_written(folder: Path) -> None:
-    result(xla.Kernel("f64", 1, cache=False))
+    result(xla.XlaKernel("f64", 1, cache=False))
     assert not folder.exists()
 
 
 def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path / "file"))
-    kernel = xla.Kernel("f64", 1)
+    kernel = xla.XlaKernel("f64", 1)
     result(kernel)
     assert kernel.compiled == 2
 
@@ -118,12 +118,12 @@ def test_what_comes_out_of_a_cache_of_jax_runs_and_is_not_stored(folder: Path, t
         for name, value in {**settings, "jax_enable_compilation_cache": True}.items():
             jax.config.update(name, value)
         compilation_cache.reset_cache()
-        first = result(xla.Kernel("f64", 1))
+        first = result(xla.XlaKernel("f64", 1))
         for path in executables(folder):
             path.unlink()
         for _ in range(2):
             forget()
-            assert result(xla.Kernel("f64", 1)) == first
+            assert result(xla.XlaKernel("f64", 1)) == first
         assert not executables(folder)
     finally:
         for name, value in before.items():

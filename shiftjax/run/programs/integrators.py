@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.kernels.step_program import Call, Combine, Method, combine, explicit
-from shiftjax.table import Table
+from shiftjax.registry import Registry
 
 _HALVES = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
 # Dormand, Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl. Math. 6 (1980) 19; Hairer, Norsett, Wanner,
@@ -28,7 +28,7 @@ _ESTIMATE = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525,
 # Tolerances; the rounding of a step is a hundredth of that in f64, a tenth in f32: errors fall down to 1e-7 on the
 # slider-crank, and stand still from 1e-6 on on the four-bar.
 FINEST = {"f64": 1e-14, "f32": 1e-6}
-METHODS: Table[Method] = Table(
+METHODS: Registry[Method] = Registry(
     "method",
     {
         "rk4": explicit("rk4", _HALVES, (1 / 6, 1 / 3, 1 / 3, 1 / 6), (0.0, 0.5, 0.5, 1.0)),

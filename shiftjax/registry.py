@@ -10,7 +10,7 @@ from shiftjax.errors import ModelError
 T = TypeVar("T")
 
 
-class Table(dict[str, T]):
+class Registry(dict[str, T]):
     """A dictionary whose entries cannot be replaced: a name that is taken is refused, except for an equal entry.
 
     Args:
