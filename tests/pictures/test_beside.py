@@ -8,7 +8,7 @@ import pytest
 from shiftjax import simulate
 from shiftjax.poses import to_world
 from shiftjax.viewer import side_by_side
-from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions import actions, choosing
 from shiftjax.viewer.gui.actions.beside import captions, choose, open_beside, show
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.snapshot import snapshot
@@ -17,7 +17,7 @@ from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.members.study_like import Design
-from shiftjax.viewer.motion import sampling
+from shiftjax.viewer.motion import reach
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study import design_views
 from shiftjax.viewer.study.member_scenes import MemberScenes
@@ -76,14 +76,14 @@ def seen_at(window: Offscreen, name: str, path: str) -> tuple[float, float]:
 
 
 def test_the_next_chosen_member_comes_beside_and_goes(state: WindowState) -> None:
-    state.choose("2,0")
+    choosing.choose(state, "2,0")
     actions.run(state, "beside")
     assert state.choice.member == 2 and right_of(state).member == 0
     actions.run(state, "exchange")
     assert state.choice.member == 0 and right_of(state).member == 2
     actions.run(state, "beside")
     assert state.beside is None
-    state.choose("1")
+    choosing.choose(state, "1")
     actions.run(state, "beside")
     assert state.beside is None and "one member is chosen" in state.panels.messages[-1]
 
@@ -130,7 +130,7 @@ def test_one_camera_sees_both_motions(state: WindowState, longer: ViewedStudy) -
     open_beside(state, right)
     camera = state.view.camera
     for item in (Design(state.scenes, 0), right):
-        points = sampling.extent_of_motion(item.study, item.scene, [item.member]).points
+        points = reach.extent_of_motion(item.study, item.scene, [item.member]).points
         clip = np.column_stack([points, np.ones(len(points))]) @ (camera.projection(1.0) @ camera.view()).T
         assert (np.abs(clip[:, :2] / clip[:, 3:]) <= 1.0).all()
     assert state.current_camera(right_of(state)) == camera

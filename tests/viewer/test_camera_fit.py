@@ -13,9 +13,10 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.poses import matrices
 from shiftjax.viewer.gui.actions import actions, looking
+from shiftjax.viewer.gui.state import visibility
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import Design
-from shiftjax.viewer.motion import framing, sampling
+from shiftjax.viewer.motion import framing, reach
 from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.camera import VIEWS, Camera
 from shiftjax.viewer.study import design_views
@@ -69,7 +70,7 @@ def test_every_body_stays_in_the_picture(design: Design, view: str, aspect: floa
 def test_the_fit_is_not_loose(design: Design) -> None:
     """Some corner comes within the margin of an edge: the picture is not larger than it must be."""
     (way,) = design_views.framed([design], (), "iso", 16 / 9)
-    points = sampling.extent_of_motion(design.study, design.scene, [0]).points
+    points = reach.extent_of_motion(design.study, design.scene, [0]).points
     assert np.abs(on_screen(way.camera, points, 16 / 9)).max() > 0.9
 
 
@@ -143,7 +144,7 @@ def test_frame_all_frames_what_is_drawn_now(design: Design) -> None:
     state.pick_path(only)
     actions.run(state, "isolate")
     actions.run(state, "frame_all")
-    boxes = framing.boxes_of(design.scene, state.hidden_paths())
+    boxes = framing.boxes_of(design.scene, visibility.hidden_paths(state))
     corners = framing.corners_at(boxes, state.poses()).reshape(-1, 3)
     corners = corners[np.isfinite(corners).all(1)]
     assert 0.9 < np.abs(on_screen(state.current_camera(), corners, 1.0)).max() <= 1.0

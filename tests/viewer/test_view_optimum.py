@@ -17,7 +17,7 @@ from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.trail import COLUMNS, simulated, trail
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.actions import grid
+from shiftjax.viewer.gui.actions import choosing, grid
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study import opening
@@ -97,13 +97,13 @@ def test_a_grid_and_captions_tell_iteration_and_objective(optimum: Optimum) -> N
     with opening.opened(str(optimum.path)) as study:
         scenes = MemberScenes(study)
         state = WindowState(MemberScenes(study, scenes.first))
-        state.choose("all")
+        choosing.choose(state, "all")
         grid.toggle(state)
         assert state.explorer.cells == (0, 1, 2)
         labels = [grid.lines(state, half)[0] for half in grid.halves_of(state)]
         assert labels == [study.title(k) for k in range(3)]
         assert grid.members_for(state, 2) == [0, 2], "first and last of more than there is room for"
-        state.choose("worst:3:iteration")
+        choosing.choose(state, "worst:3:iteration")
         assert grid.members_for(state, 2) == [2, 1], "ranked"
         one, other = Design(scenes, 0), Design(scenes, 2)
         lines = captions(one, other)

@@ -10,7 +10,7 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions import actions, choosing
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import ghosts, snapshot
 from shiftjax.viewer.gui.pointer import Modifiers, Pointer, character, key
@@ -129,7 +129,7 @@ def test_single_steps_stop_at_stored_instants(state: WindowState) -> None:
 
 
 def test_members_are_chosen_by_text_and_stepped_through(state: WindowState) -> None:
-    state.choose("2,0")
+    choosing.choose(state, "2,0")
     assert state.choice.chosen.tolist() == [2, 0] and state.choice.member == 2
     for expected in (0, 2, 0):
         actions.run(state, "next_member")
@@ -139,7 +139,7 @@ def test_members_are_chosen_by_text_and_stepped_through(state: WindowState) -> N
 
 
 def test_a_wrong_choice_is_told_and_changes_nothing(state: WindowState) -> None:
-    state.choose("wrst:2")
+    choosing.choose(state, "wrst:2")
     assert (
         "wrst" in state.panels.messages[-1] and state.choice.chosen.tolist() == [0, 1, 2] and state.choice.member == 0
     )
@@ -403,14 +403,14 @@ def test_escape_closes_windows_first(state: WindowState) -> None:
 
 
 def test_a_message_goes_when_its_problem_is_solved(state: WindowState) -> None:
-    state.choose("wrst:2")
+    choosing.choose(state, "wrst:2")
     assert "wrst" in state.panels.message
     actions.run(state, "keep_camera")
     assert state.panels.message == "camera kept"
-    state.choose("all")
+    choosing.choose(state, "all")
     assert state.panels.message == "camera kept", "another message went"
-    state.choose("wrst:2")
-    state.choose("all")
+    choosing.choose(state, "wrst:2")
+    choosing.choose(state, "all")
     assert state.panels.message == "" and any("wrst" in text for text in state.panels.messages)
 
 

@@ -12,6 +12,7 @@ import pytest
 from shiftjax.ensembles.store import store
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
+from shiftjax.viewer.gui.actions import choosing
 from shiftjax.viewer.gui.actions.beside import choose as choose_beside
 from shiftjax.viewer.gui.actions.beside import open_beside
 from shiftjax.viewer.gui.offscreen import Offscreen
@@ -105,7 +106,7 @@ def test_the_window_goes_on_while_members_are_simulated(bare: ViewedStudy) -> No
     state = WindowState(MemberScenes(bare))
     assert state.choice.member == 0
     with Offscreen(state, (700, 400)) as screen:
-        state.choose("worst:2")
+        choosing.choose(state, "worst:2")
         assert state.choice.member == 0 and bare.awaited([1])
         screen.frames(2)
         assert state.awaited.text.startswith("simulating member 1 again") and "awaited" in ui.item_boxes
@@ -138,7 +139,7 @@ def test_a_failure_of_the_simulator_is_said(bare: ViewedStudy, monkeypatch: pyte
     bare.lacking.resimulation._process.kill()
     bare.lacking.resimulation._process.wait()
     monkeypatch.setattr("shiftjax.viewer.study.resimulation.MODULE", "shiftjax.none_of_that_name")
-    state.choose("1")
+    choosing.choose(state, "1")
     end = time.monotonic() + PATIENCE
     while bare.awaited([1]):
         time.sleep(0.05)

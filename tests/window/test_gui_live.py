@@ -11,7 +11,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
 from shiftjax.run.live import Live
-from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions import actions, choosing
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.state.state import WindowState
@@ -216,7 +216,7 @@ def test_another_member_keeps_the_shapes_of_now(window: Offscreen, session: Sess
         session.settle()
         window.frames()
         shown = state.scene
-        state.choose("all")
+        choosing.choose(state, "all")
         assert (state.scene is first) == same
         assert all(
             np.array_equal(a.transform, b.transform) for a, b in zip(shown.parts, state.scene.parts, strict=True)

@@ -22,7 +22,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Assembly, Body
 from shiftjax.models import names
 from shiftjax.poses import matrices
-from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions import actions, additions
 from shiftjax.viewer.gui.app import Window, save_picture
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Modifiers
@@ -326,23 +326,23 @@ def test_a_panel_a_key_and_an_overlay_of_the_user(window: Offscreen) -> None:
         return Strokes(np.repeat(ends, 2, 0), np.tile([1.0, 0.0, 0.0, 1.0], (2, 1)))
 
     before = view_of(window)
-    state.add_overlay(overlay)
-    state.add_key("Ctrl+Shift+J", "remember the time", lambda seen: calls.append(seen.clock.time))
+    additions.add_overlay(state, overlay)
+    additions.add_key(state, "Ctrl+Shift+J", "remember the time", lambda seen: calls.append(seen.clock.time))
     window.frames()
     assert changed(before, view_of(window)) > 1e-4
-    state.add_panel("Mine", panel)
+    additions.add_panel(state, "Mine", panel)
     window.frames(2)
     window.click("mine")
     window.key("J", (True, False, True))
     assert calls == [0, 0.0]
     with pytest.raises(ModelError, match="panel Mine"):
-        state.add_panel("Mine", panel)
+        additions.add_panel(state, "Mine", panel)
 
 
 def test_additions_that_fail_are_told_and_taken_away(window: Offscreen) -> None:
     state = window.state
-    state.add_panel("Bad", lambda seen: 1 / 0)  # type: ignore[arg-type,return-value]
-    state.add_overlay(lambda seen: seen.nothing)  # type: ignore[attr-defined]
+    additions.add_panel(state, "Bad", lambda seen: 1 / 0)  # type: ignore[arg-type,return-value]
+    additions.add_overlay(state, lambda seen: seen.nothing)  # type: ignore[attr-defined]
     window.frames(2)
     assert not state.panels.user_panels and not state.overlays
     assert any("panel Bad: ZeroDivisionError" in text for text in state.panels.messages)

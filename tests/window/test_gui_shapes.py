@@ -11,7 +11,7 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.actions import actions, shape_editing
+from shiftjax.viewer.gui.actions import actions, additions, shape_editing
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import snapshot
@@ -140,10 +140,12 @@ def test_m59_meshes_from_python_are_drawn_and_removed(window: Offscreen, faces: 
     state, before = window.state, view_of(window)
     transform = np.eye(4)
     transform[2, 3] = -0.3  # above the crank, up is -z
-    path = state.add_shape(CRANK, added_shapes.mesh(SQUARE, np.array(faces)), transform, (1.0, 0.0, 0.0, 1.0))
+    path = additions.add_shape(
+        state, CRANK, added_shapes.mesh(SQUARE, np.array(faces)), transform, (1.0, 0.0, 0.0, 1.0)
+    )
     window.frames()
     assert path == f"{CRANK}:shape" and count(before, view_of(window)) >= len(faces) * 4
-    assert state.add_shape(CRANK, shapes.box(), transform) == f"{CRANK}:shape_2"
+    assert additions.add_shape(state, CRANK, shapes.box(), transform) == f"{CRANK}:shape_2"
     for name in (path, f"{CRANK}:shape_2"):
         state.pick_path(name)
         window.key("Delete")
@@ -175,9 +177,9 @@ def test_a_mesh_that_is_none_is_refused(vertices: np.ndarray, faces: object) -> 
 
 def test_a_shape_on_nothing_or_nowhere_is_refused(state: WindowState) -> None:
     with pytest.raises(ModelError, match="body"):
-        state.add_shape("four_bar:crnk", shapes.box(), np.eye(4))
+        additions.add_shape(state, "four_bar:crnk", shapes.box(), np.eye(4))
     with pytest.raises(ModelError, match="transform of a shape"):
-        state.add_shape(CRANK, shapes.box(), np.eye(3))
+        additions.add_shape(state, CRANK, shapes.box(), np.eye(3))
 
 
 # -- colours of joints -------------------------------------------------------------------------------------------------

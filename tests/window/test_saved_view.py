@@ -12,7 +12,7 @@ import pytest
 
 from shiftjax.cli import main, view
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.actions import actions, grid, looking, saved, selecting
+from shiftjax.viewer.gui.actions import actions, choosing, grid, looking, saved, selecting
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Scene
@@ -34,7 +34,7 @@ def state(many_members: ViewedStudy, bars: Scene) -> WindowState:
 
 def changed(state: WindowState) -> WindowState:
     """Everything that a file holds, other than at first."""
-    state.choose("worst:5:swing of kept")
+    choosing.choose(state, "worst:5:swing of kept")
     state.choice.ghosts_on, state.choice.colour_by = True, LATE
     explorer = state.explorer
     explorer.shown_on, explorer.columns = True, ["member", SWING]
@@ -43,7 +43,7 @@ def changed(state: WindowState) -> WindowState:
     explorer.x, explorer.y, explorer.colour, explorer.bars, explorer.axes = CRANK, LATE, ROCKER, COUPLER, [LATE, SWING]
     selecting.show(state, "swing > 0.2")
     selecting.select(state, explorer.table.column(SWING) > 0.5)
-    state.choose("worst:5:swing of kept")
+    choosing.choose(state, "worst:5:swing of kept")
     grid.show(state, state.choice.chosen.tolist())
     state.show_member(int(state.choice.chosen[2]))
     state.go_to(0.07)
@@ -72,7 +72,7 @@ def test_what_is_saved_is_restored(state: WindowState, many_members: ViewedStudy
 def test_a_member_beside_is_restored(
     state: WindowState, many_members: ViewedStudy, bars: Scene, tmp_path: Path
 ) -> None:
-    state.choose("kept")
+    choosing.choose(state, "kept")
     actions.run(state, "beside")
     path = saved.save(state, tmp_path / "two.json")
     other = WindowState(MemberScenes(many_members, bars))
@@ -210,14 +210,14 @@ def test_a_grid_grows_and_ends(state: WindowState) -> None:
         actions.run(state, "grid")
         sizes.append(len(state.explorer.cells))
     assert sizes == [4, 9, 16, 0] and len(state.choice.chosen) == KEPT
-    state.choose("worst:5:swing of kept")
+    choosing.choose(state, "worst:5:swing of kept")
     actions.run(state, "grid")
     assert state.explorer.cells == tuple(state.choice.chosen.tolist()), "five fit at once, in their order"
     actions.run(state, "beside")
     assert state.explorer.cells == () and state.beside is not None
     actions.run(state, "grid")
     assert state.beside is None and len(state.explorer.cells) == 5
-    state.choose("0")
+    choosing.choose(state, "0")
     grid.close(state)
     actions.run(state, "grid")
     assert state.explorer.cells == () and "two members" in state.panels.messages[-1]

@@ -22,7 +22,7 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.actions import looking
+from shiftjax.viewer.gui.actions import additions, looking
 from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.actions import saved as saved_views
 from shiftjax.viewer.gui.actions.beside import open_beside
@@ -150,15 +150,15 @@ class Window:
 
     def add_panel(self, name: str, draw: Callable[[WindowState], None]) -> None:
         """A panel of your own: `draw(state)` calls imgui, in every frame."""
-        self.state.add_panel(name, draw)
+        additions.add_panel(self.state, name, draw)
 
     def add_key(self, binding: str, words: str, call: Callable[[WindowState], None]) -> None:
         """A key of your own, such as "Ctrl+Shift+J": `call(state)`; ModelError where it is taken."""
-        self.state.add_key(binding, words, call)
+        additions.add_key(self.state, binding, words, call)
 
     def add_overlay(self, call: Callable[[WindowState], Strokes]) -> None:
         """Lines of your own in the view: `call(state)` gives them, in every frame."""
-        self.state.add_overlay(call)
+        additions.add_overlay(self.state, call)
 
     def run(self) -> None:
         """Draws until the window is closed, at the rate `state.panels.rate` at least and on every event.

@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftjax.record import record
 from shiftjax.viewer.members.study_like import Design, StudyLike
-from shiftjax.viewer.motion import framing, sampling
+from shiftjax.viewer.motion import framing, reach
 from shiftjax.viewer.motion.framing import Follow
 from shiftjax.viewer.scene.camera import Camera
 
@@ -71,9 +71,9 @@ def framed(shown: Sequence[Design], others: Sequence[int], view: str, aspect: fl
         ModelError: nothing of that name to follow.
     """
     like = Camera.of(shown[0].scene.centre, shown[0].scene.size, shown[0].scene.up, view)
-    extents = [sampling.extent_of_motion(item.study, item.scene, [item.member, *(others if item is shown[0] else ())])
+    extents = [reach.extent_of_motion(item.study, item.scene, [item.member, *(others if item is shown[0] else ())])
                for item in shown]  # fmt: skip
-    poses = [sampling.sampled(item.study, item.member) for item in shown]
+    poses = [reach.sampled(item.study, item.member) for item in shown]
     grounds = [ground if ground is not None else framing.ground_of(item.scene, track)
                for item, track in zip(shown, poses, strict=True)]  # fmt: skip
     if not follow:

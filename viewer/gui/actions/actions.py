@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shiftjax.viewer.gui.actions import (
+    additions,
     appearance,
     beside,
     grid,
@@ -129,7 +130,7 @@ def run(state: WindowState, name: str) -> None:
     """Runs an action without argument; one that needs an argument gives a message."""
     action = state.table.actions[name]
     if action.call is not None:
-        state.user_call(action.name, action.call)
+        additions.user_call(state, action.name, action.call)
     elif name in PLAIN:
         PLAIN[name](state)
     else:

@@ -11,8 +11,9 @@ import math
 import numpy as np
 
 from shiftjax.poses import to_world
+from shiftjax.viewer.gui.state import visibility
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.motion import framing, sampling
+from shiftjax.viewer.motion import framing, reach
 from shiftjax.viewer.scene.camera import VIEWS, Camera
 
 TURN = math.radians(180.0)  # of a movement over the whole shorter side of the view
@@ -56,8 +57,8 @@ def next_view(state: WindowState, by: int) -> None:
 
 def frame_all(state: WindowState) -> None:
     """Frames what is drawn now, without rotating the camera."""
-    unfollow(state)
-    hidden, right, hovered = state.hidden_paths(), state.beside, state.hovered_half
+    state.view.unfollow(state.poses())
+    hidden, right, hovered = visibility.hidden_paths(state), state.beside, state.hovered_half
     shown = [hovered] if right is None or right.camera is not None else [None, right]
     state.view.fit(
         framing.joined(framing.extent_at((half or state).scene, state.poses(half), hidden) for half in shown)
@@ -70,7 +71,7 @@ def frame_pick(state: WindowState) -> None:
     if node is None:
         frame_all(state)
         return
-    unfollow(state)
+    state.view.unfollow(state.poses())
     right = state.hovered_half
     pose = right.pose_of(state.selection.pick, state.clock.time) if right is not None and state.selection.pick else None
     pose = state.poses()[node] if pose is None else pose
@@ -89,7 +90,7 @@ def orthographic(state: WindowState) -> None:
 
 def follow(state: WindowState, path: str | None) -> None:
     """Follows the body that carries an item; None stops."""
-    unfollow(state)
+    state.view.unfollow(state.poses())
     node = state.node_of(path) if path else None
     if node:
         state.view.follow(framing.follow(state.scene, state.study.nodes[node]), state.poses())
@@ -97,17 +98,11 @@ def follow(state: WindowState, path: str | None) -> None:
 
 def follow_named(state: WindowState, name: str) -> None:
     """Follows a body by name, or `framing.ALL`, and frames what is near it; ModelError for an unknown name."""
-    followed, poses = framing.follow(state.scene, name), sampling.sampled(state.study, state.choice.member)
+    followed, poses = framing.follow(state.scene, name), reach.sampled(state.study, state.choice.member)
     state.view.fit(framing.beside_followed(followed, state.scene, poses))
     camera = state.view.camera
     state.view.follow(followed, poses[0])
     state.view.camera = camera
-
-
-def unfollow(state: WindowState) -> None:
-    """Stops following; the camera stays."""
-    state.view.camera = state.current_camera()
-    state.view.followed = None
 
 
 def follow_pick(state: WindowState) -> None:
@@ -120,7 +115,7 @@ def keep_camera(state: WindowState) -> None:
 
 
 def to_kept_camera(state: WindowState) -> None:
-    unfollow(state)
+    state.view.unfollow(state.poses())
     state.view.camera = state.view.kept_camera
 
 

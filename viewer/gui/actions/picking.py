@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from shiftjax.viewer.gui.actions import beside
-from shiftjax.viewer.gui.actions.looking import unfollow
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 
@@ -17,7 +16,7 @@ def escape(state: WindowState) -> None:
     elif state.selection.pick is not None:
         state.pick_path(None)
     else:
-        unfollow(state)
+        state.view.unfollow(state.poses())
 
 
 def clear_selection(state: WindowState) -> None:
@@ -69,7 +68,7 @@ def toggle_at(state: WindowState, hit: Hit) -> None:
 
 def centre_at(state: WindowState, hit: Hit) -> None:
     if hit.point is not None:
-        unfollow(state)
+        state.view.unfollow(state.poses())
         state.view.camera = state.view.camera.looking_at(hit.point)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from shiftjax.errors import ModelError, one_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
+from shiftjax.viewer.gui.actions import additions
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.added_shapes import COLOUR, KINDS, replaced, sizes
 from shiftjax.viewer.scene.model_shapes import finder, shape_of
@@ -28,7 +29,7 @@ def add(state: WindowState) -> None:
         state.say("add a shape: pick a body, joint or frame first")
         return
     origin = state.selection.pick_point if state.selection.pick_point is not None else _origin(state, path)
-    name = state.free_path(state.study.nodes[node])
+    name = additions.free_path(state, state.study.nodes[node])
     state.shapes[name] = Geometry("box", (), FrozenJson(sizes("box", state.scene) | {"T": tuple(map(float, origin))}))
     _rebuild(state, name, state.study.nodes[node])
     state.pick_path(name)

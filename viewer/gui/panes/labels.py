@@ -7,6 +7,7 @@ import numpy as np
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.paths import parts
 from shiftjax.poses import to_world
+from shiftjax.viewer.gui.state import visibility
 from shiftjax.viewer.gui.state.colours import FADED
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
@@ -21,7 +22,7 @@ BODY, JOINT = (0.05, 0.05, 0.05), (0.10, 0.10, 0.55)
 
 def label_points(state: WindowState) -> list[tuple[str, str, np.ndarray]]:
     """Path, plain name and point (3,) in the world [m] of every body and joint that is not hidden."""
-    poses, off = state.body_poses(), state.hidden_items()
+    poses, off = state.body_poses(), visibility.hidden_items(state)
     hidden_bodies = state.display.drawn("link") == "hidden"
     points = []
     for path, body in () if hidden_bodies else state.mechanism.model.bodies():

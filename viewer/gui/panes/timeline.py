@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from shiftjax.viewer.gui.actions import beside
+from shiftjax.viewer.gui.actions import beside, choosing
 from shiftjax.viewer.gui.panes import endings
 from shiftjax.viewer.gui.panes.study import suggesting
 from shiftjax.viewer.gui.state.layout import Box
@@ -70,12 +70,12 @@ def _chooser(state: WindowState) -> None:
     if state.live is None:
         state.panels.typed = suggesting.above(state.explorer, state.panels.typed, state.choice.text, " member")
     if done:
-        state.choose(state.panels.typed)
+        choosing.choose(state, state.panels.typed)
     imgui.same_line()
     example = suggesting.examples(state.explorer, " member", "e.g.")
     if example is not None:
         state.panels.typed = example
-        state.choose(example)
+        choosing.choose(state, example)
     imgui.same_line()
     _, state.choice.ghosts_on = imgui.checkbox(f"{len(state.choice.chosen)} chosen as ghosts", state.choice.ghosts_on)
     ui.remember_item("ghosts")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shiftjax.viewer.gui.actions import additions
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
@@ -26,7 +27,7 @@ def draw(state: WindowState, view: Box) -> None:
         failed: list[str] = []
 
         def inside(name: str = name, panel: Callable[[WindowState], None] = panel, failed: list[str] = failed) -> None:
-            well, _ = state.user_call(f"panel {name}", panel)
+            well, _ = additions.user_call(state, f"panel {name}", panel)
             failed += [] if well else [name]
 
         if not _window(name, view, 120 + 30 * k, inside) or failed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.actions import pulling
+from shiftjax.viewer.gui.actions import additions, pulling
 from shiftjax.viewer.gui.state.colours import ARROW, TRACE
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
@@ -74,7 +74,7 @@ def strokes(state: WindowState) -> Strokes | None:
     built_in = (trace(state), arrows(state) if state.arrows_on else None, pulling.line(state))
     drawn = [s for s in built_in if s is not None]
     for overlay in list(state.overlays):
-        well, added = state.user_call("overlay", overlay)
+        well, added = additions.user_call(state, "overlay", overlay)
         if well:
             drawn.append(added)
         else:

@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftjax.poses import matrices
 from shiftjax.viewer.gui.picture import symbols
+from shiftjax.viewer.gui.state import visibility
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Mesh, ScenePart
@@ -19,7 +20,7 @@ def hits_at(state: WindowState, x: float, y: float, size: tuple[int, int]) -> li
     """Visible pickable items under pixel (x, y) of a view of that size, nearest first, each once."""
     right = state.hovered_half
     origin, direction = state.current_camera(right).ray(x, y, size)
-    poses, off = matrices(state.poses(right)), state.hidden_paths()
+    poses, off = matrices(state.poses(right)), visibility.hidden_paths(state)
     nearest: dict[str, float] = {}
     scene = (right or state).scene
     springs = placed(scene.springs, poses)
@@ -39,7 +40,7 @@ def hits_at(state: WindowState, x: float, y: float, size: tuple[int, int]) -> li
 
 def pickable(state: WindowState, part: ScenePart) -> bool:
     """Whether a part of the scene can be picked at all."""
-    return state.display.pickable(state.class_of(part))
+    return state.display.pickable(visibility.class_of(state, part))
 
 
 def ray_distance(mesh: Mesh, transform: np.ndarray, origin: np.ndarray, direction: np.ndarray) -> float | None:

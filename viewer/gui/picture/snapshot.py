@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.picture import overlays, symbols
-from shiftjax.viewer.gui.state import groups
+from shiftjax.viewer.gui.state import groups, visibility
 from shiftjax.viewer.gui.state.colours import FADED, of_hue
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
@@ -28,10 +28,12 @@ def snapshot(state: WindowState, right: RightHalf | None = None, *, alone: bool 
     if ending is not None and state.clock.time > ending.time:
         colours |= greyed((right or state).scene)
     others = None if alone else ghosts(state) if right is None else ghosts_at_right(state, right)
-    faint = dict.fromkeys([*state.paths_drawn("translucent"), *selection.translucent, *selection.faded], FADED)
+    faint = dict.fromkeys(
+        [*visibility.paths_drawn(state, "translucent"), *selection.translucent, *selection.faded], FADED
+    )
     return Snapshot(
         state.poses(right),
-        hidden=state.hidden_paths(),
+        hidden=visibility.hidden_paths(state),
         highlighted=marked,
         hovered=frozenset({hovered.path} if hovered.path else ()) - marked,
         hovered_ghost=_number(others, hovered.member) if right is state.hovered_half else None,

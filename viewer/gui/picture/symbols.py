@@ -13,7 +13,7 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui.picture import forces
-from shiftjax.viewer.gui.state import present, values
+from shiftjax.viewer.gui.state import present, values, visibility
 from shiftjax.viewer.gui.state.colours import FADED, ROUTE, SLIDES, TURNS, of_hue
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.affine import z_along
@@ -44,7 +44,7 @@ def symbols(state: WindowState, *, pickable: bool = False) -> list[Symbol]:
     makers = {"route": routes, "glyph": glyphs, "force": forces_now}
     wanted = state.display.pickable if pickable else lambda name: state.display.drawn(name) != "hidden"
     made = [make(state) for name, make in makers.items() if wanted(name)]
-    off = state.hidden_items() if made else set()
+    off = visibility.hidden_items(state) if made else set()
     return [symbol for of_kind in made for symbol in of_kind if symbol.path not in off]
 
 

@@ -1,7 +1,8 @@
 """The state of the window: what is shown, put together from its concerns. No GL, no GUI library.
 
 Everything that is drawn follows from it, so that tests need no window. Each concern is a small class of its own file:
-`selection`, `clock`, `viewpoint`, `choice`, `panels`, `display`. Here is what needs several of them.
+`selection`, `clock`, `viewpoint`, `current_member`, `panels`, `display`, `reach`. Here is what needs several of them;
+what only follows from the state are functions of it: `visibility`, `present`, and all `actions`.
 """
 
 from __future__ import annotations
@@ -24,22 +25,20 @@ from shiftjax.viewer.gui.state.panels import Panels
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.selection import MODES, Selection
 from shiftjax.viewer.gui.state.viewpoint import Viewpoint
+from shiftjax.viewer.latest_values import LatestValues
 from shiftjax.viewer.members.ghost_choice import drawn
 from shiftjax.viewer.members.study_like import Design, Placed, ScenesLike, span
-from shiftjax.viewer.motion import framing, sampling
 from shiftjax.viewer.motion.framing import Extent
 from shiftjax.viewer.motion.live_run import LiveRun
 from shiftjax.viewer.motion.mechanism import mechanism_from
+from shiftjax.viewer.motion.reach import LiveReach, Shown, StoredReach
 from shiftjax.viewer.recording import MovieRecording
 from shiftjax.viewer.scene import added_shapes
 from shiftjax.viewer.scene.camera import Camera
-from shiftjax.viewer.scene.scene import Colour, Mesh, RenderSettings, Scene, ScenePart, Strokes
-from shiftjax.viewer.scene.spring_figures import drawn_parts
+from shiftjax.viewer.scene.scene import RenderSettings, Strokes
 from shiftjax.viewer.study.ended import Ended, ended
 
 T = TypeVar("T")
-LOWER = 0.05  # of the model's size: how far below a new lowest point of a running simulation the ground is put
-CLASS = {"body": "link"}  # kind of parts -> display class, where the names differ
 
 
 class WindowState:
@@ -77,10 +76,9 @@ class WindowState:
         self.awaited = Awaited()
         self._load_member(member)
         self.clock = Clock(float(study.time[0]))
-        self._of_member: tuple[int, dict[str, Any]] = (-1, {})
-        self._boxes: tuple[Scene | None, np.ndarray] = (None, np.zeros((0, 8, 3)))  # of the scene
-        self._reached = framing.extent_at(self.scene, study.poses(member, float(study.time[-1])))
-        self._lowest = framing.ground_of(scene, study.poses(member, float(study.time[-1]))[None])
+        self._of_member, self._at_instant = LatestValues(), LatestValues()
+        last = study.poses(member, float(study.time[-1]))
+        self._reach = StoredReach() if live is None else LiveReach(self.scene, last)
         self.beside: RightHalf | None = None
         self.closed_beside: Design | None = None
         self.ground_height: float | None = None
@@ -96,7 +94,6 @@ class WindowState:
         self._pane_data: dict[Any, Any] = {}
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._numbers = live.values if live is not None else {}  # for which the scene was built
-        self._at_instant: tuple[tuple[int, float, int, bool], dict[str, Any]] = ((-1, 0.0, 0, False), {})
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -127,20 +124,9 @@ class WindowState:
         message = self.clock.follow(self.live, self.span, self.study.revision)
         if message:
             self.say(message)
-        self._grow()
-
-    def _grow(self) -> None:
-        """A running simulation has reached farther: the extent grows with a margin, so that the camera moves seldom."""
-        if self._boxes[0] is not self.scene:
-            self._boxes = self.scene, framing.boxes_of(self.scene)
-        now = framing.extent_of(self._boxes[1], self.poses(), self.scene)
-        if not self._reached.holds(now):
-            self._reached = self._reached.grown(now)
-            lowest = framing.ground_of(self.scene, self.poses()[None])
-            if lowest is not None and self._lowest is not None and lowest < self._lowest:
-                self._lowest = lowest - LOWER * self.scene.size
-            if self.view.is_fitted:
-                self.view.fit(self._reached)
+        farther = isinstance(self._reach, LiveReach) and self._reach.grow(self.scene, self.poses())
+        if farther and self.view.is_fitted:
+            self.view.fit(self.motion())
 
     def go_to(self, time: float) -> None:
         """Sets the time, within the study; pauses a running simulation."""
@@ -148,27 +134,6 @@ class WindowState:
         self.clock.go_to(time, self.span)
 
     # -- members -----------------------------------------------------------------------------------------------------
-
-    def choose(self, text: str) -> None:
-        """Chooses members by an expression and shows the first, when those have come that are simulated again; errors
-        become messages."""
-        try:
-            drawable = self.study.drawable(self.study.choose(text))
-        except ModelError as error:
-            self.say(str(error), "choice")
-            return
-        self.panels.solved("choice")
-        if drawable.reason:
-            self.say(drawable.reason, "choice")
-        if not len(drawable.ids):
-            self.say(f"{text}: no member that can be drawn", "choice")
-            return
-
-        def show(members: np.ndarray) -> None:
-            self.choice.chosen, self.choice.text = members, text
-            self.show_member(int(members[0]))
-
-        self.awaited.wish("left", self.study, drawable, show)
 
     def show_member(self, member: int) -> None:
         """Shows a member, when it has come where it is simulated again; errors become messages."""
@@ -224,79 +189,32 @@ class WindowState:
 
     def motion(self) -> Extent:
         """The extent of the motion of what is shown: member, ghosts, right half; of a running simulation, so far."""
-        if self.live is not None:
-            return self._reached
-        members = self._members_shown()
-        name = f"motion of {members}"
-        extent = self.cached_for_member(name, lambda: sampling.extent_of_motion(self.study, self.scene, members))
-        right = self.beside
-        if right is None or (right.study is self.study and right.member == self.choice.member):
-            return extent
-        return framing.joined([extent, sampling.extent_of_motion(right.study, right.scene, [right.member])])
-
-    def _members_shown(self) -> list[int]:
-        """The current member, and the ghost instances where they are drawn; the members of a grid."""
-        if self.explorer.cells:
-            return [*self.explorer.cells]
-        others = drawn(self.choice.others) if self.choice.ghosts_on else ()
-        return [self.choice.member, *map(int, others)]
+        return self._reach.motion(self._shown())
 
     def ground(self) -> float | None:
-        """Height of the ground plane along up [m], see `framing.ground_of`; of a running simulation, that of its start
-        until it reaches lower.
-        """
-        if self.ground_height is not None:
-            return self.ground_height
-        if self.live is not None:
-            return self._lowest
-        right = self.beside
-        shown = (self.choice.member, right and (right.study is self.study, right.member))
-        return self.cached_for_member(f"ground of {shown}", self._lowest_shown)
+        """Height of the ground plane along up [m], see `reach`."""
+        return self.ground_height if self.ground_height is not None else self._reach.ground(self._shown())
 
-    def _lowest_shown(self) -> float | None:
-        """The ground of the member, below what the right half reaches, too: both stand on one ground."""
-        lowest = framing.ground_of(self.scene, sampling.sampled(self.study, self.choice.member))
-        right = self.beside
-        if lowest is None or right is None:
-            return lowest
-        other = framing.ground_of(right.scene, sampling.sampled(right.study, right.member))
-        return lowest if other is None else min(lowest, other)
-
-    def hidden_paths(self) -> frozenset[str]:
-        """Paths, and kinds as `kind:NAME`, that are hidden."""
-        return frozenset(self.selection.hidden | self.paths_drawn("hidden"))
-
-    def hidden_items(self) -> set[str]:
-        """Paths that are hidden, with all joints of hidden classes, also those without parts."""
-        joints = self.mechanism.joints
-        return self.selection.hidden | {p for p in joints if self.display.drawn(self.mechanism.class_of(p)) == "hidden"}
-
-    def class_of(self, part: ScenePart) -> str:
-        """The display class of a part of the scene."""
-        return self.mechanism.class_of(part.path) if part.kind == "joint" else CLASS.get(part.kind, part.kind)
-
-    def paths_drawn(self, drawn: str) -> set[str]:
-        """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn in this way."""
-        parts = [*drawn_parts(self.scene), *(drawn_parts(self.beside.scene) if self.beside is not None else ())]
-        parts = [p for p in parts if self.display.drawn(self.class_of(p)) == drawn]
-        return {p.path if p.kind == "joint" else f"kind:{p.kind}" for p in parts}
+    def _shown(self) -> Shown:
+        """The current member, and the ghost instances where they are drawn; the members of a grid."""
+        ghosts = drawn(self.choice.others) if self.choice.ghosts_on else ()
+        members = self.explorer.cells or (self.choice.member, *map(int, ghosts))
+        return Shown(self.study, self.scene, self.choice.member, tuple(members), self.beside and self.beside.design)
 
     def pane_data(self, kind: Callable[[], T]) -> T:
         """What a pane keeps for as long as the window is open, by its class; made on first use."""
-        return _once(self._pane_data, kind, kind)
+        if kind not in self._pane_data:
+            self._pane_data[kind] = kind()
+        return self._pane_data[kind]
 
     def cached(self, name: str, make: Callable[[], Any]) -> Any:
-        """Cache of values that depend on member and time only."""
-        key = (self.choice.member, self.clock.time, self.study.revision, self.study.at_instants)
-        if self._at_instant[0] != key:
-            self._at_instant = (key, {})
-        return _once(self._at_instant[1], name, make)
+        """Values that depend on member and time only, made once."""
+        of = (self.choice.member, self.clock.time, self.study.revision, self.study.at_instants)
+        return self._at_instant.get(of, name, make)
 
     def cached_for_member(self, name: str, make: Callable[[], Any]) -> Any:
-        """Cache of values that depend on the member only."""
-        if self._of_member[0] != self.choice.member:
-            self._of_member = (self.choice.member, {})
-        return _once(self._of_member[1], name, make)
+        """Values that depend on the member only, made once."""
+        return self._of_member.get(self.choice.member, name, make)
 
     # -- picking -----------------------------------------------------------------------------------------------------
 
@@ -330,56 +248,3 @@ class WindowState:
     def say(self, text: str, about: str = "") -> None:
         """Shows a message in the status bar; one about a problem goes when that action succeeds."""
         self.panels.say(text, about)
-
-    # -- additions from Python ---------------------------------------------------------------------------------------
-
-    def add_panel(self, name: str, draw: Callable[[WindowState], None]) -> None:
-        """A window inside the window: `draw(state)` is called in every frame and calls imgui.
-
-        Raises:
-            ModelError: there is a panel of that name.
-        """
-        if name in self.panels.user_panels:
-            raise ModelError(f"panel {name}", "a second one", "one of each name", "Choose another name.")
-        self.panels.user_panels[name] = draw
-
-    def add_key(self, binding: str, words: str, call: Callable[[WindowState], None]) -> None:
-        """A user's key or mouse gesture, in both maps: `call(state)`; ModelError where it is taken."""
-        self.table.add(binding, words, call)
-
-    def add_shape(self, body: str, mesh: Mesh, transform: np.ndarray, colour: Colour = added_shapes.COLOUR) -> str:
-        """Adds a mesh on a body or on ground ("fixed"); returns the path of the new shape.
-
-        Args:
-            mesh: of `viewer.scene.shapes`, or by `added_shapes.mesh` of triangles, quads, lines or points.
-            place: (4, 4) mesh coordinates to those of the body.
-
-        Raises:
-            ModelError: no such body, or an invalid transform.
-        """
-        one_of("body", body, self.node)
-        path = self.free_path(body)
-        self.scene = added_shapes.with_mesh(self.scene, self.node[body], path, mesh, transform, colour)
-        return path
-
-    def free_path(self, body: str) -> str:
-        """An unused path for a new shape on a body."""
-        return added_shapes.free_path(body, (*self.mechanism.frames, *(part.path for part in self.scene.parts)))
-
-    def add_overlay(self, call: Callable[[WindowState], Strokes]) -> None:
-        """User lines in the view: `call(state)` returns them in every frame."""
-        self.overlays.append(call)
-
-    def user_call(self, what: str, call: Callable[[WindowState], Any]) -> tuple[bool, Any]:
-        """Whether a user's function succeeded, and its result; exceptions become messages."""
-        try:
-            return True, call(self)
-        except Exception as error:  # errors of user code must not close the window
-            self.say(f"{what}: {type(error).__name__}: {error}")
-            return False, None
-
-
-def _once(known: dict[Any, Any], name: Any, make: Callable[[], Any]) -> Any:
-    if name not in known:
-        known[name] = make()
-    return known[name]

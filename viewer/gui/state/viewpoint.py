@@ -60,6 +60,10 @@ class Viewpoint:
         self.followed, self.start = followed, followed.centre(poses)
         self.camera = self.camera.looking_at(self.start)
 
+    def unfollow(self, poses: np.ndarray) -> None:
+        """Stops following at poses (nodes, 7); the camera stays where it is."""
+        self.camera, self.followed = self.current(poses), None
+
     def current(self, poses: np.ndarray) -> Camera:
         """The camera to draw from at poses (nodes, 7): moved with the followed body."""
         return framing.moved(self.camera, self.followed, self.start, poses)
