@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest, need_mapping
+from shiftjax.lanes.members import Members
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.dialects import FUNCTIONS, LANES
 from shiftjax.measures.evaluation import constant, evaluate
@@ -159,8 +160,8 @@ class Reader:
 
 def _size(node: Expression, sizes: Mapping[str, int], where: str) -> int:
     """How many numbers an expression has; raises where it is none."""
-    with np.errstate(all="ignore"):  # it need not be defined for numbers that no run has
-        return len(evaluate(node, {name: [np.ones(1)] * size for name, size in sizes.items()}, where))
+    members = Members()
+    return len(evaluate(node, {name: members.lane_values([np.ones(1)] * size) for name, size in sizes.items()}, where))
 
 
 def _literal(node: Expression) -> Any:

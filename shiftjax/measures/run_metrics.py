@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, wrong
+from shiftjax.lanes.members import Members
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.certificate import TAKEN
 from shiftjax.measures.channel import Channel
@@ -125,9 +126,11 @@ class Metrics(Accumulators):
         return Measured(values, extremes, self.units, self.texts)
 
     def of_terms(self, values: Sequence[Any]) -> dict[str, Any]:
-        """The metrics but functions of arrays, from the values of their terms; lane code."""
-        by_text = {text: [value] for text, value in zip(self.terms, values, strict=True)}
-        return {name: evaluate(m.node, by_text, f"metric {name}")[0] for name, m in self._metrics.items()}
+        """The metrics but functions of arrays, from the values (B,) of their terms, arrays of NumPy or JAX."""
+        members = Members()
+        by_text = {text: [value] for text, value in zip(self.terms, members.lane_values(values), strict=True)}
+        metrics = [evaluate(metric.node, by_text, f"metric {name}")[0] for name, metric in self._metrics.items()]
+        return dict(zip(self._metrics, members.numbers(metrics), strict=True))
 
     @property
     def texts(self) -> dict[str, str]:

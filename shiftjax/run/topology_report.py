@@ -11,6 +11,7 @@ import shiftjax.run.closing.host_evaluation as host
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError
+from shiftjax.lanes.members import Members
 from shiftjax.mechanism.records import Body, FrameRef
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import (
@@ -128,7 +129,7 @@ def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarr
     for index, joint in enumerate(plan.joints):
         for node in (joint.near, joint.far):
             joints.setdefault(plan.nodes[node].path, []).append(index)
-    motion = prepared.file_lane().motion(list(q), None)
+    motion, values = host.motion_of(prepared.file_lane(), q)
     real = [k for k, node in enumerate(plan.nodes) if k and not node.virtual]
     out: list[dict[str, Any]] = []
     for body in real if len(real) > 1 else []:
@@ -138,7 +139,9 @@ def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarr
         if not blocks:
             continue
         still = [_some_columns(jacobians[s], plan.substructures[s].columns, columns) for s in blocks]
-        still += [_twist(prepared, motion, body, k, columns) for k in joints[path] if plan.joints[k].near == body]
+        still += [
+            _twist(prepared, motion, values, body, k, columns) for k in joints[path] if plan.joints[k].near == body
+        ]
         rows = np.concatenate(still)
         if not np.isfinite(rows).all():
             fault = "motions at the start that are not finite"
@@ -162,7 +165,9 @@ def _some_columns(J: np.ndarray, columns: Sequence[int], wanted: Sequence[int]) 
     return out
 
 
-def _twist(prepared: Prepared, motion: Motion, body: int, child: int, columns: Sequence[int]) -> np.ndarray:
+def _twist(
+    prepared: Prepared, motion: Motion, values: Members, body: int, child: int, columns: Sequence[int]
+) -> np.ndarray:
     """(6, n) motion of the body beyond joint `child` of `body` for unit dimensionless speeds of the joints at it."""
     plan, unit = prepared.plan, prepared.file_lane().units
     out = np.zeros((6, len(columns)))
@@ -171,5 +176,6 @@ def _twist(prepared: Prepared, motion: Motion, body: int, child: int, columns: S
     for index in (plan.nodes[body].joint, child):
         for i, screw in enumerate(motion.chain().screws_of(index)):
             speed = plan.joints[index].v + i
-            out[:, columns.index(speed)] = unit[speed] * host.per_member([*screw.angular, *screw.linear], 1)[:, 0]
+            twist = values.numbers([*screw.angular, *screw.linear])
+            out[:, columns.index(speed)] = unit[speed] * host.per_member(twist, 1)[:, 0]
     return out

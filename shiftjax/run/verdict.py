@@ -104,7 +104,7 @@ def start_table(prepared: Prepared) -> list[dict[str, Any]]:
     `displacement` and `speed` say whether the number is "stated", was stated and is "changed", or was "found".
     """
     plan, lane, start = prepared.plan, prepared.file_lane(), prepared.file_start
-    file_q, file_v = (host.per_member(values, 1)[:, 0] for values in (lane.coordinates(), lane.speeds()))
+    file_q, file_v = host.stated_coordinates(lane, 1)[:, 0], host.per_member(lane.speeds(), 1)[:, 0]
     names = plan.speed_names()
     out: list[dict[str, Any]] = []
     index = {coordinate.path: k for k, coordinate in enumerate(plan.coordinates)}

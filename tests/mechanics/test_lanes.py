@@ -18,6 +18,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
 from shiftjax.lanes.graph import Graph
 from shiftjax.lanes.in_numpy import InNumpy
+from shiftjax.lanes.members import Members
 from shiftjax.lanes.outside import UserFunction
 from shiftjax.mechanism.model import Model
 from shiftjax.run.simulate import simulate
@@ -107,6 +108,18 @@ def test_a_slope_that_is_known_is_a_known_number() -> None:
 def test_what_is_no_operation_says_what_to_do(function, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         function(value())
+
+
+def test_lane_code_runs_once_for_many_members() -> None:
+    """What is asked later goes on from what is there; known numbers stay known, constants and signs count."""
+    members, a, b = Members(), np.array([0.5, -2.0, np.nan]), np.array([[3.0], [0.0]])
+    x, y, two = members.lane_values([a, b, 2.0])
+    assert type(two) is float
+    product, known, root = members.numbers([x * y, 0.0 * x, algebra.sqrt(x)])
+    np.testing.assert_array_equal(product, a * b)
+    assert type(known) is float and known == 0.0 and np.isnan(root[1:]).all()
+    (later,) = members.numbers([-select(x * y < 1.0, two - x, y)])
+    np.testing.assert_array_equal(later, -np.where(a * b < 1.0, 2.0 - a, b))
 
 
 def test_a_condition_chooses_between_known_numbers() -> None:

@@ -30,7 +30,7 @@ from shiftjax.algebra import (
     zeros,
 )
 from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import Motion, Parameters, ground_point
+from shiftjax.dynamics.kinematics import Parameters, ground_point
 from shiftjax.dynamics.lane import Lane
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.rotations import quaternion_of_rotation, rotation_of_quaternion
@@ -153,8 +153,3 @@ def _placed(lane: Lane, q: Vec) -> Vec:
             out += [add(a, b) for a, b in zip(state.p, point, strict=True)]
             out += quaternion_of_rotation(state.R)
     return out
-
-
-def motion_of(lane: Lane, q: np.ndarray, v: np.ndarray | None = None) -> Motion:
-    """The motion of the core at coordinates (nq, B) and speeds (nv, B)."""
-    return lane.motion(list(q), None if v is None else list(v))

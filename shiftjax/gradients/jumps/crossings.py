@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftjax.algebra import Scalar
 from shiftjax.field import filled
 from shiftjax.forces import FORCES
 from shiftjax.forces.kind import Switch
@@ -24,7 +23,7 @@ from shiftjax.gradients.jumps.passages import Knot, Passages, differ
 from shiftjax.measures.channels import knot_units
 from shiftjax.mechanism.paths import parts
 from shiftjax.run.beginning import Begun
-from shiftjax.run.closing.host_evaluation import per_member
+from shiftjax.run.closing.host_evaluation import motion_of, per_member
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.plan import Plan
 
@@ -163,22 +162,18 @@ def _sides(begun: Begun) -> dict[int, list[tuple[np.ndarray, np.ndarray]]]:
     jumping = [k for k in range(len(plan.forces)) if knot_units(plan, k)]
     if not jumping:
         return sides
-    motion = prepared.lane_of(np.arange(members), 1.0).motion(list(begun.start.q), list(begun.start.v))
-    with np.errstate(all="ignore"):  # members whose numbers are none
-        for k in jumping:
-            element = plan.forces[k]
-            switches: list[Switch] = [*FORCES[element.kind].switches(element, motion)]
-            sides[k] = [(_each(one.before, members), _each(one.after, members)) for one in switches]
+    motion, values = motion_of(prepared.lane_of(np.arange(members), 1.0), begun.start.q, begun.start.v)
+    for k in jumping:
+        element = plan.forces[k]
+        switches: list[Switch] = [*FORCES[element.kind].switches(element, motion)]
+        both = [per_member(values.numbers([one.before, one.after]), members) for one in switches]
+        sides[k] = [(before, after) for before, after in both]
     return sides
 
 
 def _constants(plan: Plan, force: int) -> tuple[int, ...]:
     element = plan.forces[force]
     return FORCES[element.kind].constants(element)
-
-
-def _each(value: Scalar, members: int) -> np.ndarray:
-    return per_member([value], members)[0]
 
 
 def _ends_of_tables(prepared: Prepared, traced: Collection[str]) -> list[tuple[Place, int]]:

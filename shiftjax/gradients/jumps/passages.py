@@ -20,12 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shiftjax.algebra import Scalar
 from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.forces import FORCES
 from shiftjax.gradients.complex_step import complex_step
 from shiftjax.measures.run_metrics import Metrics
-from shiftjax.run.closing.host_evaluation import per_member
+from shiftjax.run.closing.host_evaluation import motion_of, per_member
 from shiftjax.run.programs.setup import Setup
 
 JUMP = 1e-6  # of the larger force of both sides: below it are kinks whose numbers were written with six digits
@@ -145,14 +144,15 @@ class Passages:
         """(K,) its argument beyond the knot, and the force on both sides; complex numbers are, too."""
         plan = self.setup.plan
         q, v, p = np.split(z[:-1], [plan.nq, plan.nq + plan.nv])
-        motion = self.setup.lane(list(p), z[-1]).motion(list(q), list(v))
+        motion, values = motion_of(self.setup.lane(list(p), z[-1]), q, v)
         element = plan.forces[knot.force]
         switch = FORCES[element.kind].switches(element, motion)[knot.knot]
 
-        def each(value: Scalar) -> np.ndarray:
-            return np.broadcast_to(np.asarray(value), z.shape[1:])
-
-        return each(switch.beyond), each(switch.before), each(switch.after)
+        beyond, before, after = (
+            np.broadcast_to(np.asarray(value), z.shape[1:])
+            for value in values.numbers([switch.beyond, switch.before, switch.after])
+        )
+        return beyond, before, after
 
 
 def differ(before: np.ndarray, after: np.ndarray) -> np.ndarray:

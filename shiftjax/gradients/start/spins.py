@@ -11,7 +11,7 @@ import numpy as np
 from shiftjax.algebra import cross, matvec, plus, transpose
 from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.gradients.start.loop_start import LoopStart
-from shiftjax.run.closing.host_evaluation import StartLane, per_member
+from shiftjax.run.closing.host_evaluation import StartLane, motion_of, per_member
 
 FELT = 1e-8  # of the spin's rate, dimensionless: null vectors are right to rounding over the smallest singular value
 
@@ -29,17 +29,19 @@ def unfelt(lane: StartLane, q: np.ndarray, loop: LoopStart) -> np.ndarray:
     acting = [speed for force in plan.forces for k in force.coordinates for speed in plan.coordinates[k].speeds]
     good = np.abs(np.delete(v, balls, axis=0)).max(0, initial=0.0) < FELT * min(1.0, lane.length)
     good &= np.abs(v[acting]).max(0, initial=0.0) < FELT
-    chain = lane.motion(list(q), list(v)).chain()
+    motion, values = motion_of(lane, q, v)
+    chain = motion.chain()
     for k in {place.node for force in plan.forces for place in force.frames}:
-        good &= np.abs(per_member(chain.node(k).w, members)).max(0) < FELT
+        good &= np.abs(per_member(values.numbers(chain.node(k).w), members)).max(0) < FELT
     for k, node in enumerate(plan.nodes):
         if node.numbers is not None:
             state = chain.node(k)
-            centre = plus(state.p, matvec(state.R, lane.params.at(node.numbers.center_of_mass)))
-            drift = per_member(plus(state.u, cross(state.w, centre)), members)
+            centre = plus(state.p, matvec(state.R, motion.params.at(node.numbers.center_of_mass)))
+            drift = per_member(values.numbers(plus(state.u, cross(state.w, centre))), members)
             good &= np.abs(drift).max(0) < FELT * lane.length
             inertia = per_member(lane.params.at(node.numbers.inertia), members)
-            good &= _symmetric(inertia, per_member(matvec(transpose(state.R), state.w), members))
+            spin = values.numbers(matvec(transpose(state.R), state.w))
+            good &= _symmetric(inertia, per_member(spin, members))
     return good
 
 

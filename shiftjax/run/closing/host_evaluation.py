@@ -1,4 +1,4 @@
-"""Lane functions evaluated on the host: NumPy arrays with one entry a member in place of traced scalars.
+"""Lane functions evaluated on the host, for arrays with one entry a member.
 
 Arrays have members last, (n, B); matrices handed to linear algebra have them first, (B, m, n).
 """
@@ -14,9 +14,10 @@ import numpy as np
 from shiftjax.algebra import Scalar, Vec, largest, mul, quotient, zeros
 from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.dynamics import kinematics
-from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.dynamics.kinematics import Motion, Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
+from shiftjax.lanes.members import Members
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.run.closing.polygons import at_corners, excess, judged_loops, sides
@@ -68,6 +69,26 @@ class StartLane(Lane):
             if isinstance(places, int) and self.plan.numbers[places].role is Role.STATE
         ]
         return [self.params.at(places) for places in starts]
+
+
+def stated_coordinates(lane: StartLane, members: int) -> np.ndarray:
+    """(nq, B) coordinates as the numbers of all members and their drivers say."""
+    values = Members()
+    return per_member(values.numbers(lane.in_graph(values).coordinates()), members)
+
+
+def prescribed_coordinates(lane: StartLane) -> dict[int, float | np.ndarray]:
+    """Coordinate -> where its driver puts it: for all members, or for each (B,)."""
+    values = Members()
+    prescribed = lane.in_graph(values).prescribed()
+    return dict(zip(prescribed, values.numbers(prescribed.values()), strict=True))
+
+
+def motion_of(lane: Lane, q: np.ndarray, v: np.ndarray | None = None) -> tuple[Motion, Members]:
+    """The motion of all members at coordinates (nq, B) and speeds (nv, B), and what gives numbers of its scalars."""
+    values = Members()
+    at = values.lane_values(q), None if v is None else values.lane_values(v)
+    return lane.in_graph(values).motion(*at), values
 
 
 def per_member(values: Sequence[Scalar], members: int) -> np.ndarray:
@@ -166,31 +187,52 @@ def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scal
 
 def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
     """(B, m) residuals in m and rad."""
-    motion = lane.motion(list(q), None)
-    rows = lane.rows(motion, index)
-    return np.ascontiguousarray(per_member(lane.residuals(motion, index, rows), q.shape[1]).T)
+
+    def residuals(own: Lane, at: Vec) -> dict[int, Scalar]:
+        motion = own.motion(at, None)
+        return dict(enumerate(own.residuals(motion, index, own.rows(motion, index))))
+
+    out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
+    _evaluate(lane, q, ("gap", index), residuals, lambda row: out[:, row])
+    return out
 
 
 def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
     """(B, m) right-hand sides nu of J v = nu, dimensionless."""
-    rows = lane.rows(lane.motion(list(q), None), index)
-    unit = np.asarray(scales(rows.unit, lane.length))
-    return np.ascontiguousarray((per_member(rows.nu, q.shape[1]) / unit[:, None]).T)
+
+    def speeds(own: Lane, at: Vec) -> dict[int, Scalar]:
+        rows = own.rows(own.motion(at, None), index)
+        unit = scales(rows.unit, own.length)
+        return {row: quotient(nu, size) for row, (nu, size) in enumerate(zip(rows.nu, unit, strict=True))}
+
+    out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
+    _evaluate(lane, q, ("speeds", index), speeds, lambda row: out[:, row])
+    return out
 
 
 def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Largest |B_ij| and pivot ratio (smallest over largest length) of a partition for all members, each (B,)."""
-    members = q.shape[1]
+
+    def monitors(own: Lane, at: Vec) -> dict[int, Scalar]:
+        rows = own.rows(own.motion(at, None), index)
+        solution = own.solve(block, rows, rows.phi)
+        return {0: solution.b_norm, 1: solution.squared_condition}
+
+    b_norm, squared_condition = out = np.empty((2, q.shape[1]))
+    _evaluate(lane, q, ("monitors", index, block), monitors, lambda row: out[row])
     with np.errstate(all="ignore"):
-        rows = lane.rows(lane.motion(list(q), None), index)
-        solution = lane.solve(block, rows, rows.phi)
-        ratio = 1.0 / np.sqrt(per_member([solution.squared_condition], members)[0])
-    return per_member([solution.b_norm], members)[0], ratio
+        return b_norm, 1.0 / np.sqrt(squared_condition)
 
 
 def retract(plan: Plan, q: np.ndarray, change: np.ndarray) -> np.ndarray:
     """q (+) change for (nv, B) changes."""
-    return per_member(kinematics.retract(plan, list(q), dict(enumerate(change))), q.shape[1])
+
+    def retracted(values: Vec) -> dict[int, Scalar]:
+        return dict(enumerate(kinematics.retract(plan, values[: plan.nq], dict(enumerate(values[plan.nq :])))))
+
+    out = np.empty((plan.nq, q.shape[1]))
+    evaluate([*q, *change], "retract", (plan,), retracted, lambda row: out[row])
+    return out
 
 
 @dataclass

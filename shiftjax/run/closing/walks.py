@@ -22,7 +22,7 @@ from shiftjax.run.closing.closer import CLOSED, STEP_ANGLE, STEP_LENGTH, Rule, c
 from shiftjax.run.closing.continuation import followed
 from shiftjax.run.closing.determinants import SignWatch
 from shiftjax.run.closing.holding import columns_of
-from shiftjax.run.closing.host_evaluation import Loops, StartLane, can_close
+from shiftjax.run.closing.host_evaluation import Loops, StartLane, can_close, prescribed_coordinates
 from shiftjax.topology.plan import Plan
 
 JUMP = 0.6  # rad, or of the model's size: a corrector that moves a joint farther has left the path
@@ -124,7 +124,7 @@ class _Walks:
         guess = self.q[:, members] + ahead * (self.q[:, members] - self.before[:, members])
         _normalise(self.plan, guess)
         place(self.plan, guess, way.held, way.begin[:, members], way.target[:, members], fraction)
-        for row, value in lane.prescribed().items() if self.driven else ():
+        for row, value in prescribed_coordinates(lane).items() if self.driven else ():
             guess[row] = value
         return guess
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
+from shiftjax.algebra import plus
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.run_metrics import Measured
@@ -132,15 +133,14 @@ def _recorded(
 def _poses(prepared: Prepared, posed: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
     """Poses of all bodies for coordinates (K, n, nq) of the posed members."""
     plan, (count, n, _) = prepared.plan, q.shape
-    lane = prepared.lane_of(np.repeat(posed, n), 1.0)
-    chain = lane.motion(list(q.reshape(count * n, -1).T), None).chain()
-    point = ground_point(plan, lane.params)
+    motion, values = host.motion_of(prepared.lane_of(np.repeat(posed, n), 1.0), q.reshape(count * n, -1).T)
+    chain, point = motion.chain(), ground_point(plan, motion.params)
     out: dict[str, np.ndarray] = {}
     for k, node in enumerate(plan.nodes):
         if k and not node.virtual:
             state = chain.node(k)
-            values = [*(p + o for p, o in zip(state.p, point, strict=True)), *quaternion_of_rotation(state.R)]
-            out[node.path] = host.per_member(values, count * n).T.reshape(count, n, 7)
+            pose = values.numbers([*plus(state.p, point), *quaternion_of_rotation(state.R)])
+            out[node.path] = host.per_member(pose, count * n).T.reshape(count, n, 7)
     return out
 
 

@@ -85,7 +85,8 @@ class _Moved:
         self._plan, self._began, self._members = prepared.plan, began, members
         if len(members):  # all at once: one lane a member costs 0.1 ms
             lane = prepared.lane_of(members, 1.0)
-            self._q, self._v = (host.per_member(values, len(members)) for values in (lane.coordinates(), lane.speeds()))
+            self._q = host.stated_coordinates(lane, len(members))
+            self._v = host.per_member(lane.speeds(), len(members))
 
     def text(self, k: int) -> str:
         """Of member k."""

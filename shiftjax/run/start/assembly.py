@@ -18,7 +18,7 @@ import numpy as np
 
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.holding import columns_of, holdable
-from shiftjax.run.closing.host_evaluation import StartLane, can_close, closure, per_member
+from shiftjax.run.closing.host_evaluation import StartLane, can_close, closure, per_member, stated_coordinates
 from shiftjax.run.closing.poses import close, nearest
 from shiftjax.run.closing.walks import LaneOf, Path, Way, number_steps, place, walk
 from shiftjax.run.start.branches import (
@@ -81,7 +81,7 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, sa
         lane_of: lane of some members, their numbers a fraction of the way from the file's to their own.
         said: what is stated of their starts.
     """
-    q_file = per_member(file_lane.coordinates(), 1)
+    q_file = stated_coordinates(file_lane, 1)
     tied = [_of_the_file(plan, file_lane, q_file, s, said.positions) for s in range(len(plan.substructures))]
 
     def started(own: np.ndarray) -> Start:
@@ -102,7 +102,7 @@ def _started(
     """Assembles some members; what follows from numbers that many share is found once for each design."""
     full = lane_of(np.arange(members), 1.0)
     designs = designs_of(plan, full.params.numbers, members)
-    target = per_member(full.coordinates(), members)
+    target = stated_coordinates(full, members)
     q, doubt, branch, kept_joints, gap, worst, closed = map(
         designs.spread_last, _poses(plan, designs.lanes(lane_of), q_file, target[:, designs.first], tied)
     )

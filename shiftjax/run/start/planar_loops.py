@@ -80,11 +80,11 @@ def _axes(prepared: Prepared, joints: list[int], odd: int) -> dict[int, np.ndarr
     plan = prepared.plan
     q = prepared.file_start.q.copy()
     q[plan.joints[odd].q] = 0.0
-    chain = prepared.file_lane().motion(list(q), None).chain()
+    motion, values = host.motion_of(prepared.file_lane(), q)
     found = {}
     for k in joints:
-        (screw,) = chain.screws_of(k)
+        (screw,) = motion.chain().screws_of(k)
         vector = screw.angular if plan.joints[k].kind.units == ("rad",) else screw.linear
-        direction = host.per_member(vector, 1)[:, 0]
+        direction = host.per_member(values.numbers(vector), 1)[:, 0]
         found[k] = direction / max(float(np.linalg.norm(direction)), 1e-300)
     return found

@@ -17,7 +17,7 @@ from shiftjax.joints import KINDS
 from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
-from shiftjax.run.closing.host_evaluation import StartLane
+from shiftjax.run.closing.host_evaluation import StartLane, prescribed_coordinates
 from shiftjax.run.closing.walks import LaneOf
 from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
@@ -197,7 +197,7 @@ def _stating(model: Model, start: str) -> list[str]:
 
 def _led_elsewhere(lane: StartLane, paths: Collection[str]) -> bool:
     """Whether drivers of these coordinates begin where the file does not have them: others follow then."""
-    begins = lane.prescribed()
+    begins = prescribed_coordinates(lane)
     led = [one for one in lane.plan.coordinates if one.path in paths and one.q in begins]
     far = [(begins[one.q] - lane.params.at(one.start[0])) / lane.units[one.v] for one in led]
     return bool(np.any(np.abs(np.array(far, float)) > TOLD))

@@ -14,6 +14,7 @@ from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.reduced import Part, Reduced
 from shiftjax.dynamics.reduction import Column
 from shiftjax.errors import ModelError
+from shiftjax.lanes.members import Members
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.run.start.prepared import Prepared
@@ -26,11 +27,11 @@ WELDED = 1e-6  # m or rad by which a loop of welds may miss
 def refuse_open_welds(prepared: Prepared) -> None:
     """Raises where a loop of rigid joints alone does not meet: nothing could move to close it."""
     plan, lane = prepared.plan, prepared.file_lane()
-    motion = lane.motion(list(host.per_member(lane.coordinates(), 1)), None)
+    motion, values = host.motion_of(lane, host.stated_coordinates(lane, 1))
     solved = {k for block in plan.substructures for k in block.groups}
     for group in (group for k, group in enumerate(plan.constraints) if k not in solved):
         rows = CONSTRAINTS[group.kind].rows(group, motion)
-        gap = float(np.abs(host.per_member(rows.phi, 1)).max())
+        gap = float(np.abs(host.per_member(values.numbers(rows.phi), 1)).max())
         if gap > WELDED:
             raise ModelError(
                 group.name,
@@ -79,28 +80,28 @@ def massless_members(prepared: Prepared, start: Start, members: Iterable[int]) -
 def _massless_motion(prepared: Prepared, lane: StartLane, q: np.ndarray) -> tuple[list[str], list[str]] | None:
     """The coordinates and the bodies of a motion of one member that moves no mass, where there is one."""
     plan = prepared.plan
-    motion = lane.motion(list(q), None)
+    motion, values = host.motion_of(lane, q)
     solved = []
     for s, block in enumerate(plan.substructures):
         _, J = host.closure(lane, q, s)
         rows = lane.rows(motion, s)
         solved.append(lane.solve(blocks_of(complete_pivoting(J, RANK_TOLERANCE["f64"]), block)[0], rows, rows.phi))
     parts = Reduced(motion, null_space(solved, free_speeds(plan)), large=plan.nv + 1).parts
-    found = next((travel for part in parts if (travel := _massless(part)) is not None), None)
+    found = next((travel for part in parts if (travel := _massless(part, values)) is not None), None)
     if found is None:
         return None
-    travel = np.abs(host.per_member([found.get(k, 0.0) for k in range(plan.nv)], 1)[:, 0])
+    travel = np.abs(host.per_member(values.numbers(found.get(k, 0.0) for k in range(plan.nv)), 1)[:, 0])
     carriers = [name for name, amount in zip(plan.speed_names(), travel, strict=True) if amount > 1e-6 * travel.max()]
     bodies = {plan.nodes[j.far].path for j in plan.joints if any(travel[j.v + k] > 0 for k in range(j.nv))}
     return carriers, sorted(bodies)
 
 
-def _massless(part: Part) -> Column | None:
+def _massless(part: Part, values: Members) -> Column | None:
     """A motion that moves no mass, by speed, where there is one."""
-    mass = host.matrices_per_member(part.mass, 1)[0]
+    mass = host.matrices_per_member([values.numbers(row) for row in part.mass], 1)[0]
     if not len(mass) or not np.isfinite(mass).all():
         return None
     size = np.sqrt(np.maximum(np.diag(mass), 0.0))
     size = np.where(size > 0, size, 1.0)
-    values, vectors = np.linalg.eigh(mass / size[:, None] / size[None, :])
-    return None if values[0] > 1e-13 else part.along(list(vectors[:, 0] / size))
+    squares, vectors = np.linalg.eigh(mass / size[:, None] / size[None, :])
+    return None if squares[0] > 1e-13 else part.along(list(vectors[:, 0] / size))

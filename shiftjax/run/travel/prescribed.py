@@ -9,6 +9,7 @@ import numpy as np
 from shiftjax.algebra import Scalar
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.lanes.members import Members
 from shiftjax.run.start.prepared import Prepared
 
 MEMORY = 20_000_000  # samples of all members together
@@ -44,9 +45,10 @@ class Prescribed:
         """Prescribed coordinate [rad or m] at times (B, n) or (1, n); of as many rows as differ."""
         lane = self.prepared.lane_of(members, 1.0)
         numbers: list[Scalar] = [v[:, None] if isinstance(v, np.ndarray) else v for v in lane.params.numbers]
-        lane = replace(lane, params=Parameters(numbers, lane.params.matrices), t=t)
+        lane, values = replace(lane, params=Parameters(numbers, lane.params.matrices), t=t), Members()
+        motion = lane.in_graph(values).motion([0.0] * self.prepared.plan.nq, None)
         group = self.prepared.plan.constraints[self.driver]
-        (phi,) = CONSTRAINTS[group.kind].rows(group, lane.motion([0.0] * self.prepared.plan.nq, None)).phi
+        (phi,) = values.numbers(CONSTRAINTS[group.kind].rows(group, motion).phi)
         prescribed = np.atleast_2d(-np.asarray(phi, float))
         return np.broadcast_to(prescribed, (prescribed.shape[0], t.shape[1]))
 

@@ -78,12 +78,14 @@ def _three_corners(plan: Plan, joints: tuple[int, ...], loop: Loop, driven: int)
 def _flat(plan: Plan, lane: Lane, index: int, loop: Loop, q: np.ndarray) -> np.ndarray:
     """(B,) whether all axes are of one plane: turning ones parallel to its normal, sliding ones in it."""
     members = q.shape[1]
-    chain = lane.motion(list(q), None).chain(loop.base)
+    motion, values = host.motion_of(lane, q)
+    chain = motion.chain(loop.base)
     turns, slides = [], []
     for k in loop.joints:
         if plan.joints[k].nv:
             (screw,), turning = chain.screws_of(k), plan.joints[k].kind.units == ("rad",)
-            (turns if turning else slides).append(host.per_member(screw.angular if turning else screw.linear, members))
+            axis = values.numbers(screw.angular if turning else screw.linear)
+            (turns if turning else slides).append(host.per_member(axis, members))
     flat = np.abs(host.closure(lane, q, index)[0]).max(1) <= FLAT
     for turn in turns[1:]:
         flat &= np.abs(np.cross(turns[0], turn, axis=0)).max(0) <= FLAT

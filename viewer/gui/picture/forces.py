@@ -21,6 +21,7 @@ from shiftjax.mechanism.records import FrameRef
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.poses import to_world
 from shiftjax.record import record
+from shiftjax.run.closing.host_evaluation import motion_of, per_member
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import curves
@@ -126,7 +127,7 @@ class Track:
         body_nodes = [self.node[body] for body in bodies_of(mechanism.plan)]
         last = int(np.searchsorted(self.time, study.end(member), side="right")) - 1
         self.q, self.v = along(mechanism.lane, self.time, track[: len(self.time), body_nodes], last)
-        self.motion = dataclasses.replace(mechanism.lane, t=self.time).motion(list(self.q), list(self.v))
+        self.motion, self._values = motion_of(dataclasses.replace(mechanism.lane, t=self.time), self.q, self.v)
 
     def on(self, ref: FrameRef, path: str, kind: str, vectors: np.ndarray, *, torque: bool = False) -> Force:
         """A force that acts at the origin of a frame."""
@@ -139,8 +140,8 @@ class Track:
         return Force(path, kind, node, np.array(inside, float), vectors, torque)
 
     def rows(self, values: Sequence[Scalar]) -> np.ndarray:
-        """(n, k) of scalars."""
-        return np.stack([np.broadcast_to(np.asarray(value, float), self.time.shape) for value in values], axis=1)
+        """(n, k) of scalars of the motion."""
+        return per_member(self._values.numbers(values), len(self.time)).T
 
     def along(self, index: int) -> np.ndarray:
         """(n, 3) the axis in the world of a coordinate, in its file sense."""
