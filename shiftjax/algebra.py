@@ -1,26 +1,28 @@
 """Scalars of a lane, with structural zeros and ones, and the vectors and matrices made of them.
 
-A scalar is a Python float (a constant, known while the graph is built), a `LaneValue` (a place in the graph that is
-being built, `lanes.graph`), or, where lane code is evaluated as it is written, a NumPy array with one entry a member.
-Constants are folded here and nowhere else, so that a planar mechanism gets planar code. A function that a user wrote
-with `jax.numpy` is traced with scalars of JAX, which pass through, too (`lanes.outside`).
+A scalar is a Python float (a constant, known while the graph is built) or a `LaneValue` (a place in the graph that is
+being built, `lanes.graph`), and is calculated with by operators. Constants are folded here and nowhere else, so that a
+planar mechanism gets planar code: `0.0 * x` is 0.0, `x + 0.0` and `1.0 * x` are x, `x - x` is 0.0. NumPy arrays pass
+through, for poses that are stored, and so do scalars of JAX, for functions that a user wrote with `jax.numpy`
+(`lanes.outside`).
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-Scalar = Any  # float | LaneValue | np.ndarray (B,)
+Scalar = Any  # float | LaneValue; np.ndarray for stored poses
 Vec = list[Scalar]  # three scalars
 Mat = list[list[Scalar]]  # rows of scalars
 Screw = tuple[Vec, Vec]  # angular and linear part, about the point and along the axes of its context
-NUMPY = np.ndarray | np.generic  # evaluated by NumPy on the host: an operation on (1,)[0] returns a NumPy scalar
+NUMPY = np.ndarray | np.generic  # an operation on (1,)[0] returns a NumPy scalar
 
 
 class LaneValue:
@@ -35,28 +37,46 @@ class LaneValue:
         return f"LaneValue({self.graph.nodes[self.ref >> 1][0]})"
 
     def __add__(self, other: Any) -> Scalar:
-        return add(self, _operand(other))
+        other = _operand(other)
+        return self if is_zero(other) else _sum(self, other)
 
     def __radd__(self, other: Any) -> Scalar:
-        return add(_operand(other), self)
+        other = _operand(other)
+        return self if is_zero(other) else _sum(other, self)
 
     def __sub__(self, other: Any) -> Scalar:
-        return sub(self, _operand(other))
+        other = _operand(other)
+        if is_zero(other):
+            return self
+        return 0.0 if other is self else _difference(self, other)
 
     def __rsub__(self, other: Any) -> Scalar:
-        return sub(_operand(other), self)
+        other = _operand(other)
+        return -self if is_zero(other) else _difference(other, self)
 
     def __mul__(self, other: Any) -> Scalar:
-        return mul(self, _operand(other))
+        other = _operand(other)
+        return self.__rmul__(other) if type(other) is float else _product(self, other)
 
     def __rmul__(self, other: Any) -> Scalar:
-        return mul(_operand(other), self)
+        other = _operand(other)
+        if type(other) is float:
+            if other == 0.0:
+                return 0.0
+            if other == 1.0:
+                return self
+            if other == -1.0:
+                return -self
+        return _product(other, self)
 
     def __truediv__(self, other: Any) -> Scalar:
-        return div(self, _operand(other))
+        """By a known number it is the product with its reciprocal; `quotient` is rounded once."""
+        other = _operand(other)
+        return self.__rmul__(1.0 / other) if type(other) is float else quotient(self, other)
 
     def __rtruediv__(self, other: Any) -> Scalar:
-        return div(_operand(other), self)
+        other = _operand(other)
+        return 0.0 if is_zero(other) else quotient(other, self)
 
     def __neg__(self) -> LaneValue:
         return LaneValue(self.graph, self.ref ^ 1)
@@ -65,21 +85,21 @@ class LaneValue:
         return self
 
     def __abs__(self) -> Scalar:
-        return absolute(self)
+        return LaneValue(self.graph, self.graph.absolute(self.ref))
 
     def __pow__(self, other: Any) -> Scalar:
         if isinstance(other, (int, np.integer)):
             return LaneValue(self.graph, self.graph.power(self.ref, int(other)))
-        return power(self, _operand(other))
+        return _power(self, _operand(other))
 
     def __rpow__(self, other: Any) -> Scalar:
-        return power(_operand(other), self)
+        return _power(_operand(other), self)
 
     def __lt__(self, other: Any) -> Scalar:
-        return less(self, _operand(other))
+        return _less(self, _operand(other))
 
     def __gt__(self, other: Any) -> Scalar:
-        return less(_operand(other), self)
+        return _less(_operand(other), self)
 
     def __le__(self, other: Any) -> Scalar:
         return _at_most(self, _operand(other))
@@ -201,18 +221,15 @@ def _plain(name: str) -> Callable[[Any, int], int]:
     return lambda graph, a: graph.node(name, a)
 
 
-_add = _binary(lambda graph, a, b: graph.add(a, b), lambda a, b: a + b, "add")
-_sub = _binary(lambda graph, a, b: graph.add(a, b ^ 1), lambda a, b: a - b, "sub")
-_mul = _binary(lambda graph, a, b: graph.mul(a, b), lambda a, b: a * b, "mul")
-quotient = _binary(
-    lambda graph, a, b: graph.div(a, b), lambda a, b: a / b, "div"
-)  # rounded once, also by a known number
+_sum = _binary(lambda graph, a, b: graph.add(a, b), operator.add, "add")
+_difference = _binary(lambda graph, a, b: graph.add(a, b ^ 1), operator.sub, "sub")
+_product = _binary(lambda graph, a, b: graph.mul(a, b), operator.mul, "mul")
+_power = _binary(lambda graph, a, b: graph.node("pow", a, b), operator.pow, "pow")
+_less = _binary(lambda graph, a, b: graph.node("lt", a, b), operator.lt, "lt")
+_at_most = _binary(lambda graph, a, b: graph.node("le", a, b), operator.le, "le")
+# rounded once, also by a known number
+quotient = _binary(lambda graph, a, b: graph.div(a, b), operator.truediv, "div")
 atan2 = _binary(lambda graph, a, b: graph.node("atan2", a, b), np.arctan2, "atan2")
-power = _binary(lambda graph, a, b: graph.node("pow", a, b), lambda a, b: a**b, "pow")
-less = _binary(lambda graph, a, b: graph.node("lt", a, b), lambda a, b: a < b, "lt")
-_at_most = _binary(lambda graph, a, b: graph.node("le", a, b), lambda a, b: a <= b, "le")
-_neg = _unary(lambda graph, a: a ^ 1, lambda a: -a, np.negative, "neg")
-absolute = _unary(lambda graph, a: graph.absolute(a), abs, np.abs, "abs")
 sqrt = _unary(_plain("sqrt"), math.sqrt, np.sqrt, "sqrt")
 sin = _unary(lambda graph, a: graph.sin(a), math.sin, np.sin, "sin")
 cos = _unary(lambda graph, a: graph.cos(a), math.cos, np.cos, "cos")
@@ -222,52 +239,11 @@ tanh = _unary(_plain("tanh"), math.tanh, np.tanh, "tanh")
 floor = _unary(_plain("floor"), math.floor, np.floor, "floor")
 
 
-def add(a: Scalar, b: Scalar) -> Scalar:
-    """a + b; a known zero costs nothing."""
-    if type(a) is float and a == 0.0:
-        return b
-    if type(b) is float and b == 0.0:
-        return a
-    return _add(a, b)
-
-
-def sub(a: Scalar, b: Scalar) -> Scalar:
-    """a - b; a known zero costs nothing, and the difference of one object and itself is a known zero."""
-    if type(b) is float and b == 0.0:
-        return a
-    if type(a) is float and a == 0.0:
-        return neg(b)
-    return 0.0 if a is b else _sub(a, b)
-
-
-def neg(a: Scalar) -> Scalar:
-    """-a; there is no known negative zero."""
-    if type(a) is float:
-        return -a if a != 0.0 else 0.0
-    return _neg(a)
-
-
-def mul(a: Scalar, b: Scalar) -> Scalar:
-    """a b; known factors 0, 1 and -1 cost nothing."""
-    if type(b) is float and type(a) is not float:
-        a, b = b, a
-    if type(a) is float:
-        if a == 0.0:
-            return 0.0
-        if a == 1.0:
-            return b
-        if a == -1.0:
-            return neg(b)
-    return _mul(a, b)
-
-
-def div(a: Scalar, b: Scalar) -> Scalar:
-    """a / b; by a known number it is the product with its reciprocal."""
-    if is_zero(a):
-        return 0.0
-    if type(b) is float:
-        return mul(1.0 / b, a)
-    return quotient(a, b)
+def ratio(a: Scalar, b: Scalar) -> Scalar:
+    """a / b, rounded alike whether a is known or not: by a known number it is the product with its reciprocal."""
+    if known(a) and known(b):
+        return 0.0 if a == 0.0 else 1.0 / b * a
+    return a / b
 
 
 def select(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
@@ -285,21 +261,21 @@ def select(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
 
 
 UFUNCS: dict[str, Callable[..., Scalar]] = {
-    **{"add": add, "subtract": sub, "multiply": mul, "divide": div, "negative": neg, "absolute": absolute},
-    **{"arctan2": atan2, "power": power, "float_power": power, "less": less, "less_equal": _at_most},
-    **{"greater": lambda a, b: less(b, a), "greater_equal": lambda a, b: _at_most(b, a)},
-    **{"sqrt": sqrt, "sin": sin, "cos": cos, "exp": exp, "log": log, "tanh": tanh, "floor": floor},
-    **{"square": lambda a: mul(a, a), "positive": lambda a: a},
+    **{"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv},
+    **{"power": _power, "float_power": _power, "negative": operator.neg, "absolute": abs, "positive": operator.pos},
+    **{"less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge},
+    **{"sqrt": sqrt, "sin": sin, "cos": cos, "exp": exp, "log": log, "tanh": tanh, "floor": floor, "arctan2": atan2},
+    "square": lambda a: a * a,
 }
 
 
-def total(values: Sequence[Scalar]) -> Scalar:
-    return reduce(add, values, 0.0)
+def total(values: Iterable[Scalar]) -> Scalar:
+    return reduce(operator.add, values, 0.0)
 
 
 def larger(a: Scalar, b: Scalar) -> Scalar:
     """The larger of two; one machine instruction, which may drop a NaN: the kernel checks finiteness of every step."""
-    return max(a, b) if known(a) and known(b) else select(less(a, b), b, a)
+    return max(a, b) if known(a) and known(b) else select(a < b, b, a)
 
 
 def largest(values: Sequence[Scalar]) -> Scalar:
@@ -309,26 +285,23 @@ def largest(values: Sequence[Scalar]) -> Scalar:
 
 def dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
     """Sum of products; constant zeros cost nothing."""
-    out: Scalar = 0.0
-    for a, b in zip(x, y, strict=True):
-        out = add(out, mul(a, b))
-    return out
+    return total(a * b for a, b in zip(x, y, strict=True))
 
 
 def plus(x: Sequence[Scalar], y: Sequence[Scalar]) -> Vec:
-    return [add(a, b) for a, b in zip(x, y, strict=True)]
+    return [a + b for a, b in zip(x, y, strict=True)]
 
 
 def minus(x: Sequence[Scalar], y: Sequence[Scalar]) -> Vec:
-    return [sub(a, b) for a, b in zip(x, y, strict=True)]
+    return [a - b for a, b in zip(x, y, strict=True)]
 
 
 def scale(s: Scalar, x: Sequence[Scalar]) -> Vec:
-    return [mul(s, a) for a in x]
+    return [s * a for a in x]
 
 
 def negative(x: Sequence[Scalar]) -> Vec:
-    return [neg(a) for a in x]
+    return [-a for a in x]
 
 
 def zeros(n: int = 3) -> Vec:
@@ -337,9 +310,9 @@ def zeros(n: int = 3) -> Vec:
 
 def cross(a: Sequence[Scalar], b: Sequence[Scalar]) -> Vec:
     return [
-        sub(mul(a[1], b[2]), mul(a[2], b[1])),
-        sub(mul(a[2], b[0]), mul(a[0], b[2])),
-        sub(mul(a[0], b[1]), mul(a[1], b[0])),
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
     ]
 
 
@@ -367,4 +340,4 @@ def norm_squared(x: Sequence[Scalar]) -> Scalar:
 def unit(x: Sequence[Scalar]) -> Vec:
     """The unit vector along x; exact for a vector that already has length one."""
     square = norm_squared(x)
-    return list(x) if known(square) and square == 1.0 else scale(div(1.0, sqrt(square)), x)
+    return list(x) if known(square) and square == 1.0 else scale(1.0 / sqrt(square), x)

@@ -12,28 +12,23 @@ from shiftjax.algebra import (
     Mat,
     Scalar,
     Vec,
-    add,
     atan2,
     cos,
     cross,
-    div,
     dot,
     identity,
     is_zero,
     known,
     largest,
-    less,
     matmul,
     minus,
-    mul,
-    neg,
     norm_squared,
     plus,
+    ratio,
     scale,
     select,
     sin,
     sqrt,
-    sub,
     total,
     unit,
 )
@@ -52,17 +47,17 @@ def rotation_about(axis: Sequence[Scalar], angle: Scalar) -> Mat:
     if is_zero(angle):
         return identity()
     c, s = cos(angle), sin(angle)
-    k = sub(1.0, c)
+    k = 1.0 - c
     x, y, z = axis
     out = [[0.0] * 3 for _ in range(3)]
-    skew = [[0.0, neg(z), y], [z, 0.0, neg(x)], [neg(y), x, 0.0]]
+    skew = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
     for i in range(3):
         for j in range(3):
-            square = mul(axis[i], axis[j])
+            square = axis[i] * axis[j]
             if i == j and known(square) and abs(square) == 1.0:
                 out[i][j] = 1.0
             else:
-                out[i][j] = add(add(c if i == j else 0.0, mul(k, square)), mul(s, skew[i][j]))
+                out[i][j] = (c if i == j else 0.0) + k * square + s * skew[i][j]
     return out
 
 
@@ -74,66 +69,64 @@ def rotation_of_vector(r: Sequence[Scalar]) -> Mat:
     if all(is_zero(a) for a in r):
         return identity()
     x2 = norm_squared(r)
-    small = less(x2, 1e-8)
+    small = x2 < 1e-8
     safe = select(small, 1.0, x2)
     x = sqrt(safe)
-    half = sin(mul(0.5, x))
-    a = select(small, sub(1.0, mul(1.0 / 6.0, x2)), div(sin(x), x))
-    b = select(small, sub(0.5, mul(1.0 / 24.0, x2)), div(mul(2.0, mul(half, half)), safe))
-    skew = [[0.0, neg(r[2]), r[1]], [r[2], 0.0, neg(r[0])], [neg(r[1]), r[0], 0.0]]
+    half = sin(0.5 * x)
+    a = select(small, 1.0 - 1.0 / 6.0 * x2, ratio(sin(x), x))
+    b = select(small, 0.5 - 1.0 / 24.0 * x2, ratio(2.0 * (half * half), safe))
+    skew = [[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]]
     square = matmul(skew, skew)
-    return [
-        [add(1.0 if i == j else 0.0, add(mul(a, skew[i][j]), mul(b, square[i][j]))) for j in range(3)] for i in range(3)
-    ]
+    return [[(1.0 if i == j else 0.0) + (a * skew[i][j] + b * square[i][j]) for j in range(3)] for i in range(3)]
 
 
 def rotation_of_quaternion(e: Sequence[Scalar]) -> Mat:
     """Rotation matrix of a unit quaternion, w first (not normalised here)."""
     w, x, y, z = e
-    two = [mul(2.0, a) for a in (x, y, z)]
-    xx, yy, zz = mul(two[0], x), mul(two[1], y), mul(two[2], z)
-    xy, xz, yz = mul(two[0], y), mul(two[0], z), mul(two[1], z)
-    wx, wy, wz = mul(two[0], w), mul(two[1], w), mul(two[2], w)
+    two = [2.0 * a for a in (x, y, z)]
+    xx, yy, zz = two[0] * x, two[1] * y, two[2] * z
+    xy, xz, yz = two[0] * y, two[0] * z, two[1] * z
+    wx, wy, wz = two[0] * w, two[1] * w, two[2] * w
     return [
-        [sub(1.0, add(yy, zz)), sub(xy, wz), add(xz, wy)],
-        [add(xy, wz), sub(1.0, add(xx, zz)), sub(yz, wx)],
-        [sub(xz, wy), add(yz, wx), sub(1.0, add(xx, yy))],
+        [1.0 - (yy + zz), xy - wz, xz + wy],
+        [xy + wz, 1.0 - (xx + zz), yz - wx],
+        [xz - wy, yz + wx, 1.0 - (xx + yy)],
     ]
 
 
 def quaternion_product(a: Sequence[Scalar], b: Sequence[Scalar]) -> Vec:
     """Hamilton product, w first."""
     vector = plus(plus(scale(a[0], b[1:]), scale(b[0], a[1:])), cross(a[1:], b[1:]))
-    return [sub(mul(a[0], b[0]), dot(a[1:], b[1:])), *vector]
+    return [a[0] * b[0] - dot(a[1:], b[1:]), *vector]
 
 
 def quaternion_of_rotation(R: Mat) -> Vec:
     """Unit quaternion (w first, w >= 0 unless it is 0) of a rotation matrix: Shepperd's four cases as selects."""
     trace = total([R[0][0], R[1][1], R[2][2]])
     best = largest([trace, R[0][0], R[1][1], R[2][2]])
-    off = [sub(R[2][1], R[1][2]), sub(R[0][2], R[2][0]), sub(R[1][0], R[0][1])]
-    pair = [add(R[1][2], R[2][1]), add(R[2][0], R[0][2]), add(R[0][1], R[1][0])]
-    cases: list[Vec] = [[add(1.0, trace), *off]]
+    off = [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]]
+    pair = [R[1][2] + R[2][1], R[2][0] + R[0][2], R[0][1] + R[1][0]]
+    cases: list[Vec] = [[1.0 + trace, *off]]
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         vector: Vec = [0.0, 0.0, 0.0]
-        vector[i] = sub(add(1.0, mul(2.0, R[i][i])), trace)
+        vector[i] = 1.0 + 2.0 * R[i][i] - trace
         vector[j], vector[k] = pair[k], pair[j]
         cases.append([off[i], *vector])
     chosen = cases[3]
     for score, case in ((R[1][1], cases[2]), (R[0][0], cases[1]), (trace, cases[0])):
-        chosen = [select(less(score, best), old, new) for old, new in zip(chosen, case, strict=True)]
-    length = sqrt(total([mul(x, x) for x in chosen]))
-    sign = select(less(chosen[0], 0.0), div(-1.0, length), div(1.0, length))
-    return [mul(sign, x) for x in chosen]
+        chosen = [select(score < best, old, new) for old, new in zip(chosen, case, strict=True)]
+    length = sqrt(total([x * x for x in chosen]))
+    sign = select(chosen[0] < 0.0, -1.0 / length, 1.0 / length)
+    return [sign * x for x in chosen]
 
 
 def vector_of_rotation(R: Mat) -> Vec:
     """Logarithm of a rotation [rad], accurate up to and at pi (through the quaternion with w >= 0)."""
     w, *vector = quaternion_of_rotation(R)
     size = sqrt(norm_squared(vector))
-    small = less(size, 1e-9)  # the angle is 2 size there to all digits
+    small = size < 1e-9  # the angle is 2 size there to all digits
     safe = select(small, 1.0, size)
-    return scale(select(small, 2.0, div(mul(2.0, atan2(size, w)), safe)), vector)
+    return scale(select(small, 2.0, ratio(2.0 * atan2(size, w), safe)), vector)
 
 
 def rotated(e: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
@@ -145,12 +138,12 @@ def rotated(e: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
 
 def conjugate(e: Sequence[Scalar]) -> Vec:
     """The quaternion of the inverse rotation."""
-    return [e[0], neg(e[1]), neg(e[2]), neg(e[3])]
+    return [e[0], -e[1], -e[2], -e[3]]
 
 
 def normalized(e: Sequence[Scalar]) -> Vec:
     """The unit quaternion along e."""
-    return scale(div(1.0, sqrt(norm_squared(e))), e)
+    return scale(1.0 / sqrt(norm_squared(e)), e)
 
 
 def angle_between(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
@@ -158,7 +151,7 @@ def angle_between(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 
     The half-angle form is accurate for small angles, where arccos of the product loses half of the digits.
     """
-    return mul(2.0, atan2(sqrt(norm_squared(minus(b, a))), sqrt(norm_squared(plus(a, b)))))
+    return 2.0 * atan2(sqrt(norm_squared(minus(b, a))), sqrt(norm_squared(plus(a, b))))
 
 
 def slerp(a: Sequence[Scalar], b: Sequence[Scalar], s: Scalar) -> Vec:
@@ -167,10 +160,10 @@ def slerp(a: Sequence[Scalar], b: Sequence[Scalar], s: Scalar) -> Vec:
     (sin((1-s) x) a + sin(s x) b) / sin(x), x the angle between them (Shoemake, Animating rotation with quaternion
     curves, 1985).
     """
-    b = scale(select(less(dot(a, b), 0.0), -1.0, 1.0), b)
-    x, rest = angle_between(a, b), sub(1.0, s)
-    near = less(x, NEARLY_EQUAL)
+    b = scale(select(dot(a, b) < 0.0, -1.0, 1.0), b)
+    x, rest = angle_between(a, b), 1.0 - s
+    near = x < NEARLY_EQUAL
     sine = select(near, 1.0, sin(x))
-    part_a = select(near, rest, div(sin(mul(rest, x)), sine))
-    part_b = select(near, s, div(sin(mul(s, x)), sine))
+    part_a = select(near, rest, sin(rest * x) / sine)
+    part_b = select(near, s, sin(s * x) / sine)
     return normalized(plus(scale(part_a, a), scale(part_b, b)))

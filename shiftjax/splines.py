@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shiftjax.algebra import Scalar, add, div, less, mul, neg, select, sub
+from shiftjax.algebra import Scalar, ratio, select
 
 Piece = list[Scalar]  # t_k, a, b, c, d
 Derivatives = tuple[Scalar, Scalar, Scalar]  # value, first and second derivative
@@ -42,18 +42,18 @@ def cubic(
     M = _periodic_curvatures(steps, slopes) if periodic else _curvatures(steps, slopes, first_rate, last_rate)
     pieces: list[Piece] = []
     for k, (h, slope) in enumerate(zip(steps, slopes, strict=True)):
-        b = sub(slope, mul(1 / 6, mul(h, add(mul(2.0, M[k]), M[k + 1]))))
-        pieces.append([times[k], values[k], b, mul(0.5, M[k]), mul(1 / 6, div(sub(M[k + 1], M[k]), h))])
+        b = slope - 1.0 / 6.0 * (h * (2.0 * M[k] + M[k + 1]))
+        pieces.append([times[k], values[k], b, 0.5 * M[k], 1.0 / 6.0 * ratio(M[k + 1] - M[k], h)])
     return pieces
 
 
 def evaluated(knots: Sequence[Scalar], pieces: Sequence[Piece], t: Scalar) -> Derivatives:
     """Value and derivatives at t; piece k holds left of knot k, a value at a knot belongs to the piece on its right."""
     start, a, b, c, d = _picked(knots, pieces, t)
-    s = sub(t, start)
-    value = add(a, mul(s, add(b, mul(s, add(c, mul(s, d))))))
-    rate = add(b, mul(s, add(mul(2.0, c), mul(3.0, mul(s, d)))))
-    return value, rate, add(mul(2.0, c), mul(6.0, mul(s, d)))
+    s = t - start
+    value = a + s * (b + s * (c + s * d))
+    rate = b + s * (2.0 * c + 3.0 * (s * d))
+    return value, rate, 2.0 * c + 6.0 * (s * d)
 
 
 def end_of(piece: Piece, t: Scalar) -> tuple[Scalar, Scalar]:
@@ -68,30 +68,30 @@ def _picked(knots: Sequence[Scalar], pieces: Sequence[Piece], t: Scalar) -> Piec
         return pieces[0]
     half = len(pieces) // 2
     left, right = _picked(knots[: half - 1], pieces[:half], t), _picked(knots[half:], pieces[half:], t)
-    before = less(t, knots[half - 1])
+    before = t < knots[half - 1]
     return [select(before, a, b) for a, b in zip(left, right, strict=True)]
 
 
 def _steps(times: Sequence[Scalar]) -> list[Scalar]:
-    return [sub(b, a) for a, b in pairwise(times)]
+    return [b - a for a, b in pairwise(times)]
 
 
 def _slopes(times: Sequence[Scalar], values: Sequence[Scalar]) -> list[Scalar]:
-    rises = [sub(b, a) for a, b in pairwise(values)]
-    return [div(rise, h) for rise, h in zip(rises, _steps(times), strict=True)]
+    rises = [b - a for a, b in pairwise(values)]
+    return [ratio(rise, h) for rise, h in zip(rises, _steps(times), strict=True)]
 
 
 def _curvatures(h: Sequence[Scalar], slopes: Sequence[Scalar], first: Scalar | None, last: Scalar | None) -> Piece:
     """(n,) second derivatives at the knots: h M + 2 (h + h') M' + h' M'' = 6 (slope' - slope), and the two ends."""
     lower: list[Scalar] = [0.0, *h[:-1], 0.0 if last is None else h[-1]]
     upper: list[Scalar] = [0.0 if first is None else h[0], *h[1:], 0.0]
-    middle = [mul(2.0, add(a, b)) for a, b in pairwise(h)]
-    ends = [1.0 if rate is None else mul(2.0, step) for rate, step in ((first, h[0]), (last, h[-1]))]
-    bends = [mul(6.0, sub(b, a)) for a, b in pairwise(slopes)]
+    middle = [2.0 * (a + b) for a, b in pairwise(h)]
+    ends = [1.0 if rate is None else 2.0 * step for rate, step in ((first, h[0]), (last, h[-1]))]
+    bends = [6.0 * (b - a) for a, b in pairwise(slopes)]
     right = [
-        0.0 if first is None else mul(6.0, sub(slopes[0], first)),
+        0.0 if first is None else 6.0 * (slopes[0] - first),
         *bends,
-        0.0 if last is None else mul(6.0, sub(last, slopes[-1])),
+        0.0 if last is None else 6.0 * (last - slopes[-1]),
     ]
     return _tridiagonal(lower, [ends[0], *middle, ends[1]], upper, right)
 
@@ -101,17 +101,17 @@ def _periodic_curvatures(h: Sequence[Scalar], slopes: Sequence[Scalar]) -> list[
     if len(h) == 1:
         return [0.0, 0.0]
     before = [h[-1], *h[:-1]]
-    diagonal = [mul(2.0, add(a, b)) for a, b in zip(before, h, strict=True)]
-    right = [mul(6.0, sub(b, a)) for a, b in zip([slopes[-1], *slopes[:-1]], slopes, strict=True)]
+    diagonal = [2.0 * (a + b) for a, b in zip(before, h, strict=True)]
+    right = [6.0 * (b - a) for a, b in zip([slopes[-1], *slopes[:-1]], slopes, strict=True)]
     # A = T + u v^T with u = (g, 0 ... 0, corner), v = (1, 0 ... 0, corner / g), g = -diagonal[0]: T stays dominant.
-    corner, g = h[-1], neg(diagonal[0])
-    diagonal[0], diagonal[-1] = sub(diagonal[0], g), sub(diagonal[-1], div(mul(corner, corner), g))
+    corner, g = h[-1], -diagonal[0]
+    diagonal[0], diagonal[-1] = diagonal[0] - g, diagonal[-1] - ratio(corner * corner, g)
     u: list[Scalar] = [g, *[0.0] * (len(h) - 2), corner]
     y = _tridiagonal(before, list(diagonal), h, right)
     z = _tridiagonal(before, list(diagonal), h, u)
-    along = [add(x[0], mul(div(corner, g), x[-1])) for x in (y, z)]
-    factor = div(along[0], add(1.0, along[1]))
-    M = [sub(a, mul(factor, b)) for a, b in zip(y, z, strict=True)]
+    along = [x[0] + ratio(corner, g) * x[-1] for x in (y, z)]
+    factor = ratio(along[0], 1.0 + along[1])
+    M = [a - factor * b for a, b in zip(y, z, strict=True)]
     return [*M, M[0]]
 
 
@@ -121,10 +121,10 @@ def _tridiagonal(
     """Solves a diagonally dominant tridiagonal system; lower[0] and the last of upper are not read."""
     x = list(right)
     for k in range(1, len(x)):
-        factor = div(lower[k], diagonal[k - 1])
-        diagonal[k] = sub(diagonal[k], mul(factor, upper[k - 1]))
-        x[k] = sub(x[k], mul(factor, x[k - 1]))
-    x[-1] = div(x[-1], diagonal[-1])
+        factor = ratio(lower[k], diagonal[k - 1])
+        diagonal[k] -= factor * upper[k - 1]
+        x[k] -= factor * x[k - 1]
+    x[-1] = ratio(x[-1], diagonal[-1])
     for k in reversed(range(len(x) - 1)):
-        x[k] = div(sub(x[k], mul(upper[k], x[k + 1])), diagonal[k])
+        x[k] = ratio(x[k] - upper[k] * x[k + 1], diagonal[k])
     return x

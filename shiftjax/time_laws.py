@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.algebra import Scalar, add, cos, div, floor, mul, neg, sin, sub
+from shiftjax.algebra import Scalar, cos, floor, sin
 from shiftjax.field import Field, Role, number
 from shiftjax.splines import Derivatives, Piece, cubic, end_of, evaluated, straight
 
@@ -67,7 +67,7 @@ class ConstantRate(Law):
         return (number("speed", f"{unit}/s", "the rate"), _start(unit))
 
     def at(self, n: Mapping[str, Any], t: Scalar) -> Derivatives:
-        return add(n["offset"], mul(n["speed"], t)), n["speed"], 0.0
+        return n["offset"] + n["speed"] * t, n["speed"], 0.0
 
 
 class Harmonic(Law):
@@ -87,10 +87,10 @@ class Harmonic(Law):
 
     def at(self, n: Mapping[str, Any], t: Scalar) -> Derivatives:
         amplitude, frequency = n["amplitude"], n["frequency"]
-        angle = add(mul(frequency, t), n["phase"])
-        sine, cosine = mul(amplitude, sin(angle)), mul(mul(amplitude, frequency), cos(angle))
-        value = add(add(n["offset"], mul(n["rate"], t)), sine)
-        return value, add(n["rate"], cosine), mul(neg(mul(amplitude, mul(frequency, frequency))), sin(angle))
+        angle = frequency * t + n["phase"]
+        sine, cosine = amplitude * sin(angle), amplitude * frequency * cos(angle)
+        value = n["offset"] + n["rate"] * t + sine
+        return value, n["rate"] + cosine, -(amplitude * (frequency * frequency)) * sin(angle)
 
 
 class Polynomial(Law):
@@ -105,8 +105,8 @@ class Polynomial(Law):
         rate: Scalar = 0.0
         half: Scalar = 0.0  # of the second derivative
         for c in reversed(n["coefficients"]):  # Horner, with derivatives (Knuth, section 4.6.4)
-            half, rate, value = add(mul(half, t), rate), add(mul(rate, t), value), add(mul(value, t), c)
-        return value, rate, mul(2.0, half)
+            half, rate, value = half * t + rate, rate * t + value, value * t + c
+        return value, rate, 2.0 * half
 
     def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
         return {"no coefficient": not len(n["coefficients"])}
@@ -163,9 +163,9 @@ def tabulated(
     repeats = outside == "repeat"
     gain: Scalar = 0.0
     if repeats:
-        period = sub(times[-1], times[0])
-        turns = floor(div(sub(t, times[0]), period))
-        gain, t = mul(turns, sub(values[-1], values[0])), sub(t, mul(turns, period))
+        period = times[-1] - times[0]
+        turns = floor((t - times[0]) / period)
+        gain, t = turns * (values[-1] - values[0]), t - turns * period
     if n.get("interpolation") == "linear":
         pieces = straight(times, values)
     else:
@@ -177,7 +177,7 @@ def tabulated(
         ends: list[Piece] = [[times[k], values[k], slopes[k], 0.0, 0.0] for k in (0, -1)]
         knots, pieces = list(times), [ends[0], *pieces, ends[1]]
     value, rate, second = evaluated(knots, pieces, t)
-    return add(value, gain), rate, second
+    return value + gain, rate, second
 
 
 def faults_of_table(n: Mapping[str, Any], **columns: Sequence[Any]) -> dict[str, Any]:

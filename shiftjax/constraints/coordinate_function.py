@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shiftjax.algebra import is_zero, neg
+from shiftjax.algebra import is_zero
 from shiftjax.constraints.kind import ConstraintKind, Rows
 from shiftjax.errors import need_function, one_of, refuse_text
 from shiftjax.lanes.outside import UserFunction
@@ -52,9 +52,9 @@ class FunctionOfCoordinates(ConstraintKind):
         unit = [[1.0 if i == k else 0.0 for i in range(n + 1)] for k in range(n + 1)]
         partials = [function.slope(point, along) for along in unit]
         J = {motion.speed_index(k): s for k, s in zip(group.coordinates, partials, strict=False) if not is_zero(s)}
-        nu = [neg(partials[n])]
+        nu = [-partials[n]]
         rows = Rows(phi=[function.value(point)], J=[J], nu=nu, gamma=[0.0], unit=[constraint.unit])
         if motion.v is not None:
             rates = [*(motion.speed(coordinate) for coordinate in group.coordinates), 1.0]
-            rows.gamma = [neg(function.bend(point, rates))]
+            rows.gamma = [-function.bend(point, rates)]
         return rows

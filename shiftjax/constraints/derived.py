@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from shiftjax.algebra import Mat, Scalar, Vec, add, cross, is_zero, known, matvec, mul, neg, plus, transpose
+from shiftjax.algebra import Mat, Scalar, Vec, cross, is_zero, known, matvec, plus, transpose
 from shiftjax.constraints.kind import ConstraintKind, Rows
 from shiftjax.errors import ModelError
 from shiftjax.lanes.outside import UserFunction
@@ -118,8 +118,8 @@ class DerivedConstraint(ConstraintKind):
         for row in range(len(phi)):
             slopes = Slopes(lambda given, row=row: self.phi(group, Asked(group, motion, given))[row], asked.answers)
             rows.J.append(slopes.along_speeds())
-            rows.nu.append(neg(slopes.along("time")))
-            rows.gamma.append(0.0 if motion.v is None else neg(slopes.second()))
+            rows.nu.append(-slopes.along("time"))
+            rows.gamma.append(0.0 if motion.v is None else -slopes.second())
         return rows
 
 
@@ -140,7 +140,7 @@ class Slopes:
             for direction, speeds in answer.directions:
                 slope = self._slope(self._vector(question, direction))
                 for speed, rate in speeds.items():
-                    entries[speed] = add(entries.get(speed, 0.0), mul(slope, rate))
+                    entries[speed] = entries.get(speed, 0.0) + slope * rate
         return {speed: entry for speed, entry in entries.items() if not is_zero(entry)}
 
     def along(self, name: str) -> Scalar:
@@ -149,7 +149,7 @@ class Slopes:
 
     def second(self) -> Scalar:
         """The second derivative along the motion, all q'' = 0."""
-        return add(self._function.bend(*self._moving(self._all("rate"))), self.along("second"))
+        return self._function.bend(*self._moving(self._all("rate"))) + self.along("second")
 
     def value(self, x: Sequence[Scalar]) -> Scalar:
         """Phi at its moving inputs."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
-from shiftjax.algebra import Scalar, sub
+from shiftjax.algebra import Scalar
 from shiftjax.constraints.kind import ConstraintKind, Rows
 from shiftjax.lanes.outside import UserFunction
 from shiftjax.plan_elements import MotionView, RowGroup
@@ -66,7 +66,7 @@ class DriverKind(ConstraintKind):
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         (coordinate,), (position, velocity, acceleration) = group.coordinates, self.motion(group, motion)
         return Rows(
-            phi=[sub(motion.coordinate(coordinate), position)],
+            phi=[motion.coordinate(coordinate) - position],
             J=[{motion.speed_index(coordinate): 1.0}],
             nu=[velocity],
             gamma=[acceleration],

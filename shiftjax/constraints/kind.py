@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from shiftjax.algebra import Scalar, Vec, dot, sub
+from shiftjax.algebra import Scalar, Vec, dot
 from shiftjax.field import Field
 from shiftjax.plan_elements import MotionView, RowGroup
 
@@ -35,7 +35,7 @@ class Rows:
     def velocity_residual(self, v: Sequence[Scalar]) -> Vec:
         """J v - nu of every row, true units."""
         return [
-            sub(dot(list(entries.values()), [v[k] for k in entries]), nu)
+            dot(list(entries.values()), [v[k] for k in entries]) - nu
             for entries, nu in zip(self.J, self.nu, strict=True)
         ]
 

@@ -6,7 +6,7 @@ substructure's rows, pivots and partition do not change when its base body moves
 
 from __future__ import annotations
 
-from shiftjax.algebra import Mat, Vec, cross, is_zero, matmul, minus, neg, plus, scale, transpose, zeros
+from shiftjax.algebra import Mat, Vec, cross, is_zero, matmul, minus, plus, scale, transpose, zeros
 from shiftjax.constraints.kind import ConstraintKind, Rows
 from shiftjax.plan_elements import ChainView, Loop, MotionView, NodeState, RowGroup
 from shiftjax.rotations import vector_of_rotation
@@ -54,7 +54,7 @@ def _fill(rows: Rows, motion: MotionView, chain: ChainView, branch: tuple[int, .
         for k, screw in enumerate(chain.screws_of(index)):
             for row, entry in enumerate([*screw.angular, *screw.linear_at(c)]):
                 if not is_zero(entry):
-                    rows.J[row][first + k] = entry if sign > 0 else neg(entry)
+                    rows.J[row][first + k] = entry if sign > 0 else -entry
 
 
 def _bias(state: NodeState, c: Vec) -> Vec:

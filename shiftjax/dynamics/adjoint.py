@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shiftjax.algebra import Scalar, Vec, add, dot, known, minus, neg, sub
+from shiftjax.algebra import Scalar, Vec, dot, known, minus
 from shiftjax.dynamics.kkt import System
 from shiftjax.dynamics.reduced import sparse_dot, sparse_product
 from shiftjax.dynamics.tree import tree_terms
@@ -65,8 +65,8 @@ class AccelerationAdjoint:
         """The scalar whose gradient is the cotangent of all that a and the rates depend on."""
         gamma = [rows.gamma[row] for rows, row in self.system.primary]
         residual = minus(self.system.along(self.a), gamma)
-        free = add(dot(held.w, self.tree.force), dot(rates_bar, self.tree.rates))
-        return sub(sub(free, dot(held.lam, self.system.along(held.w))), dot(held.mu, residual))
+        free = dot(held.w, self.tree.force) + dot(rates_bar, self.tree.rates)
+        return free - dot(held.lam, self.system.along(held.w)) - dot(held.mu, residual)
 
 
 class CorrectionAdjoint:
@@ -83,11 +83,11 @@ class CorrectionAdjoint:
     def multipliers(self, x_bar: Vec) -> tuple[Multipliers, Vec]:
         """Those of the cotangent of x, and H w."""
         w, momentum, mu = self.system.adjoint(x_bar)
-        right = [neg(self.inertial.get(speed, 0.0)) for speed in range(self.system.plan.nv)]
+        right = [-self.inertial.get(speed, 0.0) for speed in range(self.system.plan.nv)]
         return Multipliers(w, self.system.multipliers(right), mu), momentum
 
     def lagrangian(self, held: Multipliers, closing: Vec) -> Scalar:
         """The scalar whose gradient is the cotangent of what x depends on; closing: J_P x + residual."""
         inertial = sparse_dot(dict(enumerate(held.w)), self.inertial)
-        rest = add(dot(held.lam, self.system.along(held.w)), dot(held.mu, closing))
-        return neg(add(inertial, rest))
+        rest = dot(held.lam, self.system.along(held.w)) + dot(held.mu, closing)
+        return -(inertial + rest)

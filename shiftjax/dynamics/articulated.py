@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from shiftjax.algebra import Mat, Scalar, Vec, add, div, dot, larger, mul, plus, scale, sub, zeros
+from shiftjax.algebra import Mat, Scalar, Vec, dot, larger, plus, scale, zeros
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.tree import Inertia, body_inertia
 
@@ -47,10 +47,10 @@ class ArticulatedTree:
             for k, screw in reversed(list(enumerate(self.chain.screws_of(index)))):
                 axis = [*screw.angular, *screw.linear]
                 momentum = [dot(row, axis) for row in inertia]
-                inverse = div(1.0, dot(axis, momentum))
+                inverse = 1.0 / dot(axis, momentum)
                 if node in reduced:
                     angular, linear = composite[node].times(screw.angular, screw.linear)
-                    self.worst_pivot = larger(self.worst_pivot, mul(dot(axis, [*angular, *linear]), inverse))
+                    self.worst_pivot = larger(self.worst_pivot, dot(axis, [*angular, *linear]) * inverse)
                 inertia = _downdated(inertia, momentum, inverse)
                 reduced.add(node)
                 self._factors[joint.v + k] = (axis, momentum, inverse)
@@ -70,7 +70,7 @@ class ArticulatedTree:
             wrench = bias.get(joint.far, zeros(6))
             for speed in reversed(joint.speeds):
                 axis, momentum, inverse = self._factors[speed]
-                scaled[speed] = mul(sub(force[speed], dot(axis, wrench)), inverse)
+                scaled[speed] = (force[speed] - dot(axis, wrench)) * inverse
                 wrench = plus(wrench, scale(scaled[speed], momentum))
             if joint.near:
                 bias[joint.near] = plus(bias[joint.near], wrench) if joint.near in bias else wrench
@@ -81,7 +81,7 @@ class ArticulatedTree:
             total = motion[joint.near]
             for speed in joint.speeds:
                 axis, momentum, inverse = self._factors[speed]
-                out[speed] = sub(scaled[speed], mul(dot(momentum, total), inverse))
+                out[speed] = scaled[speed] - dot(momentum, total) * inverse
                 total = plus(total, scale(out[speed], axis))
             motion[joint.far] = total
         return out
@@ -90,19 +90,19 @@ class ArticulatedTree:
 def _matrix(inertia: Inertia) -> Mat:
     """(6, 6) symmetric, angular part first."""
     (x, y, z), m = inertia.moment, inertia.mass
-    skew = [[0.0, sub(0.0, z), y], [z, 0.0, sub(0.0, x)], [sub(0.0, y), x, 0.0]]
+    skew = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
     top = [[*inertia.second[i], *skew[i]] for i in range(3)]
     return top + [[*(skew[j][i] for j in range(3)), *(m if i == j else 0.0 for j in range(3))] for i in range(3)]
 
 
 def _sum(a: Mat | None, b: Mat) -> Mat:
-    return b if a is None else _symmetric(lambda i, j: add(a[i][j], b[i][j]))
+    return b if a is None else _symmetric(lambda i, j: a[i][j] + b[i][j])
 
 
 def _downdated(a: Mat, u: Vec, factor: Scalar) -> Mat:
     """a - factor u u^T."""
     scaled = scale(factor, u)
-    return _symmetric(lambda i, j: sub(a[i][j], mul(scaled[i], u[j])))
+    return _symmetric(lambda i, j: a[i][j] - scaled[i] * u[j])
 
 
 def _symmetric(entry: Callable[[int, int], Scalar]) -> Mat:

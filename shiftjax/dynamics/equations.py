@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shiftjax.algebra import Scalar, Vec, absolute, add, is_zero, largest, mul, sub, total
+from shiftjax.algebra import Scalar, Vec, is_zero, largest, total
 from shiftjax.constraints import Rows
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import BlockSolution, Lane
@@ -38,7 +38,7 @@ def accelerate(
     a = reduced.acceleration(tree.force, particular)
     power = tree.power
     if lane.plan.time_dependent:
-        power = add(power, _prescribed_power(motion, tree.force, reduced, a))
+        power += _prescribed_power(motion, tree.force, reduced, a)
     return Acceleration(a, tree.rates, power, reduced.worst_pivot, tree.kinetic, tree.potential)
 
 
@@ -47,7 +47,7 @@ def _prescribed_power(motion: Motion, force: Vec, reduced: Reduced, a: Vec) -> S
     assert motion.v is not None
     balance = sparse_product(reduced.H, dict(enumerate(a)))
     free = {speed for tree in reduced.trees for speed in tree.speeds}  # unconstrained
-    return total([mul(v, sub(balance.get(k, 0.0), force[k])) for k, v in enumerate(motion.v) if k not in free])
+    return total([v * (balance.get(k, 0.0) - force[k]) for k, v in enumerate(motion.v) if k not in free])
 
 
 def null_space(solutions: Sequence[BlockSolution], free: Sequence[int]) -> list[Column]:
@@ -76,10 +76,7 @@ def gaps(all_rows: Sequence[Rows], v: Vec, length: float) -> tuple[Scalar, Scala
     """
     reach = {"m": 1.0, "rad": length}
     phi = [
-        absolute(mul(reach[unit], x))
-        for rows in all_rows
-        for x, unit in zip(rows.phi, rows.unit, strict=True)
-        if not is_zero(x)
+        abs(reach[unit] * x) for rows in all_rows for x, unit in zip(rows.phi, rows.unit, strict=True) if not is_zero(x)
     ]
-    residual = [absolute(x) for rows in all_rows for x in rows.velocity_residual(v) if not is_zero(x)]
+    residual = [abs(x) for rows in all_rows for x in rows.velocity_residual(v) if not is_zero(x)]
     return largest(phi), largest(residual)

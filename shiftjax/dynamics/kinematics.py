@@ -17,9 +17,7 @@ from shiftjax.algebra import (
     Mat,
     Scalar,
     Vec,
-    add,
     cross,
-    div,
     identity,
     is_zero,
     matmul,
@@ -28,7 +26,6 @@ from shiftjax.algebra import (
     negative,
     plus,
     scale,
-    sub,
     transpose,
     zeros,
 )
@@ -254,7 +251,7 @@ def retract(plan: Plan, q: Vec, change: Mapping[int, Scalar]) -> Vec:
     out, at, speed = list(q), 0, 0
     while at < plan.nq:
         if at not in quaternions:
-            out[at] = add(q[at], change.get(speed, 0.0))
+            out[at] = q[at] + change.get(speed, 0.0)
             at, speed = at + 1, speed + 1
             continue
         step, e = [change.get(speed + k, 0.0) for k in range(3)], q[at : at + 4]
@@ -272,11 +269,11 @@ def change_between(plan: Plan, before: Vec, after: Vec) -> Vec:
     at = 0
     while at < plan.nq:
         if at not in quaternions:
-            out.append(sub(after[at], before[at]))
+            out.append(after[at] - before[at])
             at += 1
             continue
         turn = quaternion_product(conjugate(before[at : at + 4]), after[at : at + 4])
-        out += scale(div(2.0, turn[0]), turn[1:])
+        out += scale(2.0 / turn[0], turn[1:])
         at += 4
     return out
 

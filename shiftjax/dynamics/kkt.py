@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shiftjax.algebra import Mat, Scalar, Vec, add, div, dot, is_zero, known, minus, mul, neg, scale, sub, zeros
+from shiftjax.algebra import Mat, Scalar, Vec, dot, is_zero, known, minus, negative, scale, zeros
 from shiftjax.constraints import Rows
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
@@ -38,29 +38,29 @@ class OrthogonalFactors:
         self.R: Mat = [[0.0] * r for _ in range(r)]
         self.inverses: Vec = []
         for k, q in enumerate(self.Q):
-            self.inverses.append(div(1.0, dot(q, q)))
+            self.inverses.append(1.0 / dot(q, q))
             for j in range(k + 1, r):
                 s = dot(q, self.Q[j])
                 if not is_zero(s):
-                    self.R[k][j] = mul(s, self.inverses[k])
+                    self.R[k][j] = s * self.inverses[k]
                     self.Q[j] = minus(self.Q[j], scale(self.R[k][j], q))
 
     def solve(self, b: Vec) -> Vec:
         """x of A x = b."""
         x: Vec = []
         for q, inverse in zip(self.Q, self.inverses, strict=True):
-            x.append(mul(dot(q, b), inverse))
+            x.append(dot(q, b) * inverse)
             b = minus(b, scale(x[-1], q))
         for i in reversed(range(len(x))):
-            x[i] = sub(x[i], dot(self.R[i][i + 1 :], x[i + 1 :]))
+            x[i] = x[i] - dot(self.R[i][i + 1 :], x[i + 1 :])
         return x
 
     def solve_transposed(self, b: Vec) -> Vec:
         """x of A^T x = b."""
         y: Vec = []
         for i, value in enumerate(b):
-            y.append(sub(value, dot([self.R[k][i] for k in range(i)], y)))
-        y = [mul(inverse, value) for inverse, value in zip(self.inverses, y, strict=True)]
+            y.append(value - dot([self.R[k][i] for k in range(i)], y))
+        y = [inverse * value for inverse, value in zip(self.inverses, y, strict=True)]
         return [dot(y, [q[i] for q in self.Q]) for i in range(len(y))]
 
 
@@ -80,7 +80,7 @@ class PrimaryFactors:
         x: Vec = [0.0] * len(b)
         seen: list[int] = []
         for rows, columns, factors in self.blocks:
-            right = [sub(b[i], dot([self.A[i][j] for j in seen], [x[j] for j in seen])) for i in rows]
+            right = [b[i] - dot([self.A[i][j] for j in seen], [x[j] for j in seen]) for i in rows]
             for j, value in zip(columns, factors.solve(right), strict=True):
                 x[j] = value
             seen += columns
@@ -89,29 +89,29 @@ class PrimaryFactors:
     def particular(self, right: Vec) -> Column:
         """The dependents' values x of J_Pd x = right, in true units; right: over the primary rows."""
         of = self.reduction
-        scaled = [mul(1.0 / of.row_unit[row], b) for row, b in zip(of.primary, right, strict=True)]
+        scaled = [of.row_scale[row] * b for row, b in zip(of.primary, right, strict=True)]
         return of.in_true_units(self.solve(scaled))
 
     def null_columns(self) -> list[Column]:
         """Z of this substructure."""
-        units = self.reduction.row_unit
+        factors = self.reduction.row_scale
         sides = self.reduction.columns_of_B()
         primary = self.reduction.primary
-        B = [self.solve([mul(1.0 / units[row], b[k]) for k, row in enumerate(primary)]) for b in sides]
+        B = [self.solve([factors[row] * b[k] for k, row in enumerate(primary)]) for b in sides]
         return self.reduction.null_columns(B)
 
     def multipliers(self, right: Vec) -> Vec:
         """Lambda of J_Pd^T lambda = right_d over the primary rows, in true units; right: (nv,) generalised forces."""
         of = self.reduction
-        b = [mul(of.unit[speed], right[speed]) for speed in of.dependent]
+        b = [of.unit[speed] * right[speed] for speed in of.dependent]
         x: Vec = [0.0] * len(b)
         done: list[int] = []
         for rows, columns, factors in reversed(self.blocks):
-            rest = [sub(b[j], dot([self.A[i][j] for i in done], [x[i] for i in done])) for j in columns]
+            rest = [b[j] - dot([self.A[i][j] for i in done], [x[i] for i in done]) for j in columns]
             for i, value in zip(rows, factors.solve_transposed(rest), strict=True):
                 x[i] = value
             done += rows
-        return [mul(1.0 / of.row_unit[row], value) for row, value in zip(of.primary, x, strict=True)]
+        return [of.row_scale[row] * value for row, value in zip(of.primary, x, strict=True)]
 
 
 class System:
@@ -142,7 +142,7 @@ class System:
             w |= part.along(x)
             for column, value in zip(part.HZ, x, strict=True):
                 for speed, entry in column.items():
-                    momentum[speed] = add(momentum.get(speed, 0.0), mul(entry, value))
+                    momentum[speed] = momentum.get(speed, 0.0) + entry * value
         for tree in self.reduced.trees:
             w |= tree.solve(by_speed)
             momentum |= {speed: y[speed] for speed in tree.speeds}
@@ -168,9 +168,9 @@ class System:
         x = dict(particular)
         for part in self.reduced.parts:
             # (H Z)^T x is shorter than Z^T H x where freedoms are few
-            right = [sub(next(projections), sparse_dot(column, particular)) for column in part.HZ]
+            right = [next(projections) - sparse_dot(column, particular) for column in part.HZ]
             for speed, value in part.along(part.solve(right)).items():
-                x[speed] = add(x.get(speed, 0.0), value)
+                x[speed] = x.get(speed, 0.0) + value
         for tree in self.reduced.trees:
             x |= tree.solve(dict(enumerate(f)))
         return [x.get(speed, 0.0) for speed in range(self.plan.nv)]
@@ -188,7 +188,7 @@ class System:
         out = zeros(self.plan.nv)
         for (rows, row), value in zip(self.primary, lam, strict=True):
             for speed, entry in rows.J[row].items():
-                out[speed] = add(out[speed], mul(entry, value))
+                out[speed] = out[speed] + entry * value
         return out
 
 
@@ -233,14 +233,14 @@ def of_correction(system: System, x: Vec, closing: Vec) -> Residuals:
         closing: over all primary rows, J_P x + Phi of coordinates, J_P (v + x) - nu of speeds.
     """
     inertial = sparse_product(system.reduced.H, dict(enumerate(x)))
-    return Residuals(system, [neg(inertial.get(k, 0.0)) for k in range(system.plan.nv)], list(map(neg, closing)))
+    return Residuals(system, [-inertial.get(k, 0.0) for k in range(system.plan.nv)], negative(closing))
 
 
 def corrected_coordinates(system: System, x: Vec) -> Vec:
     """J_P x + Phi of the primary rows."""
-    return [add(change, rows.phi[row]) for change, (rows, row) in zip(system.along(x), system.primary, strict=True)]
+    return [change + rows.phi[row] for change, (rows, row) in zip(system.along(x), system.primary, strict=True)]
 
 
 def corrected_speeds(system: System, v: Vec) -> Vec:
     """J_P v - nu of the primary rows, of the corrected speeds v."""
-    return [sub(speed, rows.nu[row]) for speed, (rows, row) in zip(system.along(v), system.primary, strict=True)]
+    return [speed - rows.nu[row] for speed, (rows, row) in zip(system.along(v), system.primary, strict=True)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property, reduce
 
-from shiftjax.algebra import Scalar, Vec, add, is_zero, known, larger, mul, sub
+from shiftjax.algebra import Scalar, Vec, is_zero, known, larger
 from shiftjax.connected import connected
 from shiftjax.dynamics.articulated import ArticulatedTree
 from shiftjax.dynamics.kinematics import Motion
@@ -30,14 +30,14 @@ def sparse_product(H: Sequence[Column], x: Column) -> Column:
         if is_zero(value):
             continue
         for other, entry in H[speed].items():
-            out[other] = add(out.get(other, 0.0), mul(entry, value))
+            out[other] = out.get(other, 0.0) + entry * value
     return out
 
 
 def sparse_dot(x: Column, y: Column) -> Scalar:
     out: Scalar = 0.0
     for speed in sorted(x.keys() & y.keys()):
-        out = add(out, mul(x[speed], y[speed]))
+        out += x[speed] * y[speed]
     return out
 
 
@@ -67,7 +67,7 @@ class Part:
         out: Column = {}
         for column, value in zip(self.Z, x, strict=True):
             for speed, entry in column.items():
-                out[speed] = add(out.get(speed, 0.0), mul(entry, value))
+                out[speed] = out.get(speed, 0.0) + entry * value
         return out
 
 
@@ -140,13 +140,13 @@ class Reduced:
         """a = Z a_i + a0 with Z^T H Z a_i = Z^T (force - H a0); force = tau - h."""
         parts = self.parts  # before all else: in this order the compiled code has the fewest instructions
         inertial = sparse_product(self.H, particular)
-        net = {speed: sub(f, inertial.get(speed, 0.0)) for speed, f in enumerate(force)}
+        net = {speed: f - inertial.get(speed, 0.0) for speed, f in enumerate(force)}
         a: Column = {}
         for part in parts:
             a |= part.along(part.solve([sparse_dot(column, net) for column in part.Z]))
         for tree in self.trees:
             a |= tree.solve(net)
-        return [add(a.get(speed, 0.0), particular.get(speed, 0.0)) for speed in range(len(force))]
+        return [a.get(speed, 0.0) + particular.get(speed, 0.0) for speed in range(len(force))]
 
     def minimum_norm(self, correction: Column) -> Column:
         """correction - Z (Z^T H Z)^-1 (H Z)^T correction: minimal in the mass metric."""
@@ -156,5 +156,5 @@ class Reduced:
         for part in self.parts:
             x = part.solve([sparse_dot(column, correction) for column in part.HZ])
             for speed, value in part.along(x).items():
-                out[speed] = sub(out.get(speed, 0.0), value)
+                out[speed] = out.get(speed, 0.0) - value
         return out

@@ -10,22 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shiftjax.algebra import (
-    Mat,
-    Scalar,
-    Vec,
-    absolute,
-    div,
-    dot,
-    is_zero,
-    larger,
-    largest,
-    minus,
-    mul,
-    neg,
-    scale,
-    sub,
-)
+from shiftjax.algebra import Mat, Scalar, Vec, dot, is_zero, larger, largest, minus, scale
 from shiftjax.constraints.kind import Rows, scales
 from shiftjax.topology.block_triangular import block_triangular
 
@@ -48,13 +33,13 @@ def gram_schmidt(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
     for k in range(r):
         q = columns[k]
         squares.append(dot(q, q))
-        inverses.append(div(1.0, squares[k]))
+        inverses.append(1.0 / squares[k])
         for target, keep, first in ((columns, upper[k], k + 1), (values, None, 0)):
             for j in range(first, len(target)):
                 s = dot(q, target[j])
                 if is_zero(s):
                     continue
-                f = mul(s, inverses[k])
+                f = s * inverses[k]
                 target[j] = minus(target[j], scale(f, q))
                 if keep is None:
                     heads[j][k] = f
@@ -66,7 +51,7 @@ def gram_schmidt(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
         for i in reversed(range(r)):
             x[i] = g[i]
             for j in range(i + 1, r):
-                x[i] = sub(x[i], mul(upper[i][j], x[j]))
+                x[i] -= upper[i][j] * x[j]
         solutions.append(x)
     return solutions, squares, inverses
 
@@ -85,7 +70,7 @@ def solve_blockwise(A: Mat, sides: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
     for rows, columns in block_triangular(pattern):
         right = []
         for x, b in zip(X, sides, strict=True):
-            right.append([sub(b[i], dot([A[i][j] for j in seen], [x[j] for j in seen])) for i in rows])
+            right.append([b[i] - dot([A[i][j] for j in seen], [x[j] for j in seen]) for i in rows])
         solved, square, inverse = gram_schmidt([[A[i][j] for j in columns] for i in rows], right)
         for x, part in zip(X, solved, strict=True):
             for j, value in zip(columns, part, strict=True):
@@ -113,10 +98,11 @@ class Reduction:
 
     def __post_init__(self) -> None:
         self.row_unit = scales(self.rows.unit, self.length)
+        self.row_scale = [1.0 / unit for unit in self.row_unit]  # makes a row dimensionless
 
     def _entry(self, row: int, speed: int) -> Scalar:
         entry = self.rows.J[row].get(speed, 0.0)
-        return mul(self.unit[speed] / self.row_unit[row], entry)
+        return self.unit[speed] / self.row_unit[row] * entry
 
     def matrix(self) -> Mat:
         """J_Pd, dimensionless."""
@@ -130,39 +116,39 @@ class Reduction:
             pivot length)^2.
         """
         A = self.matrix()
-        scaled = [[mul(1.0 / self.row_unit[row], b[k]) for k, row in enumerate(self.primary)] for b in sides]
+        scaled = [[self.row_scale[row] * b[k] for k, row in enumerate(self.primary)] for b in sides]
         X, squares, inverses = solve_blockwise(A, scaled)
-        return X, mul(largest(squares), largest(inverses))
+        return X, largest(squares) * largest(inverses)
 
     def multipliers(self, right: Sequence[Scalar]) -> dict[int, Scalar]:
         """Lambda of J_Pd^T lambda = right_d by primary row, in true units; right: (nv,) generalised forces."""
         A = [[self._entry(row, speed) for row in self.primary] for speed in self.dependent]
-        (solved,), _, _ = solve_blockwise(A, [[mul(self.unit[speed], right[speed]) for speed in self.dependent]])
-        return {row: mul(1.0 / self.row_unit[row], x) for row, x in zip(self.primary, solved, strict=True)}
+        (solved,), _, _ = solve_blockwise(A, [[self.unit[speed] * right[speed] for speed in self.dependent]])
+        return {row: self.row_scale[row] * x for row, x in zip(self.primary, solved, strict=True)}
 
     def columns_of_B(self) -> list[Vec]:
         """Right-hand sides -J_Pi, one for every independent speed (true units of a scaled speed)."""
         return [
-            [neg(mul(self.unit[speed], self.rows.J[row].get(speed, 0.0))) for row in self.primary]
+            [-(self.unit[speed] * self.rows.J[row].get(speed, 0.0)) for row in self.primary]
             for speed in self.independent
         ]
 
     def in_true_units(self, x: Vec) -> Column:
         """Dependent values in true units, by speed."""
-        return {speed: mul(self.unit[speed], value) for speed, value in zip(self.dependent, x, strict=True)}
+        return {speed: self.unit[speed] * value for speed, value in zip(self.dependent, x, strict=True)}
 
     def null_columns(self, B: Sequence[Vec]) -> list[Column]:
         """Z: for every independent speed the motion of all speeds of the substructure for a unit of it."""
         out: list[Column] = []
         for speed, column in zip(self.independent, B, strict=True):
-            entries = {d: mul(self.unit[d] / self.unit[speed], b) for d, b in zip(self.dependent, column, strict=True)}
+            entries = {d: self.unit[d] / self.unit[speed] * b for d, b in zip(self.dependent, column, strict=True)}
             out.append({speed: 1.0, **{d: value for d, value in entries.items() if not is_zero(value)}})
         return out
 
 
 def largest_entry(B: Sequence[Vec]) -> Scalar:
     """The largest |B_ij| (the max norm)."""
-    return largest([absolute(b) for column in B for b in column if not is_zero(b)])
+    return largest([abs(b) for column in B for b in column if not is_zero(b)])
 
 
 def ldl_solve(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
@@ -177,21 +163,21 @@ def ldl_solve(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
     inverses: Vec = []
     worst: Scalar = 1.0
     for j in range(n):
-        weighted = [mul(lower[j][k], pivots[k]) for k in range(j)]
-        pivots.append(sub(A[j][j], dot(lower[j][:j], weighted)))
-        inverses.append(div(1.0, pivots[j]))
+        weighted = [lower[j][k] * pivots[k] for k in range(j)]
+        pivots.append(A[j][j] - dot(lower[j][:j], weighted))
+        inverses.append(1.0 / pivots[j])
         if any(not is_zero(w) for w in weighted):
-            worst = larger(worst, mul(A[j][j], inverses[j]))
+            worst = larger(worst, A[j][j] * inverses[j])
         for i in range(j + 1, n):
-            lower[i][j] = mul(sub(A[i][j], dot(lower[i][:j], weighted)), inverses[j])
+            lower[i][j] = (A[i][j] - dot(lower[i][:j], weighted)) * inverses[j]
     out: list[Vec] = []
     for b in rhs:
         y: Vec = []
         for i in range(n):
-            y.append(sub(b[i], dot(lower[i][:i], y)))
-        x: Vec = [mul(value, inverse) for value, inverse in zip(y, inverses, strict=True)]
+            y.append(b[i] - dot(lower[i][:i], y))
+        x: Vec = [value * inverse for value, inverse in zip(y, inverses, strict=True)]
         for i in reversed(range(n)):
             for k in range(i + 1, n):
-                x[i] = sub(x[i], mul(lower[k][i], x[k]))
+                x[i] -= lower[k][i] * x[k]
         out.append(x)
     return out, worst

@@ -9,24 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shiftjax.algebra import (
-    Mat,
-    Scalar,
-    Vec,
-    add,
-    cross,
-    dot,
-    is_zero,
-    known,
-    matvec,
-    minus,
-    mul,
-    plus,
-    scale,
-    sub,
-    transpose,
-    zeros,
-)
+from shiftjax.algebra import Mat, Scalar, Vec, cross, dot, is_zero, known, matvec, minus, plus, scale, transpose, zeros
 from shiftjax.dynamics.kinematics import Chain, Motion, SpeedScrew
 from shiftjax.dynamics.reduction import Column
 from shiftjax.forces import FORCES, Load
@@ -51,8 +34,8 @@ class Inertia:
         second = [[0.0] * 3 for _ in range(3)]
         for i in range(3):
             for j in range(i, 3):
-                second[i][j] = second[j][i] = add(self.second[i][j], other.second[i][j])
-        return Inertia(add(self.mass, other.mass), plus(self.moment, other.moment), second)
+                second[i][j] = second[j][i] = self.second[i][j] + other.second[i][j]
+        return Inertia(self.mass + other.mass, plus(self.moment, other.moment), second)
 
 
 def body_inertia(chain: Chain, node: int) -> Inertia | None:
@@ -71,8 +54,8 @@ def body_inertia(chain: Chain, node: int) -> Inertia | None:
     second = [[0.0] * 3 for _ in range(3)]
     for i in range(3):
         for j in range(i, 3):
-            steiner = sub(square if i == j else 0.0, mul(moment[i], c[j]))
-            second[i][j] = second[j][i] = add(about_centre[i][j], steiner)
+            steiner = (square if i == j else 0.0) - moment[i] * c[j]
+            second[i][j] = second[j][i] = about_centre[i][j] + steiner
     return Inertia(mass, moment, second)
 
 
@@ -95,11 +78,11 @@ def _rotated(inertia: Sequence[Scalar], R: Mat) -> Mat:
     common = equal[0] if equal else 0
     out = [[diagonal[common] if i == j else 0.0 for j in range(3)] for i in range(3)]
     for k, axis in enumerate(transpose(R)):
-        excess = sub(diagonal[k], diagonal[common]) if k != common else 0.0
+        excess = diagonal[k] - diagonal[common] if k != common else 0.0
         scaled = scale(excess, axis)
         for i in range(3):
             for j in range(i, 3):
-                out[i][j] = add(out[i][j], mul(scaled[i], axis[j]))
+                out[i][j] += scaled[i] * axis[j]
     return out
 
 
@@ -177,14 +160,14 @@ def tree_terms(motion: Motion, gravity: Vec, states: Sequence[Scalar], a: Vec | 
             rate_n, rate_f = inertia.times(plus(state.alpha, alpha), minus(plus(state.acc, acc), gravity))
             moment = plus(moment, plus(rate_n, plus(cross(state.w, spin), cross(state.u, momentum))))
             linear = plus(linear, plus(rate_f, cross(state.w, momentum)))
-            kinetic = add(kinetic, mul(0.5, add(dot(state.w, spin), dot(state.u, momentum))))
-            potential = sub(potential, dot(gravity, _first_moment(motion, joint.far, inertia)))
+            kinetic += 0.5 * (dot(state.w, spin) + dot(state.u, momentum))
+            potential -= dot(gravity, _first_moment(motion, joint.far, inertia))
         if joint.far in load.wrenches:
             applied = load.wrenches[joint.far]
             moment, linear = minus(moment, applied[0]), minus(linear, applied[1])
         for k, screw in enumerate(chain.screws_of(index)):
             tau = load.generalized.get(joint.v + k, 0.0)
-            force[joint.v + k] = sub(tau, _power(screw, (moment, linear)))
+            force[joint.v + k] = tau - _power(screw, (moment, linear))
         wrenches[index] = (moment, linear)
         if joint.near:
             near = force_on.get(joint.near, (zeros(), zeros()))
@@ -213,7 +196,7 @@ def _first_moment(motion: Motion, node: int, inertia: Inertia) -> Vec:
 
 
 def _power(screw: SpeedScrew, wrench: tuple[Vec, Vec]) -> Scalar:
-    return add(dot(screw.angular, wrench[0]), dot(screw.linear, wrench[1]))
+    return dot(screw.angular, wrench[0]) + dot(screw.linear, wrench[1])
 
 
 def _ancestors(chain: Chain, index: int) -> list[tuple[int, SpeedScrew]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.algebra import Scalar, add, dot
+from shiftjax.algebra import Scalar, dot
 from shiftjax.field import Field, Role
 from shiftjax.forces.kind import ForceKind, Load
 from shiftjax.plan_elements import ORIGIN, ForceElement, MotionView
@@ -29,5 +29,5 @@ class ExternalWrench(ForceKind):
         force, moment = n["external_force"], n["external_moment"]
         load.add_wrench_at(placed, ORIGIN, force, moment)
         if motion.v is not None:
-            load.supply(add(dot(moment, motion.angular_velocity(placed)), dot(force, motion.velocity(placed))))
+            load.supply(dot(moment, motion.angular_velocity(placed)) + dot(force, motion.velocity(placed)))
         return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.algebra import Scalar, mul, neg
+from shiftjax.algebra import Scalar
 from shiftjax.forces.kind import ForceKind, Load
 from shiftjax.forces.polynomials import antiderivative, ascending
 from shiftjax.plan_elements import ForceElement, MotionView
@@ -20,7 +20,7 @@ class JointStiffness(ForceKind):
     ) -> Sequence[Scalar]:
         (coordinate,) = element.coordinates
         c, q = motion.values(element.numbers)["stiffness"], motion.coordinate(coordinate)
-        load.add_generalized(motion.speed_index(coordinate), neg(ascending(c, q)))
+        load.add_generalized(motion.speed_index(coordinate), -ascending(c, q))
         load.add_potential(ascending(antiderivative(c), q))
         return ()
 
@@ -37,6 +37,6 @@ class JointDamping(ForceKind):
             (coordinate,) = element.coordinates
             v = motion.speed(coordinate)
             force = ascending(motion.values(element.numbers)["damping"], v)
-            load.add_generalized(motion.speed_index(coordinate), neg(force))
-            load.dissipate(mul(force, v))
+            load.add_generalized(motion.speed_index(coordinate), -force)
+            load.dissipate(force * v)
         return ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from shiftjax.algebra import Scalar, Vec, add, cross, matvec, minus, negative, plus, sub, zeros
+from shiftjax.algebra import Scalar, Vec, cross, matvec, minus, negative, plus, zeros
 from shiftjax.field import Field, Role
 from shiftjax.plan_elements import ORIGIN, WORLD, ChainView, ForceElement, MotionView, PlacedFrame
 from shiftjax.record import record
@@ -47,7 +47,7 @@ class Load:
 
     def add_generalized(self, speed: int, force: Scalar) -> None:
         """A force or torque along one speed."""
-        self.generalized[speed] = add(self.generalized.get(speed, 0.0), force)
+        self.generalized[speed] = self.generalized.get(speed, 0.0) + force
 
     def add_force_at(
         self,
@@ -102,15 +102,15 @@ class Load:
 
     def add_potential(self, energy: Scalar) -> None:
         """Potential energy [J]."""
-        self.potential = add(self.potential, energy)
+        self.potential += energy
 
     def dissipate(self, power: Scalar) -> None:
         """Power [W] removed from the mechanism."""
-        self.power = sub(self.power, power)
+        self.power -= power
 
     def supply(self, power: Scalar) -> None:
         """Power [W] added to the mechanism."""
-        self.power = add(self.power, power)
+        self.power += power
 
 
 class Switch(NamedTuple):

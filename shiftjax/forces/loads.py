@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.algebra import Scalar, Vec, add, dot, matvec, mul
+from shiftjax.algebra import Scalar, Vec, dot, matvec
 from shiftjax.field import Field, Role, number
 from shiftjax.forces.kind import ForceKind, Load
 from shiftjax.plan_elements import ORIGIN, WORLD, ForceElement, MotionView, PlacedFrame
@@ -30,7 +30,7 @@ class JointLoad(ForceKind):
         (coordinate,) = element.coordinates
         force, _, _ = self.law.at({**motion.values(element.numbers), **dict(element.words)}, motion.t)
         load.add_generalized(motion.speed_index(coordinate), force)
-        load.supply(mul(force, motion.speed(coordinate)))
+        load.supply(force * motion.speed(coordinate))
         return ()
 
     def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class BodyWrench(ForceKind):
         force, moment = matvec(R, force), matvec(R, moment)
         load.add_wrench_at(placed, ORIGIN, force, moment)
         if motion.v is not None:
-            load.supply(add(dot(moment, motion.angular_velocity(placed)), dot(force, motion.velocity(placed))))
+            load.supply(dot(moment, motion.angular_velocity(placed)) + dot(force, motion.velocity(placed)))
         return ()
 
 

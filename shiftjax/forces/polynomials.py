@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.algebra import Scalar, add, less, mul, select, sub
+from shiftjax.algebra import Scalar, select
 
 
 def ascending(c: Sequence[Scalar], x: Scalar) -> Scalar:
     """c[0] + c[1] x + c[2] x^2 + ... (Horner)."""
     out: Scalar = 0.0
     for coefficient in reversed(c):
-        out = add(mul(out, x), coefficient)
+        out = out * x + coefficient
     return out
 
 
 def antiderivative(c: Sequence[Scalar]) -> list[Scalar]:
     """Ascending coefficients of the integral from 0."""
-    return [0.0, *(mul(1.0 / (k + 1), coefficient) for k, coefficient in enumerate(c))]
+    return [0.0, *(1.0 / (k + 1) * coefficient for k, coefficient in enumerate(c))]
 
 
 def piecewise(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]], x: Scalar) -> Scalar:
     """Piece k applies for x < knots[k]; at a knot the piece on its right applies."""
     out = ascending(pieces[-1], x)
     for knot, piece in zip(reversed(knots), reversed(pieces[:-1]), strict=True):
-        out = select(less(x, knot), ascending(piece, x), out)
+        out = select(x < knot, ascending(piece, x), out)
     return out
 
 
@@ -43,10 +43,10 @@ def piecewise_integral(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar
     values: list[Scalar] = []
     for k, integral in enumerate(integrals):
         if k > 1:
-            span = sub(ascending(integrals[k - 1], knots[k - 1]), ascending(integrals[k - 1], lower[k - 1]))
-            level = add(level, span)
-        values.append(add(level, sub(ascending(integral, x), ascending(integral, lower[k]))))
+            span = ascending(integrals[k - 1], knots[k - 1]) - ascending(integrals[k - 1], lower[k - 1])
+            level += span
+        values.append(level + (ascending(integral, x) - ascending(integral, lower[k])))
     out = values[-1]
     for knot, value in zip(reversed(knots), reversed(values[:-1]), strict=True):
-        out = select(less(x, knot), value, out)
+        out = select(x < knot, value, out)
     return out

@@ -9,22 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shiftjax.algebra import (
-    Scalar,
-    Vec,
-    cross,
-    div,
-    dot,
-    matvec,
-    minus,
-    mul,
-    neg,
-    negative,
-    plus,
-    scale,
-    sqrt,
-    sub,
-)
+from shiftjax.algebra import Scalar, Vec, cross, dot, matvec, minus, negative, plus, scale, sqrt
 from shiftjax.forces.kind import ForceKind, Load, Switch
 from shiftjax.forces.polynomials import piecewise, piecewise_integral, sides
 from shiftjax.plan_elements import ORIGIN, ForceElement, MotionView, NodeState
@@ -43,7 +28,7 @@ class Restraint(ForceKind):
             (coordinate,) = element.coordinates
             rate = motion.speed(coordinate) if motion.v is not None else None
             force = self.force(element, motion, load, motion.coordinate(coordinate), rate)
-            load.add_generalized(motion.speed_index(coordinate), neg(force))
+            load.add_generalized(motion.speed_index(coordinate), -force)
             return ()
         direction, x, rate = _between(element, motion)
         force = self.force(element, motion, load, x, rate)
@@ -65,7 +50,7 @@ class Restraint(ForceKind):
         else:
             _, x, rate = _between(element, motion)
             x = (0.0 if rate is None else rate) if self.dissipates else x
-        return [Switch(sub(x, knot), *pair) for knot, pair in zip(knots, sides(knots, pieces), strict=True)]
+        return [Switch(x - knot, *pair) for knot, pair in zip(knots, sides(knots, pieces), strict=True)]
 
     def constants(self, element: ForceElement) -> tuple[int, ...]:
         pieces: Any = dict(element.numbers)["coefficients"]
@@ -96,7 +81,7 @@ class Damper(Restraint):
         if rate is None:
             return 0.0
         force = piecewise(*_polynomials(element, motion), rate)
-        load.dissipate(mul(force, rate))
+        load.dissipate(force * rate)
         return force
 
 
@@ -122,7 +107,7 @@ def _between(element: ForceElement, motion: MotionView) -> tuple[Vec, Scalar, Sc
         x = dot(direction, span)
     else:
         x = sqrt(dot(span, span))
-        direction = scale(div(1.0, x), span)
+        direction = scale(1.0 / x, span)
     if motion.v is None:
         return direction, x, None
     body_1, body_2 = (world.node(placed.node) for placed in element.frames)

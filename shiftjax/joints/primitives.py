@@ -5,22 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.algebra import (
-    Mat,
-    Scalar,
-    Vec,
-    atan2,
-    cross,
-    dot,
-    identity,
-    matvec,
-    mul,
-    scale,
-    sub,
-    total,
-    transpose,
-    zeros,
-)
+from shiftjax.algebra import Mat, Scalar, Vec, atan2, cross, dot, identity, matvec, scale, total, transpose, zeros
 from shiftjax.errors import ModelError
 from shiftjax.record import record
 from shiftjax.rotations import (
@@ -59,11 +44,11 @@ class Rotation:
         if turning:  # the direction of the other's axis is turned by this motion alone
             other = along(turning[0].axis, n.get("axis"))
             there = matvec(R, other)
-            cosine = sub(dot(other, there), mul(dot(axis, other), dot(axis, there)))
+            cosine = dot(other, there) - dot(axis, other) * dot(axis, there)
             return [atan2(dot(cross(axis, other), there), cosine)]
-        twice = [sub(R[2][1], R[1][2]), sub(R[0][2], R[2][0]), sub(R[1][0], R[0][1])]
-        cosine = mul(0.5, sub(total([R[0][0], R[1][1], R[2][2]]), 1.0))
-        return [atan2(mul(0.5, dot(twice, axis)), cosine)]
+        twice = [R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]]
+        cosine = 0.5 * (total([R[0][0], R[1][1], R[2][2]]) - 1.0)
+        return [atan2(0.5 * dot(twice, axis), cosine)]
 
 
 @record

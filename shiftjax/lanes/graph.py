@@ -65,8 +65,8 @@ class Graph:
         return hashlib.sha256(repr((self.signed_zeros, self.single, self.nodes, self.outputs)).encode()).hexdigest()
 
     def literal(self, value: float) -> int:
-        """The reference of a number that stands in lane code, rounded as the kernel rounds."""
-        return self.const(float(np.float32(value)) if self.single else value)
+        """The reference of a number that stands in lane code, as the kernel rounds it; no known zero is negative."""
+        return self.const((float(np.float32(value)) if self.single else value) + 0.0)
 
     def captured(self, value: Any) -> int:
         """The reference of a scalar that a function from outside has from the graph around its own, or of members.

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from shiftjax.algebra import Scalar, Vec, absolute, add, div, largest, mul, sqrt
+from shiftjax.algebra import Scalar, Vec, largest, sqrt
 from shiftjax.errors import ModelError, nearest, refuse_text
 from shiftjax.field import filled
 from shiftjax.forces import FORCES
@@ -71,7 +71,7 @@ def _row_sum(state: ObservedState, index: int) -> Vec:
     for column in state.block(index).Z:
         (independent, _), *dependent = column.items()
         for speed, z in dependent:
-            sums[speed] = add(sums.get(speed, 0.0), absolute(mul(unit[independent] / unit[speed], z)))
+            sums[speed] = sums.get(speed, 0.0) + abs(unit[independent] / unit[speed] * z)
     return [largest(list(sums.values()))]
 
 
@@ -105,7 +105,7 @@ CHANNELS: Registry[Quantity] = Registry(
         "b_norm": Quantity("substructure", lambda s, k: [s.block(k).b_norm], "1", of_partition=True),
         "b_row_sum": Quantity("substructure", _row_sum, "1", of_partition=True),
         "pivot_ratio": Quantity(
-            "substructure", lambda s, k: [div(1.0, sqrt(s.block(k).squared_condition))], "1", of_partition=True
+            "substructure", lambda s, k: [1.0 / sqrt(s.block(k).squared_condition)], "1", of_partition=True
         ),
     },
 )

@@ -14,25 +14,18 @@ import numpy as np
 
 from shiftjax.algebra import (
     Scalar,
-    absolute,
-    add,
     atan2,
     cos,
-    div,
     dot,
     exp,
     known,
     larger,
-    less,
     log,
-    mul,
-    neg,
     norm_squared,
-    power,
+    ratio,
     select,
     sin,
     sqrt,
-    sub,
     tanh,
 )
 from shiftjax.errors import ModelError
@@ -64,13 +57,13 @@ FUNCTIONS: dict[str, Function] = {
     "exp": Function(exp, np.exp),
     "log": Function(log, np.log),
     "tanh": Function(tanh, np.tanh),
-    "abs": Function(absolute, np.abs, unit="kept"),
-    "tan": Function(lambda x: div(sin(x), cos(x)), np.tan),
-    "asin": Function(lambda x: atan2(x, sqrt(sub(1.0, mul(x, x)))), np.arcsin, unit="rad"),
-    "acos": Function(lambda x: atan2(sqrt(sub(1.0, mul(x, x))), x), np.arccos, unit="rad"),
+    "abs": Function(abs, np.abs, unit="kept"),
+    "tan": Function(lambda x: sin(x) / cos(x), np.tan),
+    "asin": Function(lambda x: atan2(x, sqrt(1.0 - x * x)), np.arcsin, unit="rad"),
+    "acos": Function(lambda x: atan2(sqrt(1.0 - x * x), x), np.arccos, unit="rad"),
     "atan": Function(lambda x: atan2(x, 1.0), np.arctan, unit="rad"),
     "atan2": Function(atan2, np.arctan2, 2, "rad"),
-    "min": Function(lambda a, b: select(less(a, b), a, b), np.minimum, 2, "kept"),
+    "min": Function(lambda a, b: select(a < b, a, b), np.minimum, 2, "kept"),
     "max": Function(larger, np.maximum, 2, "kept"),
     "norm": Function(lambda x: sqrt(norm_squared(x)), None, unit="kept", of_vectors=True),
     "dot": Function(dot, None, 2, of_vectors=True),
@@ -108,18 +101,19 @@ class Dialect:
 
 def _power(a: Scalar, b: Scalar) -> Scalar:
     if known(b) and b in (1.0, 2.0, 3.0, 4.0):
-        return reduce(mul, [a] * int(b))
+        return reduce(operator.mul, [a] * int(b))
     if known(b) and b == 0.5:
         return sqrt(a)
     if known(a) and known(b) and a < 0.0 and not float(b).is_integer():
         return math.nan  # as of arrays, not a complex number
-    return power(a, b)
+    return a**b
 
 
+ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 LANES = Dialect(
     number=float,
-    operations={"+": add, "-": sub, "*": mul, "/": div, "**": _power},
-    negative=neg,
+    operations={**ARITHMETIC, "/": ratio, "**": _power},
+    negative=operator.neg,
     functions={name: function.on_lanes for name, function in FUNCTIONS.items()},
     vectors=True,
     ingredients="channels by path, numbers, t, pi, + - * / **, [k], lists",
@@ -127,13 +121,7 @@ LANES = Dialect(
 )
 NUMBERS = Dialect(
     number=np.float64,
-    operations={
-        "+": operator.add,
-        "-": operator.sub,
-        "*": operator.mul,
-        "/": operator.truediv,
-        "**": operator.pow,
-    },
+    operations={**ARITHMETIC, "**": operator.pow},
     negative=operator.neg,
     functions={name: function.on_arrays for name, function in FUNCTIONS.items() if function.on_arrays is not None},
     vectors=False,

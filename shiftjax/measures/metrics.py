@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, absolute, add, div, dot, larger, less, minus, mul, norm_squared, select, sub
+from shiftjax.algebra import Scalar, Vec, dot, larger, minus, norm_squared, select
 from shiftjax.measures.expression_units import MIXED
 from shiftjax.measures.metric import Instant, MetricKind, Option, Options
 from shiftjax.registry import Registry
@@ -26,26 +26,26 @@ def _first(start: Instant) -> np.ndarray:
 
 
 def _smaller(a: Scalar, b: Scalar) -> Scalar:
-    return select(less(b, a), b, a)
+    return select(b < a, b, a)
 
 
 def _added(accumulators: Vec, term: Scalar) -> Vec:
     """A compensated sum: the sum, and what rounding has taken from it."""
     total, lost = accumulators
-    term = sub(term, lost)
-    fresh = add(total, term)
-    return [fresh, sub(sub(fresh, total), term)]
+    term = term - lost
+    fresh = total + term
+    return [fresh, fresh - total - term]
 
 
 def _area(accumulators: Vec, now: Instant, before: Instant, _: Options) -> Vec:
-    step = mul(0.5, sub(now.t, before.t))
-    return _added(accumulators, mul(step, add(now.value[0], before.value[0])))
+    step = 0.5 * (now.t - before.t)
+    return _added(accumulators, step * (now.value[0] + before.value[0]))
 
 
 def _square(accumulators: Vec, now: Instant, before: Instant, _: Options) -> Vec:
-    step = mul(0.5, sub(now.t, before.t))
-    squares = add(mul(now.value[0], now.value[0]), mul(before.value[0], before.value[0]))
-    return _added(accumulators, mul(step, squares))
+    step = 0.5 * (now.t - before.t)
+    squares = now.value[0] * now.value[0] + before.value[0] * before.value[0]
+    return _added(accumulators, step * squares)
 
 
 def _empty(start: Instant, _: Options) -> list[np.ndarray]:
@@ -70,7 +70,7 @@ def _extreme(better: str) -> MetricKind:
 
     def update(accumulators: Vec, now: Instant, before: Instant, _: Options) -> Vec:
         best, value = accumulators[0], now.value[0]
-        new = less(best, value) if better == "largest" else less(value, best)
+        new = best < value if better == "largest" else value < best
         return [select(new, value, best), select(new, now.t, accumulators[1])]
 
     return MetricKind(
@@ -84,43 +84,43 @@ def _extreme(better: str) -> MetricKind:
 
 def _crossing(accumulators: Vec, now: Instant, before: Instant, options: Options) -> Vec:
     level = options["level"]
-    a, b = sub(before.value[0], level), sub(now.value[0], level)
-    at = add(before.t, mul(sub(now.t, before.t), div(a, _moving(sub(a, b)))))
+    a, b = before.value[0] - level, now.value[0] - level
+    at = before.t + (now.t - before.t) * (a / _moving(a - b))
     first = accumulators[0]
-    up = select(less(a, 0.0), select(less(b, 0.0), first, _unless_found(first, at)), first)
-    down = select(less(0.0, a), select(less(0.0, b), first, _unless_found(first, at)), first)
+    up = select(a < 0.0, select(b < 0.0, first, _unless_found(first, at)), first)
+    down = select(0.0 < a, select(0.0 < b, first, _unless_found(first, at)), first)
     if options["direction"] == "up":
         return [up]
     if options["direction"] == "down":
         return [down]
-    return [select(less(a, 0.0), up, down)]
+    return [select(a < 0.0, up, down)]
 
 
 def _sign_changes(accumulators: Vec, now: Instant, before: Instant, _: Options) -> Vec:
     """A value that reaches 0 has crossed it; one that leaves it has not, so that no crossing counts twice."""
     a, b = before.value[0], now.value[0]
-    up = select(less(a, 0.0), select(less(b, 0.0), 0.0, 1.0), 0.0)
-    down = select(less(0.0, a), select(less(0.0, b), 0.0, 1.0), 0.0)
-    return [add(accumulators[0], add(up, down))]
+    up = select(a < 0.0, select(b < 0.0, 0.0, 1.0), 0.0)
+    down = select(0.0 < a, select(0.0 < b, 0.0, 1.0), 0.0)
+    return [accumulators[0] + (up + down)]
 
 
 def _moving(change: Scalar) -> Scalar:
     """A change to divide by: 1 for 0, where a value rests and the quotient is not chosen, but would be derived."""
-    return select(less(0.0, absolute(change)), change, add(change, 1.0))
+    return select(0.0 < abs(change), change, change + 1.0)
 
 
 def _unless_found(first: Scalar, at: Scalar) -> Scalar:
     """The first of two times, of which the earlier may be none (not a number)."""
-    return select(less(first, NEVER), first, at)
+    return select(first < NEVER, first, at)
 
 
 def _settling(accumulators: Vec, now: Instant, before: Instant, options: Options) -> Vec:
     """The last instant at which the value enters the band; now, as long as it is outside."""
     within = options["within"]
-    a, b = (absolute(sub(instant.value[0], options["target"])) for instant in (before, now))
-    entered = add(before.t, mul(sub(now.t, before.t), div(sub(a, within), _moving(sub(a, b)))))
-    inside = select(less(within, a), entered, accumulators[0])
-    return [select(less(within, b), now.t, inside)]
+    a, b = (abs(instant.value[0] - options["target"]) for instant in (before, now))
+    entered = before.t + (now.t - before.t) * ((a - within) / _moving(a - b))
+    inside = select(within < a, entered, accumulators[0])
+    return [select(within < b, now.t, inside)]
 
 
 def _settled(acc: list[np.ndarray], start: Instant, end: Instant, options: Options) -> np.ndarray:
@@ -132,10 +132,10 @@ def _values_at(times: list[float], accumulators: Vec, now: Instant, before: Inst
     """The values at some times, all numbers of the first time first; exact where a step ends there."""
     count, found = len(now.value), []
     for k, time in enumerate(times):
-        passed, ahead = less(before.t, time), less(now.t, time)
-        share = div(sub(time, now.t), sub(now.t, before.t))
+        passed, ahead = before.t < time, now.t < time
+        share = (time - now.t) / (now.t - before.t)
         for old, a, b in zip(accumulators[k * count :], before.value, now.value, strict=False):
-            between = add(b, mul(share, sub(b, a)))
+            between = b + share * (b - a)
             found.append(select(passed, select(ahead, old, between), old))
     return found
 
@@ -153,13 +153,13 @@ def _nearest(accumulators: Vec, now: Instant, before: Instant, options: Options)
     """Squared distances of the target points to the path so far: to the straight lines between the ends of steps."""
     way = minus(now.value, before.value)
     length = norm_squared(way)
-    moves = less(0.0, length)
+    moves = 0.0 < length
     found = []
     for point, old in zip(_points(options), accumulators, strict=True):
         off = minus(point, before.value)
-        share = div(dot(off, way), select(moves, length, 1.0))
+        share = dot(off, way) / select(moves, length, 1.0)
         share = _smaller(larger(share, 0.0), 1.0)
-        found.append(_smaller(old, norm_squared([sub(a, mul(share, b)) for a, b in zip(off, way, strict=True)])))
+        found.append(_smaller(old, norm_squared([a - share * b for a, b in zip(off, way, strict=True)])))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from shiftjax.algebra import Scalar, Vec, add
+from shiftjax.algebra import Scalar, Vec
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reactions import Reactions
@@ -34,7 +34,7 @@ class ObservedState:
         return {
             "kinetic": tree.kinetic,
             "potential": tree.potential,
-            "total": add(tree.kinetic, tree.potential),
+            "total": tree.kinetic + tree.potential,
         }
 
     @cached_property

@@ -1,6 +1,5 @@
 """Friction by bristles that bend before they slide (Dahl 1968): it sticks, and needs no jump of a force."""
 
-from shiftjax.algebra import absolute, div, mul, neg, sub
 from shiftjax.field import number
 from shiftjax.forces import FORCES, ForceKind, State
 
@@ -14,12 +13,12 @@ class Bristle(ForceKind):
 
     def apply(self, element, motion, load, states):
         n, (joint,) = motion.values(element.numbers), element.coordinates
-        force, speed = mul(n["k"], states[0]), motion.speed(joint)
-        sliding = mul(absolute(speed), div(force, n["slip"]))
-        load.add_generalized(motion.speed_index(joint), neg(force))
-        load.add_potential(mul(0.5, mul(force, states[0])))
-        load.dissipate(mul(force, sliding))
-        return [sub(speed, sliding)]
+        force, speed = n["k"] * states[0], motion.speed(joint)
+        sliding = abs(speed) * (force / n["slip"])
+        load.add_generalized(motion.speed_index(joint), -force)
+        load.add_potential(0.5 * (force * states[0]))
+        load.dissipate(force * sliding)
+        return [speed - sliding]
 
 
 FORCES["bristle"] = Bristle()

@@ -2,7 +2,7 @@
 
 import math
 
-from shiftjax.algebra import add, atan2, mul, norm_squared, sqrt, sub
+from shiftjax.algebra import atan2, norm_squared, sqrt
 from shiftjax.constraints import CONSTRAINTS, DerivedConstraint
 from shiftjax.field import Field, Role
 from shiftjax.splines import cubic, evaluated
@@ -25,10 +25,10 @@ class Cam(DerivedConstraint):
         angles = [(2.0 * k / len(radii) - 1.0) * math.pi for k in range(len(radii) + 1)]
         profile = cubic(angles, [*radii, radii[0]], periodic=True)
         if dict(group.words)["follower"] == "flat":
-            distance, angle = add(mul(x, R[0][0]), mul(y, R[1][0])), atan2(R[1][0], R[0][0])
+            distance, angle = x * R[0][0] + y * R[1][0], atan2(R[1][0], R[0][0])
         else:
             distance, angle = sqrt(norm_squared([x, y])), atan2(y, x)
-        return [sub(distance, evaluated(angles[1:-1], profile, angle)[0])]
+        return [distance - evaluated(angles[1:-1], profile, angle)[0]]
 
 
 CONSTRAINTS["cam"] = Cam()

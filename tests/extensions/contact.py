@@ -1,6 +1,6 @@
 """A ball on a plane: a spring that hardens with its depth, and a damper that never pulls (Hunt and Crossley 1975)."""
 
-from shiftjax.algebra import add, div, larger, mul, neg, sub
+from shiftjax.algebra import larger
 from shiftjax.field import number
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.plan_elements import ORIGIN
@@ -18,13 +18,13 @@ class Contact(ForceKind):
 
     def apply(self, element, motion, load, states):
         n, (ball, plane) = motion.values(element.numbers), element.frames
-        depth = larger(sub(n["radius"], motion.point(ball, relative=plane)[2]), 0.0)
-        rate = neg(motion.velocity(ball, relative=plane)[2])
-        spring = mul(n["k"], mul(depth, depth))
-        force = mul(spring, larger(add(1.0, mul(n["c"], rate)), 0.0))
+        depth = larger(n["radius"] - motion.point(ball, relative=plane)[2], 0.0)
+        rate = -motion.velocity(ball, relative=plane)[2]
+        spring = n["k"] * (depth * depth)
+        force = spring * larger(1.0 + n["c"] * rate, 0.0)
         load.add_force_at(ball, ORIGIN, [0.0, 0.0, force], axes=plane, reaction=plane)
-        load.add_potential(div(mul(spring, depth), 3.0))
-        load.dissipate(mul(sub(force, spring), rate))
+        load.add_potential(spring * depth / 3.0)
+        load.dissipate((force - spring) * rate)
         return ()
 
 

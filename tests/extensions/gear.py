@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shiftjax.algebra import mul, neg, sub
 from shiftjax.constraints import CONSTRAINTS, ConstraintKind, RowGroup, Rows
 from shiftjax.field import number
 from shiftjax.plan_elements import MotionView
@@ -19,8 +18,8 @@ class Gear(ConstraintKind):
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         n, (first, second) = motion.values(group.numbers), group.coordinates
-        phi = sub(sub(motion.coordinate(first), mul(n["ratio"], motion.coordinate(second))), n["offset"])
-        J = {motion.speed_index(first): 1.0, motion.speed_index(second): neg(n["ratio"])}
+        phi = motion.coordinate(first) - n["ratio"] * motion.coordinate(second) - n["offset"]
+        J = {motion.speed_index(first): 1.0, motion.speed_index(second): -n["ratio"]}
         return Rows(phi=[phi], J=[J], nu=[0.0], gamma=[0.0], unit=[group.units[0]])
 
 

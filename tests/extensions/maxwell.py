@@ -1,6 +1,5 @@
 """A Maxwell element on a joint: a spring and a damper in series, whose stretch is a state of its own."""
 
-from shiftjax.algebra import div, mul, neg, sub
 from shiftjax.field import number
 from shiftjax.forces import FORCES, ForceKind, State
 
@@ -14,11 +13,11 @@ class Maxwell(ForceKind):
 
     def apply(self, element, motion, load, states):
         n, (joint,) = motion.values(element.numbers), element.coordinates
-        force = mul(n["k"], states[0])
-        load.add_generalized(motion.speed_index(joint), neg(force))
-        load.add_potential(mul(0.5, mul(force, states[0])))
-        load.dissipate(div(mul(force, force), n["c"]))
-        return [sub(motion.speed(joint), div(force, n["c"]))]
+        force = n["k"] * states[0]
+        load.add_generalized(motion.speed_index(joint), -force)
+        load.add_potential(0.5 * (force * states[0]))
+        load.dissipate(force * force / n["c"])
+        return [motion.speed(joint) - force / n["c"]]
 
 
 FORCES["maxwell"] = Maxwell()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftjax.algebra import matvec, mul, scale
+from shiftjax.algebra import matvec, scale
 from shiftjax.field import Role, number
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.joints.primitives import Rotation
@@ -15,7 +15,7 @@ class Helix(Rotation):
 
     def motion(self, q, n):
         R, _ = Rotation.motion(self, q, n)
-        return R, scale(mul(n["pitch"], q[0]), n["axis"])
+        return R, scale(n["pitch"] * q[0], n["axis"])
 
     def screws(self, R_before, R_after, n):
         ((line, _),) = Rotation.screws(self, R_before, R_after, n)

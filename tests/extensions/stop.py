@@ -1,6 +1,6 @@
 """Stops at both ends of a joint's way: springs that harden with their depth, and damp, but never hold back."""
 
-from shiftjax.algebra import add, div, larger, mul, neg, sub
+from shiftjax.algebra import larger
 from shiftjax.field import number
 from shiftjax.forces import FORCES, ForceKind
 
@@ -17,13 +17,13 @@ class Stop(ForceKind):
     def apply(self, element, motion, load, states):
         n, (joint,) = motion.values(element.numbers), element.coordinates
         q, v = motion.coordinate(joint), motion.speed(joint)
-        for beyond, rate, back in ((sub(q, n["upper"]), v, neg), (sub(n["lower"], q), neg(v), lambda force: force)):
+        for sign, beyond, rate in ((-1.0, q - n["upper"], v), (1.0, n["lower"] - q, -v)):
             depth = larger(beyond, 0.0)
-            spring = mul(n["k"], mul(depth, depth))
-            force = mul(spring, larger(add(1.0, mul(n["c"], rate)), 0.0))
-            load.add_generalized(motion.speed_index(joint), back(force))
-            load.add_potential(div(mul(spring, depth), 3.0))
-            load.dissipate(mul(sub(force, spring), rate))
+            spring = n["k"] * (depth * depth)
+            force = spring * larger(1.0 + n["c"] * rate, 0.0)
+            load.add_generalized(motion.speed_index(joint), sign * force)
+            load.add_potential(spring * depth / 3.0)
+            load.dissipate((force - spring) * rate)
         return ()
 
 

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from shiftjax.algebra import absolute, add, sub
 from shiftjax.measures.metric import MetricKind
 from shiftjax.measures.metrics import METRICS
 
 METRICS["wear"] = MetricKind(
     begin=lambda start, options: [np.zeros(np.shape(start.t))],
-    update=lambda way, now, before, options: [add(way[0], absolute(sub(now.value[0], before.value[0])))],
+    update=lambda way, now, before, options: [way[0] + abs(now.value[0] - before.value[0])],
     value=lambda way, start, end, options: way[0],
     meaning="the length of the way that the value goes",
 )

@@ -7,7 +7,7 @@ import pytest
 
 import shiftjax
 from shiftjax import ModelError, simulate
-from shiftjax.algebra import Vec, add, mul
+from shiftjax.algebra import Vec
 from shiftjax.measures.metric import Instant, MetricKind, Options
 from shiftjax.measures.metrics import METRICS
 from tests.extensions import numpy_backend  # noqa: F401
@@ -230,7 +230,7 @@ def test_a_kind_from_outside_is_compiled_in(monkeypatch: pytest.MonkeyPatch) -> 
     """One entry of the table: the number of accepted steps, weighted by the value."""
 
     def update(acc: Vec, now: Instant, before: Instant, options: Options) -> Vec:
-        return [add(acc[0], mul(options["weight"], now.value[0]))]
+        return [acc[0] + options["weight"] * now.value[0]]
 
     kind = MetricKind(
         begin=lambda start, _: [np.zeros(np.shape(start.t))],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax.algebra import add, minus, mul, neg, norm_squared, scale, sub
+from shiftjax.algebra import minus, norm_squared, scale
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.constraints.derived import Asked, DerivedConstraint
 from shiftjax.dynamics.kinematics import Motion
@@ -154,11 +154,11 @@ class Attraction(ForceKind):
     def apply(self, element, motion, load, states):  # type: ignore[no-untyped-def]
         n, (a, b) = motion.values(element.numbers), element.frames
         x = motion.point(a, POINT, relative=b)
-        load.add_force_at(a, POINT, scale(neg(n["k"]), x), axes=b, reaction=b)
-        load.add_potential(mul(mul(0.5, n["k"]), norm_squared(x)))
+        load.add_force_at(a, POINT, scale(-n["k"], x), axes=b, reaction=b)
+        load.add_potential(0.5 * n["k"] * norm_squared(x))
         w = motion.angular_velocity(a, relative=b)
-        load.add_torque(a, scale(neg(n["c"]), w), axes=b, reaction=b)
-        load.dissipate(mul(n["c"], norm_squared(w)))
+        load.add_torque(a, scale(-n["c"], w), axes=b, reaction=b)
+        load.dissipate(n["c"] * norm_squared(w))
         return ()
 
 
@@ -170,9 +170,9 @@ class Distance(DerivedConstraint):
 
     def phi(self, group, motion: Asked):  # type: ignore[no-untyped-def]
         n, (a, b) = motion.values(group.numbers), group.frames
-        length = add(n["length"], mul(n["rate"], motion.t))
+        length = n["length"] + n["rate"] * motion.t
         square = norm_squared(motion.point(a, POINT, relative=b))
-        return [mul(0.5, sub(square, mul(length, length)))]
+        return [0.5 * (square - length * length)]
 
 
 class Wanders(Distance):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shiftjax import algebra
-from shiftjax.algebra import LaneValue, mul, neg, select
+from shiftjax.algebra import LaneValue, select
 from shiftjax.field import number
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.formats.builder import ModelBuilder
@@ -38,7 +38,7 @@ def test_operators_fold_what_the_functions_fold() -> None:
     assert x + 0.0 is x and 0.0 + x is x and x - 0.0 is x and 1.0 * x is x and x * 1.0 is x
     for zero in (x * 0.0, 0.0 * x, 0.0 / x, x - x):
         assert type(zero) is float and zero == 0.0
-    assert (0.0 - x).ref == (-x).ref == (x * -1.0).ref == neg(x).ref == x.ref ^ 1
+    assert (0.0 - x).ref == (-x).ref == (x * -1.0).ref == (-x).ref == x.ref ^ 1
     assert len(x.graph.nodes) == 1, "nothing of this is an operation"
     assert (x / 4.0).ref == (0.25 * x).ref and (x**2).ref == (x * x).ref
     assert (x < 1.0).ref == (1.0 > x).ref and x.graph.is_boolean((x >= 1.0).ref)
@@ -62,7 +62,7 @@ def test_sums_keep_their_zeros_where_a_function_depends_on_their_signs() -> None
 WRITTEN = {
     "operators": lambda x: 0.5 * x[0] ** 2 * x[1] - x[1] / (1 + x[0] * x[0]),
     "numpy": lambda x: 0.5 * np.square(x[0]) * x[1] - np.divide(x[1], 1 + np.power(x[0], 2.0)),
-    "algebra": lambda x: algebra.sub(mul(mul(0.5, mul(x[0], x[0])), x[1]), algebra.div(x[1], 1.0 + mul(x[0], x[0]))),
+    "algebra": lambda x: algebra.sub(0.5 * (x[0] * x[0]) * x[1], algebra.div(x[1], 1.0 + x[0] * x[0])),
     "jax": lambda x: 0.5 * jnp.square(x[0]) * x[1] - jnp.divide(x[1], 1 + jnp.asarray(x[0]) ** 2),
 }
 
@@ -159,8 +159,8 @@ class FileSpring(ForceKind):
     def apply(self, element, motion, load, states):
         (coordinate,), stiffness = element.coordinates, float(self.path.read_text(encoding="utf-8"))
         q = motion.coordinate(coordinate)
-        load.add_generalized(motion.speed_index(coordinate), neg(mul(stiffness, q)))
-        load.add_potential(mul(0.5 * stiffness, mul(q, q)))
+        load.add_generalized(motion.speed_index(coordinate), -(stiffness * q))
+        load.add_potential(0.5 * stiffness * (q * q))
         return []
 
 
@@ -198,7 +198,7 @@ def test_a_function_may_refer_to_lane_values_from_around_it() -> None:
     """Of the graph around its own, and of members in an array."""
 
     def scaled(s: list[algebra.Scalar]) -> list[algebra.Scalar]:
-        function = UserFunction(lambda x: mul(s[0], mul(x[0], x[0])), 1)
+        function = UserFunction(lambda x: s[0] * (x[0] * x[0]), 1)
         return [function.value([s[1]]), function.slope([s[1]], [1.0]), function.bend([s[1]], [1.0])]
 
     given = [np.array([2.0, 3.0]), np.array([0.5, -0.7])]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shiftjax.run.advance.driver as driver
-from shiftjax.algebra import Scalar, mul
+from shiftjax.algebra import Scalar
 from shiftjax.constraints import Harmonic
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
@@ -349,10 +349,10 @@ class Ramp:
         self.rate = rate
 
     def position(self, t: Scalar) -> Scalar:
-        return mul(0.5 * self.rate, mul(t, t))
+        return 0.5 * self.rate * (t * t)
 
     def velocity(self, t: Scalar) -> Scalar:
-        return mul(self.rate, t)
+        return self.rate * t
 
     def acceleration(self, t: Scalar) -> Scalar:
         return self.rate

@@ -12,23 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import (
-    Mat,
-    Scalar,
-    Vec,
-    add,
-    div,
-    dot,
-    floor,
-    identity,
-    is_zero,
-    matmul,
-    matvec,
-    minus,
-    mul,
-    transpose,
-    zeros,
-)
+from shiftjax.algebra import Mat, Scalar, Vec, dot, floor, identity, is_zero, matmul, matvec, minus, transpose, zeros
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import Parameters, ground_point
 from shiftjax.dynamics.lane import Lane
@@ -77,7 +61,7 @@ def residuals(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
         motion = traced.motion(at, None)
         rows = traced.rows(motion, index)
         errors = zip(traced.residuals(motion, index, rows), scales(rows.unit, traced.length), strict=True)
-        return [mul(1.0 / size, value) for value, size in errors]
+        return [value / size for value, size in errors]
 
     out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
     _evaluate(lane, list(q), f"residuals {index} {lane.length!r}", function, lambda k: out[:, k])
@@ -124,7 +108,7 @@ def _coordinates(lane: Lane, values: Vec) -> Vec:
 def _frame_at(lane: Lane, bodies: Mapping[str, tuple[Mat, Vec]], placed: PlacedFrame) -> tuple[Mat, Vec]:
     R, p = bodies[lane.plan.nodes[placed.node].path]
     F_R, F_p = lane.params.frame(placed.frame)
-    return matmul(R, F_R), [add(a, b) for a, b in zip(p, matvec(R, F_p), strict=True)]
+    return matmul(R, F_R), [a + b for a, b in zip(p, matvec(R, F_p), strict=True)]
 
 
 def _measured(joint: TreeJoint, parent: tuple[Mat, Vec], child: tuple[Mat, Vec], n: Mapping[str, Any]) -> Vec:
@@ -137,8 +121,8 @@ def _measured(joint: TreeJoint, parent: tuple[Mat, Vec], child: tuple[Mat, Vec],
         whole = minus(motion([2 * math.pi], n)[1], motion([0.0], n)[1])
         if not all(is_zero(x) for x in whole):
             over = dot(minus(p, motion(q, n)[1]), whole)
-            turns = floor(add(div(over, dot(whole, whole)), 0.5))
-            q = [add(q[0], mul(2 * math.pi, turns))]
+            turns = floor(over / dot(whole, whole) + 0.5)
+            q = [q[0] + 2 * math.pi * turns]
     return q
 
 
@@ -150,6 +134,6 @@ def _placed(lane: Lane, q: Vec) -> Vec:
     for k, node in enumerate(plan.nodes):
         if k and not node.virtual:
             state = chain.node(k)
-            out += [add(a, b) for a, b in zip(state.p, point, strict=True)]
+            out += [a + b for a, b in zip(state.p, point, strict=True)]
             out += quaternion_of_rotation(state.R)
     return out

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from shiftjax.algebra import Scalar, Vec, mul
+from shiftjax.algebra import Scalar, Vec
 from shiftjax.constraints import scales
 from shiftjax.gradients.start.linearised import Linearised
 from shiftjax.run.closing.host_evaluation import StartLane
@@ -50,7 +50,7 @@ class StartFunctions:
         nq = self._setup.plan.nq
         lane = self._lane(values[nq:])
         rows = lane.rows(lane.motion(values[:nq], None), index)
-        return [mul(1.0 / unit, value) for value, unit in zip(rows.phi, scales(rows.unit, lane.length), strict=True)]
+        return [value / unit for value, unit in zip(rows.phi, scales(rows.unit, lane.length), strict=True)]
 
     def _rows(self, index: int, values: list[Scalar]) -> Vec:
         nq, columns = self._setup.plan.nq, self._setup.plan.substructures[index].columns
@@ -58,11 +58,11 @@ class StartFunctions:
         rows, units = lane.rows(lane.motion(values[:nq], None), index), lane.units
         row_units = scales(rows.unit, lane.length)
         entries = [
-            mul(units[speed] / unit, line.get(speed, 0.0))
+            units[speed] / unit * line.get(speed, 0.0)
             for line, unit in zip(rows.J, row_units, strict=True)
             for speed in columns
         ]
-        return [*entries, *(mul(1.0 / unit, value) for value, unit in zip(rows.nu, row_units, strict=True))]
+        return [*entries, *(value / unit for value, unit in zip(rows.nu, row_units, strict=True))]
 
 
 def start_functions_of(prepared: Prepared) -> StartFunctions:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, largest, mul, quotient, zeros
+from shiftjax.algebra import Scalar, Vec, largest, quotient, zeros
 from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.dynamics import kinematics
 from shiftjax.dynamics.kinematics import Motion, Parameters
@@ -181,7 +181,7 @@ def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scal
     for i, line in enumerate(rows.J):
         for j, speed in enumerate(lane.plan.substructures[index].columns):
             if speed in line:
-                found[i, j] = mul(unit[speed] / row_unit[i], line[speed])
+                found[i, j] = unit[speed] / row_unit[i] * line[speed]
     return found
 
 

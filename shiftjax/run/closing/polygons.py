@@ -13,21 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shiftjax.algebra import (
-    Scalar,
-    Vec,
-    largest,
-    matvec,
-    minus,
-    mul,
-    norm_squared,
-    plus,
-    sqrt,
-    sub,
-    total,
-    transpose,
-    zeros,
-)
+from shiftjax.algebra import Scalar, Vec, largest, matvec, minus, norm_squared, plus, sqrt, total, transpose, zeros
 from shiftjax.joints.primitives import Ball, Rotation
 from shiftjax.plan_elements import Loop, MotionView
 from shiftjax.topology.plan import Plan
@@ -70,7 +56,7 @@ def excess(plan: Plan, motion: MotionView, length: float, group: int, held: Sequ
     lengths, offsets = sides(plan, motion, group, held)
     around = total(lengths)
     size = total([around, *offsets, length])
-    return sub(sub(mul(2.0, largest(lengths)), around), mul(MARGIN, size))
+    return 2.0 * largest(lengths) - around - MARGIN * size
 
 
 def sides(plan: Plan, motion: MotionView, group: int, held: Sequence[int]) -> tuple[Vec, Vec]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shiftjax.algebra import Scalar, Vec, absolute, add, div, larger, less, mul, norm_squared, power, select, sqrt
+from shiftjax.algebra import Scalar, Vec, larger, norm_squared, select, sqrt
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import quaternion_places, speed_units
 from shiftjax.kernels.lane_program import LaneProgram
@@ -61,13 +61,13 @@ class ControlledPrograms(Programs):
         nq, nx = plan.nq, plan.nv + plan.ns
         eq, ex, x = s[:nq], s[nq : nq + nx], s[nq + nx :]
         units = [*scales(speed_units(plan), length), *[1.0] * plan.ns]
-        parts = [div(e, mul(self.tolerance, unit)) for e, unit in zip(eq, self._coordinates(), strict=True)]
+        parts = [e / (self.tolerance * unit) for e, unit in zip(eq, self._coordinates(), strict=True)]
         for e, value, unit in zip(ex, x, units, strict=True):
-            parts.append(div(e, mul(self.tolerance, add(unit, absolute(value)))))
+            parts.append(e / (self.tolerance * (unit + abs(value))))
         norm = sqrt(norm_squared(parts))
-        factor = mul(SAFETY, power(larger(norm, TINY), -1.0 / order_of(METHODS[self.setup.method])))
+        factor = SAFETY * larger(norm, TINY) ** (-1.0 / order_of(METHODS[self.setup.method]))
         factor = larger(factor, SMALLEST)
-        return [norm, select(less(factor, LARGEST), factor, LARGEST)]
+        return [norm, select(factor < LARGEST, factor, LARGEST)]
 
     def _coordinates(self) -> list[float]:
         """(nq,) what a coordinate is measured by: half a radian of a quaternion, which turns by twice its change."""

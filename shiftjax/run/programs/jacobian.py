@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, is_zero, mul
+from shiftjax.algebra import Scalar, Vec, is_zero
 from shiftjax.constraints import scales
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.host_function import HostFunction
@@ -51,7 +51,7 @@ class Jacobian:
         lane = self._setup.lane(values[nq:-1], values[-1])
         rows, unit = lane.rows(lane.motion(values[:nq], None), self._index), lane.units
         return [
-            [mul(unit[speed] / size, entries.get(speed, 0.0)) for speed in self._columns]
+            [unit[speed] / size * entries.get(speed, 0.0) for speed in self._columns]
             for entries, size in zip(rows.J, scales(rows.unit, lane.length), strict=True)
         ]
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from shiftjax.algebra import Scalar, Vec, absolute, add, larger, largest, negative, sub, total
+from shiftjax.algebra import Scalar, Vec, larger, largest, negative, total
 from shiftjax.constraints import Rows
 from shiftjax.dynamics.equations import Acceleration, accelerate, gaps, least_change, null_space
 from shiftjax.dynamics.kinematics import Motion, coordinate_rates, retract
@@ -177,8 +177,8 @@ class Builder:
         x, rep, mon, acc = s[:nx], s[nx : nx + nr], s[nx + nr : nx + nr + nm], s[nx + nr + nm :]
         work = x[self.nx] if self.setup.quadratures else 0.0
         squared_condition = largest([mon[MONITORS_PER_BLOCK * k + 1] for k in range(self.setup.blocks)])
-        balance = absolute(sub(sub(add(rep[2], rep[3]), acc[6]), work))
-        swing = absolute(sub(rep[3], acc[7]))
+        balance = abs(rep[2] + rep[3] - acc[6] - work)
+        swing = abs(rep[3] - acc[7])
         fresh = [rep[0], rep[1], squared_condition, balance, rep[2], swing]
         return [larger(old, new) for old, new in zip(acc, fresh, strict=False)] + acc[6:]
 
@@ -241,7 +241,7 @@ class _Whole(Builder):
             q = retract(self.plan, q, change)
             still = lane.motion(q, None)
             change, reduced = least_change(still, solutions(lane, still, lambda rows: rows.velocity_residual(v)), free)
-            v = [add(speed, change.get(k, 0.0)) for k, speed in enumerate(v)]
+            v = [speed + change.get(k, 0.0) for k, speed in enumerate(v)]
             motion, solved = self._solutions(lane, q, v)
             dx, energies, monitors = self._derivatives(lane, motion, states, solved, reduced)
             gap, residual = gaps([solution.rows for solution in solved], v, lane.length)
@@ -359,7 +359,7 @@ class _Blocks(Builder):
             q, v, _, lane = self.split(s[: len(self.state_slots)])
             Z, correction = self._read(s[len(self.state_slots) :])
             change = Reduced(lane.motion(q, None), Z).minimum_norm(correction)
-            return [add(x, change.get(k, 0.0)) for k, x in enumerate(v)] if of_speeds else retract(self.plan, q, change)
+            return [x + change.get(k, 0.0) for k, x in enumerate(v)] if of_speeds else retract(self.plan, q, change)
 
         inputs = [*self.state_slots, *self._solution_slots()]
         outputs = self.slots("x", self.nv) if of_speeds else self.slots("q")

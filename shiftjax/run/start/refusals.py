@@ -104,4 +104,4 @@ def _massless(part: Part, values: Members) -> Column | None:
     size = np.sqrt(np.maximum(np.diag(mass), 0.0))
     size = np.where(size > 0, size, 1.0)
     squares, vectors = np.linalg.eigh(mass / size[:, None] / size[None, :])
-    return None if squares[0] > 1e-13 else part.along(list(vectors[:, 0] / size))
+    return None if squares[0] > 1e-13 else part.along((vectors[:, 0] / size).tolist())
