@@ -141,8 +141,6 @@ def _operand(value: Any) -> Scalar:
         return value
     if isinstance(value, (int, float, np.number)) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return float(value)
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        return value
     raise TypeError(f"{type(value).__name__} beside a lane value: a number or another lane value is allowed")
 
 
@@ -182,7 +180,7 @@ def _innermost(*values: Scalar) -> Any:
 
 
 def _ref(graph: Any, value: Scalar) -> int:
-    """The reference of a scalar in a graph; what belongs to another one, or to members, becomes an input."""
+    """The reference of a scalar in a graph; what belongs to another one becomes an input."""
     if type(value) is float:
         return graph.literal(value)
     return value.ref if type(value) is LaneValue and value.graph is graph else graph.captured(value)

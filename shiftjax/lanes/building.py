@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from shiftjax.algebra import LaneValue, Scalar
 from shiftjax.lanes.graph import Graph, without_dead_code
 
@@ -52,4 +50,4 @@ def _built(function: Callable[[list[Scalar]], Sequence[Scalar]], graph: Graph, c
 def _ref(graph: Graph, value: Scalar) -> int:
     if type(value) is LaneValue:
         return value.ref if value.graph is graph else graph.captured(value)
-    return graph.captured(value) if np.ndim(value) else graph.literal(value)
+    return graph.literal(value)

@@ -69,7 +69,7 @@ class Graph:
         return self.const((float(np.float32(value)) if self.single else value) + 0.0)
 
     def captured(self, value: Any) -> int:
-        """The reference of a scalar that a function from outside has from the graph around its own, or of members.
+        """The reference of a scalar that a function from outside has from the graph around its own.
 
         Raises:
             TypeError: nothing is around this graph.

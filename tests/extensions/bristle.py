@@ -14,9 +14,9 @@ class Bristle(ForceKind):
     def apply(self, element, motion, load, states):
         n, (joint,) = motion.values(element.numbers), element.coordinates
         force, speed = n["k"] * states[0], motion.speed(joint)
-        sliding = abs(speed) * (force / n["slip"])
+        sliding = abs(speed) * force / n["slip"]
         load.add_generalized(motion.speed_index(joint), -force)
-        load.add_potential(0.5 * (force * states[0]))
+        load.add_potential(0.5 * force * states[0])
         load.dissipate(force * sliding)
         return [speed - sliding]
 

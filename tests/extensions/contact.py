@@ -20,7 +20,7 @@ class Contact(ForceKind):
         n, (ball, plane) = motion.values(element.numbers), element.frames
         depth = larger(n["radius"] - motion.point(ball, relative=plane)[2], 0.0)
         rate = -motion.velocity(ball, relative=plane)[2]
-        spring = n["k"] * (depth * depth)
+        spring = n["k"] * depth**2
         force = spring * larger(1.0 + n["c"] * rate, 0.0)
         load.add_force_at(ball, ORIGIN, [0.0, 0.0, force], axes=plane, reaction=plane)
         load.add_potential(spring * depth / 3.0)

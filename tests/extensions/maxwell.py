@@ -15,8 +15,8 @@ class Maxwell(ForceKind):
         n, (joint,) = motion.values(element.numbers), element.coordinates
         force = n["k"] * states[0]
         load.add_generalized(motion.speed_index(joint), -force)
-        load.add_potential(0.5 * (force * states[0]))
-        load.dissipate(force * force / n["c"])
+        load.add_potential(0.5 * force * states[0])
+        load.dissipate(force**2 / n["c"])
         return [motion.speed(joint) - force / n["c"]]
 
 

@@ -19,7 +19,7 @@ class Stop(ForceKind):
         q, v = motion.coordinate(joint), motion.speed(joint)
         for sign, beyond, rate in ((-1.0, q - n["upper"], v), (1.0, n["lower"] - q, -v)):
             depth = larger(beyond, 0.0)
-            spring = n["k"] * (depth * depth)
+            spring = n["k"] * depth**2
             force = spring * larger(1.0 + n["c"] * rate, 0.0)
             load.add_generalized(motion.speed_index(joint), sign * force)
             load.add_potential(spring * depth / 3.0)

@@ -7,7 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftjax import algebra, rotations
+from shiftjax.algebra import LaneValue
 from shiftjax.dynamics.tree import Inertia
+from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.graph import Graph
+from shiftjax.lanes.in_numpy import InNumpy
 from shiftjax.measures.channels import quaternion_of_rotation
 
 ALGEBRA = 1e-12  # f64 products of a few numbers of size 1 to 10
@@ -69,13 +73,21 @@ def test_s54_inertia_is_symmetric_and_power_is_energy(c: list[float], w: list[fl
 
 def test_known_zeros_and_ones_cost_nothing() -> None:
     """A rotation about z keeps its structural entries as Python floats (design rule 2)."""
-    q = np.array([0.3, 0.4])
+    graph = Graph()
+    q = LaneValue(graph, graph.node("in", 0))
     R = rotations.rotation_about([0.0, 0.0, 1.0], q)
     assert [type(x) is float for row in R for x in row] == [False, False, True, False, False, True, True, True, True]
-    assert algebra.mul(0.0, q) == 0.0
-    assert algebra.mul(1.0, q) is q
-    assert algebra.add(q, 0.0) is q
-    assert algebra.sub(q, q) == 0.0
+    for zero in (0.0 * q, q - q, algebra.dot([0.0, q], [q, 0.0])):
+        assert type(zero) is float and zero == 0.0
+    assert 1.0 * q is q and q + 0.0 is q and algebra.dot([1.0, 0.0], [q, q]) is q
+
+
+@given(number, number)
+def test_a_known_quotient_is_rounded_as_one_that_is_not(a: float, b: float) -> None:
+    """By a known number: a spline through known values has the bits of one whose values are varied."""
+    graph = graph_of(lambda x: [algebra.ratio(x[0], b)], 1) if b else None
+    if graph is not None and abs(1.0 / b) < math.inf:
+        assert float(InNumpy(graph)([a])[0]) == algebra.ratio(a, b)
 
 
 def test_rotation_vector_is_smooth_at_zero() -> None:
