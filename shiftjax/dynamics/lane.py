@@ -12,7 +12,7 @@ from shiftjax.algebra import Scalar, Vec, is_zero
 from shiftjax.constraints import CONSTRAINTS, Rows, scales
 from shiftjax.dynamics.kinematics import Motion, Parameters, speed_units
 from shiftjax.dynamics.reduction import Column, Reduction, largest_entry
-from shiftjax.lanes.members import Members
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import GRAVITY, Plan
 
@@ -54,7 +54,7 @@ class Lane:
     def motion(self, q: Vec, v: Vec | None) -> Motion:
         return Motion(self.plan, self.params, q, v, self.t, self.functions)
 
-    def in_graph(self, members: Members) -> Self:
+    def in_graph(self, members: MemberValues) -> Self:
         """The lane whose numbers, NumPy arrays, are lane values of members."""
         numbers, (t,) = members.lane_values(self.params.numbers), members.lane_values([self.t])
         return replace(self, params=Parameters(numbers, self.params.matrices), t=t)

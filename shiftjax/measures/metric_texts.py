@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest, need_mapping
-from shiftjax.lanes.members import Members
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.dialects import FUNCTIONS, LANES
 from shiftjax.measures.evaluation import constant, evaluate
@@ -160,7 +160,7 @@ class Reader:
 
 def _size(node: Expression, sizes: Mapping[str, int], where: str) -> int:
     """How many numbers an expression has; raises where it is none."""
-    members = Members()
+    members = MemberValues()
     return len(evaluate(node, {name: members.lane_values([np.ones(1)] * size) for name, size in sizes.items()}, where))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, wrong
-from shiftjax.lanes.members import Members
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.certificate import TAKEN
 from shiftjax.measures.channel import Channel
@@ -127,7 +127,7 @@ class Metrics(Accumulators):
 
     def of_terms(self, values: Sequence[Any]) -> dict[str, Any]:
         """The metrics but functions of arrays, from the values (B,) of their terms, arrays of NumPy or JAX."""
-        members = Members()
+        members = MemberValues()
         by_text = {text: [value] for text, value in zip(self.terms, members.lane_values(values), strict=True)}
         metrics = [evaluate(metric.node, by_text, f"metric {name}")[0] for name, metric in self._metrics.items()]
         return dict(zip(self._metrics, members.numbers(metrics), strict=True))

@@ -11,7 +11,7 @@ import shiftjax.run.closing.host_evaluation as host
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError
-from shiftjax.lanes.members import Members
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.mechanism.records import Body, FrameRef
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import (
@@ -166,7 +166,7 @@ def _some_columns(J: np.ndarray, columns: Sequence[int], wanted: Sequence[int]) 
 
 
 def _twist(
-    prepared: Prepared, motion: Motion, values: Members, body: int, child: int, columns: Sequence[int]
+    prepared: Prepared, motion: Motion, values: MemberValues, body: int, child: int, columns: Sequence[int]
 ) -> np.ndarray:
     """(6, n) motion of the body beyond joint `child` of `body` for unit dimensionless speeds of the joints at it."""
     plan, unit = prepared.plan, prepared.file_lane().units

@@ -19,7 +19,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
 from shiftjax.lanes.graph import Graph
 from shiftjax.lanes.in_numpy import InNumpy
-from shiftjax.lanes.members import Members
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.lanes.outside import UserFunction
 from shiftjax.mechanism.model import Model
 from shiftjax.run.simulate import simulate
@@ -35,7 +35,7 @@ def value() -> LaneValue:
 
 
 def of_members(function: Callable[[list[Any]], list[Any]], given: list[np.ndarray]) -> list[Any]:
-    members = Members()
+    members = MemberValues()
     return members.numbers(function(members.lane_values(given)))
 
 
@@ -118,7 +118,7 @@ def test_what_is_no_operation_says_what_to_do(function, said: str) -> None:
 
 def test_lane_code_runs_once_for_many_members() -> None:
     """What is asked later goes on from what is there; known numbers stay known, constants and signs count."""
-    members, a, b = Members(), np.array([0.5, -2.0, np.nan]), np.array([[3.0], [0.0]])
+    members, a, b = MemberValues(), np.array([0.5, -2.0, np.nan]), np.array([[3.0], [0.0]])
     x, y, two = members.lane_values([a, b, 2.0])
     assert type(two) is float
     product, known, root = members.numbers([x * y, 0.0 * x, algebra.sqrt(x)])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.lanes.members import Members
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.channels import CHANNELS, channels
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.mechanism.paths import split
@@ -99,7 +99,7 @@ def curve(study: StudyLike, member: int, name: str) -> Curve:
     body_nodes = [study.nodes.index(body) for body in bodies_of(mechanism.plan)]
     q, v = along(lane, time, track[:, body_nodes], last)
     (channel,) = channels(mechanism.plan, [known], mechanism.model.resolve)
-    members = Members()
+    members = MemberValues()
     at = members.lane_values(q), members.lane_values(v)
     state = ObservedState(lane.in_graph(members), Partition(()), *at, [], [])
     values = np.empty((len(time), channel.size))

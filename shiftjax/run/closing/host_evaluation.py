@@ -17,7 +17,7 @@ from shiftjax.dynamics import kinematics
 from shiftjax.dynamics.kinematics import Motion, Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
-from shiftjax.lanes.members import Members
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.run.closing.polygons import at_corners, excess, judged_loops, sides
@@ -73,20 +73,20 @@ class StartLane(Lane):
 
 def stated_coordinates(lane: StartLane, members: int) -> np.ndarray:
     """(nq, B) coordinates as the numbers of all members and their drivers say."""
-    values = Members()
+    values = MemberValues()
     return per_member(values.numbers(lane.in_graph(values).coordinates()), members)
 
 
 def prescribed_coordinates(lane: StartLane) -> dict[int, float | np.ndarray]:
     """Coordinate -> where its driver puts it: for all members, or for each (B,)."""
-    values = Members()
+    values = MemberValues()
     prescribed = lane.in_graph(values).prescribed()
     return dict(zip(prescribed, values.numbers(prescribed.values()), strict=True))
 
 
-def motion_of(lane: Lane, q: np.ndarray, v: np.ndarray | None = None) -> tuple[Motion, Members]:
+def motion_of(lane: Lane, q: np.ndarray, v: np.ndarray | None = None) -> tuple[Motion, MemberValues]:
     """The motion of all members at coordinates (nq, B) and speeds (nv, B), and what gives numbers of its scalars."""
-    values = Members()
+    values = MemberValues()
     at = values.lane_values(q), None if v is None else values.lane_values(v)
     return lane.in_graph(values).motion(*at), values
 

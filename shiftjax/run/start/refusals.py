@@ -14,7 +14,7 @@ from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.reduced import Part, Reduced
 from shiftjax.dynamics.reduction import Column
 from shiftjax.errors import ModelError
-from shiftjax.lanes.members import Members
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.run.start.prepared import Prepared
@@ -96,7 +96,7 @@ def _massless_motion(prepared: Prepared, lane: StartLane, q: np.ndarray) -> tupl
     return carriers, sorted(bodies)
 
 
-def _massless(part: Part, values: Members) -> Column | None:
+def _massless(part: Part, values: MemberValues) -> Column | None:
     """A motion that moves no mass, by speed, where there is one."""
     mass = host.matrices_per_member([values.numbers(row) for row in part.mass], 1)[0]
     if not len(mass) or not np.isfinite(mass).all():

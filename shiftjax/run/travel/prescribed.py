@@ -9,7 +9,7 @@ import numpy as np
 from shiftjax.algebra import Scalar
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.kinematics import Parameters
-from shiftjax.lanes.members import Members
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.run.start.prepared import Prepared
 
 MEMORY = 20_000_000  # samples of all members together
@@ -45,7 +45,7 @@ class Prescribed:
         """Prescribed coordinate [rad or m] at times (B, n) or (1, n); of as many rows as differ."""
         lane = self.prepared.lane_of(members, 1.0)
         numbers: list[Scalar] = [v[:, None] if isinstance(v, np.ndarray) else v for v in lane.params.numbers]
-        lane, values = replace(lane, params=Parameters(numbers, lane.params.matrices), t=t), Members()
+        lane, values = replace(lane, params=Parameters(numbers, lane.params.matrices), t=t), MemberValues()
         motion = lane.in_graph(values).motion([0.0] * self.prepared.plan.nq, None)
         group = self.prepared.plan.constraints[self.driver]
         (phi,) = values.numbers(CONSTRAINTS[group.kind].rows(group, motion).phi)

@@ -15,7 +15,7 @@ from shiftjax.lanes.graph import Graph
 from shiftjax.lanes.in_numpy import OPERATIONS
 
 
-class Members:
+class MemberValues:
     """Numbers of members as lane values, and lane values as numbers of members. All arrays broadcast."""
 
     def __init__(self) -> None:
