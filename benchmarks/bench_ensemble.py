@@ -125,7 +125,7 @@ def shiftjax_run(model: Model, body: str, masses: np.ndarray, span: float, threa
 
 
 def certified(result: shiftjax.Result) -> dict[str, float]:
-    """The worst of every figure of the certificate, when they pass."""
+    """The worst of every number of the certificate, when they pass."""
     worst = {name: float(np.max(values)) for name, values in result.certificate.items()}
     assert np.all(result.status <= 0), f"{len(result.failed)} members failed"
     assert worst["gap"] < GAP and worst["energy_error"] < ENERGY, worst

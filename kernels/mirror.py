@@ -1,7 +1,7 @@
 """The way back over a step, from the instructions of its method: every instruction mirrored, in reverse order.
 
 The cotangent of region R is region `bar(R)`. A combination hands that of its target to what it is made of; a call runs
-the reverse pieces of its phase (`adjoint`), which do the same, on the arguments that the step left on a tape.
+the reverse pieces of its phase (`adjoint`), which do the same, on the arguments that the step left on a stack.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Mirrored(NamedTuple):
 
     Attributes:
         phases: those that have reverse pieces. at: as in `Part`.
-        before, after: the place on the tape of the state that the calls take, with the rates that they give, and of
+        before, after: the place on the stack of the state that the calls take, with the rates that they give, and of
             that after a projection; None for the end of the step, whose state is the first of the next step.
     """
 
@@ -35,7 +35,7 @@ def bar(region: str) -> str:
 
 
 def recorded(parts: Sequence[Part]) -> tuple[list[tuple[int, int | None]], int]:
-    """Places on the tape of the state before and after the calls of each part, and how many there are.
+    """Places on the stack of the state before and after the calls of each part, and how many there are.
 
     Place 0 is the state at the beginning.
     """

@@ -21,7 +21,7 @@ class Column:
     """One variable of the members.
 
     Attributes:
-        name: path of a number, name of a metric or of a figure of the certificate.
+        name: path of a number, name of a metric or of a number of the certificate.
         role: one of `ROLES`.
         unit: of its values, "1" where they have none.
         values: (B,) one a member.

@@ -1,4 +1,4 @@
-"""The first members of a stored study by a metric, a design number, a figure of the certificate, or an expression.
+"""The first members of a stored study by a metric, a design number, a number of the certificate, or an expression.
 
 Members that failed, and those where the value is not finite, are never among them.
 """
@@ -84,7 +84,7 @@ def column_of(members: Members, text: str) -> Column:
 
 def _worst_end(column: Column) -> str:
     if column.role != "certificate":
-        allowed = f"a figure of the certificate, as {listed(['gap', 'energy_error', 'pivot_ratio'])}"
+        allowed = f"a number of the certificate, as {listed(['gap', 'energy_error', 'pivot_ratio'])}"
         todo = "Whether much or little of a metric is bad, only you know: say --largest or --smallest."
         raise ModelError(f"top {column.name} --worst", f"a {column.role}", allowed, todo)
     return "smallest" if column.name == "pivot_ratio" else "largest"

@@ -26,7 +26,7 @@ class Extreme:
     """The members with the best or worst values of a metric.
 
     Attributes:
-        metric: a metric of the study, or a figure of the certificate.
+        metric: a metric of the study, or a number of the certificate.
         count: how many.
         good: whether "small" or "large" values of it are good.
     """

@@ -78,7 +78,7 @@ class CpuBackward:
             ready = self.prepare(leg.adjoint)
             steps = leg.bars[leg.adjoint.layout.rows("steps").start]
             if steps.max(initial=0) > self.longest(leg.adjoint):
-                raise ValueError(f"a leg of {steps.max():g} steps, its tape holds {self.longest(leg.adjoint)}")
+                raise ValueError(f"a leg of {steps.max():g} steps, its stack holds {self.longest(leg.adjoint)}")
             job, arrays = self._job(leg, ready, h=h, t0=t0, every=every, origin=origin)
             blocks = -(-leg.table.shape[1] // width)
             work.extend(

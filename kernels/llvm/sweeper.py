@@ -4,7 +4,7 @@
     touch(job, base, first, last)    one list of reverse pieces on the same blocks
 
 A leg is a number of steps without a decision. Its steps run again from their beginning, as `stepper` runs them, and
-leave the arguments of all calls on a tape in the thread's own memory, which fits into the cache; then they are
+leave the arguments of all calls on a stack in the thread's own memory, which fits into the cache; then they are
 reversed, by the instructions that `mirror` derives from those of the method. Of a Runge-Kutta table these are its
 adjoint (Hager, Runge-Kutta methods in optimal control, 2000).
 """
@@ -24,7 +24,7 @@ from shiftjax.kernels.llvm.templates import LOAD_ROWS, RUN, SAVE_ROWS, fill
 from shiftjax.kernels.mirror import bar, mirrored, recorded
 from shiftjax.kernels.step_program import Method, registers
 
-TAPE = 2**20  # bytes of the tape of a leg: it stays in a core's own cache
+STACK = 2**20  # bytes of the stack of a leg: it stays in a core's own cache
 
 
 def private_slots(adjoint: AdjointLayout, method: Method) -> dict[str, int]:
@@ -35,22 +35,22 @@ def private_slots(adjoint: AdjointLayout, method: Method) -> dict[str, int]:
 
 
 def record_slots(adjoint: AdjointLayout, method: Method) -> int:
-    """Numbers of one step on the tape: states and rates before its calls, accumulators of metrics, the clock."""
+    """Numbers of one step on the stack: states and rates before its calls, accumulators of metrics, the clock."""
     _, places = recorded(method.parts(controlled=adjoint.layout.controlled))
     return places * adjoint.state + len(adjoint.accumulators()) + 1
 
 
 def longest_leg(adjoint: AdjointLayout, method: Method, target: Target) -> int:
-    """Steps of a leg whose tape fits into the cache."""
+    """Steps of a leg whose stack fits into the cache."""
     step = record_slots(adjoint, method) * target.lanes * target.bytes
-    return max(8, TAPE // step - 1)
+    return max(8, STACK // step - 1)
 
 
 def sweep_slots(adjoint: AdjointLayout, method: Method, target: Target) -> int:
-    """The workspace of one block, its tape included."""
+    """The workspace of one block, its stack included."""
     workspace = WorkspaceLayout(adjoint.layout, method, private_slots(adjoint, method))
-    tape = (longest_leg(adjoint, method, target) + 1) * record_slots(adjoint, method)
-    return workspace.private + adjoint.slot_count + tape
+    stack = (longest_leg(adjoint, method, target) + 1) * record_slots(adjoint, method)
+    return workspace.private + adjoint.slot_count + stack
 
 
 def sweeper_identity(adjoint: AdjointProgram) -> str:
@@ -67,7 +67,7 @@ def sweeper_text(adjoint: AdjointProgram, name: str, target: Target) -> str:
 
 
 class _Sweeper(Stepper):
-    """Emits both functions; `rec` is the LLVM value of the place of the present step on the tape."""
+    """Emits both functions; `rec` is the LLVM value of the place of the present step on the stack."""
 
     def __init__(
         self, adjoint: AdjointLayout, method: Method, target: Target, copied: Copies, timed: tuple[str, ...]
@@ -77,11 +77,11 @@ class _Sweeper(Stepper):
         self.space = WorkspaceLayout(self.layout, method, private_slots(adjoint, method))
         sizes = _regions(adjoint.layout)
         self.space.offset |= {bar(name): adjoint.bar(adjoint.layout.slots(name).start) for name in sizes}
-        self.space.offset |= {"end": adjoint.end.start, "tape": adjoint.slot_count}
+        self.space.offset |= {"end": adjoint.end.start, "stack": adjoint.slot_count}
         self.space.offset["bar_acc"] = adjoint.bar(adjoint.layout.slots("acc").start + adjoint.first)
         self.space.offset["measured"] = self.space.offset["acc"] + adjoint.first
         self.carried = {**{name: sizes[name] for name in ("q", "x", "dx", "p")}, "acc": len(adjoint.accumulators())}
-        self.places, self.taped = recorded(self.parts)
+        self.places, self.record_count = recorded(self.parts)
         self.back = mirrored(self.parts)
         self.rec = ""
 
@@ -205,12 +205,12 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
     def _backward_index(self, count: str, k: str) -> str:
         return self.w.line(f"sub i64 {self.w.line(f'sub i64 {count}, 1')}, {k}")
 
-    # -- the tape ----------------------------------------------------------------------------------------------------
+    # -- the stack -----------------------------------------------------------------------------------------------------
 
     def _place(self, k: str) -> str:
-        """Where step k is on the tape."""
+        """Where step k is on the stack."""
         slot = self.w.line(f"mul i64 {k}, {record_slots(self.adjoint, self.method)}")
-        slot = self.w.line(f"add i64 {slot}, {self.space.offset['tape']}")
+        slot = self.w.line(f"add i64 {slot}, {self.space.offset['stack']}")
         return self.w.line(f"getelementptr {self.v}, ptr %ws, i64 {slot}")
 
     def _at_place(self, rec: str, place: int) -> str:
@@ -223,7 +223,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
             self.emit(f"call void @llvm.memcpy.p0.p0.i64({ends}, i64 {slots * one}, i1 false)")
 
     def _record(self, place: int) -> None:
-        """The state and the rates, to their place on the tape."""
+        """The state and the rates, to their place on the stack."""
         self._copy(self._at_place(self.rec, place), self.at("q"), self.adjoint.state)
 
     def before_calls(self, number: int) -> None:
@@ -240,7 +240,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
     def _ahead(self, k: str) -> None:
         """A step, and what is recorded of it."""
         self.rec = self._place(k)
-        others = self._at_place(self.rec, self.taped)
+        others = self._at_place(self.rec, self.record_count)
         self._copy(others, self.at("measured"), self.carried["acc"])
         last = self.w.line(f"getelementptr {self.v}, ptr {others}, i64 {self.carried['acc']}")
         self.emit(f"store {self.v} {self.load('clock')}, ptr {last}")
@@ -258,7 +258,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
         self.rec = self._place(k)
         after = self._place(self.w.line(f"add i64 {k}, 1"))
         self._copy(self.at("q"), after, self.adjoint.state)  # clock and t are those of the end here
-        others = self._at_place(self.rec, self.taped)
+        others = self._at_place(self.rec, self.record_count)
         last = self.w.line(f"getelementptr {self.v}, ptr {others}, i64 {self.carried['acc']}")
         clock = self.w.line(f"load {self.v}, ptr {last}")
         self.store(self.w.op("fadd", clock, self.load("fraction")), "clock")

@@ -76,15 +76,15 @@ def entries(texts: Iterable[str], option: str) -> dict[str, str]:
 
 
 def metrics(options: argparse.Namespace) -> dict[str, str]:
-    """The figures of `--metric`, each by its name or its own text."""
-    figures: dict[str, str] = {}
+    """The texts of `--metric`, each by its name or its own text."""
+    texts: dict[str, str] = {}
     for text in options.metric:
         named = re.fullmatch(r"\s*(\w+)\s*=(?!=)(.*)", text, re.DOTALL)
-        name, figure = (named[1], named[2].strip()) if named else (text.strip(), text)
-        if name in figures:
+        name, metric = (named[1], named[2].strip()) if named else (text.strip(), text)
+        if name in texts:
             raise ModelError(f"--metric {name}", "the name twice", "each name once", "Leave one of them out.")
-        figures[name] = figure
-    return figures
+        texts[name] = metric
+    return texts
 
 
 def drives(options: argparse.Namespace) -> dict[str, Drive]:

@@ -14,7 +14,7 @@ from shiftjax.run.results.result import Result
 
 
 def summary(result: Result) -> dict[str, object]:
-    """The ensemble in one JSON object: counts of outcomes, and the worst of every figure of the certificate."""
+    """The ensemble in one JSON object: counts of outcomes, and the worst of every number of the certificate."""
     return {
         "members": result.members,
         "status": {outcome.name: len(members) for outcome, members in result.outcomes()},

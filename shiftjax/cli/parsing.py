@@ -112,8 +112,8 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         "--metric",
         action="append",
         default=[],
-        metavar="[NAME=]FIGURE",
-        help="a figure over all steps: 'peak_to_peak(rocker.q)', 'swing=rms(norm(tip.velocity))'; may be repeated",
+        metavar="[NAME=]METRIC",
+        help="a number over all steps: 'peak_to_peak(rocker.q)', 'swing=rms(norm(tip.velocity))'; may be repeated",
     )
     add_changes(parser)
     add("--strict-start", action="store_true", help="do not run members whose stated start the loops do not allow")

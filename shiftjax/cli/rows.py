@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.measures.certificate import CERTIFICATE
-from shiftjax.run.results.plain_values import counted, figure_text, worst
+from shiftjax.run.results.plain_values import counted, short_number, worst
 
 METRIC_HEAD = ("metric", "smallest", "member", "median", "largest", "member", "unit")
 
@@ -27,8 +27,8 @@ def metric_summary(values: np.ndarray) -> dict[str, object]:
     if ends is None:
         return {"smallest": None, "median": None, "largest": None}
     low, high, middle = ends
-    figures = {"smallest": float(values[low]), "median": middle, "largest": float(values[high])}
-    return {**figures, "smallest_member": low, "largest_member": high}
+    statistics = {"smallest": float(values[low]), "median": middle, "largest": float(values[high])}
+    return {**statistics, "smallest_member": low, "largest_member": high}
 
 
 def _ends(values: np.ndarray) -> tuple[int, int, float] | None:
@@ -48,11 +48,11 @@ def certificate_head(status: np.ndarray) -> tuple[str, ...]:
 
 
 def certificate_rows(certificate: Mapping[str, np.ndarray], status: np.ndarray) -> list[tuple[str, ...]]:
-    """Every figure: its median, its worst value and the member that has it, of members with `Outcome` (B,)."""
+    """Of every number of the certificate the median, the worst and the member that has it; status: (B,) `Outcome`."""
     rows = []
     for name, values in certificate.items():
-        figure, member = worst(name, np.asarray(values, np.float64), status)
+        extreme, member = worst(name, np.asarray(values, np.float64), status)
         finite = values[np.isfinite(values) & counted(status)]
-        middle = figure_text(float(np.median(finite))) if len(finite) else "nan"
-        rows.append((name, middle, figure_text(figure), str(member), CERTIFICATE.get(name, "1")))
+        middle = short_number(float(np.median(finite))) if len(finite) else "nan"
+        rows.append((name, middle, short_number(extreme), str(member), CERTIFICATE.get(name, "1")))
     return rows

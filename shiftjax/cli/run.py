@@ -13,7 +13,7 @@ from shiftjax.cli import common, parsing, running
 from shiftjax.ensembles.store import store
 from shiftjax.ensembles.stored_study import Study, lone
 from shiftjax.measures.certificate import CERTIFICATE
-from shiftjax.run.results.plain_values import figure_text
+from shiftjax.run.results.plain_values import short_number
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
@@ -70,7 +70,7 @@ def show(result: Result, options: argparse.Namespace) -> None:
     """The run as tables a person reads."""
     outcome = result.outcomes()[0][0]
     print(f"{options.model}: {outcome.name}; {common.about(result)}\n")
-    rows = [(name, figure_text(value), CERTIFICATE.get(name, "1")) for name, value in result.certificate.items()]
+    rows = [(name, short_number(value), CERTIFICATE.get(name, "1")) for name, value in result.certificate.items()]
     common.table(("certificate", "value", "unit"), rows)
     rows = [(name, f"{value:.6g}", result.metric_units[name]) for name, value in result.metrics.items()]
     if rows:

@@ -86,8 +86,8 @@ def _range(values: np.ndarray) -> dict[str, float | None]:
     known = values[~np.isnan(values)]
     if not len(known):
         return dict.fromkeys(("smallest", "median", "largest"))
-    figures = {"smallest": known.min(), "median": np.median(known), "largest": known.max()}
-    return {name: float(value) if np.isfinite(value) else None for name, value in figures.items()}
+    statistics = {"smallest": known.min(), "median": np.median(known), "largest": known.max()}
+    return {name: float(value) if np.isfinite(value) else None for name, value in statistics.items()}
 
 
 def show(document: dict[str, Any]) -> None:

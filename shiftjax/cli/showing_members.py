@@ -27,8 +27,8 @@ def show(name: Path, members: Members) -> None:
     rows = [(c.name, f"{np.nanmin(c.values):.6g}", f"{np.nanmax(c.values):.6g}", c.unit) for c in members.design]
     common.table(("varied", "smallest", "largest", "unit"), rows)
     print()
-    figures = {c.name: c.values for c in members.certificate}
-    common.table(certificate_head(members.status), certificate_rows(figures, members.status))
+    certificate = {c.name: c.values for c in members.certificate}
+    common.table(certificate_head(members.status), certificate_rows(certificate, members.status))
     if members.metrics:
         print()
         common.table(METRIC_HEAD, [metric_row(c.name, c.values, c.unit) for c in members.metrics])

@@ -19,7 +19,7 @@ WIDEST = 12  # columns of design numbers and metrics in a table that a person re
 def define(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("store", metavar="STORE", help="what `sweep --out` wrote")
-    line = "a metric, a design number or a figure of the certificate; or an expression: '{swing} / {coupler.mass}'"
+    line = "a metric, a design number or a number of the certificate; or an expression: '{swing} / {coupler.mass}'"
     add("metric", metavar="METRIC", help=line)
     add("-n", type=parsing.count, default=10, metavar="N", help="how many; default 10")
     ends = parser.add_mutually_exclusive_group()

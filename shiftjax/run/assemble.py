@@ -26,7 +26,7 @@ from shiftjax.run.results.messages import messages, notes
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
-from shiftjax.run.topology_report import report_of
+from shiftjax.run.topology_report import topology_report
 
 STEP = 1e-3  # s: that of a run from here; nothing depends on it
 ASKED = ("assign", "hold", "drive", "tie", "backend", "strict_start")  # options that a result tells
@@ -58,7 +58,7 @@ def assemble(
     Args:
         model: a Model, a library name or a path.
         channels: paths to record, at the only instant.
-        metrics: name -> a figure of every member; `final(...)` and functions of channels mean something without motion.
+        metrics: name -> a number of every member; `final(...)` and functions of channels mean something without motion.
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
         vary, assign, derive, hold, drive, tie: as those of `simulate`.
         strict_start: members whose stated start the loops do not allow are `not_assembled`, else `start_changed`.
@@ -101,5 +101,6 @@ def assemble(
         prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
         measure=partial(measured.figures, lanes.measured_of(), 0.0, lanes.status > 0),
         messages=messages(prepared, lanes, began), notes=notes(prepared, began), ending=None,
-        report=report_of(prepared), asked=stated_settings(given, ASKED), wall=lambda: clock.perf_counter() - begun,
+        report=topology_report(prepared), asked=stated_settings(given, ASKED),
+        wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip

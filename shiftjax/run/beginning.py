@@ -85,10 +85,10 @@ def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, st
     if (gap[good] > GAP_LIMIT[prepared.setup.precision]).any():
         fault = f"loops open by up to {gap[good].max():.3g} (rad, or parts of the model's length)"
         raise ModelError("start", fault, "the end of a run with the same lengths", "Vary the same values as there.")
-    # The figures of a member that ended early stay; only one that never started has none.
+    # The numbers of a member that ended early stay; only one that never started has none.
     never = status == int(Outcome.not_assembled)
-    figures = np.atleast_1d(start.certificate["gap"])
-    return Start.standing(q, v, states, ~never, figures)
+    gaps = np.atleast_1d(start.certificate["gap"])
+    return Start.standing(q, v, states, ~never, gaps)
 
 
 def lanes_at(

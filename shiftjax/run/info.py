@@ -14,7 +14,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
-from shiftjax.run.topology_report import eliminated, report_of
+from shiftjax.run.topology_report import eliminated, topology_report
 from shiftjax.topology.partition import blocks_of
 
 
@@ -28,7 +28,7 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
     refuse_text("cut", cut)
     need("cluster", cluster, bool, "True or False")
     alone = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
-    return report_of(prepare(alone, {}, options_of(cut=cut, cluster=cluster), refuse=False))
+    return topology_report(prepare(alone, {}, options_of(cut=cut, cluster=cluster), refuse=False))
 
 
 def text(model: Model) -> str:

@@ -42,7 +42,7 @@ from shiftjax.run.start.prepare import prepare, start_of
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion, refuse_open_welds
 from shiftjax.run.start.stated import Start
-from shiftjax.run.topology_report import report_of
+from shiftjax.run.topology_report import topology_report
 
 PULL_RATE = 20.0  # rad/s of the spring: a body that nothing else holds hangs g / rate^2 = 2.5 cm below the hand
 PULL_TIME = 8e-3  # s over which a pull is constant, or one step: short beside 1 / rate, so that its damping acts as one
@@ -127,7 +127,7 @@ class Live:
         refuse_impossible(prepared.model, prepared.vary, prepared.values)
         self._free = tuple(model.resolve(path) for path in vary)
         self.step, self.nodes = float(step), (FIXED, *bodies)
-        self.report: dict[str, Any] = report_of(prepared)
+        self.report: dict[str, Any] = topology_report(prepared)
         self._prepared, self._programs = prepared, Programs(prepared.setup, every)
         self._channels = every[len(seen) :]
         self._pulled = [force.path for force in prepared.plan.forces if force.kind == "external_wrench"]

@@ -43,7 +43,7 @@ from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.run.topology_report import report_of
+from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.locking import hold_back, say_locked
 
 DEFAULT_STEP = 1e-3  # s
@@ -106,7 +106,7 @@ def simulate(
         output_step: what is recorded: seconds between instants, a whole multiple of the step; where left out, the
             file's, else first and last instant.
         channels: paths to record.
-        metrics: name -> a figure of every member, taken over all steps: a text such as "peak_to_peak(crank.q)",
+        metrics: name -> a number of every member, taken over all steps: a text such as "peak_to_peak(crank.q)",
             "rms(norm(tip.velocity))" or "first_crossing(crank.q, 90deg)"; a mapping of `kind`, `of` and options; or a
             function of times (n,) and recorded channels by path (B, n, ...) that gives (B,).
         extremes: whether the smallest and the largest value of every channel are taken over all steps.
@@ -214,7 +214,7 @@ def run_with(model: Model | str, options: Options) -> Result:
             messages=messages(prepared, lanes, began, before),
             notes=(*(() if before is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
                    *filter(None, [need.faster])),
-            ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=report_of(prepared),
+            ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=topology_report(prepared),
             asked=stated_settings(replace(options, design=design), ASKED), wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
 

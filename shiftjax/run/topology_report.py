@@ -30,7 +30,7 @@ IDLE = 1e-9  # a singular value, relative, or a share of a motion below this is 
 REPEATS = 1e-9  # a coefficient of C below this is rounding
 
 
-def report_of(prepared: Prepared) -> dict[str, Any]:
+def topology_report(prepared: Prepared) -> dict[str, Any]:
     """The report of `shiftjax info --json`: what a prepared model is made of, at the file's start."""
     model, plan, start = prepared.model, prepared.plan, prepared.file_start
     for number, value in zip(plan.numbers, prepared.file_numbers, strict=True):

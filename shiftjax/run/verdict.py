@@ -26,7 +26,7 @@ from shiftjax.run.start.planar_loops import odd_axes
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion, refuse_open_welds
-from shiftjax.run.topology_report import report_of
+from shiftjax.run.topology_report import topology_report
 
 CHANGED = 1e-6  # a start that differs this much from what the file says is reported [rad or m, per second]
 NAMED = 1e-6  # a joint whose motion is this small a part of a motion of the loops does not name it
@@ -42,7 +42,7 @@ def verdict(model: Model) -> dict[str, Any]:
     """
     model = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
     prepared = prepare(model, {}, refuse=False)
-    report = report_of(prepared)
+    report = topology_report(prepared)
     refused = [f"{path}: {what} cannot be simulated yet" for path, what in model.unsupported()]
     refused += _refused(prepared)
     errors = list(impossible(model, (), np.zeros((0, 1))).values())

@@ -121,7 +121,7 @@ def test_the_way_back_is_the_transpose(method: Method) -> None:
         np.testing.assert_allclose(back, forward[k], rtol=0, atol=1e-14)  # rounding of some ten products
 
 
-def test_the_tape_has_what_calls_take() -> None:
+def test_the_stack_has_what_calls_take() -> None:
     assert recorded(RK4.parts(controlled=False)) == ([(0, None), (1, None), (2, None), (3, None), (4, None)], 5)
     middle, places = recorded(METHODS["midpoint"].parts(controlled=False))
     assert (middle, places) == ([(0, None), (1, 2), (2, None), (3, None)], 4), "before and after the projection"

@@ -228,7 +228,7 @@ def test_one_phase_of_the_reference_in_jax_agrees(phase: str) -> None:
 def test_legs_that_cannot_be() -> None:
     given = leg("pendulum", 3, 2)
     longest = back().longest(given.adjoint)
-    with pytest.raises(ValueError, match=f"a leg of {longest + 1} steps, its tape holds {longest}"):
+    with pytest.raises(ValueError, match=f"a leg of {longest + 1} steps, its stack holds {longest}"):
         swept(1, 0, leg("pendulum", 3, longest + 1))
     with pytest.raises(ValueError, match="cotangents are float64 of shape"):
         swept(1, 0, given._replace(bars=given.bars[:, :2].copy()))

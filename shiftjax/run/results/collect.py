@@ -145,7 +145,7 @@ def _poses(prepared: Prepared, posed: np.ndarray, q: np.ndarray) -> dict[str, np
 
 
 def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
-    """Accuracy figures of every member (design rule 4); NaN, but for the gap, where a member never started."""
+    """The accuracy of every member (design rule 4); NaN, but for the gap, where a member never started."""
     acc = dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
     energy = energy_errors(lanes)
     with np.errstate(all="ignore"):
@@ -158,8 +158,8 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     gap = np.where(never, began.gap, acc["gap"])
     measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, angle, ratio)]
     change = np.maximum(began.change, began.speed_change)
-    figures = [gap, *measured[:3], lanes.repartitions, measured[3], steps, lanes.rejected, change]
-    return dict(zip(CERTIFICATE, figures, strict=True))
+    values = [gap, *measured[:3], lanes.repartitions, measured[3], steps, lanes.rejected, change]
+    return dict(zip(CERTIFICATE, values, strict=True))
 
 
 def _log(plan: Plan, lines: Sequence[Repartition]) -> tuple[dict[str, Any], ...]:

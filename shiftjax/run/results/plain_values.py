@@ -1,4 +1,4 @@
-"""What results are told in: figures of the certificate, plain values, choices of members. Host only, no jax."""
+"""What results are told in: numbers of the certificate, plain values, choices of members. Host only, no jax."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_known(values: Any) -> bool:
 
 
 def worst(name: str, values: np.ndarray, status: np.ndarray | None = None) -> tuple[float, int]:
-    """The worst figure (B,) and its member: the smallest pivot ratio, the largest of all others; finite ones only.
+    """The worst value (B,) and its member: the smallest pivot ratio, the largest of all others; finite ones only.
 
     Args:
         status: (B,) `Outcome` of each. Those that ended early count where no other is left: what could not be assembled
@@ -42,10 +42,10 @@ def counted(status: np.ndarray) -> np.ndarray:
     return ended if ended.any() else np.ones_like(ended)
 
 
-def figure_text(figure: float) -> str:
-    """A figure in three digits, a count in full."""
-    whole = math.isfinite(figure) and float(figure).is_integer() and abs(figure) < 1e9
-    return str(int(figure)) if whole else f"{figure:.3g}"
+def short_number(value: float) -> str:
+    """A number in three digits, a count in full."""
+    whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e9
+    return str(int(value)) if whole else f"{value:.3g}"
 
 
 def plain(value: Any) -> Any:

@@ -41,10 +41,10 @@ class Result:
         time: (n,) output instants [s].
         channels: path -> (B, n, ...) what was asked to be recorded; NaN after a member ended early.
         units: channel path or design path -> unit.
-        metrics: name -> (B,) figures over all steps; NaN where a member ended early. `metric_units` has their units,
+        metrics: name -> (B,) numbers over all steps; NaN where a member ended early. `metric_units` has their units,
             `metric_texts` what they are.
         extremes: channel path -> (B, 2, ...) the smallest and the largest value over all steps, where asked for.
-        certificate: name of `CERTIFICATE` -> (B,) accuracy figures, plain numbers without `vary`.
+        certificate: name of `CERTIFICATE` -> (B,) accuracies, plain numbers without `vary`.
         status: (B,) `Outcome` of every member.
         messages: what happened to each member, "" when good; one entry without `vary`.
         poses: body path -> (K, n, 7) position [m] and unit quaternion, w first, in the world.

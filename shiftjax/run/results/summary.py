@@ -44,7 +44,7 @@ def summary(result: Any) -> list[str]:
     lines.append(f"  run: {', '.join(how)}; {len(result.time)} instants recorded")
     lines += [f"  varied: {line}" for line in _some(_varied(result))]
     if is_known(result.status):
-        lines.append("  certificate: " + ", ".join(_figures(result)))
+        lines.append("  certificate: " + ", ".join(_certificate(result)))
     lines += [f"  channel: {line}" for line in _some(_channels(result))]
     if result.poses:
         lines.append(f"  poses: {len(result.poses)} bodies of {len(np.atleast_1d(result.kept))} members")
@@ -62,12 +62,12 @@ def _varied(result: Any) -> Iterator[str]:
         yield f"{path} {sizes} {result.units.get(path, '')}"
 
 
-def _figures(result: Any) -> Iterator[str]:
+def _certificate(result: Any) -> Iterator[str]:
     for name in ("gap", "energy_error", "pivot_ratio"):
         if name in result.certificate:
-            figure, member = worst(name, np.atleast_1d(np.asarray(result.certificate[name], float)))
+            value, member = worst(name, np.atleast_1d(np.asarray(result.certificate[name], float)))
             unit = "" if CERTIFICATE.get(name, "1") == "1" else f" {CERTIFICATE[name]}"
-            yield f"{name} {figure:.2g}{unit}" + (f" (member {member})" if result.batched else "")
+            yield f"{name} {value:.2g}{unit}" + (f" (member {member})" if result.batched else "")
 
 
 def _channels(result: Any) -> Iterator[str]:
