@@ -100,7 +100,7 @@ def continuous(track: np.ndarray) -> np.ndarray:
     return track
 
 
-def held(good: np.ndarray) -> np.ndarray:
+def last_valid(good: np.ndarray) -> np.ndarray:
     """(n,) index of the last valid instant up to each instant (forward fill), of the first one before that.
 
     Args:

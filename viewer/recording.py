@@ -14,7 +14,7 @@ from PIL import Image, ImageOps
 from shiftjax.errors import ModelError, one_of
 from shiftjax.viewer.movie import MOVIES, RATE, Movie
 
-MOST_HELD = 256 << 20  # bytes of pictures in memory at which a GIF or WebP ends by itself
+MOST_WAITING = 256 << 20  # bytes of pictures in memory at which a GIF or WebP ends by itself
 LONGEST = 0.5  # s that one slow frame counts for at most
 
 
@@ -41,7 +41,7 @@ class MovieRecording:
 
     @property
     def full(self) -> bool:
-        return self._movie.waiting_bytes >= MOST_HELD
+        return self._movie.waiting_bytes >= MOST_WAITING
 
     def add(self, image: np.ndarray) -> None:
         """One picture, (h, w, 3) uint8; ModelError where the encoder ends."""

@@ -42,7 +42,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def call(options: argparse.Namespace) -> int:
     if options.doctor:
-        print("\n".join(context.report()))
+        print("\n".join(context.diagnosis()))
         return 0
     if options.study is None:
         raise ModelError("view", "no study", "a stored study or a model", "Say which, as `shiftjax view four_bar`.")

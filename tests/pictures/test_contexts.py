@@ -54,7 +54,7 @@ def test_the_report_names_what_is_there_and_leaves_the_context_alone() -> None:
     with context.headless():
         buffer = int(GL.glGenBuffers(1))
         GL.glBindBuffer(GL.GL_ARRAY_BUFFER, buffer)
-        text = "\n".join(context.report())
+        text = "\n".join(context.diagnosis())
         assert GL.glGetIntegerv(GL.GL_ARRAY_BUFFER_BINDING) == buffer
     for word in ("PyOpenGL 3", "glfw", "pillow", "OpenGL ", "renderer: ", "vendor: ", "context: "):
         assert word in text
@@ -68,7 +68,7 @@ try:
     context.headless()
 except ModelError as error:
     print(error)
-print("\\n".join(context.report()))
+print("\\n".join(context.diagnosis()))
 """
 
 

@@ -153,7 +153,7 @@ def test_a_folder_that_takes_no_file_becomes_a_message(window: Offscreen, tmp_pa
 
 
 def test_pictures_in_memory_are_bounded(window: Offscreen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "MOST_HELD", 4 * 3 * even_size(window)[0] * even_size(window)[1])
+    monkeypatch.setattr(recording, "MOST_WAITING", 4 * 3 * even_size(window)[0] * even_size(window)[1])
     window.state.panels.record_as = ".webp"
     actions.run(window.state, "play")
     actions.run(window.state, "record")

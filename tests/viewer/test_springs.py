@@ -17,7 +17,7 @@ from shiftjax.viewer.gui.state.tree_rows import scene_rows
 from shiftjax.viewer.scene.affine import transform, transformed
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.scene import Scene, SceneSpring, Snapshot
-from shiftjax.viewer.scene.spring_figures import KINDS, SPRING, figure, placed, stretched
+from shiftjax.viewer.scene.spring_meshes import KINDS, SPRING, placed, spring_mesh, stretched
 from tests.scenes.lone import STILL
 from tests.scenes.pictures import SUN
 from tests.scenes.studio import PLAIN, eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
@@ -83,8 +83,8 @@ def test_a_figure_joins_its_points_at_any_poses(kind: str) -> None:
         first, second = (to_world(poses[n], np.array(p)) for n, p in zip(spring.nodes, spring.points, strict=True))
         where = transform(*stretched(spring, matrices(poses)))
         assert np.abs(transformed(where, np.array([[0, 0, 0], [0, 0, 1.0]])) - [first, second]).max() < ROUNDING * 10
-        radius = np.linalg.norm(figure(kind, 8.0).vertices[:, :2], axis=1).max()
-        lines = transformed(where, figure(kind, 8.0).vertices)
+        radius = np.linalg.norm(spring_mesh(kind, 8.0).vertices[:, :2], axis=1).max()
+        lines = transformed(where, spring_mesh(kind, 8.0).vertices)
         along = (second - first) / np.linalg.norm(second - first)
         off = lines - first - np.outer((lines - first) @ along, along)
         assert np.linalg.norm(off, axis=1).max() == pytest.approx(0.1 * radius, rel=SINGLE * 10)
@@ -108,7 +108,7 @@ def test_a_spring_of_no_length_is_finite() -> None:
 
 def test_the_wire_of_a_coil_is_round_at_its_length_and_its_normals_point_outward() -> None:
     """At 6 radii of length, the surface is as far from the helix as the wire is thick, whatever the direction."""
-    mesh = figure("spring", 6.0)
+    mesh = spring_mesh("spring", 6.0)
     true = mesh.vertices.astype(float) * [1.0, 1.0, 6.0]
     assert np.linalg.norm(mesh.vertices[:, :2], axis=1).max() == pytest.approx(1.0, abs=1e-3)
     angle = np.linspace(0, 2 * np.pi * 8, 4000)

@@ -31,7 +31,7 @@ from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import upright
 from shiftjax.viewer.scene.palette import ghost_opacity
 from shiftjax.viewer.scene.scene import GROUND, Mesh, Scene, SceneLight, ScenePart, SceneSpring
-from shiftjax.viewer.scene.spring_figures import colour_of, figure, stretched
+from shiftjax.viewer.scene.spring_meshes import colour_of, spring_mesh, stretched
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}
 FLOAT, SHORT, LONG = 5126, 5123, 5125  # component types
@@ -153,7 +153,7 @@ class _File:
         starts, turns, scales = zip(*(stretched(spring, places) for places in matrices(poses)), strict=True)
         turned = continuous(np.hstack([np.array(starts), quaternions(np.array(turns))]))
         track = np.hstack([turned, np.maximum(scales, LEAST)])
-        mesh = figure(spring.kind, spring.slenderness)
+        mesh = spring_mesh(spring.kind, spring.slenderness)
         node = self.part(ScenePart(mesh, GROUND, np.eye(4), colour_of(spring), spring.path), opacity)
         first = {"translation": track[0, :3], "scale": track[0, 7:]}
         self.lists["nodes"][node] |= {name: _floats(values) for name, values in first.items()}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.poses import continuous, held, rotation_angle
+from shiftjax.poses import continuous, last_valid, rotation_angle
 from shiftjax.record import record
 from shiftjax.viewer.scene.scene import Scene
 
@@ -99,7 +99,7 @@ def _whole(member: int, track: np.ndarray, instants: np.ndarray) -> tuple[np.nda
         return track[instants], None
     if not good.any():
         raise ModelError(f"tracks[{member}]", "no instant with finite poses", "one or more", "Leave this member out.")
-    return track[held(good)[instants]], int(np.argmin(good))
+    return track[last_valid(good)[instants]], int(np.argmin(good))
 
 
 def _smooth(track: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import VIEWS, Camera, upright
 from shiftjax.viewer.scene.palette import ghost_opacity
 from shiftjax.viewer.scene.scene import Mesh, RenderSettings, Scene, SceneLight, ScenePart, SceneSpring
-from shiftjax.viewer.scene.spring_figures import drawn_parts
+from shiftjax.viewer.scene.spring_meshes import drawn_parts
 
 LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has
 FLOOR_INSTANTS = 200  # used for the height of the grid

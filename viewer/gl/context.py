@@ -102,7 +102,7 @@ def headless() -> Context:
     raise _no_context(tried)
 
 
-def report() -> list[str]:
+def diagnosis() -> list[str]:
     """Lines on what is there and what is missing, with the command that installs it. Never raises.
 
     The context is tried in another thread, so that the caller's stays current.

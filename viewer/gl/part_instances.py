@@ -9,7 +9,7 @@ from shiftjax.record import record
 from shiftjax.viewer.scene.affine import bounding_sphere
 from shiftjax.viewer.scene.palette import linear
 from shiftjax.viewer.scene.scene import Mesh, Scene, Snapshot
-from shiftjax.viewer.scene.spring_figures import drawn_parts, placed
+from shiftjax.viewer.scene.spring_meshes import drawn_parts, placed
 
 INSTANCE = np.dtype([("rows", "<f4", (3, 4)), ("colour", "<f4", (4,)), ("id", "<u4")])  # 68 bytes
 OPAQUE = 0.999  # opacity below which a colour is translucent

@@ -29,7 +29,7 @@ class Pointer:
         self._hit = hit or self._nearest
         self._button, self._at, self._origin, self._dragging = "", (0.0, 0.0), (0.0, 0.0), False
         self._modifiers: Modifiers = (False, False, False)
-        self._held_by = ""  # the action of the current drag if it is one of actions.HOLD
+        self._drag_action = ""  # the action of the current drag if it is one of actions.HOLD
         self._last: tuple[str, float, float, float] = ("", 0.0, 0.0, -math.inf)  # button, x, y, time of the last click
 
     @property
@@ -61,9 +61,9 @@ class Pointer:
             return
         self._button = ""
         if self._dragging:
-            if self._held_by:
-                actions.HOLD[self._held_by][1](self.state)
-                self._held_by = ""
+            if self._drag_action:
+                actions.HOLD[self._drag_action][1](self.state)
+                self._drag_action = ""
             return
         last, px, py, when = self._last
         again = last == button and math.dist((x, y), (px, py)) <= STILL and clock - when <= SOON
@@ -92,7 +92,7 @@ class Pointer:
         action = self.state.table.find(self.state.map, self._text(f"{self._button} drag"))
         name = self._manipulating(action.name) if action is not None else ""
         if name in actions.HOLD:
-            self._held_by = name
+            self._drag_action = name
             actions.HOLD[name][0](self.state, self._hit(*self._origin))
 
     def _manipulating(self, name: str) -> str:

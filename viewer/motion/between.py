@@ -36,7 +36,7 @@ WINDOW = joint_tracks.POINTS + 1  # instants from which the coordinates of one i
 CLOSED = 1e-9  # of the model's length, or rad: how far a loop may be open beyond the instants on both sides
 ROUNDS = 9  # steps at most; four are enough from 1e-2
 STEPS = 3  # with one Jacobian
-KEPT = 4  # intervals: of the member, of ghosts, of the other half of the view, of a trace
+INTERVALS = 4  # intervals: of the member, of ghosts, of the other half of the view, of a trace
 DAMPING = 1e-11  # of the mean diagonal of J^T J: redundant rows of planar loops leave it singular
 FAR = 1.0  # of the way between both instants: a correction that is larger has left the motion
 STEADY = 1e-6  # of the model's length, or rad: least such way
@@ -157,7 +157,7 @@ class _Parts:
         if interval is None:
             interval = self._made(what, at, lower, lane_of(self._mechanism, numbers), stored)
         self._known[key] = interval
-        while len(self._known) > KEPT:
+        while len(self._known) > INTERVALS:
             self._known.popitem(last=False)
         return interval
 

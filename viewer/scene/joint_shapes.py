@@ -16,7 +16,7 @@ from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.layers import shift_along
 from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart
 from shiftjax.viewer.scene.sliding import OVERHANG, SLIDING, Slide, joint_frames
-from shiftjax.viewer.scene.spring_figures import SPRING
+from shiftjax.viewer.scene.spring_meshes import SPRING
 
 ULTRAMARINE: Colour = (0.16, 0.14, 0.70, 1.0)  # joints of the tree
 PURPLE: Colour = (0.56, 0.16, 0.66, 1.0)  # joints that close loops

@@ -81,7 +81,7 @@ class SceneSpring:
     points: tuple[Direction, Direction]  # each in its node's coordinates [m]
     axis: Direction | None  # unit, in the first node's coordinates: the component of the distance that it acts on
     across: (
-        Direction  # unit, in the first node's coordinates: orientation of its figure about the line between the points
+        Direction  # unit, in the first node's coordinates: orientation of its mesh about the line between the points
     )
     radius: float  # [m]
     slenderness: float = 8.0  # length over radius at which its wire is round

@@ -17,7 +17,7 @@ from shiftjax.viewer.scene.affine import as_tuple, of_frame, transformed, z_alon
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.scene import SceneSpring
 from shiftjax.viewer.scene.sliding import OVERHANG, Slide, joint_frames
-from shiftjax.viewer.scene.spring_figures import span
+from shiftjax.viewer.scene.spring_meshes import span
 
 ROUND = 1.1  # radius of a coil about a rod, in half widths of a bar
 COIL, PISTON = 1.6, 1.1  # radii in half widths of a bar; a damper fits into the coil about it

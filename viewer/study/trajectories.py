@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.poses import continuous, held
+from shiftjax.poses import continuous, last_valid
 from shiftjax.viewer.study.lacking_members import LackingMembers
 from shiftjax.viewer.study.stored_trajectories import StoredTrajectories
 
@@ -118,4 +118,4 @@ class Trajectories:
             raise ModelError(where, "no pose at any time", "a member that started", why)
         self._ends[member] = float(self.stored.time[np.flatnonzero(known)[-1]])
         ground = np.broadcast_to(GROUND_POSE, (len(poses), 1, 7))
-        return continuous(np.concatenate([ground, poses[held(known)]], axis=1))
+        return continuous(np.concatenate([ground, poses[last_valid(known)]], axis=1))

@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftjax.viewer.gui.state import groups, values
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.scene.spring_figures import drawn_parts
+from shiftjax.viewer.scene.spring_meshes import drawn_parts
 
 
 def hide(state: WindowState) -> None:

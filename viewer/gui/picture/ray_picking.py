@@ -13,7 +13,7 @@ from shiftjax.viewer.gui.state import visibility
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Mesh, ScenePart
-from shiftjax.viewer.scene.spring_figures import drawn_parts, placed
+from shiftjax.viewer.scene.spring_meshes import drawn_parts, placed
 
 
 def hits_at(state: WindowState, x: float, y: float, size: tuple[int, int]) -> list[Hit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import ScenePart
-from shiftjax.viewer.scene.spring_figures import drawn_parts
+from shiftjax.viewer.scene.spring_meshes import drawn_parts
 
 CLASS = {"body": "link"}  # kind of parts -> display class, where the names differ
 

@@ -1,7 +1,7 @@
-"""What springs, dampers and frictions between frames look like at one instant: figures stretched from end to end.
+"""What springs, dampers and frictions between frames look like at one instant: meshes stretched from end to end.
 
 NumPy only. A coil for a spring, a piston in its cylinder for a damper or friction. Where a law takes one component of
-the distance only, the figure starts at the foot of the second frame on the plane across the axis of the first.
+the distance only, the mesh starts at the foot of the second frame on the plane across the axis of the first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def span(spring: SceneSpring, transforms: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def stretched(spring: SceneSpring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Transform of its `figure`: start (3,) [m], rotation (3, 3), scales (3,) [m].
+    """Transform of its mesh: start (3,) [m], rotation (3, 3), scales (3,) [m].
 
     Args:
         transforms: (nodes, 4, 4) of the nodes in the world.
@@ -49,7 +49,7 @@ def drawn_parts(scene: Scene) -> tuple[ScenePart, ...]:
     """All parts of a scene, its springs after the others; `placed` says where each is."""
     return scene.parts + tuple(
         ScenePart(
-            figure(spring.kind, spring.slenderness),
+            spring_mesh(spring.kind, spring.slenderness),
             spring.nodes[0],
             np.eye(4),
             colour_of(spring),
@@ -61,7 +61,7 @@ def drawn_parts(scene: Scene) -> tuple[ScenePart, ...]:
 
 
 def placed(springs: tuple[SceneSpring, ...], transforms: np.ndarray) -> np.ndarray:
-    """(springs, 4, 4) figures to the world; `transforms` as of `stretched`."""
+    """(springs, 4, 4) meshes to the world; `transforms` as of `stretched`."""
     out = [transform(*stretched(spring, transforms)) for spring in springs]
     return np.array(out, float).reshape(-1, 4, 4)
 
@@ -70,7 +70,7 @@ def colour_of(spring: SceneSpring) -> Colour:
     return SPRING if spring.kind == "spring" else DAMPER
 
 
-def figure(kind: str, slenderness: float) -> Mesh:
+def spring_mesh(kind: str, slenderness: float) -> Mesh:
     """A solid of radius 1 about z, from z = 0 to 1; its wire is round at this length over its radius."""
     return _coil(slenderness) if kind == "spring" else _dashpot()
 
