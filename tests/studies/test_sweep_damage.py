@@ -10,7 +10,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,21 +28,8 @@ from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study.definition import document
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
-from tests.support.sweeps import MEMBERS, MIXED, SIZE, assert_same, files, study
+from tests.support.sweeps import FORKS, MEMBERS, MIXED, SIZE, assert_same, files, small, study, sweeping
 
-ROOT = Path(__file__).resolve().parents[2]
-CHILD = """
-import sys, time
-from shiftjax.cli.ending import stoppable
-from shiftjax.ensembles.execution.sweep import sweep
-from tests.support.sweeps import small, study
-def told(progress):
-    print(progress.done, flush=True)
-    time.sleep(0.4)  # so that it takes four seconds at least
-small(setattr)
-with stoppable():
-    sweep(study(), sys.argv[1], resume=True, threads=int(sys.argv[2]), progress=told)
-"""
 SOON = 10.0  # s from a signal to the end, on a machine with many busy threads; idle it takes 0.1 s
 SHARDS = MEMBERS // SIZE
 
@@ -65,33 +51,77 @@ def until(done: int) -> Any:
     return told
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of which some shards are done, some not; no test changes it."""
+    place = tmp_path_factory.mktemp("begun") / "half.zarr"
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
+        small(patch.setattr)
+        sweep(study(), place, progress=until(MEMBERS // 4))
+    return place
+
+
 @pytest.fixture
-def half(tmp_path: Path) -> Path:
-    """A store of which some shards are done, some not."""
-    with pytest.raises(Stop):
-        sweep(study(), tmp_path / "half.zarr", progress=until(MEMBERS // 4))
-    return tmp_path / "half.zarr"
+def half(begun: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(begun, tmp_path / "half.zarr")
 
 
 def lock_of(place: Path) -> Path:
     return place.with_name(f".{place.name}.lock")
 
 
-@contextmanager
-def child(place: Path, threads: int = 2) -> Iterator[subprocess.Popen[str]]:
-    """A process that sweeps, one shard after the other or two at once, and has done a shard."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        [sys.executable, "-c", CHILD, place, str(threads)], stdout=-1, stderr=-1, text=True, env=env
-    ) as process:
-        assert process.stdout is not None
+class Child:
+    """A process that sweeps.
+
+    Attributes:
+        done: how many members it said were done, each time.
+    """
+
+    def __init__(self, place: Path, threads: int) -> None:
+        self.errors = place.with_name("errors.txt")
+        self._told, told = FORKS.Pipe(duplex=False)
+        self.process = FORKS.Process(target=sweeping, args=(place, threads, self.errors, told))
+        self.process.start()
+        told.close()
+        self.done: list[int] = []
+
+    def wait(self) -> None:
+        """Until it says once more how many are done, or ends."""
         try:
-            first = process.stdout.readline()
-            while process.stdout.readline() == first:
-                pass
-            yield process
-        finally:
-            process.kill()
+            self.done.append(self._told.recv())
+        except EOFError:
+            self.process.join(60)
+
+    def ended(self) -> str:
+        """What it wrote as an error, once it has ended."""
+        while self.process.is_alive():
+            self.wait()
+        while self._told.poll():
+            try:
+                self.done.append(self._told.recv())
+            except EOFError:
+                break
+        return self.errors.read_text(encoding="utf-8")
+
+    def send_signal(self, number: int) -> None:
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+
+@contextmanager
+def child(place: Path, threads: int = 2) -> Iterator[Child]:
+    """A process that sweeps, one shard after the other or two at once, and has done a shard."""
+    process = Child(place, threads)
+    try:
+        while len(set(process.done)) < 2:
+            process.wait()
+            assert process.done or process.process.is_alive(), process.ended()
+        yield process
+    finally:
+        process.process.kill()
+        process.process.join(60)
+        process.errors.unlink(missing_ok=True)
 
 
 # -- processes that end
@@ -127,13 +157,12 @@ def test_told_to_end_it_ends_soon_and_keeps_what_is_done(
         time.sleep(after)
         sent = time.perf_counter()
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        errors = process.ended()
         assert time.perf_counter() - sent < SOON
-    assert "KeyboardInterrupt" in err or "Terminated" in err or "Interrupted" in err
+    assert "KeyboardInterrupt" in errors or "Terminated" in errors or "Interrupted" in errors
     assert not lock_of(place).exists() and not list(place.rglob(study_store.PARTIAL))
     ready = study_store.done(place)
-    told = max(map(int, out.split()), default=0)
-    assert told // SIZE <= len(ready) < SHARDS
+    assert max(process.done) // SIZE <= len(ready) < SHARDS
     assert np.sum(store.read(place)["members/status"].values != Outcome.interrupted) == SIZE * len(ready)
     sweep(study(), place, resume=True)
     assert_same(place, whole)
@@ -353,10 +382,10 @@ def test_one_process_at_a_time(whole: Path, tmp_path: Path) -> None:
         ways: tuple[dict[str, Any], ...] = ({"resume": True}, {"force": True}, {})
         for more in ways:
             with pytest.raises(
-                ModelError, match=rf"study\.zarr: found a study that process {process.pid}@.*one at a time"
+                ModelError, match=rf"study\.zarr: found a study that process {process.process.pid}@.*one at a time"
             ):
                 sweep(study(), place, **more)
-        assert lock_of(place).exists() and process.poll() is None
+        assert lock_of(place).exists() and process.process.is_alive()
     sweep(study(), place, resume=True)
     assert_same(place, whole)
 

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
+import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from shiftjax.cli.ending import stoppable
 from shiftjax.ensembles.execution import shards
+from shiftjax.ensembles.execution.progress import StudyProgress
+from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.ensembles.study.definition import Definition
 
 MEMBERS, SIZE = 192, 16  # members of the study and of a shard of it
@@ -16,6 +23,23 @@ CRANKS = (0.15, 0.17, 0.19, 0.21, 0.23, 0.25, 0.27, 0.29, 0.31, 0.33, 0.35, 1.5)
 
 # Some of every shard cannot be assembled.
 MIXED = {"coupler.mass": "0.5:2~sobol", "crank:tip.T[0]": "0.15:1.5~sobol"}
+
+# Processes that are killed: forks of one that has imported what they need, two seconds of processor time of each.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([__name__])
+
+
+def sweeping(place: Path, threads: int, errors: Path, done: Connection) -> None:
+    """What such a process does: sweeps slowly, sending after each shard how many members are done."""
+    os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+
+    def send(progress: StudyProgress) -> None:
+        done.send(progress.done)
+        time.sleep(0.4)  # so that it takes four seconds at least
+
+    small(setattr)
+    with stoppable():
+        sweep(study(), place, resume=True, threads=threads, progress=send)
 
 
 def study(**more: Any) -> Definition:
