@@ -1,19 +1,21 @@
 """The accumulators of terms in the lanes; equal terms and signals are accumulated once.
 
-After the certificate's come the time of the last instant, the signals there, then those of every term.
+After the certificate's come the time of the last instant, of long steps the state there (`step_path`), the signals
+there, then those of every term.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Vec
+from shiftjax.algebra import Scalar, Vec
 from shiftjax.measures.channel import Channel
-from shiftjax.measures.metric import Instant
+from shiftjax.measures.interval import NODES, Instant, Interval
+from shiftjax.measures.step_path import StepPath
 from shiftjax.measures.terms import Signal, Term
 
 
@@ -21,11 +23,12 @@ class Accumulators:
     """What the lanes of a run accumulate.
 
     Args:
-        terms: by their texts.
+        terms: by their texts. path: the motion within a step, where steps are long.
     """
 
-    def __init__(self, terms: Iterable[Term]) -> None:
-        self.terms = {term.text(): term for term in terms}
+    def __init__(self, terms: Iterable[Term], path: StepPath | None = None) -> None:
+        self.terms, self.path = {term.text(): term for term in terms}, path
+        self.carried = path.size if path else 0  # numbers of the state
 
     @cached_property
     def signals(self) -> list[Signal]:
@@ -44,7 +47,7 @@ class Accumulators:
     @property
     def size(self) -> int:
         """Number of accumulators."""
-        return 1 + sum(s.size for s in self.signals) + sum(self.sizes) if self.terms else 0
+        return 1 + self.carried + sum(s.size for s in self.signals) + sum(self.sizes) if self.terms else 0
 
     @property
     def of_partition(self) -> bool:
@@ -56,20 +59,42 @@ class Accumulators:
         """The lane code that `update` is made of, beside the texts of the terms."""
         return [*(c.quantity.observe for c in self.channels.values()), *(t.kind.update for t in self.terms.values())]
 
-    def update(self, accumulators: Vec, state: Any, t: Any) -> Vec:
-        """The accumulators at the end of a step, from its `ObservedState`; lane code."""
-        observed = {path: channel.observe(state) for path, channel in self.channels.items()}
-        now = {signal.text: signal.value(observed, t) for signal in self.signals}
-        before, t_before, of_terms = self._split(accumulators)
-        out = [t, *(scalar for signal in self.signals for scalar in now[signal.text])]
+    def update(self, accumulators: Vec, t: Scalar, state: Vec, observe: Callable[[Scalar, Vec], Any]) -> Vec:
+        """The accumulators at the end of a step; lane code.
+
+        Args:
+            t: time there [s]. state: its numbers, as `path` takes them. observe: a time and such numbers -> what
+                channels observe, an `ObservedState`.
+        """
+        now = self._signals(t, observe(t, state))
+        t_before, carried, before, of_terms = self._split(accumulators)
+        seen = [(t_before, before), *self._between(t_before, carried, t, state, observe), (t, now)]
+        out = [t, *state[: self.carried], *(scalar for signal in self.signals for scalar in now[signal.text])]
         for term, values in zip(self.terms.values(), of_terms, strict=True):
-            instants = (Instant(t, now[term.signal.text]), Instant(t_before, before[term.signal.text]))
-            out += term.kind.update(values, *instants, term.stated)
+            interval = Interval(tuple(Instant(at, signals[term.signal.text]) for at, signals in seen))
+            out += term.kind.update(values, interval, term.stated)
         return out
 
+    def _signals(self, t: Scalar, seen: Any) -> dict[str, Vec]:
+        """Text -> value of every expression."""
+        observed = {path: channel.observe(seen) for path, channel in self.channels.items()}
+        return {signal.text: signal.value(observed, t) for signal in self.signals}
+
+    def _between(
+        self, t_before: Scalar, before: Vec, t: Scalar, state: Vec, observe: Callable[[Scalar, Vec], Any]
+    ) -> Iterator[tuple[Scalar, dict[str, Vec]]]:
+        """Time and expressions at the inner nodes of a long step."""
+        if self.path is None:
+            return
+        span = t - t_before
+        for node in NODES[1:-1]:
+            share = 0.5 * (1.0 + node)
+            at = t_before + share * span
+            yield at, self._signals(at, observe(at, self.path.between(before, state, share, span)))
+
     def begin(self, rows: np.ndarray) -> None:
-        """Fills the accumulators (k, B) of lanes at their start, of which time and signals are right."""
-        before, t, of_terms = self._split(list(rows))
+        """Fills the accumulators (k, B) of lanes at their start, of which time, state and signals are right."""
+        t, _, before, of_terms = self._split(list(rows))
         for term, values in zip(self.terms.values(), of_terms, strict=True):
             fresh = term.kind.begin(Instant(t, before[term.signal.text]), term.stated)
             for row, value in zip(values, fresh, strict=True):
@@ -77,16 +102,16 @@ class Accumulators:
 
     def values_of_terms(self, rows: np.ndarray, t0: float) -> list[np.ndarray]:
         """The values (B,) of all terms from accumulators (k, B), complex ones too, that began at t0 [s]."""
-        last, t, of_terms = self._split(list(rows))
+        t, _, last, of_terms = self._split(list(rows))
         start = Instant(np.full(rows.shape[1], t0), [])
         return [
             np.asarray(term.kind.value(values, start, Instant(t, last[term.signal.text]), term.stated))
             for term, values in zip(self.terms.values(), of_terms, strict=True)
         ]
 
-    def _split(self, rows: Sequence[Any]) -> tuple[dict[str, list[Any]], Any, list[list[Any]]]:
-        """Signals by text, the time, and the accumulators of every term."""
-        at, before = 1, dict[str, list[Any]]()
+    def _split(self, rows: Sequence[Any]) -> tuple[Any, list[Any], dict[str, list[Any]], list[list[Any]]]:
+        """The time, the state that is carried, signals by text, and the accumulators of every term."""
+        at, before = 1 + self.carried, dict[str, list[Any]]()
         for signal in self.signals:
             before[signal.text] = list(rows[at : at + signal.size])
             at += signal.size
@@ -94,4 +119,4 @@ class Accumulators:
         for size in self.sizes:
             of_terms.append(list(rows[at : at + size]))
             at += size
-        return before, rows[0] if len(rows) else 0.0, of_terms
+        return rows[0] if len(rows) else 0.0, list(rows[1 : 1 + self.carried]), before, of_terms

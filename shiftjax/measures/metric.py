@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec
+from shiftjax.algebra import Vec
+from shiftjax.measures.interval import Instant, Interval
 from shiftjax.record import record
 
 Options = Mapping[str, Any]  # name -> a number, a text, or a tuple of tuples of numbers
-
-
-class Instant(NamedTuple):
-    """The end of a step, or the start: time [s], and the value of the expression."""
-
-    t: Scalar
-    value: Vec
 
 
 @record
@@ -45,7 +39,8 @@ class MetricKind:
 
     Attributes:
         begin: start and options -> the accumulators there, each (B,); NumPy.
-        update: accumulators, instant, the one before, options -> accumulators; lane code.
+        update: accumulators, an `Interval` from the end of a step to that of the next, options -> accumulators; lane
+            code.
         value: accumulators, start, end, options -> (B,); NumPy.
         unit: unit of the expression -> unit of the metric.
         options: that follow the expression, in their order.
@@ -55,7 +50,7 @@ class MetricKind:
     """
 
     begin: Callable[[Instant, Options], list[np.ndarray]]
-    update: Callable[[Vec, Instant, Instant, Options], Vec]
+    update: Callable[[Vec, Interval, Options], Vec]
     value: Callable[[list[np.ndarray], Instant, Instant, Options], np.ndarray]
     meaning: str
     unit: Callable[[str], str] = lambda unit: unit

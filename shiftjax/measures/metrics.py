@@ -1,17 +1,19 @@
 """Metrics: figures of a run over all its accepted steps, such as `rms(tip.velocity[0])`. A new one is an entry here.
 
-Between the ends of two steps an expression is taken for straight: integrals follow the trapezoidal rule, crossings
-linear interpolation, both with errors of the order of the step squared; integrals are summed with compensation (Kahan,
-Pracniques: Further remarks on reducing truncation errors, CACM 8, 1965).
+What a metric makes of a step follows from its `Interval`. In a step of fixed size an expression is straight: integrals
+follow the trapezoidal rule, crossings linear interpolation, both with errors of the order of the step squared. In one
+that a tolerance chose it is a curve. Integrals are summed with compensation (Kahan, Pracniques: Further remarks on
+reducing truncation errors, CACM 8, 1965).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, dot, larger, minus, norm_squared, select
+from shiftjax.algebra import Scalar, Vec, larger, minus, norm_squared, select
 from shiftjax.measures.expression_units import MIXED
-from shiftjax.measures.metric import Instant, MetricKind, Option, Options
+from shiftjax.measures.interval import Instant, Interval, moving, smaller
+from shiftjax.measures.metric import MetricKind, Option, Options
 from shiftjax.registry import Registry
 
 NEVER = 1e30  # s; above it a time is not a time, in both precisions
@@ -25,10 +27,6 @@ def _first(start: Instant) -> np.ndarray:
     return np.array(start.value[0], copy=True)
 
 
-def _smaller(a: Scalar, b: Scalar) -> Scalar:
-    return select(b < a, b, a)
-
-
 def _added(accumulators: Vec, term: Scalar) -> Vec:
     """A compensated sum: the sum, and what rounding has taken from it."""
     total, lost = accumulators
@@ -37,15 +35,12 @@ def _added(accumulators: Vec, term: Scalar) -> Vec:
     return [fresh, fresh - total - term]
 
 
-def _area(accumulators: Vec, now: Instant, before: Instant, _: Options) -> Vec:
-    step = 0.5 * (now.t - before.t)
-    return _added(accumulators, step * (now.value[0] + before.value[0]))
+def _area(accumulators: Vec, interval: Interval, _: Options) -> Vec:
+    return _added(accumulators, interval.integral(lambda value: value[0]))
 
 
-def _square(accumulators: Vec, now: Instant, before: Instant, _: Options) -> Vec:
-    step = 0.5 * (now.t - before.t)
-    squares = now.value[0] * now.value[0] + before.value[0] * before.value[0]
-    return _added(accumulators, step * squares)
+def _square(accumulators: Vec, interval: Interval, _: Options) -> Vec:
+    return _added(accumulators, interval.integral(lambda value: value[0] * value[0]))
 
 
 def _empty(start: Instant, _: Options) -> list[np.ndarray]:
@@ -68,10 +63,12 @@ def _mean(total: np.ndarray, start: Instant, end: Instant) -> np.ndarray:
 def _extreme(better: str) -> MetricKind:
     """The time of the first extreme."""
 
-    def update(accumulators: Vec, now: Instant, before: Instant, _: Options) -> Vec:
-        best, value = accumulators[0], now.value[0]
+    def update(accumulators: Vec, interval: Interval, _: Options) -> Vec:
+        best, at = accumulators
+        extreme = interval.highest() if better == "largest" else interval.lowest()
+        value = extreme.value[0]
         new = best < value if better == "largest" else value < best
-        return [select(new, value, best), select(new, now.t, accumulators[1])]
+        return [select(new, value, best), select(new, extreme.t, at)]
 
     return MetricKind(
         begin=lambda start, _: [_first(start), np.array(start.t, copy=True)],
@@ -82,31 +79,27 @@ def _extreme(better: str) -> MetricKind:
     )
 
 
-def _crossing(accumulators: Vec, now: Instant, before: Instant, options: Options) -> Vec:
-    level = options["level"]
-    a, b = before.value[0] - level, now.value[0] - level
-    at = before.t + (now.t - before.t) * (a / _moving(a - b))
-    first = accumulators[0]
-    up = select(a < 0.0, select(b < 0.0, first, _unless_found(first, at)), first)
-    down = select(0.0 < a, select(0.0 < b, first, _unless_found(first, at)), first)
-    if options["direction"] == "up":
-        return [up]
-    if options["direction"] == "down":
-        return [down]
-    return [select(a < 0.0, up, down)]
+def _crossing(accumulators: Vec, interval: Interval, options: Options) -> Vec:
+    level, (first, *_) = options["level"], accumulators
+    for k, (before, now) in enumerate(interval.pairs()):
+        a, b = before.value[0] - level, now.value[0] - level
+        at = interval.reached(k, a / moving(a - b), level)
+        up = select(a < 0.0, select(b < 0.0, first, _unless_found(first, at)), first)
+        down = select(0.0 < a, select(0.0 < b, first, _unless_found(first, at)), first)
+        either = options["direction"] == "any"
+        first = select(a < 0.0, up, down) if either else up if options["direction"] == "up" else down
+    return [first]
 
 
-def _sign_changes(accumulators: Vec, now: Instant, before: Instant, _: Options) -> Vec:
+def _sign_changes(accumulators: Vec, interval: Interval, _: Options) -> Vec:
     """A value that reaches 0 has crossed it; one that leaves it has not, so that no crossing counts twice."""
-    a, b = before.value[0], now.value[0]
-    up = select(a < 0.0, select(b < 0.0, 0.0, 1.0), 0.0)
-    down = select(0.0 < a, select(0.0 < b, 0.0, 1.0), 0.0)
-    return [accumulators[0] + (up + down)]
-
-
-def _moving(change: Scalar) -> Scalar:
-    """A change to divide by: 1 for 0, where a value rests and the quotient is not chosen, but would be derived."""
-    return select(0.0 < abs(change), change, change + 1.0)
+    count = accumulators[0]
+    for before, now in interval.pairs():
+        a, b = before.value[0], now.value[0]
+        up = select(a < 0.0, select(b < 0.0, 0.0, 1.0), 0.0)
+        down = select(0.0 < a, select(0.0 < b, 0.0, 1.0), 0.0)
+        count = count + (up + down)
+    return [count]
 
 
 def _unless_found(first: Scalar, at: Scalar) -> Scalar:
@@ -114,13 +107,15 @@ def _unless_found(first: Scalar, at: Scalar) -> Scalar:
     return select(first < NEVER, first, at)
 
 
-def _settling(accumulators: Vec, now: Instant, before: Instant, options: Options) -> Vec:
+def _settling(accumulators: Vec, interval: Interval, options: Options) -> Vec:
     """The last instant at which the value enters the band; now, as long as it is outside."""
-    within = options["within"]
-    a, b = (abs(instant.value[0] - options["target"]) for instant in (before, now))
-    entered = before.t + (now.t - before.t) * ((a - within) / _moving(a - b))
-    inside = select(within < a, entered, accumulators[0])
-    return [select(within < b, now.t, inside)]
+    target, within, last = options["target"], options["within"], accumulators[0]
+    for k, (before, now) in enumerate(interval.pairs()):
+        a, b = (abs(instant.value[0] - target) for instant in (before, now))
+        edge = select(before.value[0] < target, target - within, target + within)
+        entered = interval.reached(k, (a - within) / moving(a - b), edge)
+        last = select(within < b, now.t, select(within < a, entered, last))
+    return [last]
 
 
 def _settled(acc: list[np.ndarray], start: Instant, end: Instant, options: Options) -> np.ndarray:
@@ -128,16 +123,14 @@ def _settled(acc: list[np.ndarray], start: Instant, end: Instant, options: Optio
     return np.where(outside, np.nan, acc[0])
 
 
-def _values_at(times: list[float], accumulators: Vec, now: Instant, before: Instant) -> Vec:
+def _values_at(times: list[float], accumulators: Vec, interval: Interval) -> Vec:
     """The values at some times, all numbers of the first time first; exact where a step ends there."""
-    count, found = len(now.value), []
+    count, values = len(interval.end.value), []
     for k, time in enumerate(times):
-        passed, ahead = before.t < time, now.t < time
-        share = (time - now.t) / (now.t - before.t)
-        for old, a, b in zip(accumulators[k * count :], before.value, now.value, strict=False):
-            between = b + share * (b - a)
-            found.append(select(passed, select(ahead, old, between), old))
-    return found
+        passed, ahead = interval.begin.t < time, interval.end.t < time
+        for old, between in zip(accumulators[k * count :], interval.at(time), strict=False):
+            values.append(select(passed, select(ahead, old, between), old))
+    return values
 
 
 def _begin_values(times: list[float], start: Instant) -> list[np.ndarray]:
@@ -149,18 +142,10 @@ def _points(options: Options) -> list[tuple[float, ...]]:
     return [tuple(point) if isinstance(point, tuple) else (point,) for point in options["points"]]
 
 
-def _nearest(accumulators: Vec, now: Instant, before: Instant, options: Options) -> Vec:
-    """Squared distances of the target points to the path so far: to the straight lines between the ends of steps."""
-    way = minus(now.value, before.value)
-    length = norm_squared(way)
-    moves = 0.0 < length
-    found = []
-    for point, old in zip(_points(options), accumulators, strict=True):
-        off = minus(point, before.value)
-        share = dot(off, way) / select(moves, length, 1.0)
-        share = _smaller(larger(share, 0.0), 1.0)
-        found.append(_smaller(old, norm_squared([a - share * b for a, b in zip(off, way, strict=True)])))
-    return found
+def _nearest(accumulators: Vec, interval: Interval, options: Options) -> Vec:
+    """Squared distances of the target points to the path so far."""
+    points = zip(_points(options), accumulators, strict=True)
+    return [smaller(old, interval.nearest(list(point))) for point, old in points]
 
 
 def _begin_nearest(start: Instant, options: Options) -> list[np.ndarray]:
@@ -190,26 +175,29 @@ METRICS: Registry[MetricKind] = Registry(
     {
         "final": MetricKind(
             begin=lambda start, _: [],
-            update=lambda acc, now, before, _: [],
+            update=lambda acc, interval, _: [],
             value=lambda acc, start, end, _: np.array(end.value[0], copy=True),
             meaning="the value at the end",
             of_an_instant=True,
         ),
         "minimum": MetricKind(
             begin=lambda start, _: [_first(start)],
-            update=lambda acc, now, before, _: [_smaller(acc[0], now.value[0])],
+            update=lambda acc, interval, _: [smaller(acc[0], interval.lowest().value[0])],
             value=lambda acc, start, end, _: acc[0],
             meaning="the smallest value",
         ),
         "maximum": MetricKind(
             begin=lambda start, _: [_first(start)],
-            update=lambda acc, now, before, _: [larger(acc[0], now.value[0])],
+            update=lambda acc, interval, _: [larger(acc[0], interval.highest().value[0])],
             value=lambda acc, start, end, _: acc[0],
             meaning="the largest value",
         ),
         "peak_to_peak": MetricKind(
             begin=lambda start, _: [_first(start), _first(start)],
-            update=lambda acc, now, before, _: [_smaller(acc[0], now.value[0]), larger(acc[1], now.value[0])],
+            update=lambda acc, interval, _: [
+                smaller(acc[0], interval.lowest().value[0]),
+                larger(acc[1], interval.highest().value[0]),
+            ],
             value=lambda acc, start, end, _: acc[1] - acc[0],
             meaning="the largest less the smallest value",
         ),
@@ -265,7 +253,7 @@ METRICS: Registry[MetricKind] = Registry(
         ),
         "value_at": MetricKind(
             begin=lambda start, options: _begin_values([options["time"]], start),
-            update=lambda acc, now, before, options: _values_at([options["time"]], acc, now, before),
+            update=lambda acc, interval, options: _values_at([options["time"]], acc, interval),
             value=lambda acc, start, end, _: acc[0],
             options=(("time", Option("[s]")),),
             meaning="the value at a time",
@@ -280,7 +268,7 @@ METRICS: Registry[MetricKind] = Registry(
         ),
         "tracking_error": MetricKind(
             begin=lambda start, options: _begin_values([*options["times"]], start),
-            update=lambda acc, now, before, options: _values_at([*options["times"]], acc, now, before),
+            update=lambda acc, interval, options: _values_at([*options["times"]], acc, interval),
             value=_tracked,
             options=(("times", Option("at which the points are due [s]", kind="point list")), ("points", POINTS)),
             vector=True,

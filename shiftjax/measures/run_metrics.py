@@ -19,6 +19,7 @@ from shiftjax.measures.channels import channels
 from shiftjax.measures.evaluation import evaluate
 from shiftjax.measures.metric_texts import Metric, Reader
 from shiftjax.measures.metrics import METRICS
+from shiftjax.measures.step_path import StepPath
 from shiftjax.measures.terms import Signal, Term
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan
@@ -49,6 +50,7 @@ class Metrics(Accumulators):
         wanted: name -> text, mapping of kind, of and options, or function of times (n,) and channels by path.
         resolve: completes a short path. span: first and last time [s].
         extremes: channels of which the smallest and the largest value are accumulated, too.
+        path: the motion within a step, where steps are long.
 
     Raises:
         ModelError: what is no metric, unknown channels, times outside of the run.
@@ -61,6 +63,7 @@ class Metrics(Accumulators):
         resolve: Callable[[str], str],
         span: tuple[float, float],
         extremes: Sequence[Channel] = (),
+        path: StepPath | None = None,
     ) -> None:
         def by_path(paths: Sequence[str]) -> Sequence[Channel]:
             return channels(plan, paths, resolve)
@@ -84,7 +87,7 @@ class Metrics(Accumulators):
             for channel in extremes
         }
         of_extremes = [term for pairs in self._extremes.values() for pair in pairs for term in pair]
-        super().__init__([*(term for metric in self._metrics.values() for term in metric.terms), *of_extremes])
+        super().__init__([*(term for metric in self._metrics.values() for term in metric.terms), *of_extremes], path)
 
     def refuse_of_motions(self) -> None:
         """Raises where a metric says nothing of one pose."""

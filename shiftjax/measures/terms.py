@@ -11,7 +11,8 @@ from shiftjax.algebra import Vec
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.evaluation import evaluate
 from shiftjax.measures.expression import Expression, Name, Number, Pick
-from shiftjax.measures.metric import Instant, MetricKind
+from shiftjax.measures.interval import Instant
+from shiftjax.measures.metric import MetricKind
 from shiftjax.measures.metrics import METRICS
 from shiftjax.record import record
 

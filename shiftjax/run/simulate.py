@@ -20,6 +20,7 @@ from shiftjax.kernels.xla import told_before
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Definition, Metrics
+from shiftjax.measures.step_path import StepPath
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import judge
@@ -187,6 +188,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     measured = Metrics(
         recording.metrics, prepared.plan, prepared.model.resolve, (began_at, began_at + times[0] * times[1]),
         observed if recording.extremes else (),
+        StepPath(prepared.plan, numerics.precision) if numerics.tolerance is not None else None,
     )  # fmt: skip
     kernel = make_kernel(machine.backend, numerics.precision, machine.threads)
     settings = Settings(

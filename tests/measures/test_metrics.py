@@ -8,7 +8,8 @@ import pytest
 import shiftjax
 from shiftjax import ModelError, simulate
 from shiftjax.algebra import Vec
-from shiftjax.measures.metric import Instant, MetricKind, Options
+from shiftjax.measures.interval import Interval
+from shiftjax.measures.metric import MetricKind, Options
 from shiftjax.measures.metrics import METRICS
 from tests.extensions import numpy_backend  # noqa: F401
 
@@ -229,8 +230,8 @@ def test_functions_of_what_is_recorded() -> None:
 def test_a_kind_from_outside_is_compiled_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """One entry of the table: the number of accepted steps, weighted by the value."""
 
-    def update(acc: Vec, now: Instant, before: Instant, options: Options) -> Vec:
-        return [acc[0] + options["weight"] * now.value[0]]
+    def update(acc: Vec, interval: Interval, options: Options) -> Vec:
+        return [acc[0] + options["weight"] * interval.end.value[0]]
 
     kind = MetricKind(
         begin=lambda start, _: [np.zeros(np.shape(start.t))],

@@ -158,9 +158,11 @@ class Builder:
         if self.metrics is None:
             return ()
         accumulators = self.slots("acc")[len(ACCUMULATORS) :]
-        depends = (tuple(self.metrics.terms), self.partition if self.metrics.of_partition else None)
+        curved = self.metrics.path is not None
+        depends = (tuple(self.metrics.terms), self.partition if self.metrics.of_partition else None, curved)
         foreign = any(map(is_foreign, self.metrics.functions))
-        reads = [*self.state_slots, *self.slots("dx", self.nv), *accumulators]
+        rates = self.slots("dx", self.nx if curved else self.nv)
+        reads = [*self.state_slots, *rates, *accumulators]
         return (self.piece("metrics", self.measure, reads, accumulators, depends, foreign=foreign),)
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
@@ -188,8 +190,12 @@ class Builder:
 
     def measure(self, s: list[Scalar]) -> Vec:
         assert self.metrics is not None
-        end = len(s) - self.metrics.size
-        return self.metrics.update(s[end:], self.state(s[:end]), s[len(self.state_slots) - 1])
+        end, rest, still = len(s) - self.metrics.size, self.plan.nq + self.nx, len(self.state_slots)
+
+        def observe(t: Scalar, state: Vec) -> ObservedState:
+            return self.state([*state[:rest], *s[rest : still - 1], t, *state[rest : rest + self.nv]])
+
+        return self.metrics.update(s[end:], s[still - 1], [*s[:rest], *s[still:end]], observe)
 
     def state(self, s: list[Scalar]) -> ObservedState:
         """What is observed, of the state and dx."""
