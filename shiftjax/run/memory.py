@@ -12,6 +12,8 @@ from shiftjax.errors import ModelError
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.measures.channel import Channel
 from shiftjax.record import record
+from shiftjax.run.advance.controlled_run import ROOM
+from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.start.prepared import Prepared
 
 NUMBER = 8  # bytes
@@ -21,6 +23,8 @@ POSE = 7  # numbers
 # frames (12 numbers), as quaternions and stacked for the store.
 TABLES, JACOBIANS, RECORDS, POSES = 2.0, 4.0, 2.0, 3.5
 TIMES = 3.0  # arrays of instants
+STEPS, GUESSED_AT = 250.0, 1e-8  # of these a second, at that tolerance; 160 were measured
+ENDS, STATES = 6.0, 2.0  # copies of what is noted of a step, and of the states of the steps between two looks
 MEMINFO = Path("/proc/meminfo")
 GROUPS = (  # limit and use of a container, of both versions of Linux' control groups
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
@@ -46,11 +50,11 @@ class Need:
         return self.lanes + self.recorded + self.poses
 
 
-def need_of(prepared: Prepared, observed: Sequence[Channel], posed: int, ticks: int) -> Need:
+def need_of(prepared: Prepared, observed: Sequence[Channel], posed: int, ticks: int, noted: float = 0.0) -> Need:
     """The memory of a run.
 
     Args:
-        posed: members whose poses are recorded. ticks: output instants.
+        posed: members whose poses are recorded. ticks: output instants. noted: bytes of a member, see `notes_of`.
     """
     plan, setup, members = prepared.plan, prepared.setup, prepared.members
     item = np.dtype(DTYPES[setup.precision]).itemsize
@@ -58,11 +62,24 @@ def need_of(prepared: Prepared, observed: Sequence[Channel], posed: int, ticks: 
     width, bodies = sum(channel.size for channel in observed), sum(not node.virtual for node in plan.nodes[1:])
     lane = TABLES * item * setup.layout().row_count + NUMBER * JACOBIANS * (jacobian + plan.nq + len(plan.numbers))
     return Need(
-        lanes=members * lane,
+        lanes=members * (lane + noted),
         recorded=ticks * NUMBER * TIMES + members * ticks * width * (item + (RECORDS - 1.0) * NUMBER),
         poses=posed * ticks * NUMBER * (POSES * POSE * bodies + plan.nq),
         stored=NUMBER * (posed * ticks * (width + POSE * bodies) + members * (len(prepared.vary) + 10)),
     )
+
+
+def notes_of(prepared: Prepared, seconds: float, tolerance: float, measured: int) -> float:
+    """Bytes of a member that a run notes whose steps a tolerance chooses: the ends of all, and the states of the last.
+
+    How many steps there will be is a guess, from four-bars and slider-cranks that turn once or twice a second.
+
+    Args:
+        measured: accumulators of metrics.
+    """
+    layout, method = prepared.setup.layout(), METHODS[prepared.setup.method]
+    steps = STEPS * seconds * (GUESSED_AT / tolerance) ** (1.0 / order_of(method))
+    return NUMBER * (ENDS * steps + STATES * ROOM * (2 + layout.nq + 2 * layout.nx + measured))
 
 
 def refuse_too_much(need: Need) -> None:

@@ -32,7 +32,7 @@ from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.going_on import ending_of
-from shiftjax.run.memory import Need, need_of, refuse_too_much
+from shiftjax.run.memory import Need, need_of, notes_of, refuse_too_much
 from shiftjax.run.options import Options, options_of
 from shiftjax.run.programs.controlled import ControlledPrograms
 from shiftjax.run.programs.integrators import method_of
@@ -198,7 +198,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     )  # fmt: skip
     faulty = unsound(prepared, settings.t0, settings.t0 + settings.h * settings.steps)
     posed = members_to_keep(recording.keep, prepared.members)
-    refuse_too_much(need := _need(prepared, observed, len(posed), settings, machine.backend))
+    refuse_too_much(need := _need(prepared, observed, len(posed), settings, measured, machine.backend))
     machine.announce(need)
     began = start_from(prepared, before, faulty)
     blocks = first_partitions(prepared, began, settings, numerics)
@@ -223,9 +223,19 @@ def run_with(model: Model | str, options: Options) -> Result:
     return _run(lanes, numerics.schedule, gather)
 
 
-def _need(prepared: Prepared, observed: Sequence[Channel], posed: int, settings: Settings, backend: str | None) -> Need:
+def _need(
+    prepared: Prepared,
+    observed: Sequence[Channel],
+    posed: int,
+    settings: Settings,
+    measured: Metrics,
+    backend: str | None,
+) -> Need:
     """The memory of a run, and what is told of its backend."""
-    need = need_of(prepared, observed, posed, settings.steps // settings.every + 1)
+    noted, seconds = 0.0, settings.steps * settings.h
+    if settings.tolerance is not None:
+        noted = notes_of(prepared, seconds, settings.tolerance, measured.size)
+    need = need_of(prepared, observed, posed, settings.steps // settings.every + 1, noted)
     if backend == "xla":
         need = replace(need, faster=told_before(float(prepared.members) * settings.steps))
     return need

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from functools import cache, partial
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.driver import handle_trips
 from shiftjax.run.beginning import Begun
+from shiftjax.run.memory import Need
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from tests.extensions import numpy_backend  # noqa: F401
@@ -218,6 +220,23 @@ def test_a_motion_that_no_step_can_follow_ends_with_a_clear_outcome() -> None:
     lanes.table.set("trip", lanes.setup.monitors + 2.0)
     handle_trips(lanes, lanes.table.trips())
     assert lanes.status.tolist() == [Outcome.too_small]
+
+
+def test_the_memory_that_is_told_counts_the_notes_of_steps() -> None:
+    """What the run takes at its largest, as Python counts it, is at most what was told and more than a third of it."""
+    found, _ = model("four_bar")
+    needs: list[Need] = []
+    speeds, told = {"crank_pivot.initial_velocity": np.linspace(2.0, 9.0, 1000)}, {"announce": needs.append}
+    simulate(found, 0.1, vary=speeds, **told)  # type: ignore[arg-type]
+    simulate(found, 0.1, tolerance=1e-8, vary={path: values[:2] for path, values in speeds.items()})
+    tracemalloc.start()
+    try:
+        simulate(found, 1.0, tolerance=1e-8, output_step=1.0, vary=speeds, **told)  # type: ignore[arg-type]
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert needs[1].total / 3 < most < needs[1].total
+    assert needs[1].total > 3 * needs[0].total, "fixed steps note nothing"
 
 
 GRADIENT = 1e-8  # beside central differences of order 4 along the same steps
