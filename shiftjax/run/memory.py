@@ -12,7 +12,7 @@ from shiftjax.errors import ModelError
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.measures.channel import Channel
 from shiftjax.record import record
-from shiftjax.run.advance.controlled_run import ROOM
+from shiftjax.run.advance.schedule import ROOM
 from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.start.prepared import Prepared
 

@@ -14,10 +14,10 @@ from shiftjax.run.advance.controlled_steps import Steps
 from shiftjax.run.advance.driver import handle_trips
 from shiftjax.run.advance.driver import run as run_batches
 from shiftjax.run.advance.ensemble import Ensemble, Programs
+from shiftjax.run.advance.schedule import ROOM
 from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.shield import shielded
 
-ROOM = 32  # steps of a lane between two looks of the host
 FIRST = 0.01  # share of what is allowed that the first step may cost
 
 

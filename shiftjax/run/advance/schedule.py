@@ -25,6 +25,7 @@ PATTERNS: tuple[tuple[float, ...], ...] = (
     (0.27, 0.23, 0.23, 0.27),
     PLAIN,
 )  # parts of as many steps as there are parts
+ROOM = 32  # steps whose sizes are chosen that a lane takes between two looks of the host
 STEPS = -1  # in place of a substructure: the decision is a pattern of steps
 
 
