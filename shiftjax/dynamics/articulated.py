@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from shiftjax.algebra import Mat, Scalar, Vec, dot, larger, plus, scale, zeros
 from shiftjax.dynamics.kinematics import Motion
-from shiftjax.dynamics.tree import Inertia, body_inertia
+from shiftjax.dynamics.tree import SpatialInertia, body_inertia
 
 
 class ArticulatedTree:
@@ -35,7 +35,7 @@ class ArticulatedTree:
 
     def _factor(self) -> None:
         articulated: dict[int, Mat] = {}
-        composite: dict[int, Inertia] = {}
+        composite: dict[int, SpatialInertia] = {}
         reduced: set[int] = set()  # nodes whose articulated inertia is not the composite one
         for index in reversed(self.joints):
             joint = self.plan.joints[index]
@@ -87,7 +87,7 @@ class ArticulatedTree:
         return out
 
 
-def _matrix(inertia: Inertia) -> Mat:
+def _matrix(inertia: SpatialInertia) -> Mat:
     """(6, 6) symmetric, angular part first."""
     (x, y, z), m = inertia.moment, inertia.mass
     skew = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]

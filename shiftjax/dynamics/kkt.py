@@ -198,7 +198,7 @@ def _product(rows: Rows, row: int, x: Vec) -> Scalar:
 
 
 @dataclass
-class Residuals:
+class KktResiduals:
     """Of a KKT system at its solution.
 
     Attributes:
@@ -219,21 +219,21 @@ class Residuals:
         return minus(self.free, self.system.across(fixed))
 
 
-def of_accelerations(system: System, states: Sequence[Scalar], a: Vec) -> tuple[Residuals, Vec]:
+def of_accelerations(system: System, states: Sequence[Scalar], a: Vec) -> tuple[KktResiduals, Vec]:
     """Those of accelerations (nv,), by one recursive Newton-Euler pass, and the rates of forces' states (ns,)."""
     tree = tree_terms(system.motion, system.lane.gravity(), states, a)
     gamma = [rows.gamma[row] for rows, row in system.primary]
-    return Residuals(system, tree.force, minus(gamma, system.along(a))), tree.rates
+    return KktResiduals(system, tree.force, minus(gamma, system.along(a))), tree.rates
 
 
-def of_correction(system: System, x: Vec, closing: Vec) -> Residuals:
+def of_correction(system: System, x: Vec, closing: Vec) -> KktResiduals:
     """Those of a least correction x (nv,) in the mass metric.
 
     Args:
         closing: over all primary rows, J_P x + Phi of coordinates, J_P (v + x) - nu of speeds.
     """
     inertial = sparse_product(system.reduced.H, dict(enumerate(x)))
-    return Residuals(system, [-inertial.get(k, 0.0) for k in range(system.plan.nv)], negative(closing))
+    return KktResiduals(system, [-inertial.get(k, 0.0) for k in range(system.plan.nv)], negative(closing))
 
 
 def corrected_coordinates(system: System, x: Vec) -> Vec:

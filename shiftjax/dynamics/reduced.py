@@ -41,7 +41,7 @@ def sparse_dot(x: Column, y: Column) -> Scalar:
     return out
 
 
-class Part:
+class DensePart:
     """Z^T H Z of some trees, as a dense matrix.
 
     Args:
@@ -122,8 +122,8 @@ class Reduced:
         return composite_mass_matrix(self.motion, joints)
 
     @cached_property
-    def parts(self) -> list[Part]:
-        return [Part(self.H, [self.Z[k] for k in part]) for part in self._split[0]]
+    def parts(self) -> list[DensePart]:
+        return [DensePart(self.H, [self.Z[k] for k in part]) for part in self._split[0]]
 
     @cached_property
     def trees(self) -> list[ArticulatedTree]:

@@ -16,7 +16,7 @@ from shiftjax.forces import FORCES, Load
 
 
 @dataclass
-class Inertia:
+class SpatialInertia:
     """Spatial inertia about the reference point: mass, first moment m c, second moment (symmetric)."""
 
     mass: Scalar
@@ -30,15 +30,15 @@ class Inertia:
             minus(scale(self.mass, u), cross(self.moment, w)),
         )
 
-    def plus(self, other: Inertia) -> Inertia:
+    def plus(self, other: SpatialInertia) -> SpatialInertia:
         second = [[0.0] * 3 for _ in range(3)]
         for i in range(3):
             for j in range(i, 3):
                 second[i][j] = second[j][i] = self.second[i][j] + other.second[i][j]
-        return Inertia(self.mass + other.mass, plus(self.moment, other.moment), second)
+        return SpatialInertia(self.mass + other.mass, plus(self.moment, other.moment), second)
 
 
-def body_inertia(chain: Chain, node: int) -> Inertia | None:
+def body_inertia(chain: Chain, node: int) -> SpatialInertia | None:
     """Inertia of a node's body; None for ground, virtual and massless bodies."""
     numbers, params = chain.plan.nodes[node].numbers, chain.params
     if numbers is None:
@@ -56,7 +56,7 @@ def body_inertia(chain: Chain, node: int) -> Inertia | None:
         for j in range(i, 3):
             steiner = (square if i == j else 0.0) - moment[i] * c[j]
             second[i][j] = second[j][i] = about_centre[i][j] + steiner
-    return Inertia(mass, moment, second)
+    return SpatialInertia(mass, moment, second)
 
 
 def _rotated(inertia: Sequence[Scalar], R: Mat) -> Mat:
@@ -116,7 +116,7 @@ def loads(motion: Motion, states: Sequence[Scalar]) -> tuple[Load, Vec]:
 def composite_mass_matrix(motion: Motion, joints: Sequence[int] | None = None) -> list[Column]:
     """H of the cut tree by composite inertias; `joints`: those of some whole trees only."""
     plan, chain = motion.plan, motion.rooted
-    composite: dict[int, Inertia] = {}
+    composite: dict[int, SpatialInertia] = {}
     H: list[Column] = [{} for _ in range(plan.nv)]
     for index in reversed(range(len(plan.joints)) if joints is None else joints):
         joint = plan.joints[index]
@@ -187,7 +187,7 @@ def _joint_accelerations(chain: Chain, a: Vec) -> dict[int, tuple[Vec, Vec]]:
     return found
 
 
-def _first_moment(motion: Motion, node: int, inertia: Inertia) -> Vec:
+def _first_moment(motion: Motion, node: int, inertia: SpatialInertia) -> Vec:
     """Mass times the centre's position from one point of ground (floating trees have a moving reference point)."""
     rooted, fixed = motion.rooted, motion.chain()
     if rooted is fixed:

@@ -16,7 +16,7 @@ from shiftjax.plan_elements import ORIGIN, ForceElement, MotionView, NodeState
 from shiftjax.rotations import AXES
 
 
-class Restraint(ForceKind):
+class RestraintForce(ForceKind):
     """A piecewise polynomial, its pieces with the highest power first."""
 
     listed = False
@@ -61,7 +61,7 @@ class Restraint(ForceKind):
         return (f"{unit}/s" if self.dissipates else unit,) * len(knots)
 
 
-class Spring(Restraint):
+class Spring(RestraintForce):
     """f of the displacement."""
 
     drawing = "spring"
@@ -72,7 +72,7 @@ class Spring(Restraint):
         return piecewise(knots, pieces, x)
 
 
-class Damper(Restraint):
+class Damper(RestraintForce):
     """f of the rate."""
 
     dissipates, drawing = True, "damper"

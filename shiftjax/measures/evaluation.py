@@ -11,11 +11,11 @@ from shiftjax.errors import ModelError, nearest
 from shiftjax.measures.dialects import FUNCTIONS, LANES, NUMBERS, Dialect
 from shiftjax.measures.expression import (
     ARITHMETIC,
-    Call,
     Expression,
+    FunctionCall,
     Name,
     Negative,
-    Number,
+    NumberLiteral,
     Operation,
     Pick,
     Vector,
@@ -77,7 +77,7 @@ class _Evaluation:
     def of(self, node: Expression) -> list[Any]:
         """The values of a node: one, or those of a vector."""
         match node:
-            case Number(value):
+            case NumberLiteral(value):
                 return [self.dialect.number(value)]
             case Name("pi", False):
                 return [self.dialect.number(math.pi)]
@@ -87,7 +87,7 @@ class _Evaluation:
                 return [self.dialect.negative(value) for value in self.of(of)]
             case Operation(sign, left, right) if sign in ARITHMETIC:
                 return self.paired(sign, self.of(left), self.of(right))
-            case Call(function, arguments, ()):
+            case FunctionCall(function, arguments, ()):
                 return self.called(function, [self.of(argument) for argument in arguments])
             case Vector(items) if self.dialect.vectors:
                 return [value for item in items for value in self.of(item)]

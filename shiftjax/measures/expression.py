@@ -17,7 +17,7 @@ SIGNED, ALONE = 4, 6
 
 
 @record
-class Number:
+class NumberLiteral:
     """A number in SI."""
 
     value: float
@@ -70,7 +70,7 @@ class Pick:
 
 
 @record
-class Call:
+class FunctionCall:
     """A function of expressions; `options` are those with a name."""
 
     function: str
@@ -78,7 +78,7 @@ class Call:
     options: tuple[tuple[str, Expression], ...] = ()
 
 
-Expression = Number | Name | Text | Negative | Operation | Vector | Pick | Call
+Expression = NumberLiteral | Name | Text | Negative | Operation | Vector | Pick | FunctionCall
 
 
 def parts(node: Expression) -> tuple[Expression, ...]:
@@ -92,7 +92,7 @@ def parts(node: Expression) -> tuple[Expression, ...]:
             return items
         case Pick(of, place):
             return of, place
-        case Call(_, arguments, options):
+        case FunctionCall(_, arguments, options):
             return (*arguments, *(value for _, value in options))
     return ()
 
@@ -113,7 +113,7 @@ def is_path(name: Name) -> bool:
 def is_plain(node: Expression) -> bool:
     """Whether an expression is made of numbers and pi only, without functions."""
     match node:
-        case Number() | Name("pi", False):
+        case NumberLiteral() | Name("pi", False):
             return True
         case Negative() | Operation():
             return all(map(is_plain, parts(node)))
@@ -127,7 +127,7 @@ def written(node: Expression, binding: int = 0) -> str:
         binding: how strongly what stands beside it binds.
     """
     match node:
-        case Number(value):
+        case NumberLiteral(value):
             text, own = repr(value), ALONE
         case Name(path, braces):
             text, own = f"{{{path}}}" if braces else path, ALONE
@@ -143,7 +143,7 @@ def written(node: Expression, binding: int = 0) -> str:
             text, own = f"[{', '.join(map(written, items))}]", ALONE
         case Pick(of, place):
             text, own = f"{written(of, ALONE)}[{written(place)}]", ALONE
-        case Call(function, arguments, options):
+        case FunctionCall(function, arguments, options):
             every = (*map(written, arguments), *(f"{name}={written(value)}" for name, value in options))
             text, own = f"{function}({', '.join(every)})", ALONE
     return f"({text})" if own < binding else text
@@ -160,7 +160,7 @@ def replaced(node: Expression, change: Callable[[Expression], Expression]) -> Ex
             return Vector(tuple(map(change, items)))
         case Pick(of, place):
             return Pick(change(of), change(place))
-        case Call(function, arguments, options):
+        case FunctionCall(function, arguments, options):
             changed = tuple((name, change(value)) for name, value in options)
-            return Call(function, tuple(map(change, arguments)), changed)
+            return FunctionCall(function, tuple(map(change, arguments)), changed)
     return node

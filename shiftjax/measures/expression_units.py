@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shiftjax.measures.dialects import FUNCTIONS
-from shiftjax.measures.expression import Call, Expression, Name, Negative, Operation, Pick, Vector, is_plain
+from shiftjax.measures.expression import Expression, FunctionCall, Name, Negative, Operation, Pick, Vector, is_plain
 
 MIXED = "mixed"  # the unit of what is made of several
 
@@ -29,7 +29,7 @@ def unit_of(node: Expression, units: Mapping[str, str]) -> str | None:
             return _common([unit_of(left, units), unit_of(right, units)])
         case Operation("*" | "/" as sign, left, right):
             return _of_product(unit_of(left, units), unit_of(right, units), divided=sign == "/")
-        case Call(function, arguments) if function in FUNCTIONS:
+        case FunctionCall(function, arguments) if function in FUNCTIONS:
             kept = FUNCTIONS[function].unit == "kept"
             return _common([unit_of(a, units) for a in arguments]) if kept else FUNCTIONS[function].unit
     return MIXED

@@ -21,11 +21,11 @@ from shiftjax.formats.units import WORDS, unit_in_si
 from shiftjax.measures.dialects import Dialect
 from shiftjax.measures.expression import (
     BINDING,
-    Call,
     Expression,
+    FunctionCall,
     Name,
     Negative,
-    Number,
+    NumberLiteral,
     Operation,
     Pick,
     Text,
@@ -134,7 +134,7 @@ class _Parser:
     def primary(self) -> Expression:
         kind, value = self.take()
         if kind == "number":
-            return Number(float(value))
+            return NumberLiteral(float(value))
         if kind == "text":
             return Text(str(value))
         if kind in ("braces", "path"):
@@ -166,7 +166,7 @@ class _Parser:
             self.at, commas = self.at + 1, commas + 1
         return tuple(found), commas
 
-    def call(self, function: str) -> Call:
+    def call(self, function: str) -> FunctionCall:
         arguments, options = [], []
         self.expect("(")
         while self.sign != ")":
@@ -182,7 +182,7 @@ class _Parser:
                 break
             self.at += 1
         self.expect(")")
-        return Call(function, tuple(arguments), tuple(options))
+        return FunctionCall(function, tuple(arguments), tuple(options))
 
 
 def _tokens(text: str, where: str) -> Iterator[tuple[str, str | float]]:

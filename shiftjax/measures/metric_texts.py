@@ -12,7 +12,7 @@ from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.dialects import FUNCTIONS, LANES
 from shiftjax.measures.evaluation import constant, evaluate
-from shiftjax.measures.expression import Call, Expression, Name, Text, Vector, is_path, names, replaced, written
+from shiftjax.measures.expression import Expression, FunctionCall, Name, Text, Vector, is_path, names, replaced, written
 from shiftjax.measures.expression_units import unit_of
 from shiftjax.measures.grammar import parse
 from shiftjax.measures.metric import MetricKind, Option
@@ -68,11 +68,11 @@ class Reader:
 
     def _over_terms(self, node: Expression, terms: dict[str, Term]) -> Expression:
         """The expression with the name of a term for every call of a metric; the terms are added to `terms`."""
-        if isinstance(node, Call) and node.function in METRICS:
+        if isinstance(node, FunctionCall) and node.function in METRICS:
             term = self._of_call(node)
             terms[term.text()] = term
             return Name(term.text())
-        if isinstance(node, Call) and node.function not in FUNCTIONS:
+        if isinstance(node, FunctionCall) and node.function not in FUNCTIONS:
             hint = nearest(node.function, (*METRICS, *FUNCTIONS))
             raise LANES.refused(self.where, f"{node.function}(...)", ", ".join(METRICS), hint)
         if isinstance(node, Name) and is_path(node):
@@ -80,7 +80,7 @@ class Reader:
             raise LANES.refused(self.where, f"{node.text} outside of a metric", "channels inside of metrics", todo)
         return replaced(node, lambda inner: self._over_terms(inner, terms))
 
-    def _of_call(self, call: Call) -> Term:
+    def _of_call(self, call: FunctionCall) -> Term:
         name, kind, where = call.function, METRICS[call.function], f"{self.where}: {call.function}"
         known = [option for option, _ in kind.options]
         if not call.arguments or len(call.arguments) > 1 + len(known):

@@ -10,7 +10,7 @@ import numpy as np
 from shiftjax.algebra import Vec
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.evaluation import evaluate
-from shiftjax.measures.expression import Expression, Name, Number, Pick
+from shiftjax.measures.expression import Expression, Name, NumberLiteral, Pick
 from shiftjax.measures.interval import Instant
 from shiftjax.measures.metric import MetricKind
 from shiftjax.measures.metrics import METRICS
@@ -40,7 +40,7 @@ class Signal:
     @classmethod
     def of_number(cls, channel: Channel, k: int) -> Signal:
         """The k-th number of a channel."""
-        node = Pick(Name(channel.path), Number(float(k)))
+        node = Pick(Name(channel.path), NumberLiteral(float(k)))
         return cls(f"{channel.path}[{k}]", node, ((channel.path, channel),), 1, channel.unit)
 
 

@@ -11,7 +11,7 @@ from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.host_function import HostFunction
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
-from shiftjax.run.programs.jacobian import Jacobian
+from shiftjax.run.programs.jacobian import CompiledJacobian
 from shiftjax.run.start.prepare import prepare
 
 ROUNDING = 1e-13  # of entries of size one: products fused on one side
@@ -29,7 +29,7 @@ def test_the_compiled_jacobian_is_that_of_the_lane_functions(name: str) -> None:
         q = prepared.file_start.q.repeat(members, 1) + random.uniform(-0.3, 0.3, (prepared.plan.nq, members))
         lane = prepared.lane_of(np.arange(members), 1.0)
         for s, block in enumerate(prepared.plan.substructures[:3]):
-            jacobian = Jacobian(prepared.setup, s)
+            jacobian = CompiledJacobian(prepared.setup, s)
             _, expected = host.closure(lane, q, s)
             found = np.zeros((members, block.rows, len(block.columns)))
             found[:, jacobian.rows] = jacobian(q, prepared.parameters(), np.zeros(members))

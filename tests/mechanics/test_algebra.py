@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shiftjax import algebra, rotations
 from shiftjax.algebra import LaneValue
-from shiftjax.dynamics.tree import Inertia
+from shiftjax.dynamics.tree import SpatialInertia
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.graph import Graph
 from shiftjax.lanes.in_numpy import InNumpy
@@ -66,7 +66,7 @@ def test_s54_inertia_is_symmetric_and_power_is_energy(c: list[float], w: list[fl
     moment = [mass * x for x in c]
     square = sum(x * x for x in c)
     second = [[mass * ((square if i == j else 0.0) - c[i] * c[j]) for j in range(3)] for i in range(3)]
-    spin, momentum = Inertia(mass, moment, second).times(w, u)
+    spin, momentum = SpatialInertia(mass, moment, second).times(w, u)
     velocity = np.add(u, np.cross(w, c))
     assert close(algebra.dot(w, spin) + algebra.dot(u, momentum), mass * velocity @ velocity, 1e6)
 

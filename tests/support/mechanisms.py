@@ -10,7 +10,7 @@ import numpy as np
 from shiftjax.dynamics.equations import Acceleration, accelerate
 from shiftjax.dynamics.equations import null_space as columns_of_z
 from shiftjax.dynamics.lane import Lane
-from shiftjax.dynamics.reduced import Part, sparse_product
+from shiftjax.dynamics.reduced import DensePart, sparse_product
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
@@ -132,7 +132,7 @@ def summed_terms(prepared: Prepared, q: np.ndarray, v: np.ndarray, blocks: Seque
     rows = [lane.rows(motion, s) for s in range(len(blocks))]
     solved = [lane.solve(block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
     H = composite_mass_matrix(motion)
-    reduced = Part(H, columns_of_z(solved, free_speeds(plan)))
+    reduced = DensePart(H, columns_of_z(solved, free_speeds(plan)))
     force = host.per_member(tree_terms(motion, lane.gravity(), ()).force, members)
     drag = sparse_product(H, {k: x for one in solved for k, x in one.particular.items()})
     force = np.abs(force) + np.abs(host.per_member([drag.get(k, 0.0) for k in range(plan.nv)], members))

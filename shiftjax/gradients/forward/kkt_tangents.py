@@ -239,7 +239,7 @@ class EndTangents(PhaseTangents):
         return Traced(run, sizes, self.setup.precision)
 
 
-def _named(name: str, residuals: kkt.Residuals, s: Values) -> Values:
+def _named(name: str, residuals: kkt.KktResiduals, s: Values) -> Values:
     """Multipliers as they are found, and the residuals with those that are given."""
     lam = f"multipliers of {name}"
     return {

@@ -15,10 +15,10 @@ from shiftjax.lanes.code import Code
 from shiftjax.run.programs.setup import Setup
 
 KEPT = 256  # substructures whose code stays loaded
-_made: dict[tuple[str, int], Jacobian] = {}
+_made: dict[tuple[str, int], CompiledJacobian] = {}
 
 
-class Jacobian:
+class CompiledJacobian:
     """The dimensionless Jacobian of one substructure, its rows that are zero by structure left out.
 
     In f64 and by the same code whatever the backend and the precision of the run, so that choices which follow from it
@@ -65,11 +65,11 @@ class Jacobian:
         return J
 
 
-def jacobian_of(setup: Setup, index: int) -> Jacobian:
+def jacobian_of(setup: Setup, index: int) -> CompiledJacobian:
     """The one of a setup, made once in a process."""
     key = setup.identity(), index
     if key not in _made:
         if len(_made) >= KEPT:
             del _made[next(iter(_made))]
-        _made[key] = Jacobian(setup, index)
+        _made[key] = CompiledJacobian(setup, index)
     return _made[key]

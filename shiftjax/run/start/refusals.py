@@ -11,7 +11,7 @@ import shiftjax.run.closing.host_evaluation as host
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.equations import null_space
 from shiftjax.dynamics.kinematics import Parameters
-from shiftjax.dynamics.reduced import Part, Reduced
+from shiftjax.dynamics.reduced import DensePart, Reduced
 from shiftjax.dynamics.reduction import Column
 from shiftjax.errors import ModelError
 from shiftjax.lanes.member_values import MemberValues
@@ -96,7 +96,7 @@ def _massless_motion(prepared: Prepared, lane: StartLane, q: np.ndarray) -> tupl
     return carriers, sorted(bodies)
 
 
-def _massless(part: Part, values: MemberValues) -> Column | None:
+def _massless(part: DensePart, values: MemberValues) -> Column | None:
     """A motion that moves no mass, by speed, where there is one."""
     mass = host.matrices_per_member([values.numbers(row) for row in part.mass], 1)[0]
     if not len(mass) or not np.isfinite(mass).all():
