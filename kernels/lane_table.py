@@ -46,6 +46,10 @@ class Trips(NamedTuple):
     codes: np.ndarray
     places: np.ndarray
 
+    def those(self, mask: np.ndarray) -> Trips:
+        """Some of them."""
+        return Trips(self.members[mask], self.codes[mask], self.places[mask])
+
 
 class LaneTable:
     """Numbers of B lanes.

@@ -9,12 +9,14 @@ import numpy as np
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.contract import Group
+from shiftjax.kernels.guards import EVENTS, causes
 from shiftjax.kernels.lane_table import LaneTable
-from shiftjax.run.advance.controlled_steps import Steps
+from shiftjax.run.advance.controlled_steps import Steps, follow_step
 from shiftjax.run.advance.driver import handle_trips
 from shiftjax.run.advance.driver import run as run_batches
 from shiftjax.run.advance.ensemble import Ensemble, Programs
 from shiftjax.run.advance.schedule import ROOM
+from shiftjax.run.advance.switches import Sliding, comes_back, first_switch
 from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.shield import shielded
 
@@ -53,26 +55,52 @@ def _first_sizes(lanes: Ensemble) -> np.ndarray:
 
 def _run_batch(programs: Programs, lanes: Ensemble, batch: np.ndarray) -> None:
     stops = np.minimum(lanes.settings.end, lanes.ends)
+    sliding = Sliding(len(lanes.status))
     while len(running := batch[(lanes.status[batch] <= 0) & (lanes.clock_of(batch) < stops[batch])]):
-        _advance(lanes, programs, running, stops)
+        _advance(lanes, programs, running, stops, sliding)
         trips = lanes.table.trips(running)
-        if len(trips.members):
-            with shielded():
-                handle_trips(lanes, trips)
+        at_switch = causes(programs.layout, trips.codes)[EVENTS.name] >= 0
+        with shielded():
+            if not at_switch.all():
+                handle_trips(lanes, trips.those(~at_switch))
+            _land(lanes, trips.members[at_switch], stops, sliding)
         done = np.where(lanes.status[batch] <= 0, lanes.clock_of(batch) / stops[batch], 1.0)
         lanes.settings.progress((batch[0] + len(batch) * float(done.min(initial=1.0))) / len(lanes.status))
 
 
-def _advance(lanes: Ensemble, programs: Programs, members: np.ndarray, stops: np.ndarray) -> None:
+def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Sliding) -> None:
+    """Takes the next step of frozen members to just past the first switch in it."""
+    if len(members) == 0:
+        return
+    lanes.table.set("trip", 0.0, members)
+    lanes.rejected[members] += 1
+    before = lanes.table.take(members)
+    clock, fraction = before.row("clock"), before.row("fraction")
+    size = np.minimum(fraction, stops[members] - clock)
+    ends = clock + first_switch(lanes, members, before, size) * size
+    for recording, partition, alike in lanes.groups(members):
+        place = np.searchsorted(members, alike)
+        follow_step(lanes, Steps(recording, partition, alike, before.take(place)), ends[place])
+        for name in ("limit", "fraction"):
+            lanes.table.set(name, before.rows(name, place), alike)
+    if lanes.tape is not None:
+        lanes.tape.note(lanes, members)
+    sliding.note(members, members[comes_back(lanes, members, before.rows("event"), size)])
+
+
+def _advance(lanes: Ensemble, programs: Programs, members: np.ndarray, stops: np.ndarray, sliding: Sliding) -> None:
     """Lets the kernel take some steps of some members; an interrupt leaves them where they were."""
     room = ROOM if lanes.tape is None else 1  # a tape notes every step where it begins
     batches: list[tuple[Steps, np.ndarray]] = []
     groups: list[Group] = []
-    for recording, partition, alike in lanes.groups(members):
+    guarded, unguarded = sliding.split(members)
+    which = [(programs.of, group) for group in lanes.groups(guarded)] if len(guarded) else []
+    which += [(programs.unguarded, group) for group in lanes.groups(unguarded)] if len(unguarded) else []
+    for of, (recording, partition, alike) in which:
         before = lanes.table.take(alike)
         noted = np.full((len(alike), room, programs.width), np.nan, before.dtype)
         batches.append((Steps(recording, partition, alike, before), noted))
-        groups.append(Group(programs.of(partition), before.copy().array, stops[alike], noted, np.arange(len(alike))))
+        groups.append(Group(of(partition), before.copy().array, stops[alike], noted, np.arange(len(alike))))
     lanes.kernel.advance(groups, h=lanes.settings.h, t0=lanes.settings.t0)
     with shielded():
         for (steps, noted), group in zip(batches, groups, strict=True):

@@ -87,6 +87,7 @@ class Steps:
         table.set("fraction", ends - begin)
         table.set("trip", 0.0)
         table.set("limit", np.inf)
+        table.set("event", 0.0)  # a switch that is not watched stops nothing
         passed = begin + 0.5 * (ends - begin)  # by one step
         program, nowhere = self.recording.programs.of(self.partition), np.full(len(begin), -1)
         group = Group(program, table.array, passed, None, nowhere)
@@ -108,14 +109,14 @@ def follow(lanes: Ensemble, schedule: Schedule) -> None:
         ends = np.zeros(len(lanes.status))
         ends[members] = schedule.ends[first[members] + k]
         for recording, partition, alike in lanes.groups(members):
-            _follow_step(lanes, Steps(recording, partition, alike, lanes.table.take(alike)), ends[alike])
+            follow_step(lanes, Steps(recording, partition, alike, lanes.table.take(alike)), ends[alike])
         if lanes.tape is not None:
             lanes.tape.note(lanes, members[lanes.status[members] <= 0])
         lanes.settings.progress(k / most)
     decisions.carry_out(lanes, np.flatnonzero(lanes.status <= 0))
 
 
-def _follow_step(lanes: Ensemble, steps: Steps, ends: np.ndarray) -> None:
+def follow_step(lanes: Ensemble, steps: Steps, ends: np.ndarray) -> None:
     """One step of some members, to given clocks."""
     members, table = steps.members, steps.before.copy()
     steps.take(lanes, table, ends)

@@ -461,6 +461,8 @@ def begin(
         lanes.choose(s, running, [blocks[s][int(k)] for k in running])
     lanes.first_choice = lanes.choice.copy()
     lanes.evaluate("project", running)
+    if layout.ne:
+        lanes.evaluate("events", running)
     for s in range(setup.blocks):
         lanes.limit(s, running)
     finite = np.logical_and.reduce([table.reduce("finite", name) for name in STATE])

@@ -19,6 +19,7 @@ from shiftjax.dynamics.kinematics import Motion, coordinate_rates, retract
 from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
+from shiftjax.forces import FORCES
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
@@ -62,6 +63,10 @@ class Programs:
         if partition not in self._built:
             self._built[partition] = self.builder(partition).program()
         return self._built[partition]
+
+    def unguarded(self, partition: Partition) -> LaneProgram:
+        """The lane program of one partition whose steps end at no switch."""
+        return replace(self.of(partition), events=())
 
     def builder(self, partition: Partition) -> Builder:
         """What makes the pieces of one partition."""
@@ -151,7 +156,19 @@ class Builder:
             self.project_pieces(),
             observe,
             (accumulate, *self.metric_pieces()),
+            self.switch_pieces(),
         )
+
+    def switch_pieces(self) -> tuple[Piece, ...]:
+        """Where forces go from one law to another, where steps are to end there."""
+        if not self.layout.ne:
+            return ()
+        return (self.piece("switches", self.switches, self.state_slots, self.slots("event")),)
+
+    def switches(self, s: list[Scalar]) -> Vec:
+        q, v, _, lane = self.split(s)
+        motion = lane.motion(q, v)
+        return [switch.beyond for force in self.plan.forces for switch in FORCES[force.kind].switches(force, motion)]
 
     def metric_pieces(self) -> tuple[Piece, ...]:
         """The accumulators of the metrics at the end of a step, where there are any."""
@@ -253,13 +270,8 @@ class _Whole(Builder):
             gap, residual = gaps([solution.rows for solution in solved], v, lane.length)
             return [*q, *v, *dx, *monitors[:-1], gap, monitors[-1], gap, residual, *energies]
 
-        outputs = [
-            *self.slots("q"),
-            *self.slots("x", self.nv),
-            *self.slots("dx"),
-            *self.slots("mon"),
-            *self.slots("rep"),
-        ]
+        ends = [slot for name in ("dx", "mon", "rep") for slot in self.slots(name)]
+        outputs = [*self.slots("q"), *self.slots("x", self.nv), *ends]
         return (self.piece("project", run, self.state_slots, outputs, self.partition),)
 
 
@@ -331,13 +343,9 @@ class _Blocks(Builder):
             q, v, _, lane = self.split(s)
             rows = lane.rows(lane.motion(q, v), k)
             solution = lane.solve(block, rows, rows.gamma)
-            entries = [
-                *self._written(k, solution),
-                solution.b_norm,
-                solution.squared_condition,
-                solution.squared_condition,
-            ]
-            return [*entries, *gaps([rows], v, lane.length)] if ending else entries
+            monitors = [solution.b_norm, solution.squared_condition, solution.squared_condition]
+            gap = gaps([rows], v, lane.length) if ending else []
+            return [*self._written(k, solution), *monitors, *gap]
 
         Z, particular, gap = self._scratch(k)
         monitors = self.slots("mon")[MONITORS_PER_BLOCK * k : MONITORS_PER_BLOCK * (k + 1)]

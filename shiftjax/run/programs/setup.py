@@ -22,6 +22,7 @@ from shiftjax.kernels.lane_program import Layout
 from shiftjax.lanes.building import graph_of
 from shiftjax.mechanism.records import Matrix
 from shiftjax.record import record
+from shiftjax.run.programs.integrators import METHODS
 from shiftjax.topology.islands import Island, islands
 from shiftjax.topology.plan import Plan
 
@@ -81,6 +82,13 @@ class Setup:
         """Three a substructure, then the loop gap and the loss of mass."""
         return MONITORS_PER_BLOCK * self.blocks + 2
 
+    @property
+    def switches(self) -> int:
+        """Switches of forces, at which steps end where the method chooses their sizes."""
+        if not METHODS[self.method].controls:
+            return 0
+        return sum(len(FORCES[force.kind].switch_units(force, "")) for force in self.plan.forces)
+
     def layout(self, channels: int = 0, metrics: int = 0) -> Layout:
         """The regions of one lane; x holds speeds, states of forces, quadratures.
 
@@ -97,6 +105,7 @@ class Setup:
             na=len(ACCUMULATORS) + metrics,
             nc=channels,
             ns=shared_scratch(plan),
+            ne=self.switches,
         )
 
     def part(self, island: Island) -> Setup:

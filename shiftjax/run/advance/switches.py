@@ -1,0 +1,102 @@
+"""Steps that end where a force goes from one law to another, where a tolerance chooses their sizes.
+
+Within a step a method has its order only where the forces are smooth. A step across a switch is thrown away; a shorter
+one ends just past it, and the next one begins with the other law. Where a lane is back at once, as a body that sticks
+between two values of a friction that jumps, its next steps are taken as they come.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.kernels.lane_table import LaneTable
+from shiftjax.run.advance.ensemble import Ensemble
+
+TRIALS = 24  # steps with which a switch is looked for, at most
+WIDTH = 1e-10  # of a step: how far past the switch it may end
+LONGEST = 6  # the most rounds without a switch, as a power of two
+BACK = 1e-3  # of a step, after which it is seen where the forces beyond a switch lead
+
+
+class Sliding:
+    """Lanes that slide along a switch: for some rounds their steps end at none, each time for twice as many."""
+
+    def __init__(self, members: int) -> None:
+        self._rounds, self._times = np.zeros(members, int), np.zeros(members, int)
+
+    def split(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Members that do not slide, and those that do for another round."""
+        slides = self._rounds[members] > 0
+        self._rounds[members] -= slides
+        return members[~slides], members[slides]
+
+    def note(self, landed: np.ndarray, back: np.ndarray) -> None:
+        """Notes which members have landed, and which of them are back at once."""
+        self._times[np.setdiff1d(landed, back)] = 0
+        self._rounds[back] = 2 ** np.minimum(self._times[back], LONGEST)
+        self._times[back] += 1
+
+
+def comes_back(lanes: Ensemble, members: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """(n,) whether the forces beyond a switch lead back to the side that a lane came from.
+
+    Args:
+        start: (switches, n) before the step that has landed. size: (n,) of that step.
+    """
+    beyond = lanes.table.take(members)
+    values = beyond.rows("event")
+    change = _values(lanes, members, beyond, BACK * size) - values
+    return np.asarray((_crossed(start, values) & (change * start > 0)).any(0))
+
+
+def first_switch(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
+    """(n,) the share of a step after which it is just past the first switch, by the Illinois method on all at once.
+
+    Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2. What lies between the ends of the
+    bracket are steps of the method, not an interpolation.
+    """
+    start = before.rows("event").astype(float)
+    low, high = np.zeros(len(size)), np.ones(len(size))
+    at_low, at_high = start.copy(), _values(lanes, members, before, size)
+    side = np.zeros(len(size), int)
+    least = np.maximum(WIDTH, 4.0 * np.spacing(before.row("clock")) / size)  # the clock tells both ends apart
+    for _ in range(TRIALS):
+        which = np.flatnonzero(high - low > least)
+        if not len(which):
+            break
+        margin = 0.25 * least[which] / (high - low)[which]
+        chord = _estimate(start[:, which], at_low[:, which], at_high[:, which])
+        share = low[which] + (high - low)[which] * np.clip(chord, margin, 1.0 - margin)
+        values = _values(lanes, members[which], before.take(which), share * size[which])
+        beyond = _crossed(start[:, which], values).any(0)
+        past, short = which[beyond], which[~beyond]
+        high[past], at_high[:, past] = share[beyond], values[:, beyond]
+        low[short], at_low[:, short] = share[~beyond], values[:, ~beyond]
+        at_low[:, past[side[past] == 1]] *= 0.5  # the other end has stood still twice
+        at_high[:, short[side[short] == -1]] *= 0.5
+        side[past], side[short] = 1, -1
+    return high
+
+
+def _estimate(start: np.ndarray, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray:
+    """(n,) the first zero of the chords of those switches that are passed, as a share of the bracket."""
+    with np.errstate(all="ignore"):
+        shares = np.where(_crossed(start, at_high), at_low / (at_low - at_high), 1.0)
+    return np.where(np.isfinite(shares).all(0), shares.min(0), 0.5)
+
+
+def _crossed(start: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Whether a switch is passed, or the step lost."""
+    return ((start > 0) & ~(values > 0)) | ((start < 0) & ~(values < 0))
+
+
+def _values(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
+    """(switches, n) where steps of some size lead, NaN where one is lost."""
+    table, clock = before.copy(), before.row("clock")
+    table.set("fraction", (clock + size) - clock)  # rounded as in the step that is taken in the end
+    table.set("limit", np.inf)
+    table.set("event", 0.0)  # a switch that is not watched stops nothing
+    trips = lanes.step(members, table)
+    values = table.rows("event").astype(float)
+    values[:, trips.places] = np.nan
+    return values
