@@ -1,0 +1,185 @@
+"""What the values of a saved view may be: each is checked against the study before anything is changed.
+
+A check takes the state, where in the file a value stands, and the value; it returns what is then set, or raises a
+ModelError.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError, need, need_number, one_of
+from shiftjax.viewer.gui.actions import grid
+from shiftjax.viewer.gui.state.explorer import TABS
+from shiftjax.viewer.gui.state.layout import Sizes
+from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.scene.camera import Camera
+
+
+def member(state: WindowState, where: str, value: Any) -> int:
+    """A member that can be drawn."""
+    return members(state, where, [value])[0]
+
+
+def members(state: WindowState, where: str, value: Any) -> list[int]:
+    """Members that can be drawn."""
+    need(where, value, list, "a list of members")
+    for number in value:
+        need(where, number, int, "numbers of members")
+        if not 0 <= number < state.study.members:
+            allowed = f"0 to {state.study.members - 1}"
+            raise ModelError(where, f"member {number}", allowed, "Open the view of the study it was saved of.")
+    drawable = state.study.drawable(value)
+    if len(drawable.missing):
+        raise ModelError(where, drawable.reason, "members that can be drawn", "Open the study it was saved of.")
+    return [int(number) for number in value]
+
+
+def beside(state: WindowState, where: str, value: Any) -> int | None:
+    """A member of the right half, or none."""
+    return None if value is None else member(state, where, value)
+
+
+def chosen(state: WindowState, where: str, value: Any) -> list[int]:
+    """Members that can be drawn, one at least."""
+    if not value:
+        raise ModelError(where, repr(value)[:80], "one member at least", "Name one.")
+    return members(state, where, value)
+
+
+def cells(state: WindowState, where: str, value: Any) -> list[int]:
+    """Members of a grid, none for one view."""
+    numbers = members(state, where, value)
+    if len(numbers) == 1 or len(numbers) > grid.SIZES[-1]:
+        raise ModelError(where, f"{len(numbers)} members", f"none, or 2 to {grid.SIZES[-1]}", "Correct the list.")
+    return numbers
+
+
+def text(state: WindowState, where: str, value: Any) -> str:
+    """Any text."""
+    need(where, value, str, "a text")
+    return value
+
+
+def expression(state: WindowState, where: str, value: Any) -> str:
+    """An expression that this study can read."""
+    state.explorer.table.mask(text(state, where, value))
+    return value
+
+
+def flag(state: WindowState, where: str, value: Any) -> bool:
+    """True or false."""
+    need(where, value, bool, "true or false")
+    return value
+
+
+def tab(state: WindowState, where: str, value: Any) -> str:
+    """A tab of the study pane."""
+    one_of(where, value, TABS)
+    return value
+
+
+def time(state: WindowState, where: str, value: Any) -> float:
+    """A time [s]."""
+    need_number(where, value, "a time [s]")
+    return float(value)
+
+
+def column(state: WindowState, where: str, value: Any) -> str:
+    """A column of the study."""
+    one_of(where, value, state.explorer.table.names)
+    return value
+
+
+def no_column(state: WindowState, where: str, value: Any) -> str:
+    """A column of the study, or ""."""
+    return "" if value == "" else column(state, where, value)
+
+
+def metric(state: WindowState, where: str, value: Any) -> str:
+    """A metric of the study, or ""."""
+    if value != "":
+        one_of(where, value, state.study.metrics)
+    return value
+
+
+def columns(state: WindowState, where: str, value: Any) -> list[str]:
+    """Columns of the study."""
+    need(where, value, list, "a list of columns")
+    return [column(state, where, name) for name in value]
+
+
+def axes(state: WindowState, where: str, value: Any) -> list[str]:
+    """Two columns at least."""
+    if len(columns(state, where, value)) < 2:
+        raise ModelError(where, f"{len(value)} axes", "two at least", "Name another column.")
+    return value
+
+
+def fields(kind: type, allowed: str) -> Callable[[WindowState, str, Any], dict[str, Any]]:
+    """A record of numbers with the fields of a class, all of them and no other."""
+    names = {field.name for field in dataclasses.fields(kind)}
+
+    def check(state: WindowState, where: str, value: Any) -> dict[str, Any]:
+        need(where, value, dict, allowed)
+        for name in names ^ value.keys():
+            raise ModelError(f"{where}: key", repr(name)[:80], ", ".join(sorted(names)), "All of these, and no other.")
+        for name, number in value.items():
+            for part in number if isinstance(number, list) else [number]:
+                if part is not None and not isinstance(part, bool):
+                    need_number(f"{where}.{name}", part, allowed)
+        return {name: tuple(number) if isinstance(number, list) else number for name, number in value.items()}
+
+    return check
+
+
+def camera(state: WindowState, where: str, value: Any) -> Camera:
+    """All numbers of a camera."""
+    entries = fields(Camera, "the numbers of a camera")(state, where, value)
+    for name, field in (("target", state.view.camera.target), ("up", state.view.camera.up)):
+        if not isinstance(entries[name], tuple) or len(entries[name]) != len(field):
+            raise ModelError(f"{where}.{name}", repr(entries[name])[:80], "three numbers", "Correct it.")
+    for name in ("distance", "azimuth", "elevation", "view_angle"):
+        need_number(f"{where}.{name}", entries[name], "a number")
+    need(f"{where}.orthographic", entries["orthographic"], bool, "true or false")
+    return Camera(**entries)
+
+
+def sizes(state: WindowState, where: str, value: Any) -> Sizes:
+    """Sizes of panes [points]."""
+    return Sizes(**fields(Sizes, "sizes of panes [points], null for the usual one")(state, where, value))
+
+
+def packed(mask: np.ndarray) -> str:
+    """Which of (members,) bool are true, as text; "" for none."""
+    return base64.b64encode(zlib.compress(np.packbits(mask).tobytes(), 9)).decode() if mask.any() else ""
+
+
+def mask(state: WindowState, where: str, value: Any) -> np.ndarray:
+    """(members,) bool, as `packed` writes them."""
+    count = state.explorer.table.rows
+    if text(state, where, value) == "":
+        return np.zeros(count, bool)
+    try:
+        data = zlib.decompress(base64.b64decode(value, validate=True))
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise ModelError(where, f"text that is none ({error})", "what was saved", "Save the view again.") from None
+    if len(data) != -(-count // 8):
+        todo = "Open the view of the study it was saved of."
+        raise ModelError(where, f"a selection of {8 * len(data)} members", f"{count} of them", todo)
+    return np.unpackbits(np.frombuffer(data, np.uint8), count=count).astype(bool)
+
+
+def order(state: WindowState, where: str, value: Any) -> dict[str, Any]:
+    """A column to sort by, and whether it falls."""
+    need(where, value, dict, '{"by": COLUMN, "falling": true or false}')
+    if value.keys() != {"by", "falling"}:
+        raise ModelError(f"{where}: keys", ", ".join(map(repr, value))[:80], "by, falling", "Both, and no other.")
+    return {"by": column(state, where, value["by"]), "falling": flag(state, where, value["falling"])}
