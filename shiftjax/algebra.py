@@ -37,46 +37,38 @@ class LaneValue:
         return f"LaneValue({self.graph.nodes[self.ref >> 1][0]})"
 
     def __add__(self, other: Any) -> Scalar:
-        other = _operand(other)
-        return self if is_zero(other) else _sum(self, other)
+        if type(other) is not LaneValue and (other := _known(other)) == 0.0:
+            return self
+        return _sum(self, other)
 
     def __radd__(self, other: Any) -> Scalar:
-        other = _operand(other)
-        return self if is_zero(other) else _sum(other, self)
+        return self if (number := _known(other)) == 0.0 else _sum(number, self)
 
     def __sub__(self, other: Any) -> Scalar:
-        other = _operand(other)
-        if is_zero(other):
+        if type(other) is not LaneValue and (other := _known(other)) == 0.0:
             return self
         return 0.0 if other is self else _difference(self, other)
 
     def __rsub__(self, other: Any) -> Scalar:
-        other = _operand(other)
-        return -self if is_zero(other) else _difference(other, self)
+        return -self if (number := _known(other)) == 0.0 else _difference(number, self)
 
     def __mul__(self, other: Any) -> Scalar:
-        other = _operand(other)
-        return self.__rmul__(other) if type(other) is float else _product(self, other)
+        return _product(self, other) if type(other) is LaneValue else self.__rmul__(other)
 
     def __rmul__(self, other: Any) -> Scalar:
-        other = _operand(other)
-        if type(other) is float:
-            if other == 0.0:
-                return 0.0
-            if other == 1.0:
-                return self
-            if other == -1.0:
-                return -self
-        return _product(other, self)
+        number = _known(other)
+        if number == 0.0:
+            return 0.0
+        if number == 1.0:
+            return self
+        return -self if number == -1.0 else _product(number, self)
 
     def __truediv__(self, other: Any) -> Scalar:
         """By a known number it is the product with its reciprocal; `quotient` is rounded once."""
-        other = _operand(other)
-        return self.__rmul__(1.0 / other) if type(other) is float else quotient(self, other)
+        return quotient(self, other) if type(other) is LaneValue else self.__rmul__(1.0 / _known(other))
 
     def __rtruediv__(self, other: Any) -> Scalar:
-        other = _operand(other)
-        return 0.0 if is_zero(other) else quotient(other, self)
+        return 0.0 if (number := _known(other)) == 0.0 else quotient(number, self)
 
     def __neg__(self) -> LaneValue:
         return LaneValue(self.graph, self.ref ^ 1)
@@ -137,7 +129,12 @@ class LaneValue:
 
 def _operand(value: Any) -> Scalar:
     """What an operator is given beside a lane value, as a scalar."""
-    if type(value) is float or type(value) is LaneValue:
+    return value if type(value) is LaneValue else _known(value)
+
+
+def _known(value: Any) -> float:
+    """The same of what is no lane value."""
+    if type(value) is float:
         return value
     if isinstance(value, (int, float, np.number)) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return float(value)
