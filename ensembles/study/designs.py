@@ -96,7 +96,7 @@ def _group(
 
 
 def _whole(definition: Definition) -> tuple[Model, dict[str, str]]:
-    """The model with the study's drivers, everything that is switched at all on; path of a driver -> its joint."""
+    """The model with the study's drivers, everything that is switched at all on; path of a driver -> its coordinate."""
     given, file = definition.model, definition.model_file
     try:
         if isinstance(given, Model):
@@ -146,7 +146,7 @@ def _axes(definition: Definition, model: Model) -> dict[str, list[bool]]:
 def _without_idle(model: Model, drivers: Mapping[str, str]) -> Model:
     """The model with those of the study's drivers off whose joints are."""
     joints = {path for path, _ in model.joints()}
-    return switched(model, {path: False for path, joint in drivers.items() if joint not in joints})
+    return switched(model, {path: False for path, moved in drivers.items() if split(moved)[0] not in joints})
 
 
 class _Names:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,8 +14,10 @@ import numpy as np
 import pytest
 
 import shiftjax
+from shiftjax.cli import main
+from shiftjax.ensembles.stored_study import Study
 from shiftjax.errors import ModelError
-from shiftjax.formats import load, to_dict
+from shiftjax.formats import load, save, to_dict
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.joints.primitives import Rotation, Translation
@@ -283,6 +287,30 @@ def test_a_driven_coordinate_in_a_batch_of_speeds() -> None:
         bar(), 0.1, 1e-3, drive={"hub.slide": np.array([0.0, 0.2])}, channels=["hub.slide"], output_step=0.1
     )
     assert np.abs(driven.channels["hub.slide"][:, -1] - [0.0, 0.02]).max() < 1e-12
+
+
+def test_commands_and_studies_name_a_coordinate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--drive`, `--set`, `--vary` and `--channel` of one, and the same words in the file of a study."""
+    save(bar(), tmp_path / "bar.json")
+    words = ["run", str(tmp_path / "bar.json"), "--span", "0.1", "--drive", "hub.slide=0.2", "--channel", "hub.slide"]
+    assert main([*words, "--set", "hub.initial_displacement.slide=20mm", "--json"]) == 0
+    driven = json.loads(capsys.readouterr().out)["channels"]["hub.slide"]
+    assert driven[-1] == pytest.approx(0.04, abs=1e-12), "20 mm, and 0.2 m/s for a tenth of a second"
+    file = tmp_path / "study.toml"
+    file.write_text(
+        'model = "bar.json"\nspan = 0.1\nkeep = "none"\n[drive]\n"hub.slide" = 0.2\n[vary]\n'
+        '"hub.initial_displacement.slide" = [0.0, 0.02]\n[metrics]\nend = "final(hub.slide)"\n'
+    )
+    assert main(["sweep", str(file), "--out", str(tmp_path / "study.zarr")]) == 0
+    rows = Study(tmp_path / "study.zarr").xarray["members"].to_dataset()
+    assert rows["end"].values == pytest.approx([0.02, 0.04], abs=1e-12)
+    file.write_text(file.read_text().replace("[vary]", "[switch]\nhub_slide_drive = [true, false]\n[vary]"))
+    assert main(["sweep", str(file), "--out", str(tmp_path / "switched.zarr")]) == 0
+    switched = Study(tmp_path / "switched.zarr").xarray["members"].to_dataset()["end"].values
+    assert switched[:2].tolist() == rows["end"].values.tolist() and (abs(switched[2:] - switched[:2]) > 1e-3).all()
+    capsys.readouterr()
+    assert main(["run", str(tmp_path / "bar.json"), "--span", "0.1", "--drive", "hub=0.2"]) == 2
+    assert "found a joint of 2 coordinates" in capsys.readouterr().err
 
 
 def test_one_coordinate_is_held_and_varied() -> None:
