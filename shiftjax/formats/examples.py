@@ -5,6 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 ORIGIN = [["fixed"], "origin"]
+# Joints of several coordinates, by type: a number for each by its name, or a list of them in order.
+SEVERAL: dict[str, dict[str, Any]] = {
+    "cylindrical": {
+        "name": "barrel",
+        "type": "cylindrical",
+        "axis": [0, 0, 1],
+        "parent": ORIGIN,
+        "child": [["crank"], "origin"],
+        "initial_displacement": {"angle": 0.5, "slide": 0.1},
+        "initial_velocity": {"angle": 6},
+        "damping": {"slide": [0, 2]},
+    },
+    "universal": {
+        "name": "cross",
+        "type": "universal",
+        "parent": ORIGIN,
+        "child": [["crank"], "origin"],
+        "initial_displacement": [0.2, -0.1],
+        "initial_velocity": [3, 0],
+    },
+    "planar": {
+        "name": "table",
+        "type": "planar",
+        "parent": ORIGIN,
+        "child": [["crank"], "origin"],
+        "initial_displacement": {"x": 0.3, "y": -0.2, "angle": 1},
+        "stiffness": {"x": [0, 200], "y": [0, 200]},
+    },
+}
 EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of a file
     "the root": {
         "model_parameters": {"version": "2.0", "gravity": [0, 0, 9.81]},

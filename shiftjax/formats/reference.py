@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from shiftjax.field import SHAPES, Field
-from shiftjax.formats.examples import EXAMPLES
+from shiftjax.formats.examples import EXAMPLES, SEVERAL
 from shiftjax.formats.json_text import dumps
 from shiftjax.formats.schema import READ_ONLY
 from shiftjax.formats.units import FACTORS, SHORT
@@ -111,7 +111,9 @@ def _joint_kinds() -> list[str]:
         for name, kind in KINDS.items()
     ]
     head = "| type | coordinates | speeds | units | initial_displacement | fields of its own |"
-    return ["## Types of joints", "", head, "|---|---|---|---|---|---|", *rows, ""]
+    examples = [line for joint in SEVERAL.values() for line in ("```json", dumps(joint).rstrip(), "```", "")]
+    told = "What a joint of several coordinates says of each, by name, or in a list in their order:"
+    return ["## Types of joints", "", head, "|---|---|---|---|---|---|", *rows, "", told, "", *examples]
 
 
 def _displacement(kind: JointKind) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from shiftjax.formats import load
-from shiftjax.formats.examples import EXAMPLES
+from shiftjax.formats.examples import EXAMPLES, SEVERAL
+from shiftjax.formats.json_text import dumps
 from shiftjax.formats.reference import reference
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.fields import element, labels
@@ -99,9 +100,12 @@ def whole_file(label: str) -> dict[str, Any]:
 
 def test_every_element_has_an_example() -> None:
     """In a fresh process, since what tests register has none."""
-    code = "import json; from shiftjax.mechanism.fields import labels; print(json.dumps(labels()))"
+    several = "[name for name, kind in KINDS.items() if kind.names and not kind.placed]"
+    code = "import json; from shiftjax.joints import KINDS; from shiftjax.mechanism.fields import labels; "
+    code += f"print(json.dumps([labels(), {several}]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert set(json.loads(done.stdout)) == set(EXAMPLES), "in formats/examples.py"
+    elements, joints = json.loads(done.stdout)
+    assert set(elements) == set(EXAMPLES) and set(joints) == set(SEVERAL), "in formats/examples.py"
 
 
 @pytest.mark.parametrize("label", EXAMPLES)
@@ -110,3 +114,18 @@ def test_examples_are_read(label: str) -> None:
     assert load(whole_file(label)).warnings == ()
     keys = {key.partition(".")[0] for field in element(label) for key in field.every_key}
     assert EXAMPLES[label].keys() <= keys
+
+
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_a_joint_of_several_coordinates_has_an_example_on_the_page(kind: str) -> None:
+    """Read without a warning, with what it states of each coordinate; the page shows it."""
+    document = whole_file("a body")
+    document["assemblies"][0]["joints"].append(copy.deepcopy(SEVERAL[kind]))
+    model = load(document)
+    numbers, joint = model.numbers(), dict(model.joints())[f"pendulum:{SEVERAL[kind]['name']}"]
+    assert model.warnings == () and joint.type == kind
+    stated = SEVERAL[kind]["initial_displacement"]
+    stated = stated if isinstance(stated, dict) else dict(zip(KINDS[kind].names, stated, strict=True))
+    for name, value in stated.items():
+        assert numbers[f"pendulum:{joint.name}.initial_displacement.{name}"] == value
+    assert dumps(SEVERAL[kind]).rstrip() in reference()

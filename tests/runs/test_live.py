@@ -180,5 +180,7 @@ def test_what_is_not_there_is_refused_by_name() -> None:
         Live("four_bar", vary="coupler.mass")
     with pytest.raises(ModelError, match=r"step.*positive"):
         Live("four_bar", step=0.0)
+    with pytest.raises(ModelError, match=r"'dopri5', which controls its step size.*A run of simulate with a tolerance"):
+        Live("four_bar", method="dopri5")
     with pytest.raises(ModelError, match=r"vary|nosuch"):
         Live("four_bar", vary=["nosuch.mass"])

@@ -113,6 +113,20 @@ def test_a_sweep_of_a_model_takes_it(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert found.differences == ("", "")
 
 
+def test_slopes_are_taken_with_its_tolerance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside differences of runs with a tighter one."""
+    speeds, step = np.array([3.0, 6.0]), 1e-3
+    words = {"model": "four_bar", "vary": {SPEED: speeds.tolist()}, "span": 0.3, "tolerance": 1e-9, "keep": "none"}
+    sweep(Definition(**words, metrics={"mean": "mean(rocker_pivot.q)"}), tmp_path / "study.zarr")
+    assert main(["sensitivity", str(tmp_path / "study.zarr"), "--json"]) == 0
+    (slopes,) = json.loads(capsys.readouterr().out)["slopes"]
+    given = {"tolerance": 1e-11, "metrics": {"mean": "mean(rocker_pivot.q)"}}
+    up, down = (simulate("four_bar", 0.3, vary={SPEED: speeds + side * step}, **given) for side in (1, -1))
+    differences = (up.metrics["mean"] - down.metrics["mean"]) / (2 * step)
+    found = [slopes["smallest"], slopes["largest"]]
+    assert found == pytest.approx(sorted(differences), rel=1e-5), "of second order in the step"
+
+
 @pytest.mark.parametrize(
     ("more", "match"),
     [
