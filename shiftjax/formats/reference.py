@@ -112,8 +112,8 @@ def _joint_kinds() -> list[str]:
     ]
     head = "| type | coordinates | speeds | units | initial_displacement | fields of its own |"
     examples = [line for joint in SEVERAL.values() for line in ("```json", dumps(joint).rstrip(), "```", "")]
-    told = "What a joint of several coordinates says of each, by name, or in a list in their order:"
-    return ["## Types of joints", "", head, "|---|---|---|---|---|---|", *rows, "", told, "", *examples]
+    sentence = "What a joint of several coordinates says of each, by name, or in a list in their order:"
+    return ["## Types of joints", "", head, "|---|---|---|---|---|---|", *rows, "", sentence, "", *examples]
 
 
 def _displacement(kind: JointKind) -> str:

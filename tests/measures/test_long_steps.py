@@ -73,8 +73,8 @@ def test_orders_of_the_motion_within_a_step(kind: str) -> None:
     errors = []
     for span in (0.2, 0.1):
         begin = 0.6 - span / 2
-        found = path.between(state(plan, swing, begin), state(plan, swing, begin + span), 0.3, span)
-        off = np.abs(np.subtract(found, state(plan, swing, begin + 0.3 * span)))
+        numbers = path.between(state(plan, swing, begin), state(plan, swing, begin + span), 0.3, span)
+        off = np.abs(np.subtract(numbers, state(plan, swing, begin + 0.3 * span)))
         nq, nv = plan.nq, plan.nv
         errors.append([off[:nq].max(), off[nq : nq + nv].max(), off[nq + nv :].max()])
     assert np.log2(np.divide(*errors)) == pytest.approx([6, 5, 4], abs=0.3)
@@ -89,8 +89,8 @@ def test_in_a_very_short_step_rounding_of_the_way_is_no_acceleration() -> None:
     builder.assembly("a").body("rod", mass=1.0, inertia=(1.0, 1.0, 1.0)).joint("pivot", "Rx", child="rod")
     path, span = StepPath(analyze(builder.build()), "f64"), 1e-7
     for begin in np.linspace(0.1, 3.0, 30):
-        found = path.between(state(path.plan, swing, begin), state(path.plan, swing, begin + span), 0.3, span)
-        assert found[2] == pytest.approx(swing(begin)[2], abs=1e-6)
+        numbers = path.between(state(path.plan, swing, begin), state(path.plan, swing, begin + span), 0.3, span)
+        assert numbers[2] == pytest.approx(swing(begin)[2], abs=1e-6)
 
 
 def test_metrics_are_as_exact_as_the_steps() -> None:
@@ -99,18 +99,18 @@ def test_metrics_are_as_exact_as_the_steps() -> None:
     fine = simulate(model, 1.0, 2e-5, metrics=METRICS).metrics
     trapezoids = 2e-9  # of 20 us, by halving the step
     for tolerance in (1e-6, 1e-8):
-        found = simulate(model, 1.0, tolerance=tolerance, metrics=METRICS)
+        chosen = simulate(model, 1.0, tolerance=tolerance, metrics=METRICS)
         for name in METRICS:
-            assert abs(found.metrics[name] - fine[name]) < NEAR * tolerance + trapezoids, name
-    assert found.certificate["steps"] < 200
+            assert abs(chosen.metrics[name] - fine[name]) < NEAR * tolerance + trapezoids, name
+    assert chosen.certificate["steps"] < 200
 
 
 def test_extremes_of_channels_lie_between_steps_too() -> None:
     channels = ["rocker_pivot.q", "rocker_pivot.v"]
     fine = simulate("four_bar", 1.0, 5e-5, channels=channels, extremes=True).extremes
-    found = simulate("four_bar", 1.0, tolerance=1e-8, channels=channels, extremes=True).extremes
+    chosen = simulate("four_bar", 1.0, tolerance=1e-8, channels=channels, extremes=True).extremes
     for path in channels:
-        assert np.abs(found[path] - fine[path]).max() < 1e-7, "peaks of RK4 lie half a step off at most"
+        assert np.abs(chosen[path] - fine[path]).max() < 1e-7, "peaks of RK4 lie half a step off at most"
 
 
 def test_a_motion_with_quaternions_and_states() -> None:
@@ -122,9 +122,9 @@ def test_a_motion_with_quaternions_and_states() -> None:
     )
     metrics = {"spin": "rms(norm(top.angular_velocity))", "height": "mean(energy.potential)"}
     fine = simulate(builder.build(), 2.0, 1e-4, metrics=metrics).metrics
-    found = simulate(builder.build(), 2.0, tolerance=1e-8, metrics=metrics).metrics
+    chosen = simulate(builder.build(), 2.0, tolerance=1e-8, metrics=metrics).metrics
     for name in metrics:
-        assert abs(found[name] - fine[name]) < 1e-7, name
+        assert abs(chosen[name] - fine[name]) < 1e-7, name
 
 
 DIFFERENTIATED = ["mean", "rms", "largest", "crossing", "at", "distance"]

@@ -73,9 +73,9 @@ def test_one_that_was_stopped_goes_on_to_the_same_bits(stored: Path, definition:
 
 def test_members_run_again_as_they_were(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By the process of the viewer, one that was kept and one that was not, and by the command."""
-    (found,) = again(stored, [3, 4])
-    assert found.differences == ("", "")
-    assert np.isfinite(found.trajectories["pose"].values).all()
+    (repeated,) = again(stored, [3, 4])
+    assert repeated.differences == ("", "")
+    assert np.isfinite(repeated.trajectories["pose"].values).all()
     rows = Study(stored).xarray["members"].to_dataset()
     assert main(["run", str(stored), "--member", "4", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -109,8 +109,8 @@ def test_a_sweep_of_a_model_takes_it(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main([*words, "--out", str(place)]) == 0
     assert "tolerance 1e-07, dopri5" in capsys.readouterr().out
     assert json.loads(store.read(place).attrs["settings"])["tolerance"] == 1e-7
-    (found,) = again(place, [0, 2])
-    assert found.differences == ("", "")
+    (repeated,) = again(place, [0, 2])
+    assert repeated.differences == ("", "")
 
 
 def test_slopes_are_taken_with_its_tolerance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,8 +123,8 @@ def test_slopes_are_taken_with_its_tolerance(tmp_path: Path, capsys: pytest.Capt
     given = {"tolerance": 1e-11, "metrics": {"mean": "mean(rocker_pivot.q)"}}
     up, down = (simulate("four_bar", 0.3, vary={SPEED: speeds + side * step}, **given) for side in (1, -1))
     differences = (up.metrics["mean"] - down.metrics["mean"]) / (2 * step)
-    found = [slopes["smallest"], slopes["largest"]]
-    assert found == pytest.approx(sorted(differences), rel=1e-5), "of second order in the step"
+    ends = [slopes["smallest"], slopes["largest"]]
+    assert ends == pytest.approx(sorted(differences), rel=1e-5), "of second order in the step"
 
 
 @pytest.mark.parametrize(
