@@ -218,7 +218,7 @@ def _reversed(
         return arguments, [*(layout.bar(taken[k]) for k in wrt), *(layout.bar(results[k]) for k in cleared)]
 
     def build() -> Graph:
-        graph = _kept(piece.graph, seeds)
+        graph = _with_outputs(piece.graph, seeds)
         return _accumulating(reverse(graph, len(inputs), wrt), len(inputs) + len(seeds), within, len(cleared))
 
     code = piece.code.derived(("reverse", seeds, wrt, within, cleared), build)
@@ -227,7 +227,7 @@ def _reversed(
     return Piece(f"reverse {piece.name}", code, tuple(first), tuple(results), tuple((*i, *o) for i, o in others))
 
 
-def _kept(graph: Graph, outputs: Sequence[int]) -> Graph:
+def _with_outputs(graph: Graph, outputs: Sequence[int]) -> Graph:
     """The same graph with some of its outputs."""
     part = Graph(signed_zeros=graph.signed_zeros)
     part.nodes, part.outputs = graph.nodes, [graph.outputs[k] for k in outputs]

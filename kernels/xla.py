@@ -289,7 +289,7 @@ class XlaKernel:
             return [np.asarray(part) for part in run(*others, self.dtype.type(h), self.dtype.type(t0))]
 
 
-def told_before(work: float) -> str:
+def slowness_note(work: float) -> str:
     """What is said before a run on this backend that another does much faster; "" where nothing is.
 
     Args:

@@ -50,11 +50,11 @@ def _serve(pipe: Connection, store: str, members: list[int]) -> None:
             pipe.send_bytes(packed(PROGRESS, done))
 
     for some in again(store, members, progress):
-        pipe.send_bytes(_found(some))
+        pipe.send_bytes(_message_of(some))
     pipe.send_bytes(packed(DONE))
 
 
-def _found(some: Again) -> bytes:
+def _message_of(some: Again) -> bytes:
     """The message of some members."""
     channels = {str(v.attrs.get("path", n)): v.values for n, v in some.trajectories.data_vars.items() if n != "pose"}
     bodies = [str(body) for body in some.trajectories["body"].values]

@@ -165,7 +165,9 @@ def _facts(content: Content) -> list[tuple[str, object]]:
     for name, unit in (("span", " s"), steps, ("output_step", " s")):
         if used.get(name) is not None:
             facts.append((name.replace("_", " "), f"{used[name]:g}{unit}"))
-    facts += [(name, used[name]) for name in ("method", "precision", "backend", "samples", "seed") if _said(used, name)]
+    facts += [
+        (name, used[name]) for name in ("method", "precision", "backend", "samples", "seed") if _stated(used, name)
+    ]
     if used.get("assign"):
         facts.append(("set", ", ".join(f"{content.short(k)} = {v:g}" for k, v in used["assign"].items())))
     facts.append(("shiftjax", about.get("shiftjax_version", "not stored")))
@@ -174,7 +176,7 @@ def _facts(content: Content) -> list[tuple[str, object]]:
     return facts
 
 
-def _said(used: dict[str, object], name: str) -> bool:
+def _stated(used: dict[str, object], name: str) -> bool:
     return used.get(name) not in (None, "", [], {})
 
 

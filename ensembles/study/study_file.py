@@ -39,7 +39,7 @@ def read(path: str | Path) -> Definition:
             the name of the file.
     """
     need_path("study file", path)
-    source = _found(Path(path))
+    source = _file_of(Path(path))
     if source.suffix.lower() != SUFFIX:
         raise ModelError(str(path), f"suffix {source.suffix!r}", SUFFIX, "A study is a TOML file.")
     text = read_text(source)
@@ -54,7 +54,7 @@ def read(path: str | Path) -> Definition:
         raise ModelError(f"{source.name}: {error.where}", error.found, error.allowed, error.todo) from None
 
 
-def _found(path: Path) -> Path:
+def _file_of(path: Path) -> Path:
     """The file of a path: that of a library study where there is none, but one of its name."""
     plain = path.parent == Path() and path.suffix.lower() in ("", SUFFIX)
     return library.study(path.stem) if plain and not path.exists() and path.stem in library.STUDIES else path

@@ -64,7 +64,7 @@ class CpuKernel:
         self.loaded: set[str] = set()
         self._ready: dict[int, tuple[LaneProgram, LoadedProgram]] = {}
         self._pool: ThreadPoolExecutor | None = None
-        self._own = threading.local()
+        self._of_thread = threading.local()
 
     # -- compiling ---------------------------------------------------------------------------------------------------
 
@@ -249,7 +249,7 @@ class CpuKernel:
     def _workspace(self, slots: int) -> int:
         """The address of this thread's own workspace, at least so large."""
         width = self.target.lanes
-        if getattr(self._own, "workspace", np.zeros(0)).size < (slots + 1) * width:
-            self._own.workspace = np.zeros((slots + 1) * width, self.dtype)
+        if getattr(self._of_thread, "workspace", np.zeros(0)).size < (slots + 1) * width:
+            self._of_thread.workspace = np.zeros((slots + 1) * width, self.dtype)
         slot = width * self.target.bytes  # a power of two, the alignment of slots that LLVM assumes
-        return -(-self._own.workspace.ctypes.data // slot) * slot
+        return -(-self._of_thread.workspace.ctypes.data // slot) * slot

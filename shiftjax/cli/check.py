@@ -101,12 +101,12 @@ def _line(entry: dict[str, Any]) -> tuple[str, ...]:
     unit = entry["unit"]
     place = ("", "", "", "")  # an orientation is a quaternion
     if "start" in entry:
-        place = (_said(entry, "displacement", "file"), _shown(entry["start"]), unit, entry["displacement"])
-    speed = (_said(entry, "speed", "file_speed"), _shown(entry["start_speed"]), f"{unit}/s", entry["speed"])
+        place = (_of_the_file(entry, "displacement", "file"), _shown(entry["start"]), unit, entry["displacement"])
+    speed = (_of_the_file(entry, "speed", "file_speed"), _shown(entry["start_speed"]), f"{unit}/s", entry["speed"])
     return entry["joint"], *place, *speed
 
 
-def _said(entry: dict[str, Any], origin: str, file: str) -> str:
+def _of_the_file(entry: dict[str, Any], origin: str, file: str) -> str:
     return "" if entry[origin] == "found" else f"{entry[file]:.6g}"
 
 

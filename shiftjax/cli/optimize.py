@@ -52,7 +52,7 @@ def call(options: argparse.Namespace) -> int:
     with _bar(Path(options.study).stem) as bar:
         optimum = optimize(
             definition, out, resume=options.resume, force=options.force, threads=options.threads,
-            progress=lambda progress: _told(bar, progress),
+            progress=lambda progress: _show_progress(bar, progress),
         )  # fmt: skip
     if options.json:
         print(json.dumps(plain(summary(optimum)), allow_nan=False, ensure_ascii=False))
@@ -123,7 +123,7 @@ def _bar(name: str) -> Any:
     return tqdm(desc=name, total=1, bar_format=shape, leave=False, disable=not sys.stderr.isatty())
 
 
-def _told(bar: Any, progress: DescentProgress) -> None:
+def _show_progress(bar: Any, progress: DescentProgress) -> None:
     """Shows how far it is."""
     bar.total = progress.iterations
     best = "none runs yet" if not np.isfinite(progress.objective) else f"best {progress.objective:.6g}"

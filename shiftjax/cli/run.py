@@ -36,7 +36,7 @@ def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
     wanted = "none" if options.out is None else "all"
     given = {**common.arguments(options, model), "keep": wanted, "log_jacobian": options.log_jacobian}
-    return _told(options, partial(simulate, model, **given))
+    return _run(options, partial(simulate, model, **given))
 
 
 def _again(options: argparse.Namespace) -> int:
@@ -44,10 +44,10 @@ def _again(options: argparse.Namespace) -> int:
     mistake = "with --member, which runs as it did in its study"
     common.refuse(options, OF_STUDY, mistake, "--channel, --threads, --log, --log-jacobian, --out, --json")
     more = {"extremes": True, "threads": options.threads, "log_jacobian": options.log_jacobian}
-    return _told(options, partial(Study(options.model).again, options.member, options.channel, **more))
+    return _run(options, partial(Study(options.model).again, options.member, options.channel, **more))
 
 
-def _told(options: argparse.Namespace, run: Callable[..., Result]) -> int:
+def _run(options: argparse.Namespace, run: Callable[..., Result]) -> int:
     """Runs, prints and writes what came of it; the exit code.
 
     Args:

@@ -59,10 +59,10 @@ def save(result: Result, options: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         print(f"nothing is written to {options.out}", file=sys.stderr)
         raise
-    told_written(options, options.out, len(result.time) if result.poses else 0)
+    say_written(options, options.out, len(result.time) if result.poses else 0)
 
 
-def told_written(options: argparse.Namespace, out: str | Path, instants: int) -> None:
+def say_written(options: argparse.Namespace, out: str | Path, instants: int) -> None:
     """Says where the store is; and of poses, at so many instants, that they make no motion, where nobody asked for
     instants."""
     print(f"written: {out}", file=sys.stderr)

@@ -125,7 +125,7 @@ def _study(options: argparse.Namespace) -> int:
             study = sweep(
                 definition, out, resume=options.resume, verify=options.verify, force=options.force, executor=executor,
                 threads=1 if options.dask == LOCAL else options.threads,
-                progress=lambda progress: _told(bar, progress),
+                progress=lambda progress: _show_progress(bar, progress),
             )  # fmt: skip
     except KeyboardInterrupt:
         with suppress(ModelError):
@@ -142,7 +142,7 @@ def _study(options: argparse.Namespace) -> int:
     else:
         showing_members.show(study.path, members)
     sizes = tree["trajectories"].sizes if "trajectories" in tree else {}
-    running.told_written(options, out, sizes.get("time", 0) if sizes.get("member") and sizes.get("body") else 0)
+    running.say_written(options, out, sizes.get("time", 0) if sizes.get("member") and sizes.get("body") else 0)
     return SOME_FAILED if (members.status > 0).any() else 0
 
 
@@ -157,7 +157,7 @@ def _bar(definition: Definition) -> Any:
     return tqdm(desc=name, total=1, bar_format=shape, leave=False, disable=not sys.stderr.isatty())
 
 
-def _told(bar: Any, progress: StudyProgress) -> None:
+def _show_progress(bar: Any, progress: StudyProgress) -> None:
     """Shows how far the study is, and the group of it that runs."""
     bar.total, shown = progress.members, f", {progress.rate:.3g} members a second"
     under_way = next((k for k, group in enumerate(progress.groups) if group.done < group.members), 0)

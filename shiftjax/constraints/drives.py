@@ -30,8 +30,8 @@ def number_of(given: Any, where: str) -> float | np.ndarray:
         array = np.asarray(None)
     real = array.dtype.kind in "iuf"
     if not real or array.ndim > 1 or not array.size or (array.ndim == 0 and not np.isfinite(array)):
-        found = f"shape {array.shape}" if real and isinstance(given, np.ndarray) else repr(given)[:80]
-        raise ModelError(where, found, "a finite number, or (B,) of them, one a member", "Give one.")
+        fault = f"shape {array.shape}" if real and isinstance(given, np.ndarray) else repr(given)[:80]
+        raise ModelError(where, fault, "a finite number, or (B,) of them, one a member", "Give one.")
     return array.astype(float) if array.ndim else float(array)
 
 

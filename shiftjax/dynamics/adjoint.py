@@ -61,12 +61,12 @@ class AccelerationAdjoint:
         w, _, mu = self.system.adjoint(a_bar)
         return Multipliers(w, self.system.multipliers(self.tree.force), mu)
 
-    def lagrangian(self, held: Multipliers, rates_bar: Vec) -> Scalar:
+    def lagrangian(self, fixed: Multipliers, rates_bar: Vec) -> Scalar:
         """The scalar whose gradient is the cotangent of all that a and the rates depend on."""
         gamma = [rows.gamma[row] for rows, row in self.system.primary]
         residual = minus(self.system.along(self.a), gamma)
-        free = dot(held.w, self.tree.force) + dot(rates_bar, self.tree.rates)
-        return free - dot(held.lam, self.system.along(held.w)) - dot(held.mu, residual)
+        free = dot(fixed.w, self.tree.force) + dot(rates_bar, self.tree.rates)
+        return free - dot(fixed.lam, self.system.along(fixed.w)) - dot(fixed.mu, residual)
 
 
 class CorrectionAdjoint:
@@ -86,8 +86,8 @@ class CorrectionAdjoint:
         right = [-self.inertial.get(speed, 0.0) for speed in range(self.system.plan.nv)]
         return Multipliers(w, self.system.multipliers(right), mu), momentum
 
-    def lagrangian(self, held: Multipliers, closing: Vec) -> Scalar:
+    def lagrangian(self, fixed: Multipliers, closing: Vec) -> Scalar:
         """The scalar whose gradient is the cotangent of what x depends on; closing: J_P x + residual."""
-        inertial = sparse_dot(dict(enumerate(held.w)), self.inertial)
-        rest = dot(held.lam, self.system.along(held.w)) + dot(held.mu, closing)
+        inertial = sparse_dot(dict(enumerate(fixed.w)), self.inertial)
+        rest = dot(fixed.lam, self.system.along(fixed.w)) + dot(fixed.mu, closing)
         return -(inertial + rest)

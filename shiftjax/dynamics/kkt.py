@@ -124,13 +124,13 @@ class System:
     def __init__(self, lane: Lane, motion: Motion, partition: Partition) -> None:
         self.lane, self.motion, self.plan = lane, motion, motion.plan
         self.rows = [lane.rows(motion, k) for k in range(len(self.plan.substructures))]
-        own = list(zip(partition.blocks, self.rows, strict=True))
-        self.factors = [PrimaryFactors(lane.reduction(block, rows)) for block, rows in own]
+        blocks = list(zip(partition.blocks, self.rows, strict=True))
+        self.factors = [PrimaryFactors(lane.reduction(block, rows)) for block, rows in blocks]
         columns: dict[int, Column] = {k: {k: 1.0} for k in free_speeds(self.plan)}
         for factors in self.factors:
             columns |= {next(iter(column)): column for column in factors.null_columns()}
         self.reduced = Reduced(motion, [columns[k] for k in sorted(columns, reverse=True)])
-        self.primary = [(rows, row) for block, rows in own for row in block.primary]
+        self.primary = [(rows, row) for block, rows in blocks for row in block.primary]
 
     def adjoint(self, y: Vec) -> tuple[Vec, Vec, Vec]:
         """w, H w and mu of H w + J_P^T mu = y, J_P w = 0."""
@@ -213,9 +213,9 @@ class KktResiduals:
         """Lambda, over all primary rows."""
         return self.system.multipliers(self.free)
 
-    def forces(self, held: Sequence[Scalar]) -> Vec:
+    def forces(self, given: Sequence[Scalar]) -> Vec:
         """(nv,) f - H x - J_P^T lambda with given multipliers; what is known at trace time stays what it is."""
-        fixed = [x if known(x) else value for x, value in zip(self.multipliers(), held, strict=True)]
+        fixed = [x if known(x) else value for x, value in zip(self.multipliers(), given, strict=True)]
         return minus(self.free, self.system.across(fixed))
 
 

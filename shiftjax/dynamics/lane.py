@@ -75,13 +75,13 @@ class Lane:
 
     def residuals(self, motion: Motion, index: int, rows: Rows) -> Vec:
         """The residuals of assembly: Phi, with rotation logarithms in place of rows that are exact only when closed."""
-        found: Vec = []
+        residuals: Vec = []
         for k in self.plan.substructures[index].groups:
             group = self.plan.constraints[k]
-            part = slice(len(found), len(found) + group.rows)
+            part = slice(len(residuals), len(residuals) + group.rows)
             selected = Rows(*(getattr(rows, name)[part] for name in ("phi", "J", "nu", "gamma", "unit")))
-            found += CONSTRAINTS[group.kind].residual(group, motion, selected)
-        return found
+            residuals += CONSTRAINTS[group.kind].residual(group, motion, selected)
+        return residuals
 
     def reduction(self, block: Block, rows: Rows) -> Reduction:
         """The linear system with J_Pd of one substructure under a partition."""

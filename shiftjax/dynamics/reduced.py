@@ -132,8 +132,8 @@ class Reduced:
     @property
     def worst_pivot(self) -> Scalar:
         """The loss of mass: the largest diagonal entry over its pivot; of the last solution."""
-        found = [part.worst_pivot for part in (*self.parts, *self.trees)]
-        lossy = [worst for worst in found if not (known(worst) and worst == 1.0)]
+        pivots = [part.worst_pivot for part in (*self.parts, *self.trees)]
+        lossy = [worst for worst in pivots if not (known(worst) and worst == 1.0)]
         return reduce(larger, lossy) if lossy else 1.0
 
     def acceleration(self, force: Vec, particular: Column) -> Vec:

@@ -107,8 +107,8 @@ def loads(motion: Motion, states: Sequence[Scalar]) -> tuple[Load, Vec]:
     """All forces of the plan at one state, and the rates of their internal states (ns,)."""
     load, rates = Load(motion, motion.rooted), zeros(motion.plan.ns)
     for element in motion.plan.forces:
-        found = FORCES[element.kind].apply(element, motion, load, [states[k] for k in element.states])
-        for k, rate in zip(element.states, found, strict=True):
+        state_rates = FORCES[element.kind].apply(element, motion, load, [states[k] for k in element.states])
+        for k, rate in zip(element.states, state_rates, strict=True):
             rates[k] = rate
     return load, rates
 
@@ -177,14 +177,14 @@ def tree_terms(motion: Motion, gravity: Vec, states: Sequence[Scalar], a: Vec | 
 
 def _joint_accelerations(chain: Chain, a: Vec) -> dict[int, tuple[Vec, Vec]]:
     """Node -> the part of its spatial acceleration that is linear in a."""
-    found = {0: (zeros(), zeros())}
+    accelerations = {0: (zeros(), zeros())}
     for index, joint in enumerate(chain.plan.joints):
-        alpha, acc = found[joint.near]
+        alpha, acc = accelerations[joint.near]
         for k, screw in enumerate(chain.screws_of(index)):
             alpha = plus(alpha, scale(a[joint.v + k], screw.angular))
             acc = plus(acc, scale(a[joint.v + k], screw.linear))
-        found[joint.far] = (alpha, acc)
-    return found
+        accelerations[joint.far] = (alpha, acc)
+    return accelerations
 
 
 def _first_moment(motion: Motion, node: int, inertia: SpatialInertia) -> Vec:

@@ -107,7 +107,7 @@ def _default(field: Field) -> str:
 def _joint_kinds() -> list[str]:
     rows = [
         f"| `{name}` | {kind.nq} | {kind.nv} | {', '.join(dict.fromkeys(kind.units)) or '–'} |"
-        f" {_displacement(kind)} | {', '.join(f'`{field.name}`' for field in _own(name)) or '–'} |"
+        f" {_displacement(kind)} | {', '.join(f'`{field.name}`' for field in _fields(name)) or '–'} |"
         for name, kind in KINDS.items()
     ]
     head = "| type | coordinates | speeds | units | initial_displacement | fields of its own |"
@@ -122,7 +122,7 @@ def _displacement(kind: JointKind) -> str:
     return "a number" if kind.sole else "{" + ", ".join(kind.names) + "}"
 
 
-def _own(name: str) -> tuple[Field, ...]:
+def _fields(name: str) -> tuple[Field, ...]:
     axis = tuple(field for field in JOINT if field.name == "axis" and KINDS[name].needs_axis)
     return (*axis, *KINDS[name].fields)
 

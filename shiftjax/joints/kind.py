@@ -111,12 +111,12 @@ class JointKind:
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
         """Its coordinates, in order."""
-        found: list[Coordinate] = []
+        coordinates: list[Coordinate] = []
         q = v = 0
         for primitive, name in zip(self.primitives, self.names or ("q",), strict=False):
-            found.append(Coordinate(name, primitive, q, v))
+            coordinates.append(Coordinate(name, primitive, q, v))
             q, v = q + primitive.nq, v + len(primitive.units)
-        return tuple(found)
+        return tuple(coordinates)
 
     @property
     def sole(self) -> bool:
@@ -147,7 +147,7 @@ class JointKind:
             return tuple(range(len(self.primitives)))
         if match := INDEXED.fullmatch(field):
             return (int(match[1]),) if not self.placed and int(match[1]) < len(self.primitives) else ()
-        return tuple(k for k, own in enumerate(self.coordinates) if field == f".{own.name}")
+        return tuple(k for k, coordinate in enumerate(self.coordinates) if field == f".{coordinate.name}")
 
     @property
     def nq(self) -> int:

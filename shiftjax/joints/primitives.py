@@ -39,8 +39,8 @@ class Rotation:
         axis = along(self.axis, n.get("axis"))
         turning = [primitive for primitive in rest if "rad" in primitive.units]
         if len(turning) > 1 or any(primitive.quaternion for primitive in turning):
-            found, todo = f"{len(turning)} turning motions after one another turning one", "Use a ball joint."
-            raise ModelError("the coordinates of a pose", found, "at most one", todo)
+            fault, todo = f"{len(turning)} turning motions after one another turning one", "Use a ball joint."
+            raise ModelError("the coordinates of a pose", fault, "at most one", todo)
         if turning:  # the direction of the other's axis is turned by this motion alone
             other = along(turning[0].axis, n.get("axis"))
             there = matvec(R, other)

@@ -53,8 +53,8 @@ class _Tangents:
 
     def terms(self, ref: int, direction: int) -> Terms:
         """The tangent of a reference, as terms of a sum."""
-        found = self.tangents[ref >> 1]
-        return () if found is None else tuple(term ^ (ref & 1) for term in found[direction])
+        tangents = self.tangents[ref >> 1]
+        return () if tangents is None else tuple(term ^ (ref & 1) for term in tangents[direction])
 
     def total(self, ref: int, direction: int) -> int:
         """The tangent of a reference."""
@@ -66,8 +66,8 @@ class _Tangents:
         for k, (name, *arguments) in enumerate(self.graph.nodes):
             if name == "in":
                 self.copies.append(self.new.node("in", arguments[0]))
-                own = [(self.new.node("in", seed),) for seed in seeds.get(arguments[0], ())]
-                self.tangents.append(own or None)
+                tangents = [(self.new.node("in", seed),) for seed in seeds.get(arguments[0], ())]
+                self.tangents.append(tangents or None)
                 continue
             self.copies.append(copied(self.new, name, arguments, self.at))
             active = name not in STEPS and any(self.tangents[ref >> 1] for ref in arguments)
@@ -83,7 +83,7 @@ class _Tangents:
         if name not in PARTIALS:
             raise NotImplementedError(f"operation {name!r} has no derivative")
         slopes = PARTIALS[name](self, self.copies[k], tuple(arguments), self.new.const(1.0))
-        found: list[Terms] = []
+        tangents: list[Terms] = []
         for d in every:
             terms = [
                 self.new.mul(slope, self.total(ref, d))
@@ -91,8 +91,8 @@ class _Tangents:
                 if slope is not None and self.tangents[ref >> 1]
             ]
             # Both products of a tangent are left apart for a sum that alone uses them: each is fused into it.
-            found.append(tuple(terms) if name == "mul" and self.uses[k] == 1 else self._sum(terms))
-        return found
+            tangents.append(tuple(terms) if name == "mul" and self.uses[k] == 1 else self._sum(terms))
+        return tangents
 
     def _choice(self, name: str, arguments: list[int], direction: int) -> int:
         """The tangent of what was chosen."""

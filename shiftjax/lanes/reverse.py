@@ -50,8 +50,8 @@ class _Reversal:
 
     def cotangent(self, node: int | None) -> int:
         """That of a node, zero where nothing depends on it."""
-        found = None if node is None else self.cotangents.get(node)
-        return self.new.const(0.0) if found is None else found
+        cotangent = None if node is None else self.cotangents.get(node)
+        return self.new.const(0.0) if cotangent is None else cotangent
 
     def sweep(self, inputs: int, wrt: set[int]) -> None:
         """From the last node to the first."""

@@ -141,11 +141,11 @@ def every_channel(plan: Plan) -> Iterator[Channel]:
     knots = [f"{e.path}.knots" for k, e in enumerate(plan.forces) if knot_units(plan, k)]
     for path in (*paths, *states, *knots):
         try:
-            found = _channel(plan, path, lambda same: same)
+            channel = _channel(plan, path, lambda same: same)
         except ModelError:  # reactions that are in no joint
             continue
-        if found.size:
-            yield found
+        if channel.size:
+            yield channel
 
 
 def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
@@ -227,8 +227,8 @@ def _driven(plan: Plan, path: str, target: str) -> int:
         known = [plan.coordinates[k].path for k in which]
         raise ModelError(f"channel {path}", "a joint of several coordinates", f"one of {known}", "Name one of them.")
     if not any(group.prescribes and set(which) & set(group.coordinates) for group in plan.constraints):
-        found, todo = "a joint that nothing drives", "Drive it, or leave it out."
-        raise ModelError(f"channel {path}", found, "a driven joint", todo)
+        fault, todo = "a joint that nothing drives", "Drive it, or leave it out."
+        raise ModelError(f"channel {path}", fault, "a driven joint", todo)
     return next(iter(which))
 
 
@@ -268,13 +268,13 @@ def _along(plan: Plan, element: ForceElement) -> str:
 
 
 def _knots_of_force(plan: Plan, path: str, head: str) -> Channel:
-    own = {k: units for k in range(len(plan.forces)) if (units := knot_units(plan, k))}  # a joint's forces share a path
-    known = [plan.forces[k].path for k in own]
+    knots = {k: units for k in range(len(plan.forces)) if (units := knot_units(plan, k))}
+    known = [plan.forces[k].path for k in knots]  # a joint's forces share a path
     head, _ = split(head)
-    found = [k for k in own if plan.forces[k].path == head or plan.forces[k].path.endswith(f":{head}")]
-    if len(found) != 1:
+    matches = [k for k in knots if plan.forces[k].path == head or plan.forces[k].path.endswith(f":{head}")]
+    if len(matches) != 1:
         hint = nearest(head, known) or f"One of {known}."
         raise ModelError(f"channel {path}", repr(head), "a force with knots", hint)
-    units = own[found[0]]
+    units = knots[matches[0]]
     unit = units[0] if len(set(units)) == 1 else "mixed"
-    return Channel(path, CHANNELS["knots"], found[0], len(units), False, unit)
+    return Channel(path, CHANNELS["knots"], matches[0], len(units), False, unit)

@@ -94,9 +94,9 @@ class Dialect:
     def allowed(self) -> str:
         return f"{self.ingredients} and {', '.join(self.functions)}"
 
-    def refused(self, where: str, found: str, allowed: str, todo: str = "") -> ModelError:
+    def refused(self, where: str, fault: str, allowed: str, todo: str = "") -> ModelError:
         """The error of a part that cannot be read or evaluated."""
-        return ModelError(where, found, allowed, todo or f"Write it like {self.example}.")
+        return ModelError(where, fault, allowed, todo or f"Write it like {self.example}.")
 
 
 def _power(a: Scalar, b: Scalar) -> Scalar:

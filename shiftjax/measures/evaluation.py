@@ -71,8 +71,8 @@ class _Evaluation:
         except (ArithmeticError, RecursionError, MemoryError):
             raise self.refused(_quoted(node), self.dialect.allowed) from None
 
-    def refused(self, found: str, allowed: str, todo: str = "") -> ModelError:
-        return self.dialect.refused(self.where, found, allowed, todo)
+    def refused(self, fault: str, allowed: str, todo: str = "") -> ModelError:
+        return self.dialect.refused(self.where, fault, allowed, todo)
 
     def of(self, node: Expression) -> list[Any]:
         """The values of a node: one, or those of a vector."""
@@ -122,8 +122,8 @@ class _Evaluation:
             return [operation(a, right[0]) for a in left]
         if sign == "*" and len(left) == 1:
             return [operation(left[0], b) for b in right]
-        found = f"vectors of {len(left)} and {len(right)} numbers"
-        raise self.refused(found, "vectors of one size", "Pick with [k].")
+        fault = f"vectors of {len(left)} and {len(right)} numbers"
+        raise self.refused(fault, "vectors of one size", "Pick with [k].")
 
     def called(self, name: str, arguments: list[list[Any]]) -> list[Any]:
         apply, known = self.dialect.functions.get(name), self.dialect.functions

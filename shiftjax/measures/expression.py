@@ -128,25 +128,25 @@ def written(node: Expression, binding: int = 0) -> str:
     """
     match node:
         case NumberLiteral(value):
-            text, own = repr(value), ALONE
+            text, strength = repr(value), ALONE
         case Name(path, braces):
-            text, own = f"{{{path}}}" if braces else path, ALONE
+            text, strength = f"{{{path}}}" if braces else path, ALONE
         case Text(word):
-            text, own = repr(word), ALONE
+            text, strength = repr(word), ALONE
         case Negative(of):
-            text, own = f"-{written(of, SIGNED)}", SIGNED
+            text, strength = f"-{written(of, SIGNED)}", SIGNED
         case Operation(sign, left, right):
-            own = BINDING[sign]
-            sides = (ALONE, SIGNED) if sign == "**" else (own, own + 1)  # a power of a power is taken from the right
+            strength = BINDING[sign]
+            sides = (ALONE, SIGNED) if sign == "**" else (strength, strength + 1)  # a power of a power: from the right
             text = f"{written(left, sides[0])} {sign} {written(right, sides[1])}"
         case Vector(items):
-            text, own = f"[{', '.join(map(written, items))}]", ALONE
+            text, strength = f"[{', '.join(map(written, items))}]", ALONE
         case Pick(of, place):
-            text, own = f"{written(of, ALONE)}[{written(place)}]", ALONE
+            text, strength = f"{written(of, ALONE)}[{written(place)}]", ALONE
         case FunctionCall(function, arguments, options):
             every = (*map(written, arguments), *(f"{name}={written(value)}" for name, value in options))
-            text, own = f"{function}({', '.join(every)})", ALONE
-    return f"({text})" if own < binding else text
+            text, strength = f"{function}({', '.join(every)})", ALONE
+    return f"({text})" if strength < binding else text
 
 
 def replaced(node: Expression, change: Callable[[Expression], Expression]) -> Expression:

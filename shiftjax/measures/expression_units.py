@@ -30,8 +30,8 @@ def unit_of(node: Expression, units: Mapping[str, str]) -> str | None:
         case Operation("*" | "/" as sign, left, right):
             return _of_product(unit_of(left, units), unit_of(right, units), divided=sign == "/")
         case FunctionCall(function, arguments) if function in FUNCTIONS:
-            kept = FUNCTIONS[function].unit == "kept"
-            return _common([unit_of(a, units) for a in arguments]) if kept else FUNCTIONS[function].unit
+            of_arguments = FUNCTIONS[function].unit == "kept"
+            return _common([unit_of(a, units) for a in arguments]) if of_arguments else FUNCTIONS[function].unit
     return MIXED
 
 

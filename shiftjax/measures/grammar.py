@@ -94,10 +94,10 @@ class _Parser:
         self.at += 1
 
     def whole(self) -> Expression:
-        found = self.listed("")
+        whole = self.listed("")
         if self.tokens[self.at][0] != "end":
             raise _Unreadable
-        return found
+        return whole
 
     def operation(self, lowest: int = 1) -> Expression:
         """What binds at least so strongly."""
@@ -113,23 +113,23 @@ class _Parser:
             raise _Unreadable
         if self.sign in ("+", "-"):
             negative = self.take()[1] == "-"
-            found = self.signed()
-            found = Negative(found) if negative else found
+            node = self.signed()
+            node = Negative(node) if negative else node
         else:
-            found = self.picked()
+            node = self.picked()
             if self.sign == "**":
                 self.at += 1
-                found = Operation("**", found, self.signed())
+                node = Operation("**", node, self.signed())
         self.depth -= 1
-        return found
+        return node
 
     def picked(self) -> Expression:
-        found = self.primary()
+        node = self.primary()
         while self.sign == "[":
             self.at += 1
-            found = Pick(found, self.listed("]"))
+            node = Pick(node, self.listed("]"))
             self.expect("]")
-        return found
+        return node
 
     def primary(self) -> Expression:
         kind, value = self.take()
@@ -142,13 +142,13 @@ class _Parser:
         if kind == "name":
             return self.call(str(value)) if self.sign == "(" else Name(str(value))
         if value == "(":
-            found = self.listed(")")
+            node = self.listed(")")
             self.expect(")")
-            return found
+            return node
         if value == "[":
-            found = Vector(self.items("]")[0])
+            node = Vector(self.items("]")[0])
             self.expect("]")
-            return found
+            return node
         raise _Unreadable
 
     def listed(self, end: str) -> Expression:
@@ -158,13 +158,13 @@ class _Parser:
 
     def items(self, end: str) -> tuple[tuple[Expression, ...], int]:
         """Expressions up to a sign, and the number of commas."""
-        found, commas = [], 0
+        items, commas = [], 0
         while self.sign != end or not end:
-            found.append(self.operation())
+            items.append(self.operation())
             if self.sign != ",":
                 break
             self.at, commas = self.at + 1, commas + 1
-        return tuple(found), commas
+        return tuple(items), commas
 
     def call(self, function: str) -> FunctionCall:
         arguments, options = [], []

@@ -150,12 +150,12 @@ class Reader:
         stated = term.stated
         sizes = {len(p) if isinstance(p, tuple) else 1 for p in stated.get("points", ())}
         if sizes - {term.signal.size}:
-            found = f"points of {sorted(sizes)} numbers for an expression of {term.signal.size}"
+            fault = f"points of {sorted(sizes)} numbers for an expression of {term.signal.size}"
             todo = "Write the coordinates that are meant, as [tip.position[0], tip.position[1]]."
-            raise LANES.refused(f"{self.where}: points", found, "points of as many numbers", todo)
+            raise LANES.refused(f"{self.where}: points", fault, "points of as many numbers", todo)
         if "times" in stated and len(stated["times"]) != len(stated["points"]):
-            found = f"{len(stated['times'])} times for {len(stated['points'])} points"
-            raise LANES.refused(f"{self.where}: times", found, "one time a point", "Correct one of them.")
+            fault = f"{len(stated['times'])} times for {len(stated['points'])} points"
+            raise LANES.refused(f"{self.where}: times", fault, "one time a point", "Correct one of them.")
 
 
 def _size(node: Expression, sizes: Mapping[str, int], where: str) -> int:

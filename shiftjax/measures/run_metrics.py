@@ -95,8 +95,8 @@ class Metrics(Accumulators):
         for name, metric in self._metrics.items():
             for term in metric.terms:
                 if not term.kind.of_an_instant:
-                    found = f"{term.name}, which is taken over a motion"
-                    raise ModelError(f"metric {name}", found, f"{allowed}: nothing moves", "Change it or leave it out.")
+                    fault = f"{term.name}, which is taken over a motion"
+                    raise ModelError(f"metric {name}", fault, f"{allowed}: nothing moves", "Change it or leave it out.")
 
     def figures(
         self, rows: np.ndarray, t0: float, ended: np.ndarray, time: np.ndarray, channels: Mapping[str, np.ndarray]

@@ -16,7 +16,7 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_number
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
-from shiftjax.kernels.xla import told_before
+from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Definition, Metrics
@@ -237,7 +237,7 @@ def _need(
         noted = notes_of(prepared, seconds, settings.tolerance, measured.size)
     need = need_of(prepared, observed, posed, settings.steps // settings.every + 1, noted)
     if backend == "xla":
-        need = replace(need, faster=told_before(float(prepared.members) * settings.steps))
+        need = replace(need, faster=slowness_note(float(prepared.members) * settings.steps))
     return need
 
 

@@ -101,12 +101,7 @@ TWO_SIDES = {
 }
 PRONOUNS = {"found", "own", "told", "said", "kept", "held", "mine", "theirs", "ours"}  # of whatever is at hand
 UNNAMED = (  # rooms, or files, where names of variables are still to be found
-    "shiftjax.constraints.",
-    "shiftjax.dynamics.",
-    "shiftjax.joints.",
     "shiftjax.kernels.llvm.stepper.",
-    "shiftjax.lanes.",
-    "shiftjax.measures.",
     "shiftjax.run.advance.",
     "shiftjax.run.closing.",
     "shiftjax.run.start.",
