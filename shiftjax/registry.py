@@ -19,8 +19,12 @@ class Registry(dict[str, T]):
 
     def __init__(self, what: str, entries: Mapping[str, T]) -> None:
         super().__init__(entries)
-        self.what = what
+        self.what, self._shipped = what, tuple(entries.values())
         self.__doc__ = f"Every {what} by its name; assign to a new name to add one."
+
+    def ships(self, entry: T) -> bool:
+        """Whether an entry is one of those that the package made: by its sources alone it is known what they do."""
+        return entry in self._shipped
 
     def __setitem__(self, name: str, entry: T) -> None:
         """Adds an entry.

@@ -56,10 +56,11 @@ def _moving(along: Sequence[Scalar]) -> tuple[list[int], list[Scalar]]:
 
 
 def applied(graph: Graph, values: Sequence[Scalar]) -> list[Scalar]:
-    """The outputs of a graph at some scalars: inlined where there are lane values, else numbers."""
+    """The outputs of a graph at some scalars: inlined where there are lane values, else evaluated by NumPy."""
     target = next((value.graph for value in values if type(value) is LaneValue), None)
     if target is None:
-        return [float(value) for value in InNumpy(graph)(values)]
+        results = InNumpy(graph)(values)
+        return results if any(np.ndim(value) for value in values) else [float(value) for value in results]
     refs = [value.ref if type(value) is LaneValue else target.literal(value) for value in values]
     copies = copy_into(target, graph, lambda k: refs[k])
     return [_scalar(target, copies[ref >> 1] ^ (ref & 1)) for ref in graph.outputs]

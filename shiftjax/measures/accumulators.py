@@ -15,6 +15,7 @@ import numpy as np
 from shiftjax.algebra import Scalar, Vec
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.interval import NODES, Instant, Interval
+from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.step_path import StepPath
 from shiftjax.measures.terms import Signal, Term
 
@@ -55,9 +56,10 @@ class Accumulators:
         return any(channel.quantity.of_partition for channel in self.channels.values())
 
     @property
-    def functions(self) -> list[Callable[..., Vec]]:
-        """The lane code that `update` is made of, beside the texts of the terms."""
-        return [*(c.quantity.observe for c in self.channels.values()), *(t.kind.update for t in self.terms.values())]
+    def of_the_package(self) -> bool:
+        """Whether all that `update` is made of, beside the texts of the terms, is the package's."""
+        foreign = any(channel.foreign for channel in self.channels.values())
+        return not foreign and all(METRICS.ships(term.kind) for term in self.terms.values())
 
     def update(self, accumulators: Vec, t: Scalar, state: Vec, observe: Callable[[Scalar, Vec], Any]) -> Vec:
         """The accumulators at the end of a step; lane code.

@@ -43,6 +43,7 @@ class Channel:
     size: int
     scalar: bool  # True where the recording has no channel axis
     unit: str
+    foreign: bool = False  # whether its quantity comes from outside the package
 
     def observe(self, state: Any) -> Vec:
         """The scalars at an `ObservedState`; lane code."""

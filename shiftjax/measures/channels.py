@@ -187,7 +187,8 @@ def _made(plan: Plan, path: str, name: str, target: Any) -> Channel:
     quantity = CHANNELS[name]
     size = quantity.size(plan, target) if callable(quantity.size) else quantity.size
     unit = quantity.unit(plan, target) if callable(quantity.unit) else quantity.unit
-    return Channel(path, quantity, target, size, quantity.scalar and size == 1, unit)
+    foreign = not CHANNELS.ships(quantity)
+    return Channel(path, quantity, target, size, quantity.scalar and size == 1, unit, foreign)
 
 
 def _joint(plan: Plan, path: str, target: str, name: str) -> int:

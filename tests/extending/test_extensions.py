@@ -178,7 +178,7 @@ print(repr([float(x) for x in simulate(case.model(), 0.1, 1e-3, channels=case.ch
 """
 CHANGES = {
     "gear": ("gamma=[0.0]", "gamma=[0.5]"),
-    "maxwell": ('mul(n["k"]', 'mul(2.0 * n["k"]'),
+    "maxwell": ('n["k"] * states', '2.0 * n["k"] * states'),
     "screw": ('n["pitch"]', '-n["pitch"]'),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import pytest
 
 from shiftjax import algebra
 from shiftjax.algebra import LaneValue, select
-from shiftjax.field import number
+from shiftjax.field import Field, number
 from shiftjax.forces import FORCES, ForceKind
+from shiftjax.forces.loads import JointLoad
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
@@ -23,6 +24,8 @@ from shiftjax.lanes.member_values import MemberValues
 from shiftjax.lanes.outside import UserFunction
 from shiftjax.mechanism.model import Model
 from shiftjax.run.simulate import simulate
+from shiftjax.splines import Derivatives
+from shiftjax.time_laws import Law
 
 ROUNDING = 1e-14  # relative: one function written in several ways
 RUN = 1e-9  # m: a spring of 1 ms steps over half a second by RK4
@@ -198,6 +201,35 @@ def test_a_force_that_reads_a_file_is_never_stale(spring: Path, backend: str) ->
         for one in (model, sprung()):
             result = simulate(one, TIME, 1e-3, output_step=TIME, channels=["slide.q"], backend=backend)
             assert abs(result.channels["slide.q"][-1] - wanted) < RUN
+
+
+class FileLoad(Law):
+    """A constant load that stands in a file."""
+
+    path: Path
+
+    def fields(self, unit: str) -> tuple[Field, ...]:
+        return (number("scale", "1", "factor of what the file says", default=1.0),)
+
+    def at(self, n: Mapping[str, Any], t: algebra.Scalar) -> Derivatives:
+        return n["scale"] * float(self.path.read_text(encoding="utf-8")), 0.0, 0.0
+
+
+def test_a_kind_of_the_package_that_holds_a_law_from_outside_is_never_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """x = x0 + f t^2 / 2 m, for both numbers that the law reads."""
+    law = FileLoad()
+    law.path = tmp_path / "load.txt"
+    monkeypatch.setitem(FORCES, "file_load", JointLoad(law))
+    for load in (3.0, 30.0):
+        law.path.write_text(str(load), encoding="utf-8")
+        builder = ModelBuilder(gravity=(0, 0, 0))
+        parts = builder.assembly("a")
+        parts.body("block", mass=2.0, center_of_mass=(0, 0, 0), inertia=(0.1, 0.1, 0.1))
+        parts.joint("slide", "Tx", child="block").force("push", "file_load", joint="slide")
+        result = simulate(builder.build(), TIME, 1e-3, output_step=TIME, channels=["slide.q"])
+        assert abs(result.channels["slide.q"][-1] - load * TIME**2 / 4.0) < RUN
 
 
 def test_a_function_may_refer_to_lane_values_from_around_it() -> None:

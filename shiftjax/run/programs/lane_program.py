@@ -33,7 +33,6 @@ from shiftjax.run.programs.setup import (
     REPORTS,
     SUMS,
     Setup,
-    is_foreign,
     scratch_of,
     shared_scratch,
 )
@@ -145,7 +144,7 @@ class Builder:
         if layout.nc:
             reads = [*self.state_slots, *self.slots("dx", self.nv)]
             watched = any(channel.quantity.of_partition for channel in self.channels)
-            foreign = any(is_foreign(channel.quantity.observe) for channel in self.channels)
+            foreign = any(channel.foreign for channel in self.channels)
             depends = ([c.path for c in self.channels], self.partition if watched else None)
             observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends, foreign=foreign),)
         return LaneProgram(
@@ -177,7 +176,7 @@ class Builder:
         accumulators = self.slots("acc")[len(ACCUMULATORS) :]
         curved = self.metrics.path is not None
         depends = (tuple(self.metrics.terms), self.partition if self.metrics.of_partition else None, curved)
-        foreign = any(map(is_foreign, self.metrics.functions))
+        foreign = not self.metrics.of_the_package
         rates = self.slots("dx", self.nx if curved else self.nv)
         reads = [*self.state_slots, *rates, *accumulators]
         return (self.piece("metrics", self.measure, reads, accumulators, depends, foreign=foreign),)

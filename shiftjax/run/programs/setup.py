@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from shiftjax.dynamics.kinematics import Parameters, coordinate_rates
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.forces import FORCES
+from shiftjax.joints import KINDS
 from shiftjax.kernels.lane_program import Layout
 from shiftjax.lanes.building import graph_of
 from shiftjax.mechanism.records import Matrix
@@ -175,19 +175,12 @@ def shared_scratch(plan: Plan) -> int:
 
 def from_outside(plan: Plan, functions: Sequence[Any]) -> bool:
     """Whether anything that decides code comes from outside the package: a kind, or a function of the user's."""
-    kinds: Iterable[Any] = (
-        *(joint.kind for joint in plan.joints),
-        *(p for joint in plan.joints for p in joint.kind.primitives),
-        *(FORCES[force.kind] for force in plan.forces),
-        *(CONSTRAINTS[group.kind] for group in plan.constraints),
+    of_the_package = (
+        *(KINDS.ships(joint.kind) for joint in plan.joints),
+        *(FORCES.ships(FORCES[force.kind]) for force in plan.forces),
+        *(CONSTRAINTS.ships(CONSTRAINTS[group.kind]) for group in plan.constraints),
     )
-    return bool(functions) or any(map(is_foreign, kinds))
-
-
-def is_foreign(thing: object) -> bool:
-    """Whether a kind or a function comes from outside the package, so that `source_hash` does not cover it."""
-    home = inspect.getmodule(thing if callable(thing) else type(thing))
-    return home is None or not home.__name__.startswith("shiftjax.")
+    return bool(functions) or not all(of_the_package)
 
 
 def fingerprinted(setup: Setup) -> Setup:
