@@ -40,7 +40,10 @@ def call(options: argparse.Namespace) -> int:
 
 
 def _again(options: argparse.Namespace) -> int:
-    """`shiftjax run STORE --member K`: the same bits as in the study; channels may be added."""
+    """`shiftjax run STORE --member K`: the motion of the study, to the bit; channels may be added.
+
+    Their extremes are measured in the same code as metrics, so that these may be rounded otherwise.
+    """
     mistake = "with --member, which runs as it did in its study"
     common.refuse(options, OF_STUDY, mistake, "--channel, --threads, --log, --log-jacobian, --out, --json")
     more = {"extremes": True, "threads": options.threads, "log_jacobian": options.log_jacobian}
