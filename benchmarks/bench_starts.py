@@ -16,7 +16,8 @@ from timer import emit
 
 from shiftjax import load
 from shiftjax.mechanism.model import Model
-from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.assembly import start_of
+from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.stated import Start
 
 GAP = 1e-12  # of the model's length

@@ -23,10 +23,10 @@ from shiftjax.run.going_on import go_on, program_of
 from shiftjax.run.options import NumericsOptions, Options
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.result import Result
+from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.drives import refuse_beyond_tables
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import impossible
-from shiftjax.run.start.prepare import start_of
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import massless_members, refuse_massless_motion, refuse_open_welds
 from shiftjax.run.start.stated import Start

@@ -34,11 +34,12 @@ from shiftjax.run.options import options_of
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.setup import ACCUMULATORS
+from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.drives import Drivable, covered, driven
 from shiftjax.run.start.following import follow
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import refuse_impossible
-from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion, refuse_open_welds
 from shiftjax.run.start.stated import Start

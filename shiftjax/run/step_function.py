@@ -25,10 +25,11 @@ from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.precision import need_x64
 from shiftjax.run.programs.setup import ACCUMULATORS
+from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.drives import Drivable, driven, refuse_beyond_tables
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import impossible, refuse_impossible
-from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion
 from shiftjax.topology.partition import Partition

@@ -115,9 +115,10 @@ def start_table(prepared: Prepared) -> list[dict[str, Any]]:
             entry: dict[str, Any] = {"joint": names[v], "unit": coordinate.unit}
             if coordinate.plain and not plan.joints[coordinate.joint].kind.placed:
                 entry["file"], entry["start"] = float(file_q[coordinate.q]), float(start.q[coordinate.q, 0])
-                entry["displacement"] = _origin(entry["file"], entry["start"], stated=k in prepared.said.positions)
+                stated = k in prepared.statements.positions
+                entry["displacement"] = _origin(entry["file"], entry["start"], stated=stated)
             entry["file_speed"], entry["start_speed"] = float(file_v[v]), float(start.v[v, 0])
-            entry["speed"] = _origin(entry["file_speed"], entry["start_speed"], stated=k in prepared.said.speeds)
+            entry["speed"] = _origin(entry["file_speed"], entry["start_speed"], stated=k in prepared.statements.speeds)
             out.append(entry)
     return out
 
@@ -189,7 +190,7 @@ def _unnamed(prepared: Prepared, report: dict[str, Any]) -> Iterator[str]:
     """Freedoms of the loops of which the file says nothing, so that the start takes what is nearest."""
     plan, lane, start = prepared.plan, prepared.file_lane(), prepared.file_start
     named = np.zeros(plan.nv, bool)
-    for k in {*prepared.said.positions, *prepared.said.speeds}:
+    for k in {*prepared.statements.positions, *prepared.statements.speeds}:
         named[[*plan.coordinates[k].speeds]] = True
     for s, block in enumerate(report["substructures"]):
         columns = list(plan.substructures[s].columns)

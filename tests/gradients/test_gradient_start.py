@@ -17,7 +17,8 @@ from shiftjax.gradients.start.least_norm import LeastNorm, pseudo_inverse
 from shiftjax.mechanism.model import Model
 from shiftjax.run.closing.host_evaluation import per_member
 from shiftjax.run.options import options_of
-from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.assembly import start_of
+from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from tests.extensions import gear, maxwell, mechanisms, screw  # noqa: F401
 from tests.support.mechanisms import rod
@@ -145,7 +146,7 @@ def test_one_freedom_may_have_no_stated_speed() -> None:
     model = five_bar(left=-1.2, right=-1.9)
     values = {**shifted(model, "left.initial_displacement", "second:tip.T[0]"), "left.initial_velocity": 1.5}
     _, derivative = derivative_of(model, values)
-    assert len(derivative.start.held[0]) == 2 and len(derivative.start.told[0]) == 1
+    assert len(derivative.start.held_positions[0]) == 2 and len(derivative.start.held_speeds[0]) == 1
     check(model, values)
 
 
@@ -155,7 +156,7 @@ def test_a_joint_named_later_is_what_holds() -> None:
     values = shifted(model, "coupler:tip.T[0]", "rocker_pivot.initial_displacement")
     _, derivative = derivative_of(model, values)
     joints = [joint.path for joint in derivative.prepared.plan.joints]
-    assert [joints[k] for k in derivative.start.held[0]] == ["four_bar:rocker_pivot"]
+    assert [joints[k] for k in derivative.start.held_positions[0]] == ["four_bar:rocker_pivot"]
     check(model, values)
 
 

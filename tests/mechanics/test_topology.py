@@ -20,8 +20,9 @@ from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.info import dot, info, tables, text
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.partitions import partitions
-from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import Partition

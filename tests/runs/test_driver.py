@@ -21,8 +21,9 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import PIVOT_TRIGGER, WINDOW, Ensemble, Settings, begin
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.partitions import partitions
-from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import Block, Partition, independent_speeds
 from tests.support.mechanisms import four_bars, pendulum, rod
 

@@ -18,7 +18,8 @@ from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.info import info
 from shiftjax.run.options import options_of
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.assembly import start_of
+from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from tests.reference.oracle import Oracle

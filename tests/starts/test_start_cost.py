@@ -15,8 +15,9 @@ from shiftjax.lanes.in_numpy import MEMBERS, InNumpy
 from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.closing import host_functions
 from shiftjax.run.options import options_of
+from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.geometries import designs_of
-from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepare import prepare
 from tests.support import start_mechanisms as given
 
 NEAR = 1e-5  # m: nearer to its limit than this a loop is judged neither way here; the margin is 1e-7 of the size

@@ -12,7 +12,8 @@ from shiftjax import ConstantSpeed, Outcome, Polynomial, load, simulate
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
 from shiftjax.run.options import options_of
-from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.assembly import start_of
+from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from tests.support import start_mechanisms as given

@@ -1,6 +1,6 @@
 """The derivative of assembled starts with respect to the varied numbers: those of programs, those of starts alone.
 
-Problem: q, v and the forces' states of `prepare.start_of` as functions of `Prepared.values`. Joints outside loops
+Problem: q, v and the forces' states of `assembly.start_of` as functions of `Prepared.values`. Joints outside loops
 stand where they are stated; in loops held joints do and the others follow by the implicit function theorem, quaternions
 in their tangent space; speeds follow by differentiated least squares.
 Refused: numbers for whose neighbours the loops do not close, and freedoms that nothing holds where a number moves the
@@ -36,7 +36,7 @@ class _Group:
     """Members that hold the same joints, with what is known of their loops."""
 
     def __init__(self, prepared: Prepared, start: Start, members: np.ndarray) -> None:
-        plan, counts = prepared.plan, start.kept[:, members[0]]
+        plan, counts = prepared.plan, start.holds[:, members[0]]
         self.members, self.q = members, start.q[:, members]
         self.values = prepared.values[:, members]
         lane = prepared.lane_of(members, 1.0)
@@ -44,7 +44,7 @@ class _Group:
         self.loops = [
             LoopStart(
                 lane, self.q, given, s,
-                columns_of(plan, s, start.held[s][: counts[s]]), columns_of(plan, s, start.told[s]),
+                columns_of(plan, s, start.held_positions[s][: counts[s]]), columns_of(plan, s, start.held_speeds[s]),
             )
             for s in range(len(plan.substructures))
         ]  # fmt: skip
@@ -157,10 +157,11 @@ class StartDerivative:
         """Fills `undefined`; raises for a number that has a derivative in no member that stands as stated."""
         shape = self.prepared.values.shape
         rigid, loose = np.zeros(shape, bool), np.zeros(shape, bool)
-        stands, wanted = np.zeros(shape[1], bool), np.array([len(joints) for joints in self.start.held]).reshape(-1, 1)
+        held = np.array([len(joints) for joints in self.start.held_positions]).reshape(-1, 1)
+        stands = np.zeros(shape[1], bool)
         for group in self._groups():
             members = group.members
-            stands[members] = (self.start.kept[:, members] == wanted).all(0)
+            stands[members] = (self.start.holds[:, members] == held).all(0)
             free = [self._loose(group, loop) for loop in group.loops]
             for k in range(shape[0]):
                 self.undefined[k, members], rigid[k, members], loose[k, members] = self._judged(group, k, free)
@@ -231,7 +232,7 @@ def _cut(start: Start, members: np.ndarray, size: int) -> list[np.ndarray]:
     """Members in groups that keep as many of the joints to be held."""
     if not len(members):
         return []
-    _, kind = np.unique(start.kept[:, members], axis=1, return_inverse=True)
+    _, kind = np.unique(start.holds[:, members], axis=1, return_inverse=True)
     kinds = [members[np.ravel(kind) == k] for k in range(int(kind.max()) + 1)]
     return [part for alike in kinds for part in np.array_split(alike, -(-len(alike) // size))]
 

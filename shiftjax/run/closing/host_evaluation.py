@@ -48,13 +48,13 @@ class StartLane(Lane):
 
     def prescribed(self) -> dict[int, Scalar]:
         """Coordinate -> where its driver puts it."""
-        found: dict[int, Scalar] = {}
+        values: dict[int, Scalar] = {}
         motion = self.motion([], None)
         for group in self.plan.constraints:
             kind = CONSTRAINTS[group.kind]
             if isinstance(kind, DriverKind):
-                found[self.plan.coordinates[group.coordinates[0]].q] = kind.motion(group, motion)[0]
-        return found
+                values[self.plan.coordinates[group.coordinates[0]].q] = kind.motion(group, motion)[0]
+        return values
 
     def speeds(self) -> Vec:
         """(nv,) as the numbers say."""
@@ -121,7 +121,7 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
     # C order whatever B: matrix products add up in an order that depends on strides.
     phi, J = np.empty((q.shape[1], block.rows)), np.zeros((q.shape[1], block.rows, len(block.columns)))
     _evaluate(
-        lane, q, ("closure", index), lambda own, at: _closure(own, at, index),
+        lane, q, ("closure", index), lambda valued, at: _closure(valued, at, index),
         lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place],
     )  # fmt: skip
     return phi, J
@@ -132,9 +132,9 @@ def can_close(lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.
     plan, over = lane.plan, np.zeros(q.shape[1])
     judged = judged_loops(plan, index, held)
 
-    def function(own: Lane, at: Vec) -> dict[str, Scalar]:
-        motions = ((k, own.motion(at_corners(plan, at, k, held), None)) for k in judged)
-        return {"over": largest([excess(plan, motion, own.length, k, held) for k, motion in motions])}
+    def function(valued: Lane, at: Vec) -> dict[str, Scalar]:
+        motions = ((k, valued.motion(at_corners(plan, at, k, held), None)) for k in judged)
+        return {"over": largest([excess(plan, motion, valued.length, k, held) for k, motion in motions])}
 
     if judged:
         _evaluate(lane, q, ("polygons", index, *held), function, lambda label: over)
@@ -144,13 +144,13 @@ def can_close(lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.
 def loop_sides(lane: Lane, q: np.ndarray, group: int, held: Sequence[int]) -> np.ndarray:
     """(n, B) sides of the polygon of a loop whose free joints only turn [m], the joints `held` as in q (nq, B)."""
     plan = lane.plan
-    found: dict[int, np.ndarray] = {}
+    lengths: dict[int, np.ndarray] = {}
 
-    def function(own: Lane, at: Vec) -> dict[int, Scalar]:
-        return dict(enumerate(sides(plan, own.motion(at_corners(plan, at, group, held), None), group, held)[0]))
+    def function(valued: Lane, at: Vec) -> dict[int, Scalar]:
+        return dict(enumerate(sides(plan, valued.motion(at_corners(plan, at, group, held), None), group, held)[0]))
 
-    _evaluate(lane, q, ("sides", group, *held), function, lambda label: found.setdefault(label, np.empty(q.shape[1])))
-    return np.array([found[k] for k in sorted(found)])
+    _evaluate(lane, q, ("sides", group, *held), function, lambda label: lengths.setdefault(label, np.empty(q.shape[1])))
+    return np.array([lengths[k] for k in sorted(lengths)])
 
 
 def _evaluate(
@@ -164,8 +164,8 @@ def _evaluate(
     nq, matrices = len(q), lane.params.matrices
 
     def of_values(values: Vec) -> dict[Any, Scalar]:
-        own = replace(lane, params=Parameters(values[nq:-1], matrices), t=values[-1])
-        return function(own, values[:nq])
+        valued = replace(lane, params=Parameters(values[nq:-1], matrices), t=values[-1])
+        return function(valued, values[:nq])
 
     owners = (lane.plan, lane.functions, matrices)
     evaluate([*q, *lane.params.numbers, lane.t], (what, lane.length), owners, of_values, out)
@@ -177,20 +177,22 @@ def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scal
     rows = lane.rows(motion, index)
     row_unit, unit = scales(rows.unit, lane.length), lane.units
     residuals = zip(lane.residuals(motion, index, rows), row_unit, strict=True)
-    found: dict[int | tuple[int, int], Scalar] = {i: quotient(value, size) for i, (value, size) in enumerate(residuals)}
+    entries: dict[int | tuple[int, int], Scalar] = {
+        i: quotient(value, size) for i, (value, size) in enumerate(residuals)
+    }
     for i, line in enumerate(rows.J):
         for j, speed in enumerate(lane.plan.substructures[index].columns):
             if speed in line:
-                found[i, j] = unit[speed] / row_unit[i] * line[speed]
-    return found
+                entries[i, j] = unit[speed] / row_unit[i] * line[speed]
+    return entries
 
 
 def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
     """(B, m) residuals in m and rad."""
 
-    def residuals(own: Lane, at: Vec) -> dict[int, Scalar]:
-        motion = own.motion(at, None)
-        return dict(enumerate(own.residuals(motion, index, own.rows(motion, index))))
+    def residuals(valued: Lane, at: Vec) -> dict[int, Scalar]:
+        motion = valued.motion(at, None)
+        return dict(enumerate(valued.residuals(motion, index, valued.rows(motion, index))))
 
     out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
     _evaluate(lane, q, ("gap", index), residuals, lambda row: out[:, row])
@@ -200,9 +202,9 @@ def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
 def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
     """(B, m) right-hand sides nu of J v = nu, dimensionless."""
 
-    def speeds(own: Lane, at: Vec) -> dict[int, Scalar]:
-        rows = own.rows(own.motion(at, None), index)
-        unit = scales(rows.unit, own.length)
+    def speeds(valued: Lane, at: Vec) -> dict[int, Scalar]:
+        rows = valued.rows(valued.motion(at, None), index)
+        unit = scales(rows.unit, valued.length)
         return {row: quotient(nu, size) for row, (nu, size) in enumerate(zip(rows.nu, unit, strict=True))}
 
     out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
@@ -213,9 +215,9 @@ def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
 def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Largest |B_ij| and pivot ratio (smallest over largest length) of a partition for all members, each (B,)."""
 
-    def monitors(own: Lane, at: Vec) -> dict[int, Scalar]:
-        rows = own.rows(own.motion(at, None), index)
-        solution = own.solve(block, rows, rows.phi)
+    def monitors(valued: Lane, at: Vec) -> dict[int, Scalar]:
+        rows = valued.rows(valued.motion(at, None), index)
+        solution = valued.solve(block, rows, rows.phi)
         return {0: solution.b_norm, 1: solution.squared_condition}
 
     b_norm, squared_condition = out = np.empty((2, q.shape[1]))

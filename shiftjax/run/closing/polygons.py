@@ -67,17 +67,17 @@ def sides(plan: Plan, motion: MotionView, group: int, held: Sequence[int]) -> tu
     chain = motion.chain(loop.base)
     virtual, (R, p) = chain.node(loop.virtual), chain.frame(placed)
     near, far = ([chain.frame(plan.joints[k].near_place)[1] for k in part] for part in corners)
-    found = [_length(minus(a, b)) for part in (near, far) for a, b in pairwise(part)]
+    lengths = [_length(minus(a, b)) for part in (near, far) for a, b in pairwise(part)]
     # the last corner of a branch, from the cut and along the axes of its body; the cut is rigid
     a = matvec(transpose(virtual.R), minus(near[-1], virtual.p)) if near else zeros()
     b = matvec(transpose(R), minus(far[-1], p)) if far else zeros()
     if near and far:
-        found += [_length(minus(near[0], far[0])), _length(minus(a, b))]
+        lengths += [_length(minus(near[0], far[0])), _length(minus(a, b))]
     elif near:
-        found.append(_length(minus(plus(p, matvec(R, a)), near[0])))
+        lengths.append(_length(minus(plus(p, matvec(R, a)), near[0])))
     else:
-        found.append(_length(minus(plus(virtual.p, matvec(virtual.R, b)), far[0])))
-    return found, [_length(a), _length(b)]
+        lengths.append(_length(minus(plus(virtual.p, matvec(virtual.R, b)), far[0])))
+    return lengths, [_length(a), _length(b)]
 
 
 def _length(x: Vec) -> Scalar:

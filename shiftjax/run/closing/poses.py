@@ -25,36 +25,36 @@ def close(
     lane: Lane,
     q: np.ndarray,
     index: int,
-    held: Sequence[int],
+    still: Sequence[int],
     weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Closes one substructure near coordinates q (nq, B) with the least change.
 
     Args:
-        held: local columns that stay. weight: (n,) of their changes: a heavy one moves less.
+        still: local columns that stay. weight: (n,) of their changes: a heavy one moves less.
 
     Returns:
         coordinates (nq, B) and the residual (B,), dimensionless.
     """
     loops = Loops(plan, lane, index)
-    pose = closed(loops, q, least_change(held, weight), loops.cap, Rule())
+    pose = closed(loops, q, least_change(still, weight), loops.cap, Rule())
     return pose.q, pose.size
 
 
 def nearest(
-    plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int], goal: np.ndarray, weight: np.ndarray
+    plan: Plan, lane: Lane, q: np.ndarray, index: int, still: Sequence[int], goal: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
     """The closed pose nearest to a goal, from a closed one near it: it does not depend on the way that led here.
 
     Coordinates of one number count. Where the iteration does not converge the pose stays where it was.
 
     Args:
-        held: local columns that stay. q, goal: (nq, B); weight: (n,) of distances, dimensionless.
+        still: local columns that stay. q, goal: (nq, B); weight: (n,) of distances, dimensionless.
     """
     loops = Loops(plan, lane, index)
-    distances = _Distances(loops, goal, weight, list(held))
+    distances = _Distances(loops, goal, weight, list(still))
     there = closed(distances, q, distances.step, np.full(len(weight), STEP_ANGLE), STANDING)
-    pose, size = close(plan, lane, there.q, index, held)
+    pose, size = close(plan, lane, there.q, index, still)
     return np.where((there.size < STANDS) & (size <= CLOSED), pose, q)
 
 

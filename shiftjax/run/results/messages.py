@@ -144,7 +144,7 @@ def recorded_near_singular(lanes: Ensemble, observed: Sequence[Channel]) -> tupl
 def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     """What was stated of the start and is not kept, because the loops do not allow it: by joint, with the members."""
     out: list[str] = []
-    if not prepared.said.alone and max(prepared.file_start.change[0], prepared.file_start.speed_change[0]) > 0:
+    if not prepared.statements.alone and max(prepared.file_start.change[0], prepared.file_start.speed_change[0]) > 0:
         moves = _Moved(prepared.of_the_file(), prepared.file_start, np.zeros(1, int)).text(0)
         out.append(f"the file's own start does not close: {moves}")
     for what, change, moved in (

@@ -13,30 +13,33 @@ import numpy as np
 from shiftjax.dynamics.lane import Lane
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.host_evaluation import StartLane, closure, true_gap
+from shiftjax.run.start.tied import SignBlock
 from shiftjax.topology.block_triangular import block_triangular
 from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan
 
-Block = tuple[list[int], list[int]]  # rows and columns
-TOLD = 1e-6  # a stated start that moves more is reported [rad or parts of the model's length, per second]
+NEAR = 0.1  # rad or parts of the model's length: joints that follow are often stated roughly, to say on which side
+MOVED = 1e-6  # a stated start that moves more is reported [rad or parts of the model's length, per second]
 SEARCHED = 32  # poses from which a closed one is sought
 RANK = 1e-8
 
 
-def blocks_of_signs(J: np.ndarray, judged: Sequence[int]) -> list[Block]:
+def blocks_of_signs(J: np.ndarray, judged: Sequence[int]) -> list[SignBlock]:
     """Rows and columns of the diagonal blocks of the judged columns: of a planar mechanism its Assur groups."""
     if not judged:
         return []
-    found = complete_pivoting(J[None][:, :, list(judged)], RANK)
-    if int(found.rank[0]) < len(judged):
+    pivots = complete_pivoting(J[None][:, :, list(judged)], RANK)
+    if int(pivots.rank[0]) < len(judged):
         return []
-    rows = [int(k) for k in np.sort(found.rows[0, : len(judged)])]
+    rows = [int(k) for k in np.sort(pivots.rows[0, : len(judged)])]
     square = J[np.ix_(rows, list(judged))]
     blocks = block_triangular((np.abs(square) > 1e-9).tolist())
     return [([rows[i] for i in r], [judged[j] for j in c]) for r, c in blocks]
 
 
-def signs(lane: Lane, q: np.ndarray, index: int, blocks: Sequence[Block], J: np.ndarray | None = None) -> np.ndarray:
+def signs(
+    lane: Lane, q: np.ndarray, index: int, blocks: Sequence[SignBlock], J: np.ndarray | None = None
+) -> np.ndarray:
     """(B,) texts of "+", "-" and "0": the signs of the blocks' determinants."""
     out = np.full(q.shape[1], "", dtype=object)
     if not blocks:
@@ -67,11 +70,11 @@ def distances(plan: Plan, q: np.ndarray, target: np.ndarray, coordinates: Sequen
     """(J, B) by which coordinates miss their targets [rad or m]; of quaternions twice the largest entry."""
     out = np.zeros((len(coordinates), q.shape[1]))
     for line, k in zip(out, coordinates, strict=True):
-        own = plan.coordinates[k].places
+        rows = plan.coordinates[k].places
         if plan.coordinates[k].plain:
-            line[:] = np.abs(q[own] - target[own])[0]
+            line[:] = np.abs(q[rows] - target[rows])[0]
         else:
-            line[:] = 2.0 * np.abs(np.abs(q[own]) - np.abs(target[own])).max(0)
+            line[:] = 2.0 * np.abs(np.abs(q[rows]) - np.abs(target[rows])).max(0)
     return out
 
 
@@ -86,9 +89,9 @@ def most(off: np.ndarray, units: np.ndarray, coordinates: Sequence[int]) -> tupl
     if not len(coordinates):
         return np.zeros(off.shape[1]), np.full(off.shape[1], -1)
     relative = np.nan_to_num(off / units)
-    which, told = relative.argmax(0), relative.max(0) > TOLD
+    which, notable = relative.argmax(0), relative.max(0) > MOVED
     change = np.take_along_axis(off, which[None], 0)[0]
-    return np.where(told, change, 0.0), np.where(told, np.asarray(coordinates)[which], -1)
+    return np.where(notable, change, 0.0), np.where(notable, np.asarray(coordinates)[which], -1)
 
 
 def spread_poses(
@@ -111,13 +114,13 @@ def spread_poses(
 
 
 def unwound(
-    plan: Plan, index: int, q: np.ndarray, target: np.ndarray, near: np.ndarray, held: Sequence[int]
+    plan: Plan, index: int, q: np.ndarray, target: np.ndarray, near: np.ndarray, holding: Sequence[int]
 ) -> np.ndarray:
     """Angles turned by whole turns: held ones to their target, the others to within half a turn of another pose."""
     out = q.copy()
     for k in plan.coordinates_in(index):
         row = plan.coordinates[k].q
         if plan.coordinates[k].plain and plan.coordinates[k].unit == "rad":
-            goal = target[row] if k in held else near[row]
+            goal = target[row] if k in holding else near[row]
             out[row] += 2 * np.pi * np.round((goal - out[row]) / (2 * np.pi))
     return out

@@ -134,11 +134,11 @@ def _element(name: str, path: str, start: float, motion: Drive, where: str) -> t
     arrays: dict[str, np.ndarray] = {}
 
     def number(given: Any, at: str, otherwise: float) -> float:
-        found = number_of(given, f"{where}.{at}")
-        if isinstance(found, np.ndarray):
-            arrays[at] = found
+        given_number = number_of(given, f"{where}.{at}")
+        if isinstance(given_number, np.ndarray):
+            arrays[at] = given_number
             return otherwise
-        return found
+        return given_number
 
     known = {field.name: getattr(motion, field.name) for field in fields(motion)}
     for field in kind.numbers():
@@ -155,28 +155,28 @@ def _element(name: str, path: str, start: float, motion: Drive, where: str) -> t
         raise ModelError(f"{where}.times", "arrays", "one number each, the same for all members", "Vary the values.")
     for word in kind.words:
         values[word.name] = known[word.name]
-    found = Element(name, type_, (path,), values=FrozenJson(values))
-    for fault in faults(found, numbers_of(found)):
+    given_number = Element(name, type_, (path,), values=FrozenJson(values))
+    for fault in faults(given_number, numbers_of(given_number)):
         if fault.bad[0]:
             raise ModelError(where, fault.found(0), fault.allowed, fault.todo)
-    return found, arrays
+    return given_number, arrays
 
 
-def refuse_driven(plan: Plan, held: Sequence[int], moved: Sequence[int], thrown: Sequence[int]) -> None:
+def refuse_driven(plan: Plan, holding: Sequence[int], moved: Sequence[int], thrown: Sequence[int]) -> None:
     """Raises where the user asks for a start of a coordinate that its driver decides.
 
     Args:
-        held, moved, thrown: coordinates that are held, or whose initial displacement or speed was named.
+        holding, moved, thrown: coordinates that are held, or whose initial displacement or speed was named.
     """
     drivers = {k: group for group in plan.constraints if group.prescribes for k in group.coordinates}
-    asked = (("hold", held), ("initial_displacement of", moved), ("initial_velocity of", thrown))
+    asked = (("hold", holding), ("initial_displacement of", moved), ("initial_velocity of", thrown))
     for where, coordinates in asked:
         for k in coordinates:
             begins_there = k in drivers and plan.coordinates[k].start[0] in dict(drivers[k].numbers).values()
             if k in drivers and not (coordinates is moved and begins_there):
-                found = f"a joint that the driver {drivers[k].name} moves"
+                fault = f"a joint that the driver {drivers[k].name} moves"
                 todo = "Leave it out, or change the driver."
-                raise ModelError(f"{where} {plan.coordinates[k].path}", found, "joints that start freely", todo)
+                raise ModelError(f"{where} {plan.coordinates[k].path}", fault, "joints that start freely", todo)
 
 
 def moved_by_drivers(lane: StartLane, q: np.ndarray, closed: np.ndarray, model: Model) -> list[str]:
@@ -219,6 +219,6 @@ def refuse_beyond_tables(plan: Plan, lane: StartLane, begin: float, end: float) 
     """Raises where a run leaves a table that says nothing of other times."""
     first, last, name = covered(plan, lane)
     if begin < first - WHOLE * abs(first) or end > last + WHOLE * abs(last):
-        found = f"a table from {first:g} to {last:g} s, and a run from {begin:g} to {end:g} s"
+        fault = f"a table from {first:g} to {last:g} s, and a run from {begin:g} to {end:g} s"
         todo = 'Choose another span, or say "outside": "hold", "linear" or "repeat".'
-        raise ModelError(name, found, "a table as long as the run", todo)
+        raise ModelError(name, fault, "a table as long as the run", todo)

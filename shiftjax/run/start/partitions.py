@@ -32,21 +32,21 @@ def partitions(
     for s, block in enumerate(plan.substructures):
         free = [k for k, column in enumerate(block.columns) if column in forced]
         _, J = host.closure(nominal_lane, nominal.q, s)
-        found = complete_pivoting(J, tolerance, free)
-        if free and found.rank[0] < complete_pivoting(J, tolerance).rank[0]:
+        pivots = complete_pivoting(J, tolerance, free)
+        if free and pivots.rank[0] < complete_pivoting(J, tolerance).rank[0]:
             names = [name for name, column in zip(plan.speed_names(), range(plan.nv), strict=True) if column in forced]
             raise ModelError(
                 "independent", f"{names}", "coordinates the loops leave free together", "Name fewer, or others."
             )
-        chosen = blocks_of(found, block)[0]
+        chosen = blocks_of(pivots, block)[0]
         base_b, base_ratio = host.block_monitors(nominal_lane, nominal.q, s, chosen)
         b, ratio = host.block_monitors(lane, start.q, s, chosen)
         serves = (b <= multiplier * max(base_b[0], 1.0)) & (ratio >= NOMINAL_PIVOTS * base_ratio[0])
-        mine = [chosen] * prepared.members
+        of_members = [chosen] * prepared.members
         others = np.flatnonzero(~serves & start.closed) if not free else np.zeros(0, int)
         if len(others):
             _, J = host.closure(lane.of(others), start.q[:, others], s)
-            for k, own in zip(others, blocks_of(complete_pivoting(J, tolerance), block), strict=True):
-                mine[k] = own
-        out.append(mine)
+            for k, better in zip(others, blocks_of(complete_pivoting(J, tolerance), block), strict=True):
+                of_members[k] = better
+        out.append(of_members)
     return out

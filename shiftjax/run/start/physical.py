@@ -20,25 +20,25 @@ def impossible(model: Model, paths: Sequence[str], values: np.ndarray) -> dict[i
         model: with the numbers that all members share. paths: full ones of the numbers varied; values: (count, B).
     """
     causes: dict[int, list[str]] = {}
-    for where, fault, members in _found(model, paths, values):
+    for where, fault, members in _faults_of(model, paths, values):
         for k in members:
-            own = int(k) if len(fault.bad) > 1 else 0
-            causes.setdefault(int(k), []).append(f"{where}: found {fault.found(own)}; allowed: {fault.allowed}")
+            column = int(k) if len(fault.bad) > 1 else 0
+            causes.setdefault(int(k), []).append(f"{where}: found {fault.found(column)}; allowed: {fault.allowed}")
     return {k: "; ".join(texts) for k, texts in sorted(causes.items())}
 
 
 def refuse_impossible(model: Model, paths: Sequence[str], values: np.ndarray) -> None:
     """Raises where something is impossible about the only member; arguments as of `impossible`."""
-    for where, fault, _ in _found(model, paths, values):
+    for where, fault, _ in _faults_of(model, paths, values):
         raise ModelError(where, fault.found(0), fault.allowed, fault.todo)
 
 
-def _found(model: Model, paths: Sequence[str], values: np.ndarray) -> Iterator[tuple[str, Fault, np.ndarray]]:
+def _faults_of(model: Model, paths: Sequence[str], values: np.ndarray) -> Iterator[tuple[str, Fault, np.ndarray]]:
     """Where, what and in which members something is impossible."""
     varied: dict[str, dict[Steps, np.ndarray]] = {}
-    for path, own in zip(paths, values, strict=True):
+    for path, column in zip(paths, values, strict=True):
         target, field = split(path)
-        varied.setdefault(target, {})[steps(field)] = own
+        varied.setdefault(target, {})[steps(field)] = column
     everyone = np.arange(values.shape[1])
     for path, item in model.elements():
         changed: Mapping[Steps, np.ndarray] = varied.get(path, {})

@@ -27,12 +27,12 @@ def odd_axes(prepared: Prepared) -> Iterator[str]:
     for s, block in enumerate(prepared.plan.substructures):
         still: np.ndarray | None = None
         for loop in (prepared.plan.constraints[k].loop for k in block.groups):
-            found = None if loop is None else _odd_joint(prepared, loop)
-            if loop is None or found is None:
+            oddity = None if loop is None else _odd_joint(prepared, loop)
+            if loop is None or oddity is None:
                 continue
             if still is None:
                 still = _still(prepared, s)
-            joint, angle, others = found
+            joint, angle, others = oddity
             speed = prepared.plan.joints[joint].v
             if speed in block.columns and still[block.columns.index(speed)]:
                 kind = prepared.plan.joints[joint].kind
@@ -81,10 +81,10 @@ def _axes(prepared: Prepared, joints: list[int], odd: int) -> dict[int, np.ndarr
     q = prepared.file_start.q.copy()
     q[plan.joints[odd].q] = 0.0
     motion, values = host.motion_of(prepared.file_lane(), q)
-    found = {}
+    directions = {}
     for k in joints:
         (screw,) = motion.chain().screws_of(k)
         vector = screw.angular if plan.joints[k].kind.units == ("rad",) else screw.linear
         direction = host.per_member(values.numbers(vector), 1)[:, 0]
-        found[k] = direction / max(float(np.linalg.norm(direction)), 1e-300)
-    return found
+        directions[k] = direction / max(float(np.linalg.norm(direction)), 1e-300)
+    return directions

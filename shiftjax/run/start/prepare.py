@@ -22,10 +22,10 @@ from shiftjax.run.closing.walks import LaneOf
 from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
 from shiftjax.run.start.assembly import assemble
-from shiftjax.run.start.branches import TOLD
+from shiftjax.run.start.branches import MOVED
 from shiftjax.run.start.drives import driven, refuse_driven
 from shiftjax.run.start.prepared import Prepared, coordinates_named, start_lane
-from shiftjax.run.start.stated import Start, Statements
+from shiftjax.run.start.stated import Statements
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan
@@ -75,15 +75,15 @@ def prepare(
     place = {number.path: k for k, number in enumerate(plan.numbers)}
     known = varied_values(model, vary, place)
     _refuse_twice(model, assign or (), known)
-    own, file = (_vector(plan, m) for m in (model, base))
-    length = characteristic_length(plan, own)
+    assigned, file = (_vector(plan, m) for m in (model, base))
+    length = characteristic_length(plan, assigned)
     if not 1.0 / RESIZED < characteristic_length(plan, file) / length < RESIZED:
-        base, file = model, own
+        base, file = model, assigned
     starts = {k for k, number in enumerate(plan.numbers) if number.role.of_start} - plan.read_by_constraints()
     read = [place[path] for path in known if place[path] not in starts]
     plain = Setup(
         plan=plan,
-        numbers=tuple(None if k in starts else value for k, value in enumerate(own)),
+        numbers=tuple(None if k in starts else value for k, value in enumerate(assigned)),
         varied=(*read, *(k for k, n in enumerate(plan.numbers) if n.role is Role.LOAD and n.path not in known)),
         matrices=matrices,
         length=length,
@@ -93,25 +93,25 @@ def prepare(
     )
     setup = fingerprinted(plain)
     values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
-    held = coordinates_named(plan, model, hold, "hold")
-    said = _statements(plan, model, [place[path] for path in (*known, *model.replaced) if path in place], held)
+    named = [place[path] for path in (*known, *model.replaced) if path in place]
+    statements = _statements(plan, model, named, coordinates_named(plan, model, hold, "hold"))
     lane = start_lane(setup, file)
     always: LaneOf = lambda members, fraction: lane  # noqa: E731
     driven_paths = coordinates_at(model, drive, "drive")
     elsewhere = _led_elsewhere(lane, {*_stating(model, "initial_displacement"), *driven_paths})  # a note tells of them
-    said = replace(said, alone=said.alone and not elsewhere)
-    file_start = assemble(plan, lane, always, 1, replace(said, alone=not elsewhere))
+    statements = replace(statements, alone=statements.alone and not elsewhere)
+    file_start = assemble(plan, lane, always, 1, replace(statements, alone=not elsewhere))
     return Prepared(
         base=base,
         model=model,
         plan=plan,
         setup=setup,
         file_numbers=file,
-        own_numbers=own,
+        own_numbers=assigned,
         vary=tuple(known),
         places=tuple(place[path] for path in known),
         values=values,
-        said=said,
+        statements=statements,
         file_start=file_start,
     )
 
@@ -129,8 +129,8 @@ def _as_before(plan: Plan, model: Model, *, foreign: bool) -> tuple[Plan, tuple[
     Args:
         foreign: whether anything comes from outside the package, of which an equal plan says nothing.
     """
-    found = model.matrices()
-    matrices = tuple(found[path] for path in plan.matrices)
+    by_path = model.matrices()
+    matrices = tuple(by_path[path] for path in plan.matrices)
     if foreign:
         return replace(plan), matrices
     key = plan, repr(matrices)  # with the signs of zeros
@@ -139,48 +139,31 @@ def _as_before(plan: Plan, model: Model, *, foreign: bool) -> tuple[Plan, tuple[
     return _prepared.setdefault(key, (plan, matrices))
 
 
-def start_of(prepared: Prepared, faulty: Collection[int] = ()) -> Start:
-    """Assembled starts of all members.
-
-    Args:
-        faulty: members whose numbers nothing can have: they stay open, and no division by theirs is tried.
-    """
-    if not prepared.vary and prepared.model == prepared.base:
-        return prepared.file_start
-    never = np.array([*faulty], int)
-    values = prepared.values.copy()
-    values[:, never] = np.array(prepared.own_numbers)[[*prepared.places], None]
-    sound = replace(prepared, values=values)
-    found = assemble(sound.plan, sound.file_lane(), sound.lane_of, sound.members, sound.said)
-    found.closed[never] = False
-    return found
-
-
-def _statements(plan: Plan, model: Model, named: Sequence[int], held: Sequence[int]) -> Statements:
+def _statements(plan: Plan, model: Model, named: Sequence[int], holding: Sequence[int]) -> Statements:
     """What is stated of the start, the most binding first.
 
     Named joints, then those that are stated to move, to be at rest, to stand somewhere: each in the
     order of the file.
 
     Args:
-        named: places of numbers that vary and assign name, in their order. held: coordinates that hold names.
+        named: places of numbers that vary and assign name, in their order. holding: coordinates that `hold` names.
     """
     index, numbers = {coordinate.path: k for k, coordinate in enumerate(plan.coordinates)}, _vector(plan, model)
     moved, thrown = _coordinates_starting(plan, named, "start"), _coordinates_starting(plan, named, "velocity")
     placed = [index[path] for path in _stating(model, "initial_displacement")]
     timed = [index[path] for path in _stating(model, "initial_velocity")]
     moving = [k for k in timed if any(numbers[place] for place in plan.coordinates[k].velocity)]
-    refuse_driven(plan, held, moved, thrown)
+    refuse_driven(plan, holding, moved, thrown)
     led = {k for group in plan.constraints if group.prescribes for k in group.coordinates}  # their driver says both
-    positions = [*moved, *held, *(k for k in (*moving, *timed, *placed) if k in placed)]
+    positions = [*moved, *holding, *(k for k in (*moving, *timed, *placed) if k in placed)]
     speeds = [k for k in (*thrown, *moving, *(k for k in moved if k in timed), *timed) if k not in led]
     return Statements(
         tuple(dict.fromkeys(positions)),
         tuple(dict.fromkeys(speeds)),
-        frozenset((*moved, *held)),
+        frozenset((*moved, *holding)),
         frozenset(thrown),
         frozenset(led),
-        alone=not (named or held),
+        alone=not (named or holding),
     )
 
 
@@ -190,8 +173,8 @@ def _stating(model: Model, start: str) -> list[str]:
     return [
         kind.path_of(path, k)
         for path, joint, kind in kinds
-        for k, own in enumerate(kind.coordinates)
-        if joint.states(start, own.name)
+        for k, coordinate in enumerate(kind.coordinates)
+        if joint.states(start, coordinate.name)
     ]
 
 
@@ -200,7 +183,7 @@ def _led_elsewhere(lane: StartLane, paths: Collection[str]) -> bool:
     begins = prescribed_coordinates(lane)
     led = [one for one in lane.plan.coordinates if one.path in paths and one.q in begins]
     far = [(begins[one.q] - lane.params.at(one.start[0])) / lane.units[one.v] for one in led]
-    return bool(np.any(np.abs(np.array(far, float)) > TOLD))
+    return bool(np.any(np.abs(np.array(far, float)) > MOVED))
 
 
 def _vector(plan: Plan, model: Model) -> tuple[float, ...]:
@@ -223,8 +206,8 @@ def refuse_unsupported(model: Model) -> None:
     for path, what in model.unsupported():
         raise ModelError(path, what, "what this version simulates", 'Set "active": false on it, or remove it.')
     for path, item in model.idle_drivers():
-        found = f"a driver of the inactive joint {item.joint}"
-        raise ModelError(path, found, "an active joint", 'Set "active": false on the driver, too.')
+        fault = f"a driver of the inactive joint {item.joint}"
+        raise ModelError(path, fault, "an active joint", 'Set "active": false on the driver, too.')
 
 
 def varied_values(model: Model, vary: Mapping[str, object], known: Mapping[str, Any]) -> dict[str, np.ndarray]:

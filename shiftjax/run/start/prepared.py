@@ -26,7 +26,7 @@ class Prepared:
         base: the model as the file has it; model: with the numbers that the user assigned.
         file_numbers, own_numbers: those of both, in the order of the plan's.
         vary: paths of the varied numbers; places: where they stand; values: (count, B).
-        said: what is stated of the start by file, vary, assign and hold.
+        statements: what is stated of the start by file, vary, assign and hold.
         file_start: the file's own start, one member.
     """
 
@@ -39,7 +39,7 @@ class Prepared:
     vary: tuple[str, ...]
     places: tuple[int, ...]
     values: np.ndarray
-    said: Statements
+    statements: Statements
     file_start: Start
 
     @property
@@ -57,9 +57,9 @@ class Prepared:
     def lane_of(self, members: np.ndarray, fraction: float | np.ndarray) -> StartLane:
         """The lane of some members, their numbers a fraction of the way from the file's to their own."""
         numbers: list[Scalar] = list(self.file_numbers)
-        for place, (before, own) in enumerate(zip(self.file_numbers, self.own_numbers, strict=True)):
-            if own != before:
-                numbers[place] = _between(before, np.full(len(members), own), fraction)
+        for place, (before, assigned) in enumerate(zip(self.file_numbers, self.own_numbers, strict=True)):
+            if assigned != before:
+                numbers[place] = _between(before, np.full(len(members), assigned), fraction)
         for place, values in zip(self.places, self.values, strict=True):
             numbers[place] = _between(self.file_numbers[place], values[members], fraction)
         return self.with_numbers(numbers)
@@ -75,9 +75,9 @@ class Prepared:
         return np.array([self.values[row[place]] for place in self.setup.varied]).reshape(-1, self.members)
 
 
-def _between(before: float, own: np.ndarray, fraction: float | np.ndarray) -> np.ndarray:
+def _between(before: float, after: np.ndarray, fraction: float | np.ndarray) -> np.ndarray:
     """Exact at the end of the way."""
-    return np.where(np.equal(fraction, 1.0), own, before + fraction * (own - before))
+    return np.where(np.equal(fraction, 1.0), after, before + fraction * (after - before))
 
 
 def start_lane(setup: Setup, numbers: Sequence[Scalar]) -> StartLane:

@@ -49,11 +49,11 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
     plan, lane = prepared.plan, prepared.file_lane()
     if any(plan.numbers[place].role.of_mass for place in prepared.places):
         return
-    masses = [own if number.role.of_mass else file for number, own, file in
+    masses = [assigned if number.role.of_mass else file for number, assigned, file in
               zip(plan.numbers, prepared.own_numbers, prepared.file_numbers, strict=True)]  # fmt: skip
-    found = _massless_motion(prepared, replace(lane, params=Parameters(masses, lane.params.matrices)), start.q)
-    if found is not None:
-        carriers, bodies = found
+    massless = _massless_motion(prepared, replace(lane, params=Parameters(masses, lane.params.matrices)), start.q)
+    if massless is not None:
+        carriers, bodies = massless
         raise ModelError(
             f"motion of {', '.join(carriers)}",
             "a motion that moves no mass",
@@ -71,9 +71,9 @@ def massless_members(prepared: Prepared, start: Start, members: Iterable[int]) -
         lane = prepared.lane_of(np.array([k]), 1.0)
         numbers = [float(value[0]) if isinstance(value, np.ndarray) else value for value in lane.params.numbers]
         lane = replace(lane, params=Parameters(numbers, lane.params.matrices))
-        found = _massless_motion(prepared, lane, start.q[:, [k]])
-        if found is not None:
-            out[int(k)] = f"the motion of {listed(found[0])} moves no mass of {listed(found[1])}"
+        massless = _massless_motion(prepared, lane, start.q[:, [k]])
+        if massless is not None:
+            out[int(k)] = f"the motion of {listed(massless[0])} moves no mass of {listed(massless[1])}"
     return out
 
 
@@ -87,10 +87,10 @@ def _massless_motion(prepared: Prepared, lane: StartLane, q: np.ndarray) -> tupl
         rows = lane.rows(motion, s)
         solved.append(lane.solve(blocks_of(complete_pivoting(J, RANK_TOLERANCE["f64"]), block)[0], rows, rows.phi))
     parts = Reduced(motion, null_space(solved, free_speeds(plan)), large=plan.nv + 1).parts
-    found = next((travel for part in parts if (travel := _massless(part, values)) is not None), None)
-    if found is None:
+    column = next((travel for part in parts if (travel := _massless(part, values)) is not None), None)
+    if column is None:
         return None
-    travel = np.abs(host.per_member(values.numbers(found.get(k, 0.0) for k in range(plan.nv)), 1)[:, 0])
+    travel = np.abs(host.per_member(values.numbers(column.get(k, 0.0) for k in range(plan.nv)), 1)[:, 0])
     carriers = [name for name, amount in zip(plan.speed_names(), travel, strict=True) if amount > 1e-6 * travel.max()]
     bodies = {plan.nodes[j.far].path for j in plan.joints if any(travel[j.v + k] > 0 for k in range(j.nv))}
     return carriers, sorted(bodies)

@@ -20,35 +20,35 @@ def consistent_speeds(
     lane: StartLane,
     q: np.ndarray,
     designs: Designs,
-    kept: Sequence[Sequence[int]],
+    pacing: Sequence[Sequence[int]],
     order: Sequence[int],
 ) -> np.ndarray:
     """Stated joints keep their speeds as far as the loops allow, the others take the smallest that agree with J v = nu.
 
     Args:
         lane: of all members. q: (nq, D) of the designs.
-        kept: local columns of every substructure whose speeds stay. order: coordinates whose speeds are stated.
+        pacing: local columns of every substructure whose speeds stay. order: coordinates whose speeds are stated.
 
     Returns:
         speeds (nv, B).
     """
     out = per_member(lane.speeds(), len(designs.of_member))
-    own = lane.of(designs.first)
+    of_designs = lane.of(designs.first)
     stated = {speed for k in order for speed in plan.coordinates[k].speeds}
     for s, block in enumerate(plan.substructures):
         columns, unit = np.asarray(block.columns), np.asarray(lane.units)[list(block.columns)]
         out[[v for v in columns if v not in stated]] = 0.0
-        _, J = closure(own, q, s)
+        _, J = closure(of_designs, q, s)
         moves = any(plan.constraints[k].time_dependent for k in block.groups)
-        nu = prescribed_speeds(own, q, s) if moves else np.zeros(J.shape[:2])
+        nu = prescribed_speeds(of_designs, q, s) if moves else np.zeros(J.shape[:2])
         good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(nu).all(1))
         J, nu = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], nu, 0.0)
         given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
-        held = list(kept[s])
-        rest = [k for k in range(len(columns)) if k not in held]
+        still = list(pacing[s])
+        rest = [k for k in range(len(columns)) if k not in still]
         inverse = designs.spread(np.linalg.pinv(J[:, :, rest], rcond=RANK))
         J, nu = designs.spread(J), designs.spread(nu)
-        right = nu - (J[:, :, held] @ given[:, held, None])[:, :, 0]
+        right = nu - (J[:, :, still] @ given[:, still, None])[:, :, 0]
         given[:, rest] = (inverse @ right[:, :, None])[:, :, 0]
         missing = nu - (J @ given[:, :, None])[:, :, 0]
         off = np.abs(missing).max(1) > AGREES * (1.0 + np.abs(given).max(1))
@@ -62,6 +62,6 @@ def speeds_off(plan: Plan, v: np.ndarray, wanted: np.ndarray, coordinates: Seque
     """(J, B) by which coordinates miss their stated speeds [per second]."""
     out = np.zeros((len(coordinates), v.shape[1]))
     for line, k in zip(out, coordinates, strict=True):
-        own = slice(plan.coordinates[k].v, plan.coordinates[k].v + plan.coordinates[k].nv)
-        line[:] = np.abs(v[own] - wanted[own]).max(0, initial=0.0)
+        rows = slice(plan.coordinates[k].v, plan.coordinates[k].v + plan.coordinates[k].nv)
+        line[:] = np.abs(v[rows] - wanted[rows]).max(0, initial=0.0)
     return out

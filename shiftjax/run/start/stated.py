@@ -40,9 +40,9 @@ class Start:
         binding: (B,) whether that is more than roundings of coordinates that follow others.
         branch: (B,) signs of the Jacobians by which assembly branches differ, one a block, "" where there are none.
         unsure: (B,) whether the way from the file's pose may have changed the branch.
-        kept: (S, B) how many coordinates of `held` a member keeps where they were stated, of every substructure.
-        held: of every substructure the coordinates that keep their stated place, the most binding first; told: those
-            that keep their stated speed.
+        holds: (S, B) how many of `held_positions` a member keeps where they were stated, of every substructure.
+        held_positions: of every substructure the coordinates that keep their stated place, the most binding first.
+        held_speeds: those that keep their stated speed.
     """
 
     q: np.ndarray
@@ -58,9 +58,9 @@ class Start:
     binding: np.ndarray
     branch: np.ndarray
     unsure: np.ndarray
-    kept: np.ndarray
-    held: tuple[tuple[int, ...], ...]
-    told: tuple[tuple[int, ...], ...]
+    holds: np.ndarray
+    held_positions: tuple[tuple[int, ...], ...]
+    held_speeds: tuple[tuple[int, ...], ...]
 
     @property
     def changed(self) -> np.ndarray:
@@ -70,7 +70,7 @@ class Start:
     @classmethod
     def joined(cls, parts: Sequence[Start]) -> Start:
         """The starts of several groups of members as one; all hold the same joints."""
-        arrays = [item.name for item in fields(cls) if item.name not in ("held", "told")]
+        arrays = [item.name for item in fields(cls) if item.name not in ("held_positions", "held_speeds")]
         joined = {name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in arrays}
         return replace(parts[0], **joined)
 
@@ -80,5 +80,5 @@ class Start:
         zero, none = np.zeros(len(gap)), np.full(len(gap), -1)
         nothing, sure = np.full(len(gap), "", dtype=object), np.zeros(len(gap), bool)
         worst = np.zeros(len(gap), int)
-        kept = np.zeros((0, len(gap)), int)
-        return cls(q, v, states, closed, gap, worst, zero, none, zero, none, sure, nothing, sure, kept, (), ())
+        holds = np.zeros((0, len(gap)), int)
+        return cls(q, v, states, closed, gap, worst, zero, none, zero, none, sure, nothing, sure, holds, (), ())
