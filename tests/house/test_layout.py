@@ -103,9 +103,6 @@ PRONOUNS = {"found", "own", "told", "said", "kept", "held", "mine", "theirs", "o
 UNNAMED = (  # rooms, or files, where names of variables are still to be found
     "shiftjax.kernels.llvm.stepper.",
     "shiftjax.run.advance.",
-    "shiftjax.run.closing.",
-    "shiftjax.run.start.",
-    "shiftjax.run.travel.",
     "shiftjax.viewer.study.lacking_members.",
 )
 DEPTH = 17  # files from the ground to a command; 12 up to a run, two more for its derivatives, three for their use

@@ -157,11 +157,11 @@ class StartDerivative:
         """Fills `undefined`; raises for a number that has a derivative in no member that stands as stated."""
         shape = self.prepared.values.shape
         rigid, loose = np.zeros(shape, bool), np.zeros(shape, bool)
-        held = np.array([len(joints) for joints in self.start.held_positions]).reshape(-1, 1)
+        counts = np.array([len(joints) for joints in self.start.held_positions]).reshape(-1, 1)
         stands = np.zeros(shape[1], bool)
         for group in self._groups():
             members = group.members
-            stands[members] = (self.start.holds[:, members] == held).all(0)
+            stands[members] = (self.start.holds[:, members] == counts).all(0)
             free = [self._loose(group, loop) for loop in group.loops]
             for k in range(shape[0]):
                 self.undefined[k, members], rigid[k, members], loose[k, members] = self._judged(group, k, free)

@@ -127,29 +127,33 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
     return phi, J
 
 
-def can_close(lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.ndarray:
-    """(B,) False for members of which some loop cannot close as long as the coordinates `held` stay as in q (nq, B)."""
+def can_close(lane: Lane, q: np.ndarray, index: int, holding: Sequence[int]) -> np.ndarray:
+    """(B,) False for members of which some loop cannot close as long as coordinates `holding` stay as in q (nq, B)."""
     plan, over = lane.plan, np.zeros(q.shape[1])
-    judged = judged_loops(plan, index, held)
+    judged = judged_loops(plan, index, holding)
 
     def function(valued: Lane, at: Vec) -> dict[str, Scalar]:
-        motions = ((k, valued.motion(at_corners(plan, at, k, held), None)) for k in judged)
-        return {"over": largest([excess(plan, motion, valued.length, k, held) for k, motion in motions])}
+        motions = ((k, valued.motion(at_corners(plan, at, k, holding), None)) for k in judged)
+        return {"over": largest([excess(plan, motion, valued.length, k, holding) for k, motion in motions])}
 
     if judged:
-        _evaluate(lane, q, ("polygons", index, *held), function, lambda label: over)
+        _evaluate(lane, q, ("polygons", index, *holding), function, lambda label: over)
     return ~(over > 0.0)
 
 
-def loop_sides(lane: Lane, q: np.ndarray, group: int, held: Sequence[int]) -> np.ndarray:
-    """(n, B) sides of the polygon of a loop whose free joints only turn [m], the joints `held` as in q (nq, B)."""
+def loop_sides(lane: Lane, q: np.ndarray, group: int, holding: Sequence[int]) -> np.ndarray:
+    """(n, B) sides of the polygon of a loop whose free joints only turn [m], the joints `holding` as in q (nq, B)."""
     plan = lane.plan
     lengths: dict[int, np.ndarray] = {}
 
     def function(valued: Lane, at: Vec) -> dict[int, Scalar]:
-        return dict(enumerate(sides(plan, valued.motion(at_corners(plan, at, group, held), None), group, held)[0]))
+        return dict(
+            enumerate(sides(plan, valued.motion(at_corners(plan, at, group, holding), None), group, holding)[0])
+        )
 
-    _evaluate(lane, q, ("sides", group, *held), function, lambda label: lengths.setdefault(label, np.empty(q.shape[1])))
+    _evaluate(
+        lane, q, ("sides", group, *holding), function, lambda label: lengths.setdefault(label, np.empty(q.shape[1]))
+    )
     return np.array([lengths[k] for k in sorted(lengths)])
 
 

@@ -21,48 +21,48 @@ from shiftjax.topology.plan import Plan
 MARGIN = 1e-7  # of the size: a hundred times what a closed loop may be open
 
 
-def judged_loops(plan: Plan, index: int, held: Sequence[int]) -> list[int]:
+def judged_loops(plan: Plan, index: int, holding: Sequence[int]) -> list[int]:
     """The constraints of a substructure that are loops whose free joints only turn."""
-    return [k for k in plan.substructures[index].groups if _corners(plan, plan.constraints[k].loop, held)]
+    return [k for k in plan.substructures[index].groups if _corners(plan, plan.constraints[k].loop, holding)]
 
 
-def _corners(plan: Plan, loop: Loop | None, held: Sequence[int]) -> tuple[list[int], list[int]] | None:
+def _corners(plan: Plan, loop: Loop | None, holding: Sequence[int]) -> tuple[list[int], list[int]] | None:
     """The free joints of both branches, from the base on; None where one does more than turn."""
     if loop is None:
         return None
-    moving = {coordinate.joint for k, coordinate in enumerate(plan.coordinates) if k not in held}
+    moving = {coordinate.joint for k, coordinate in enumerate(plan.coordinates) if k not in holding}
     near, far = ([k for k in branch if k in moving] for branch in (loop.virtual_branch, loop.real_branch))
     primitives = [primitive for k in (*near, *far) for primitive in plan.joints[k].kind.primitives]
     turns = primitives and all(isinstance(primitive, Rotation | Ball) for primitive in primitives)
     return (near, far) if turns else None
 
 
-def at_corners(plan: Plan, q: Vec, group: int, held: Sequence[int]) -> Vec:
+def at_corners(plan: Plan, q: Vec, group: int, holding: Sequence[int]) -> Vec:
     """Coordinates with all corners of a loop at zero: no side depends on them."""
-    corners, out = _corners(plan, plan.constraints[group].loop, held), list(q)
+    corners, out = _corners(plan, plan.constraints[group].loop, holding), list(q)
     free = {*corners[0], *corners[1]} if corners else set()
     for k, coordinate in enumerate(plan.coordinates):
-        if coordinate.joint in free and k not in held:
+        if coordinate.joint in free and k not in holding:
             out[coordinate.places] = [0.0] if coordinate.plain else [1.0, 0.0, 0.0, 0.0]
     return out
 
 
-def excess(plan: Plan, motion: MotionView, length: float, group: int, held: Sequence[int]) -> Scalar:
+def excess(plan: Plan, motion: MotionView, length: float, group: int, holding: Sequence[int]) -> Scalar:
     """By how much the longest side of a loop is longer than all others together, less the margin [m].
 
     Args:
         length: characteristic length [m].
     """
-    lengths, offsets = sides(plan, motion, group, held)
+    lengths, offsets = sides(plan, motion, group, holding)
     around = total(lengths)
     size = total([around, *offsets, length])
     return 2.0 * largest(lengths) - around - MARGIN * size
 
 
-def sides(plan: Plan, motion: MotionView, group: int, held: Sequence[int]) -> tuple[Vec, Vec]:
+def sides(plan: Plan, motion: MotionView, group: int, holding: Sequence[int]) -> tuple[Vec, Vec]:
     """The sides of a loop's polygon, and the distances of the cut from the last corners of both branches [m]."""
     loop, (placed,) = plan.constraints[group].loop, plan.constraints[group].frames
-    corners = _corners(plan, loop, held)
+    corners = _corners(plan, loop, holding)
     assert loop is not None and corners is not None
     chain = motion.chain(loop.base)
     virtual, (R, p) = chain.node(loop.virtual), chain.frame(placed)

@@ -54,7 +54,7 @@ class Path:
 
 @dataclass
 class Way:
-    """What moves on a walk: numbers by `lane_of`, the coordinates `held` from `begin` to `target`.
+    """What moves on a walk: numbers by `lane_of`, the coordinates `holding` from `begin` to `target`.
 
     Attributes:
         begin, target: (nq, B). members: (B,) numbers for `lane_of`. steps: (B,) at least.
@@ -64,7 +64,7 @@ class Way:
     index: int
     lane_of: LaneOf
     members: np.ndarray
-    held: Sequence[int]
+    holding: Sequence[int]
     begin: np.ndarray
     target: np.ndarray
     steps: np.ndarray
@@ -90,7 +90,7 @@ class _Walks:
         self.plan, self.way, self.q, self.before = plan, way, q, q.copy()
         self.done, self.done_before = np.zeros(q.shape[1]), np.full(q.shape[1], -1.0)
         self.whole = 1.0 / np.maximum(way.steps, _held_steps(plan, way))
-        self.columns = columns_of(plan, way.index, way.held)
+        self.columns = columns_of(plan, way.index, way.holding)
         self.driven = any(group.prescribes for group in plan.constraints)
         judged = list(way.judged)
         J = Loops(plan, way.lane_of(way.members, 0.0), way.index).at(q)[1] if judged else np.zeros((q.shape[1], 0, 0))
@@ -102,7 +102,7 @@ class _Walks:
         fraction[1.0 - fraction < ARRIVED] = 1.0
         lane = self.way.lane_of(self.way.members[members], fraction)
         guess = self._predicted(members, fraction, lane)
-        taken, closing = can_close(lane, guess, self.way.index, self.way.held), members
+        taken, closing = can_close(lane, guess, self.way.index, self.way.holding), members
         if not taken.all():
             closing, guess, lane = members[taken], guess[:, taken], lane.of(taken)
         loops = Loops(self.plan, lane, self.way.index)
@@ -123,22 +123,22 @@ class _Walks:
         ahead = np.where(before >= 0, (fraction - done) / np.maximum(done - before, 1e-12), 0)
         guess = self.q[:, members] + ahead * (self.q[:, members] - self.before[:, members])
         _normalise(self.plan, guess)
-        place(self.plan, guess, way.held, way.begin[:, members], way.target[:, members], fraction)
+        place(self.plan, guess, way.holding, way.begin[:, members], way.target[:, members], fraction)
         for row, value in prescribed_coordinates(lane).items() if self.driven else ():
             guess[row] = value
         return guess
 
 
 def place(
-    plan: Plan, q: np.ndarray, held: Sequence[int], begin: np.ndarray, target: np.ndarray, fraction: np.ndarray
+    plan: Plan, q: np.ndarray, holding: Sequence[int], begin: np.ndarray, target: np.ndarray, fraction: np.ndarray
 ) -> None:
     """Puts held coordinates a fraction of the way from `begin` to `target`, exactly at its end, in place."""
-    for k in held:
+    for k in holding:
         coordinate = plan.coordinates[k]
         for row in range(coordinate.q, coordinate.q + coordinate.nq):
             between = begin[row] + fraction * (target[row] - begin[row])
             q[row] = np.where(fraction == 1.0, target[row], between)
-    _normalise(plan, q, {plan.coordinates[k].q for k in held})
+    _normalise(plan, q, {plan.coordinates[k].q for k in holding})
 
 
 def _normalise(plan: Plan, q: np.ndarray, of: set[int] | None = None) -> None:
@@ -153,7 +153,7 @@ def _held_steps(plan: Plan, way: Way) -> np.ndarray:
     """Steps that move the held coordinates by at most 10 degrees and 5 % of the model's size."""
     lane = way.lane_of(way.members[:1], 1.0)
     steps = np.ones(way.begin.shape[1])
-    for k in way.held:
+    for k in way.holding:
         coordinate = plan.coordinates[k]
         for row in range(coordinate.q, coordinate.q + coordinate.nq):
             reach = STEP_ANGLE if coordinate.unit == "rad" else STEP_LENGTH * lane.length

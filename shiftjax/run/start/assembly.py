@@ -95,7 +95,7 @@ def _started(
     speed_change, speed_moved = most(off, units_of(plan, full, stated), stated)
     return Start(
         q, v, per_member(full.states(), members), closed, gap, worst, change, moved, speed_change, speed_moved,
-        binding, branch, doubt & closed, holds, tuple(tuple(part.held) for part in tied), tuple(map(tuple, paced)),
+        binding, branch, doubt & closed, holds, tuple(tuple(part.holding) for part in tied), tuple(map(tuple, paced)),
     )  # fmt: skip
 
 
@@ -103,8 +103,8 @@ def _moved(
     plan: Plan, lane: StartLane, q: np.ndarray, target: np.ndarray, tied: Sequence[Tied], statements: Statements
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(B,) the largest change of a stated displacement, its coordinate, and whether that is worth telling."""
-    held = {k for part in tied for k in part.held}
-    binding = [k for k in statements.positions if k in held or k in statements.named_positions]
+    holding = {k for part in tied for k in part.holding}
+    binding = [k for k in statements.positions if k in holding or k in statements.named_positions]
     bound = (distances(plan, q, target, binding) / units_of(plan, lane, binding)).max(0, initial=0.0) > MOVED
     free = [k for k in statements.positions if k not in statements.led]
     counted = free if statements.alone else binding

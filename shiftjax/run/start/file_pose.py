@@ -27,7 +27,7 @@ class _Pose(NamedTuple):
     """A pose (nq, 1), the joints that are held there, None where it is open, and how many freedoms they leave."""
 
     q: np.ndarray
-    held: list[int] | None
+    holding: list[int] | None
     free: int
 
 
@@ -57,21 +57,21 @@ class _FilePose:
         """Writes the pose into q (nq, 1)."""
         plan, index, weight = self.plan, self.index, self.weight
         pose = self._closed(q)
-        if pose.held is None or self._missed(pose).max(initial=0.0) > (MOVED if pose.free else NEAR):
+        if pose.holding is None or self._missed(pose).max(initial=0.0) > (MOVED if pose.free else NEAR):
             pose = self._searched(pose)
         missed = self._missed(pose)
-        binding = [self.stated.index(k) for k in pose.held or () if k in self.stated]
+        binding = [self.stated.index(k) for k in pose.holding or () if k in self.stated]
         led = any(plan.constraints[k].prescribes for k in plan.substructures[index].groups)  # others follow a driver
         far = missed[binding].max(initial=0.0) > MOVED or missed.max(initial=0.0) > NEAR
-        held, free = ([], 0) if pose.held is None else (pose.held, pose.free)
-        columns = columns_of(plan, index, held)
+        holding, free = ([], 0) if pose.holding is None else (pose.holding, pose.free)
+        columns = columns_of(plan, index, holding)
         q[:] = pose.q
         if free and any(k < 1.0 for k in weight):
             q[:] = nearest(plan, self.lane, pose.q, index, columns, self.target, weight)
         _, J = closure(self.lane, q, index)
-        judged = [] if free or not held else [k for k in range(len(weight)) if k not in columns]
-        vague = not led and (pose.held is None or far)
-        return Tied(index, held, free, judged, weight, J, blocks_of_signs(J[0], judged), self.stated, vague)
+        judged = [] if free or not holding else [k for k in range(len(weight)) if k not in columns]
+        vague = not led and (pose.holding is None or far)
+        return Tied(index, holding, free, judged, weight, J, blocks_of_signs(J[0], judged), self.stated, vague)
 
     def _missed(self, pose: _Pose) -> np.ndarray:
         """(J, 1) by how much the stated joints are not where they are stated, dimensionless."""
@@ -89,14 +89,14 @@ class _FilePose:
             if not size[0] <= CLOSED:
                 return _Pose(near, None, 0)
             _, J = closure(lane, near, index)
-        held, free = holdable(plan, J[0], index, self.order)
+        holding, free = holdable(plan, J[0], index, self.order)
         one = np.arange(1)
-        way = Way(index, lambda members, fraction: lane, one, held, near.copy(), self.target, np.ones(1))
-        return _Pose(walk(plan, near, way).q, held, free)
+        way = Way(index, lambda members, fraction: lane, one, holding, near.copy(), self.target, np.ones(1))
+        return _Pose(walk(plan, near, way).q, holding, free)
 
     def _merit(self, pose: _Pose) -> tuple[float, ...]:
         """The smaller the better: what of the stated is missed, in its order; then how far joints have moved."""
-        if pose.held is None:
+        if pose.holding is None:
             return (np.inf,)
         missed, inside = self._missed(pose)[:, 0], self.plan.coordinates_in(self.index)
         every = distances(self.plan, pose.q, self.target, inside)
@@ -111,9 +111,9 @@ class _FilePose:
             pose = self._closed(guess[:, None])
             if self._merit(pose) < self._merit(best):
                 best = pose
-        held = best.held or []
-        for count in range(len(held) - 1, -1, -1):  # from the file's own pose, the least binding let go
-            q, size = close(plan, lane, target, index, columns_of(plan, index, held[:count]), self.weight)
+        holding = best.holding or []
+        for count in range(len(holding) - 1, -1, -1):  # from the file's own pose, the least binding let go
+            q, size = close(plan, lane, target, index, columns_of(plan, index, holding[:count]), self.weight)
             if size[0] <= CLOSED and self._merit(best._replace(q=q)) < self._merit(best):
                 return best._replace(q=q)
         return best

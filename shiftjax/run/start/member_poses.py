@@ -44,7 +44,7 @@ class MemberPoses:
         """Coordinates (nq, B), of which members the branch is not sure (B,), how many held joints each keeps (B,)."""
         part, count = self.part, self.q.shape[1]
         everyone = np.arange(count)
-        possible = can_close(self.lane_of(everyone, 1.0), self.target, part.index, part.held)
+        possible = can_close(self.lane_of(everyone, 1.0), self.target, part.index, part.holding)
         hopeless, left = ~possible, np.flatnonzero(possible)
         straight = self._walked(left)
         clean, reached, pose = np.zeros(count, bool), np.zeros(count, bool), self.q.copy()
@@ -66,11 +66,11 @@ class MemberPoses:
             pose[:, left], reached[left], doubt[left] = self._settled(left, tries)
         if part.vague and not part.distinct:
             doubt |= self._by_statement(np.flatnonzero(possible), pose, reached)
-        lost, holds = np.flatnonzero(~reached), np.full(count, len(part.held))
+        lost, holds = np.flatnonzero(~reached), np.full(count, len(part.holding))
         if len(lost):
             pose[:, lost], holds[lost] = self._released(lost, tries[1][1].of(tries[1][0], lost))
         if part.free and (part.weight < 1.0).any():
-            columns = columns_of(self.plan, part.index, part.held)
+            columns = columns_of(self.plan, part.index, part.holding)
             full = self.lane_of(everyone, 1.0)
             pose = nearest(self.plan, full, pose, part.index, columns, self.target, part.weight)
         return pose, doubt, holds
@@ -84,12 +84,14 @@ class MemberPoses:
         return good
 
     def _walk(
-        self, members: np.ndarray, q: np.ndarray, held: Sequence[int], begin: np.ndarray, target: np.ndarray,
+        self, members: np.ndarray, q: np.ndarray, holding: Sequence[int], begin: np.ndarray, target: np.ndarray,
         lane_of: LaneOf, steps: np.ndarray | None = None,
     ) -> Path:  # fmt: skip
         """Walks some members from poses q (nq, K), the held joints from `begin` to `target`."""
         steps = np.ones(len(members)) if steps is None else steps
-        return walk(self.plan, q, Way(self.part.index, lane_of, members, held, begin, target, steps, self.part.judged))
+        return walk(
+            self.plan, q, Way(self.part.index, lane_of, members, holding, begin, target, steps, self.part.judged)
+        )
 
     def _steps(self, members: np.ndarray) -> np.ndarray:
         """(K,) steps that the numbers ask for on their way from the file's."""
@@ -99,7 +101,7 @@ class MemberPoses:
         """Numbers and joints together."""
         begin = np.repeat(self.q_file, len(members), axis=1)
         q, target, steps = self.q[:, members], self.target[:, members], self._steps(members)
-        return self._walk(members, q, self.part.held, begin, target, self.lane_of, steps)
+        return self._walk(members, q, self.part.holding, begin, target, self.lane_of, steps)
 
     def _numbers_first(self, members: np.ndarray) -> Path:
         """Numbers with all joints free, then the joints."""
@@ -109,28 +111,28 @@ class MemberPoses:
 
     def _then_joints(self, members: np.ndarray, first: Path, target: np.ndarray) -> Path:
         """The held joints to a target at the members' numbers, after another walk."""
-        path = self._walk(members, first.q, self.part.held, first.q, target, self._at_end)
+        path = self._walk(members, first.q, self.part.holding, first.q, target, self._at_end)
         q = np.where(first.reached, path.q, first.q)
         return Path(q, first.reached & path.reached, first.crossed | path.crossed)
 
     def _joints_first(self, members: np.ndarray) -> Path:
         """The joints at the file's numbers, then the numbers."""
-        q, held, target = self._of_file(members), self.part.held, self.target[:, members]
-        first = self._walk(members, q, held, q, target, lambda some, fraction: self.lane_of(some, 0.0))
-        path = self._walk(members, first.q, held, target, target, self.lane_of, self._steps(members))
+        q, holding, target = self._of_file(members), self.part.holding, self.target[:, members]
+        first = self._walk(members, q, holding, q, target, lambda some, fraction: self.lane_of(some, 0.0))
+        path = self._walk(members, first.q, holding, target, target, self.lane_of, self._steps(members))
         return Path(path.q, first.reached & path.reached, first.crossed | path.crossed)
 
     def _the_other_way_round(self, members: np.ndarray) -> Path:
         """As `_numbers_first`, the first held angle turned to its target in the other sense."""
         part, plan, q = self.part, self.plan, self._of_file(members)
-        angles = [k for k in part.held if plan.coordinates[k].plain and plan.coordinates[k].unit == "rad"]
+        angles = [k for k in part.holding if plan.coordinates[k].plain and plan.coordinates[k].unit == "rad"]
         if not angles:
             return Path(q, np.zeros(len(members), bool), np.zeros(len(members), bool))
         row, wanted = plan.coordinates[angles[0]].q, self.target[:, members].copy()
         turns = (self.target[row, members] - self.q_file[row]) / (2 * np.pi)
         wanted[row] -= 2 * np.pi * np.where(turns > 0, np.floor(turns) + 1, np.ceil(turns) - 1)
         path = self._then_joints(members, self._walk(members, q, [], q, q, self.lane_of, self._steps(members)), wanted)
-        return replace(path, q=unwound(plan, part.index, path.q, self.target[:, members], self.q_file, part.held))
+        return replace(path, q=unwound(plan, part.index, path.q, self.target[:, members], self.q_file, part.holding))
 
     def _at_end(self, members: np.ndarray, fraction: float | np.ndarray) -> StartLane:
         """The lane of the members' numbers all the way."""
@@ -147,8 +149,8 @@ class MemberPoses:
     def _sought(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Poses that no way leads to, closed from many guesses: (coordinates, whether found, whether not sure)."""
         part, plan, full = self.part, self.plan, self.lane_of(members, 1.0)
-        columns, free = columns_of(plan, part.index, part.held), [
-            k for k in plan.coordinates_in(part.index) if k not in part.held
+        columns, free = columns_of(plan, part.index, part.holding), [
+            k for k in plan.coordinates_in(part.index) if k not in part.holding
         ]  # fmt: skip
         out = self._of_file(members)
         closes, sure = np.zeros(len(members), bool), np.zeros(len(members), bool)
@@ -159,10 +161,10 @@ class MemberPoses:
                 break
             begin = np.repeat(guess[:, None], len(left), axis=1)
             goal = self.target[:, members[left]]
-            place(plan, begin, part.held, goal, goal, np.ones(len(left)))
+            place(plan, begin, part.holding, goal, goal, np.ones(len(left)))
             lane = full.of(left)
             q, size = close(plan, lane, begin, part.index, columns)
-            q = unwound(plan, part.index, q, goal, self.q_file, part.held)
+            q = unwound(plan, part.index, q, goal, self.q_file, part.holding)
             right = (size <= CLOSED) & (signs(lane, q, part.index, part.blocks) == branch)
             take = right | ((size <= CLOSED) & ~closes[left])
             out[:, left[take]] = q[:, take]
@@ -176,13 +178,17 @@ class MemberPoses:
         Changes poses (nq, B) and reached (B,) in place. Returns (B,) whether the branch is not sure.
         """
         part, plan, full = self.part, self.plan, self.lane_of(members, 1.0)
-        columns, goal, origin = columns_of(plan, part.index, part.held), self.target[:, members], self._of_file(members)
+        columns, goal, origin = (
+            columns_of(plan, part.index, part.holding),
+            self.target[:, members],
+            self._of_file(members),
+        )
         place(plan, origin, part.stated, goal, goal, np.ones(len(members)))
         least, size = close(plan, full, origin, part.index, (), part.weight)
-        place(plan, least, part.held, goal, goal, np.ones(len(members)))
+        place(plan, least, part.holding, goal, goal, np.ones(len(members)))
         for begin in (origin, least):
             q, size = close(plan, full, begin, part.index, columns)
-            q = unwound(plan, part.index, q, goal, self.q_file, part.held)
+            q = unwound(plan, part.index, q, goal, self.q_file, part.holding)
             off, before = (distances(plan, pose, goal, part.stated).sum(0) for pose in (q, poses[:, members]))
             take = (size <= CLOSED) & (~reached[members] | (off < before))
             poses[:, members[take]], reached[members[take]] = q[:, take], True
@@ -242,7 +248,7 @@ class MemberPoses:
         """
         part, plan, target = self.part, self.plan, self.target[:, members]
         full = self.lane_of(members, 1.0)
-        columns = columns_of(plan, part.index, part.held)
+        columns = columns_of(plan, part.index, part.holding)
         begin, size = close(plan, full, open_.q, part.index, columns)
         out, closed = begin, size <= CLOSED
         if not closed.all():
@@ -251,12 +257,12 @@ class MemberPoses:
             closed[bad] = size <= CLOSED
             out = begin.copy()
         left, holds = closed.copy(), np.zeros(len(members), int)
-        for count in range(len(part.held), 0, -1):
+        for count in range(len(part.holding), 0, -1):
             here = np.flatnonzero(left)
             if not len(here):
                 break
-            q, held, some = begin[:, here], part.held[:count], members[here]
-            path = walk(plan, q, Way(part.index, self._at_end, some, held, q, target[:, here], np.ones(len(here))))
+            q, holding, some = begin[:, here], part.holding[:count], members[here]
+            path = walk(plan, q, Way(part.index, self._at_end, some, holding, q, target[:, here], np.ones(len(here))))
             serves = path.reached if count > 1 else np.ones(len(here), bool)
             out[:, here[serves]], holds[here[path.reached]] = path.q[:, serves], count
             left[here[serves]] = False

@@ -16,14 +16,14 @@ class Tied:
     """One substructure at the file's start.
 
     Attributes:
-        held: joints that keep what was stated, the most binding first; free: freedoms that they leave.
-        judged: local columns of all other joints, where `held` leaves no freedom. weight: (n,) of least moves.
+        holding: joints that keep what was stated, the most binding first; free: freedoms that they leave.
+        judged: local columns of all other joints, where `holding` leaves no freedom. weight: (n,) of least moves.
         J: (1, m, n) at the file's pose; blocks: those of J whose signs tell assemblies apart.
         stated: joints whose displacement is; vague: whether the file's pose is too far from it to give a branch.
     """
 
     index: int
-    held: list[int]
+    holding: list[int]
     free: int
     judged: list[int]
     weight: np.ndarray
