@@ -95,7 +95,8 @@ class Chunk(NamedTuple):
         if left == 0.0:
             return self.last
         whole = span.whole or left <= self.pace.steps
-        last = min(self.last, first + max(1, int(self.pace.steps // left)))
+        steps = max(left, 1.0)  # a lane may stop right behind its clock
+        last = min(self.last, first + max(1, int(self.pace.steps // steps)))
         lanes = slice(first * self.width, last * self.width)
         span.stop_after(lanes, np.inf if whole else self.pace.steps)
         before, begun = span.clock[lanes].copy(), time.perf_counter()

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shiftjax.algebra import Scalar, Vec, cross, dot, matvec, minus, negative, plus, scale, sqrt
+from shiftjax.algebra import Scalar, Vec, cross, dot, larger, matvec, minus, negative, plus, scale, sqrt
 from shiftjax.forces.kind import ForceKind, Load, Switch
 from shiftjax.forces.polynomials import piecewise, piecewise_integral, sides
 from shiftjax.plan_elements import ORIGIN, ForceElement, MotionView, NodeState
 from shiftjax.rotations import AXES
+
+COINCIDENT = 1e-30  # m^2: frames at one point have no direction, and what acts along their line does not act
 
 
 class RestraintForce(ForceKind):
@@ -106,7 +108,7 @@ def _between(element: ForceElement, motion: MotionView) -> tuple[Vec, Scalar, Sc
         direction = matvec(R, AXES[element.direction])
         x = dot(direction, span)
     else:
-        x = sqrt(dot(span, span))
+        x = sqrt(larger(dot(span, span), COINCIDENT))
         direction = scale(1.0 / x, span)
     if motion.v is None:
         return direction, x, None

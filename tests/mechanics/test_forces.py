@@ -238,3 +238,27 @@ def test_accelerations_of_sprung_models_are_those_of_the_oracle(name: str) -> No
         own = by_name[joint.name]
         off = np.abs(found[own.v : own.v + own.nv, 0] - expected[joint.v]).max(initial=0.0)
         assert off < WHOLE_MODEL * scale, joint.name
+
+
+@pytest.mark.parametrize("ends", ["always", "at the start"])
+@pytest.mark.parametrize("kind", ["spring", "damper"])
+def test_frames_at_one_point_pull_nowhere(kind: str, ends: str) -> None:
+    """The line between both sides of a joint, or of a body that begins there, has no direction: no force, no crash."""
+
+    def swinging(*, joined: bool) -> Model:
+        builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+        a = builder.assembly("a")
+        a.body("rod", **rod(1.0)).joint("pivot", "Ry", child="rod", initial_displacement=0.3)
+        at = ("fixed", "origin")
+        if ends == "at the start":
+            a.body("slider", **rod(1.0)).joint("slide", "Tx", child="slider", initial_velocity=1.0)
+            at = ("slider", "origin")
+        if joined:
+            a.restraint("pull", kind, frames=(at, ("rod", "origin")), coefficients=[[10.0, 0.0]])
+        return builder.build()
+
+    pulled = simulate(swinging(joined=True), 0.2, 1e-3, channels=["pivot.q"])
+    free = simulate(swinging(joined=False), 0.2, 1e-3, channels=["pivot.q"])
+    assert pulled.status == 0 and np.isfinite(pulled.channels["pivot.q"]).all()
+    if ends == "always":
+        assert np.abs(pulled.channels["pivot.q"] - free.channels["pivot.q"]).max() < ALGEBRA

@@ -154,6 +154,14 @@ def test_failures_stay_in_their_lane() -> None:
     assert [word for word, _ in spoilt.outcomes()] == [Outcome.ok, Outcome.not_assembled, Outcome.non_finite]
 
 
+def test_a_start_that_no_number_can_follow_ends_its_own_member_only() -> None:
+    """Speeds that overflow in the first step: the retries of those members stop right behind a clock of 0."""
+    speeds = np.array([1.0, 1e40, 1e100, 1e160, 1e300])
+    result = simulate("four_bar", 0.05, 1e-3, vary={"crank_pivot.initial_velocity": speeds})
+    assert result.status[0] == 0 and (result.status[1:] > 0).all()
+    assert all(result.messages[1:])
+
+
 def test_nan_in_every_kind_of_number_is_reported() -> None:
     """F9: a NaN length, start, speed or gravity ends its own member and no other."""
     paths = ["crank:tip.T[0]", "crank_pivot.initial_displacement", "crank_pivot.initial_velocity"]
