@@ -423,7 +423,7 @@ def test_single_precision_code_in_a_double_kernel_is_refused(kernel):
     program = pendulum(precision="f32")
     for machine in (kernel, xla.XlaKernel("f64")):
         with pytest.raises(TypeError, match="traced in float32"):
-            machine.prepare(program)
+            machine.evaluate(program, "project", pendulums(program, 2), 0.0, 1e-3)
 
 
 def test_wrong_arrays_are_refused(kernel):

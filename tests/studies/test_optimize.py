@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +21,9 @@ from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.errors import ModelError
+from tests.support import sweeps
+from tests.support.sweeps import FORKS
 
-SLOW = """
-import sys, time
-from shiftjax.ensembles.study import study_file
-from shiftjax.ensembles.optimization.optimize import optimize
-def told(progress):
-    print(progress.iteration, flush=True)
-    time.sleep(0.1)  # so that it is killed long before its end
-optimize(study_file.read(sys.argv[1]), sys.argv[2], progress=told)
-"""
 CENTRAL = 1e-6  # relative: differences of second order at a step of 1e-5
 EXACT = 1e-6  # of a parameter that least squares find from a motion without noise
 
@@ -138,11 +129,14 @@ def test_what_was_killed_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     whole = optimize(study, tmp_path / "whole.zarr")
     study_file.write(study, tmp_path / "study.toml")
     place = tmp_path / "killed.zarr"
-    with subprocess.Popen([sys.executable, "-c", SLOW, tmp_path / "study.toml", place], stdout=-1) as process:
-        assert process.stdout is not None
-        while int(process.stdout.readline()) <= EVERY:
-            pass
-        process.kill()
+    iterations, sent = FORKS.Pipe(duplex=False)
+    process = FORKS.Process(target=sweeps.optimizing, args=(tmp_path / "study.toml", place, sent))
+    process.start()
+    sent.close()
+    while iterations.recv() <= EVERY:
+        pass
+    process.kill()
+    process.join(60)
     assert EVERY <= Iterates(place).done < 4 * EVERY and not Iterates(place).complete
     again = optimize(study_file.read(tmp_path / "study.toml"), place, resume=True)
     assert whole.evaluations.load().identical(again.evaluations.load()) and whole.starts.identical(again.starts)

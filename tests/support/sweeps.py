@@ -14,6 +14,8 @@ from shiftjax.cli.ending import stoppable
 from shiftjax.ensembles.execution import shards
 from shiftjax.ensembles.execution.progress import StudyProgress
 from shiftjax.ensembles.execution.sweep import sweep
+from shiftjax.ensembles.optimization.optimize import DescentProgress, optimize
+from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
 
 MEMBERS, SIZE = 192, 16  # members of the study and of a shard of it
@@ -40,6 +42,16 @@ def sweeping(place: Path, threads: int, errors: Path, done: Connection) -> None:
     small(setattr)
     with stoppable():
         sweep(study(), place, resume=True, threads=threads, progress=send)
+
+
+def optimizing(file: Path, place: Path, iterations: Connection) -> None:
+    """The same for an optimisation, which sends the number of each iteration."""
+
+    def send(progress: DescentProgress) -> None:
+        iterations.send(progress.iteration)
+        time.sleep(0.1)  # so that it is killed long before its end
+
+    optimize(study_file.read(file), place, progress=send)
 
 
 def study(**more: Any) -> Definition:

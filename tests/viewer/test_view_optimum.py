@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import choosing, grid
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.members.study_like import Design
+from shiftjax.viewer.members.study_like import Design, StudyLike
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.design_views import captions
 from shiftjax.viewer.study.member_scenes import MemberScenes
@@ -43,28 +44,39 @@ def optimum(tmp_path_factory: pytest.TempPathFactory) -> Optimum:
     return optimize(arm(), tmp_path_factory.mktemp("optimum") / "arm.zarr")
 
 
-def test_members_are_the_designs_of_the_best_start(optimum: Optimum) -> None:
+@pytest.fixture(scope="module")
+def announced() -> list[float]:
+    """What share of the designs is said to be simulated while `opened` is made."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def opened(optimum: Optimum, announced: list[float]) -> Iterator[StudyLike]:
+    """It in the viewer: a process simulates its designs."""
+    with opening.opened(str(optimum.path), tell=announced.append) as study:
+        yield study
+
+
+def test_members_are_the_designs_of_the_best_start(optimum: Optimum, opened: StudyLike, announced: list[float]) -> None:
     """Their numbers are the rows of the history, their metrics come out as the optimisation saw them, bit by bit."""
-    told = list[float]()
-    history, best = optimum.history, optimum.best.start
-    with opening.opened(str(optimum.path), tell=told.append) as study:
-        assert study.members == 3 and study.where == str(optimum.path) and list(study.kept) == [0, 1, 2]
-        assert set(study.metrics["start"]) == {best}
-        rows = history["numbers"].values[:, best]
-        np.testing.assert_array_equal(study.design[PATHS[0]], rows[:, 0])
-        assert len({*study.design[PATHS[1]]}) == 1, "it was drawn and not changed"
-        for name in ("objective", "excess", "gradient_norm"):
-            np.testing.assert_array_equal(study.metrics[name], history[name].values[:, best])
-        np.testing.assert_array_equal(study.metrics["swing"], study.metrics["objective"])
-        np.testing.assert_array_equal(study.metrics["iteration"], [0.0, 1.0, 2.0])
-        first, last = study.poses(0, 0.2), study.poses(2, 0.2)
-        moved = np.abs(first - last).max()
-        expected = rows[2, 0] - rows[0, 0]
-        assert moved > 0.1 * abs(expected) > FRAMES
-        assert len(study.time) >= 11 and study.time[-1] == pytest.approx(0.2)
-        assert study.choose("best:1:objective").tolist() == [int(np.argmin(study.metrics["objective"]))]
-        assert study.title(2) == f"iteration 2, objective {history['objective'].values[2, best]:.4g}"
-    assert told[-1] == 1.0 and told == sorted(told)
+    study, history, best = opened, optimum.history, optimum.best.start
+    assert study.members == 3 and study.where == str(optimum.path) and list(study.kept) == [0, 1, 2]
+    assert set(study.metrics["start"]) == {best}
+    rows = history["numbers"].values[:, best]
+    np.testing.assert_array_equal(study.design[PATHS[0]], rows[:, 0])
+    assert len({*study.design[PATHS[1]]}) == 1, "it was drawn and not changed"
+    for name in ("objective", "excess", "gradient_norm"):
+        np.testing.assert_array_equal(study.metrics[name], history[name].values[:, best])
+    np.testing.assert_array_equal(study.metrics["swing"], study.metrics["objective"])
+    np.testing.assert_array_equal(study.metrics["iteration"], [0.0, 1.0, 2.0])
+    first, last = study.poses(0, 0.2), study.poses(2, 0.2)
+    moved = np.abs(first - last).max()
+    expected = rows[2, 0] - rows[0, 0]
+    assert moved > 0.1 * abs(expected) > FRAMES
+    assert len(study.time) >= 11 and study.time[-1] == pytest.approx(0.2)
+    assert study.choose("best:1:objective").tolist() == [int(np.argmin(study.metrics["objective"]))]
+    assert study.title(2) == f"iteration 2, objective {history['objective'].values[2, best]:.4g}"
+    assert announced[-1] == 1.0 and announced == sorted(announced)
 
 
 def test_the_best_start_is_that_of_the_optimum(optimum: Optimum) -> None:
@@ -93,21 +105,21 @@ def test_designs_of_another_start_and_of_all(optimum: Optimum) -> None:
         pass
 
 
-def test_a_grid_and_captions_tell_iteration_and_objective(optimum: Optimum) -> None:
-    with opening.opened(str(optimum.path)) as study:
-        scenes = MemberScenes(study)
-        state = WindowState(MemberScenes(study, scenes.first))
-        choosing.choose(state, "all")
-        grid.toggle(state)
-        assert state.explorer.cells == (0, 1, 2)
-        labels = [grid.lines(state, half)[0] for half in grid.halves_of(state)]
-        assert labels == [study.title(k) for k in range(3)]
-        assert grid.members_for(state, 2) == [0, 2], "first and last of more than there is room for"
-        choosing.choose(state, "worst:3:iteration")
-        assert grid.members_for(state, 2) == [2, 1], "ranked"
-        one, other = Design(scenes, 0), Design(scenes, 2)
-        lines = captions(one, other)
-        assert lines[0].endswith(study.title(0)) and any("coupler:tip.T[0]" in line for line in lines[1:])
+def test_a_grid_and_captions_tell_iteration_and_objective(opened: StudyLike) -> None:
+    study = opened
+    scenes = MemberScenes(study)
+    state = WindowState(MemberScenes(study, scenes.first))
+    choosing.choose(state, "all")
+    grid.toggle(state)
+    assert state.explorer.cells == (0, 1, 2)
+    labels = [grid.lines(state, half)[0] for half in grid.halves_of(state)]
+    assert labels == [study.title(k) for k in range(3)]
+    assert grid.members_for(state, 2) == [0, 2], "first and last of more than there is room for"
+    choosing.choose(state, "worst:3:iteration")
+    assert grid.members_for(state, 2) == [2, 1], "ranked"
+    one, other = Design(scenes, 0), Design(scenes, 2)
+    lines = captions(one, other)
+    assert lines[0].endswith(study.title(0)) and any("coupler:tip.T[0]" in line for line in lines[1:])
 
 
 def test_first_and_last_are_drawn_side_by_side(
