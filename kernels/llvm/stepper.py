@@ -48,12 +48,12 @@ def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
     """For each coordinate the speed that is its rate, None where the rate takes arithmetic."""
     drift, layout = program.drift, program.layout
     graph = drift.graph_for(target.precision)
-    found: list[int | None] = [None] * layout.nq
+    speeds: list[int | None] = [None] * layout.nq
     for slot, ref in zip(drift.outputs, graph.outputs, strict=True):
         node = graph.nodes[ref >> 1]
         if not ref & 1 and node[0] == "in" and drift.inputs[node[1]] in layout.slots("x"):
-            found[slot - layout.slots("qdot").start] = drift.inputs[node[1]] - layout.slots("x").start
-    return tuple(found)
+            speeds[slot - layout.slots("qdot").start] = drift.inputs[node[1]] - layout.slots("x").start
+    return tuple(speeds)
 
 
 class Attempt:
@@ -176,8 +176,8 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         if self.controlled:
             self.each(self.layout.na, lambda k: self.store(self.load("acc", k), "acc0", k))
         self.call_list("accumulate")
-        for count, new, kept in ((self.layout.nr, "rep", "rep0"), (self.layout.ne, "event", "event0")):
-            self.each(count, lambda k, n=new, o=kept: self.store(self.accepted(self.load(n, k), o, k), o, k))
+        for count, new, before in ((self.layout.nr, "rep", "rep0"), (self.layout.ne, "event", "event0")):
+            self.each(count, lambda k, n=new, o=before: self.store(self.accepted(self.load(n, k), o, k), o, k))
         if self.controlled:
             self.each(self.layout.na, lambda k: self.store(self.accepted(self.load("acc", k), "acc0", k), "acc", k))
             self.next_size()
@@ -188,9 +188,9 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.emit(f"br i1 {self.reduce('or', due)}, label %due, label %again\ndue:")
         self.emit("call void @event(ptr %job, ptr %ws, i64 %lane)")
 
-    def accepted(self, new: str, kept: str, k: int | str = 0) -> str:
+    def accepted(self, new: str, before: str, k: int | str = 0) -> str:
         """The new value where the step is accepted, else the old one; lanes that do not run are not saved."""
-        return self.select(self.mask("accepted"), new, self.load(kept, k)) if self.controlled else new
+        return self.select(self.mask("accepted"), new, self.load(before, k)) if self.controlled else new
 
     def next_size(self) -> None:
         """Clock and step size after an accepted step."""
@@ -201,11 +201,11 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
     def restore(self) -> None:
         """Restores q, x, dx of the lanes that do not run, or whose step is rejected."""
         running = self.mask("accepted" if self.controlled else "active")
-        for region, kept in (("q", "q0"), ("x", "x0"), ("dx", "dx0")):
+        for region, before in (("q", "q0"), ("x", "x0"), ("dx", "dx0")):
             count = len(self.layout.slots(region))
             self.each(
                 count,
-                lambda k, r=region, o=kept: self.store(self.select(running, self.load(r, k), self.load(o, k)), r, k),
+                lambda k, r=region, o=before: self.store(self.select(running, self.load(r, k), self.load(o, k)), r, k),
             )
         self.emit("ret void")
 

@@ -98,7 +98,7 @@ class Metrics(Accumulators):
                     fault = f"{term.name}, which is taken over a motion"
                     raise ModelError(f"metric {name}", fault, f"{allowed}: nothing moves", "Change it or leave it out.")
 
-    def figures(
+    def values(
         self, rows: np.ndarray, t0: float, ended: np.ndarray, time: np.ndarray, channels: Mapping[str, np.ndarray]
     ) -> Measured:
         """What the metrics come to.

@@ -99,7 +99,7 @@ def assemble(
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, given)
     return collect(
         prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
-        measure=partial(measured.figures, lanes.measured_of(), 0.0, lanes.status > 0),
+        measure=partial(measured.values, lanes.measured_of(), 0.0, lanes.status > 0),
         messages=messages(prepared, lanes, began), notes=notes(prepared, began), ending=None,
         report=topology_report(prepared), asked=stated_settings(given, ASKED),
         wall=lambda: clock.perf_counter() - begun,

@@ -212,7 +212,7 @@ def run_with(model: Model | str, options: Options) -> Result:
         whole = numerics.schedule is None and not (lanes.status == Outcome.interrupted).any()
         return collect(
             prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
-            measure=partial(measured.figures, lanes.measured_of(), settings.begin, lanes.status > 0),
+            measure=partial(measured.values, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, before),
             notes=(*(() if before is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
                    *filter(None, [need.faster])),

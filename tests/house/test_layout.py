@@ -100,11 +100,6 @@ TWO_SIDES = {
     "Programs": {"run.advance.ensemble", "run.programs.lane_program"},
 }
 PRONOUNS = {"found", "own", "told", "said", "kept", "held", "mine", "theirs", "ours"}  # of whatever is at hand
-UNNAMED = (  # rooms, or files, where names of variables are still to be found
-    "shiftjax.kernels.llvm.stepper.",
-    "shiftjax.run.advance.",
-    "shiftjax.viewer.study.lacking_members.",
-)
 DEPTH = 17  # files from the ground to a command; 12 up to a run, two more for its derivatives, three for their use
 HARD_LIMIT = 500  # lines a file
 FUNCTION_LIMIT = 60  # lines a function body
@@ -330,7 +325,7 @@ def test_variables_are_named_for_what_they_are() -> None:
     wrong = [
         f"{relative(path)}:{line} {name}: say what it is"
         for module, path in SOURCES.items()
-        if not f"{module}.".startswith(UNNAMED) and module != "shiftjax.errors"  # `ModelError.found`, as it is printed
+        if module != "shiftjax.errors"  # `ModelError.found`, as it is printed
         for name, line in bound_names(parsed(path))
         if name in PRONOUNS
     ]

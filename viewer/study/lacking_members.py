@@ -22,8 +22,8 @@ class LackingMembers:
         resimulation: what simulates others again, None for a result in memory.
     """
 
-    def __init__(self, where: str, kept: np.ndarray) -> None:
-        self.where, self.kept = where, kept
+    def __init__(self, where: str, posed: np.ndarray) -> None:
+        self.where, self.kept = where, posed
         self.resimulation: Resimulation | None = None
 
     @property

@@ -33,12 +33,12 @@ def sample(lanes: Ensemble, members: np.ndarray) -> None:
     s = lanes.samples
     clock = lanes.clock_of(members).astype(float)
     here = clock >= next_samples(s.at[members])
-    mine, clock = members[here], clock[here]
-    if len(mine):
-        path, slowness = _parts(lanes, mine, clock - s.at[mine])
-        s.path[mine] += path
-        s.slowness[mine] += slowness
-        s.at[mine] = clock
+    sampled, clock = members[here], clock[here]
+    if len(sampled):
+        path, slowness = _parts(lanes, sampled, clock - s.at[sampled])
+        s.path[sampled] += path
+        s.slowness[sampled] += slowness
+        s.at[sampled] = clock
 
 
 def sample_step(
@@ -94,10 +94,10 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
 
 
 def judge(lanes: Ensemble) -> None:
-    """Warns members that have finished and whose figures are above their limits: `inaccurate`, or `near_singular`."""
+    """Warns members that have finished and whose errors are above their limits: `inaccurate`, or `near_singular`."""
     finished = lanes.status <= 0
-    own = [value / limit for value, limit, _ in figures(lanes).values()]
-    lanes.warn(np.flatnonzero(finished & ~(np.max(own, axis=0) <= 1.0)), Outcome.inaccurate)
+    parts = [value / limit for value, limit, _ in judged_errors(lanes).values()]
+    lanes.warn(np.flatnonzero(finished & ~(np.max(parts, axis=0) <= 1.0)), Outcome.inaccurate)
     settings, (angle, lost) = lanes.settings, angle_errors(lanes)
     above = (energy_errors(lanes) > settings.energy_limit) | (angle > settings.angle_limit)
     lanes.warn(
@@ -110,17 +110,17 @@ def _lost(lanes: Ensemble) -> np.ndarray:
     return 2 * lanes.samples.doubt > energy_errors(lanes)
 
 
-def figures(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
+def judged_errors(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
     """What is judged of every member: name -> value (B,), its limit, its unit.
 
     A smaller step does not help where a singular pose is the cause: energy and angles do not count then.
     """
     acc = dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
-    settings, own = lanes.settings, ~_lost(lanes)
+    settings, regular = lanes.settings, ~_lost(lanes)
     return {
-        "energy error": (np.where(own, energy_errors(lanes), 0.0), settings.energy_limit, ""),
+        "energy error": (np.where(regular, energy_errors(lanes), 0.0), settings.energy_limit, ""),
         "gap": (acc["gap"], settings.gap_limit * lanes.setup.length, " m"),
-        "coordinates off by": (np.where(own, angle_errors(lanes)[0], 0.0), settings.angle_limit, " rad"),
+        "coordinates off by": (np.where(regular, angle_errors(lanes)[0], 0.0), settings.angle_limit, " rad"),
     }
 
 
@@ -132,17 +132,17 @@ def energy_errors(lanes: Ensemble) -> np.ndarray:
         return np.where(scale > 0, acc["energy_error"] / scale, 0.0)
 
 
-def said_of(lanes: Ensemble, k: int) -> str:
-    """Which figures of member k are above their limits, and what would bring them below."""
-    above = {name: (float(value[k]), limit, unit) for name, (value, limit, unit) in figures(lanes).items()}
-    above = {name: found for name, found in above.items() if not found[0] <= found[1]}
-    said = [
+def inaccuracies(lanes: Ensemble, k: int) -> str:
+    """Which errors of member k are above their limits, and what would bring them below."""
+    above = {name: (float(value[k]), limit, unit) for name, (value, limit, unit) in judged_errors(lanes).items()}
+    above = {name: triple for name, triple in above.items() if not triple[0] <= triple[1]}
+    sentences = [
         f"{name} {'more than 3' if unit == ' rad' and not value <= 3.0 else f'{value:.2g}'}{unit} "
         f"(limit {limit:.3g}{unit})"
         for name, (value, limit, unit) in above.items()
     ]
     excess = max((value / limit for value, limit, _ in above.values()), default=1.0)
-    return f"{', '.join(said)}: {_remedy(lanes, excess, float(energy_errors(lanes)[k]))}"
+    return f"{', '.join(sentences)}: {_remedy(lanes, excess, float(energy_errors(lanes)[k]))}"
 
 
 def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
@@ -157,20 +157,22 @@ def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
     order = order_of(METHODS[lanes.setup.method])
     order = min(order, 1 if jumps else 2 if knots else order)
     if energy < LOST:
-        said = [f"take steps of about {1e3 * smaller_step(lanes.settings.h, excess, order):g} ms"]
+        remedies = [f"take steps of about {1e3 * smaller_step(lanes.settings.h, excess, order):g} ms"]
     else:
-        said = [
+        remedies = [
             f"too far off to say which step would do: begin with a tenth, {1e2 * lanes.settings.h:g} ms; a stiff "
             "spring or damper may make this one unstable"
         ]
     if jumps:
-        said.append(
+        remedies.append(
             f"where the force of {jumps[0].path} jumps at a knot, a body that should stick creeps with any step: "
             "give the force a steep slope there instead"
         )
     elif knots:
-        said.append(f"the force of {knots[0].path} bends at its knots, which costs accuracy: a softer one needs less")
-    return "; ".join(said)
+        remedies.append(
+            f"the force of {knots[0].path} bends at its knots, which costs accuracy: a softer one needs less"
+        )
+    return "; ".join(remedies)
 
 
 def moves_freely(lanes: Ensemble) -> bool:
@@ -180,7 +182,7 @@ def moves_freely(lanes: Ensemble) -> bool:
 
 
 def smaller_step(step: float, excess: float, order: int) -> float:
-    """The step [s] that brings a figure `excess` times its limit below it, one digit and a half, rounded down."""
+    """The step [s] that brings an error `excess` times its limit below it, one digit and a half, rounded down."""
     wanted = REACHED * step * excess ** (-1.0 / order)
     size = 10.0 ** np.floor(np.log10(wanted))
     return float(max(digit for digit in (1.0, 1.25, 2.0, 2.5, 5.0) if digit * size <= wanted * (1 + 1e-9)) * size)

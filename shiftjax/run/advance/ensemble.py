@@ -412,10 +412,10 @@ def recordings_of(
     """Room for what is recorded, empty, and which recording is each member's (B,)."""
     ticks = settings.steps // settings.every + 1
     which, recordings = np.zeros(members, int), []
-    for k, (programs, own) in enumerate(recorded):
-        which[own] = k
-        out = np.full((len(own), ticks, programs.width), np.nan, DTYPES[setup.precision])
-        recordings.append(Recording(programs, own, out))
+    for k, (programs, group) in enumerate(recorded):
+        which[group] = k
+        out = np.full((len(group), ticks, programs.width), np.nan, DTYPES[setup.precision])
+        recordings.append(Recording(programs, group, out))
     return tuple(recordings), which
 
 

@@ -58,12 +58,12 @@ def _decide(lanes: Ensemble, schedule: Schedule, decisions: np.ndarray, members:
     for s in np.unique(schedule.substructure[decisions]):
         here = (schedule.substructure[decisions] == s) & (lanes.status[members] <= 0)
         for choice in np.unique(schedule.choice[decisions][here]):
-            mine = members[here & (schedule.choice[decisions] == choice)]
+            deciding = members[here & (schedule.choice[decisions] == choice)]
             if s == STEPS:
-                best_of(lanes, mine, [schedule.patterns[choice]])
-                sample(lanes, mine[lanes.status[mine] <= 0])
+                best_of(lanes, deciding, [schedule.patterns[choice]])
+                sample(lanes, deciding[lanes.status[deciding] <= 0])
             else:
-                lanes.adopt(int(s), mine, [schedule.blocks[s][choice]] * len(mine))
+                lanes.adopt(int(s), deciding, [schedule.blocks[s][choice]] * len(deciding))
 
 
 def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:

@@ -68,13 +68,15 @@ class Schedule:
     def rounds(self) -> list[np.ndarray]:
         """Indices of every member's first decision, of every member's second one, and so on."""
         order = np.argsort(self.member, kind="stable")
-        mine = self.member[order]
-        number = np.arange(len(mine)) - np.searchsorted(mine, mine)  # of a decision among its member's own
+        deciders = self.member[order]
+        number = np.arange(len(deciders)) - np.searchsorted(deciders, deciders)  # of a decision among its member's own
         return [np.sort(order[number == k]) for k in range(int(number.max(initial=-1)) + 1)]
 
     def partitions(self) -> list[list[Block]]:
         """For every substructure the partition of every member at the start."""
-        return [[own[k] for k in start] if own else [] for own, start in zip(self.blocks, self.start, strict=True)]
+        return [
+            [blocks[k] for k in start] if blocks else [] for blocks, start in zip(self.blocks, self.start, strict=True)
+        ]
 
     def check(self, plan: Plan, members: int, wanted: tuple[float, int, float]) -> None:
         """Refuses a schedule of another mechanism, of other members or of other steps.
@@ -85,13 +87,15 @@ class Schedule:
         Raises:
             ModelError: what differs.
         """
-        own = (len(self.end), self.step, self.steps, self.t0)
-        for name, found, here in zip(("members", "step", "steps", "start time"), own, (members, *wanted), strict=True):
-            if found != here:
-                raise ModelError("schedule", f"{name} {found:g}", f"{here:g}", "Replay with the arguments of its run.")
+        stated = (len(self.end), self.step, self.steps, self.t0)
+        for name, value, here in zip(
+            ("members", "step", "steps", "start time"), stated, (members, *wanted), strict=True
+        ):
+            if value != here:
+                raise ModelError("schedule", f"{name} {value:g}", f"{here:g}", "Replay with the arguments of its run.")
         columns = [{tuple(sorted(block.columns))} for block in plan.substructures]
-        theirs = [{tuple(sorted((*b.dependent, *b.independent))) for b in blocks} for blocks in self.blocks]
-        if len(columns) != len(theirs) or any(map(set.__sub__, theirs, columns)):
+        scheduled = [{tuple(sorted((*b.dependent, *b.independent))) for b in blocks} for blocks in self.blocks]
+        if len(columns) != len(scheduled) or any(map(set.__sub__, scheduled, columns)):
             raise ModelError("schedule", "one of another mechanism", "of the same joints", "Replay its own model.")
         if self.patterns != PATTERNS:
             raise ModelError("schedule", "other patterns of steps", "those of this version", "Run without it.")

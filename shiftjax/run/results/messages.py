@@ -12,7 +12,7 @@ import numpy as np
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.measures.channel import Channel
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.run.advance.accuracy import said_of
+from shiftjax.run.advance.accuracy import inaccuracies
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.results.result import Result
@@ -68,7 +68,7 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
             "begin beside it"
         )
     if outcome is Outcome.inaccurate:
-        return said_of(lanes, k)
+        return inaccuracies(lanes, k)
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h:.6g} s: {text}"
     return text
