@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.guards import EVENTS, causes
+from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.run.advance.controlled_steps import Steps, follow_step
 from shiftjax.run.advance.driver import handle_trips
@@ -19,11 +21,20 @@ from shiftjax.run.advance.schedule import ROOM
 from shiftjax.run.advance.switches import Sliding, comes_back, first_switch
 from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.shield import shielded
+from shiftjax.topology.partition import Partition
 
 FIRST = 0.01  # share of what is allowed that the first step may cost
 
 
-def run(lanes: Ensemble, programs: Programs) -> None:
+class GuardedPrograms(Programs, Protocol):
+    """Programs whose steps end at switches, and the same whose steps do not."""
+
+    def unguarded(self, partition: Partition) -> LaneProgram:
+        """The lane program of one partition whose steps end at no switch."""
+        ...
+
+
+def run(lanes: Ensemble, programs: GuardedPrograms) -> None:
     """Advances all lanes to the end of the span or their own; KeyboardInterrupt comes through soon.
 
     Args:
@@ -53,7 +64,7 @@ def _first_sizes(lanes: Ensemble) -> np.ndarray:
     return np.where(np.isfinite(size) & (size > 0), np.minimum(size, settings.steps), settings.steps)
 
 
-def _run_batch(programs: Programs, lanes: Ensemble, batch: np.ndarray) -> None:
+def _run_batch(programs: GuardedPrograms, lanes: Ensemble, batch: np.ndarray) -> None:
     stops = np.minimum(lanes.settings.end, lanes.ends)
     sliding = Sliding(len(lanes.status))
     while len(running := batch[(lanes.status[batch] <= 0) & (lanes.clock_of(batch) < stops[batch])]):
@@ -88,7 +99,9 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
     sliding.note(members, members[comes_back(lanes, members, before.rows("event"), size)])
 
 
-def _advance(lanes: Ensemble, programs: Programs, members: np.ndarray, stops: np.ndarray, sliding: Sliding) -> None:
+def _advance(
+    lanes: Ensemble, programs: GuardedPrograms, members: np.ndarray, stops: np.ndarray, sliding: Sliding
+) -> None:
     """Lets the kernel take some steps of some members; an interrupt leaves them where they were."""
     room = ROOM if lanes.tape is None else 1  # a tape notes every step where it begins
     batches: list[tuple[Steps, np.ndarray]] = []

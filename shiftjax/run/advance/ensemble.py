@@ -92,10 +92,6 @@ class Programs(Protocol):
         """The lane program of one partition."""
         ...
 
-    def unguarded(self, partition: Partition) -> LaneProgram:
-        """The lane program of one partition whose steps end at no switch."""
-        ...
-
     @property
     def metrics(self) -> Accumulators | None:
         """What is measured, None for nothing."""
