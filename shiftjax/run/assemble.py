@@ -15,7 +15,7 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.mechanism.model import Model
-from shiftjax.run.advance.ensemble import Settings
+from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula

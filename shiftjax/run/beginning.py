@@ -18,7 +18,9 @@ from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
-from shiftjax.run.advance.ensemble import GAP_LIMIT, Ensemble, Settings, begin
+from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.first_lanes import GAP_LIMIT, begin
+from shiftjax.run.advance.settings import Settings
 from shiftjax.run.going_on import go_on, program_of
 from shiftjax.run.options import NumericsOptions, Options
 from shiftjax.run.programs.lane_program import Programs

@@ -10,8 +10,9 @@ import numpy as np
 from shiftjax.kernels.contract import Kernel
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
-from shiftjax.run.advance.ensemble import COUNTS, Ensemble, Programs, Settings, recordings_of
+from shiftjax.run.advance.ensemble import COUNTS, Ensemble, Programs, recordings_of
 from shiftjax.run.advance.samples import Samples
+from shiftjax.run.advance.settings import Settings
 from shiftjax.run.programs.setup import Setup
 
 JUDGED = (Outcome.inaccurate, Outcome.near_singular)  # warnings that are given at the end of every run anew

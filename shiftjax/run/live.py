@@ -24,7 +24,8 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
 from shiftjax.record import record
-from shiftjax.run.advance.ensemble import Settings, begin
+from shiftjax.run.advance.first_lanes import begin
+from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.host_evaluation import StartLane

@@ -25,9 +25,10 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import judge
 from shiftjax.run.advance.ending import end_of
-from shiftjax.run.advance.ensemble import Ensemble, Settings
+from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
+from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula

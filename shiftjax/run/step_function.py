@@ -17,7 +17,8 @@ from shiftjax.kernels.xla import step_function
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.ensemble import Settings, begin
+from shiftjax.run.advance.first_lanes import begin
+from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments
 from shiftjax.run.derive import Formula, derived_columns
 from shiftjax.run.options import options_of

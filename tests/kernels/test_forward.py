@@ -22,8 +22,8 @@ from shiftjax.lanes.jaxprs import graph_of_jaxpr
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.mechanism.model import Model
-from shiftjax.run.advance.ensemble import Settings
 from shiftjax.run.advance.schedule import STEPS
+from shiftjax.run.advance.settings import Settings
 from shiftjax.run.beginning import start_from
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result

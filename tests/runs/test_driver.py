@@ -18,7 +18,9 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.ensemble import PIVOT_TRIGGER, WINDOW, Ensemble, Settings, begin
+from shiftjax.run.advance.ensemble import PIVOT_TRIGGER, WINDOW, Ensemble
+from shiftjax.run.advance.first_lanes import begin
+from shiftjax.run.advance.settings import Settings
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.assembly import start_of

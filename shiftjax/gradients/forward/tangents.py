@@ -24,9 +24,11 @@ from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.run_metrics import Metrics
-from shiftjax.run.advance.ensemble import Settings, begin_certificate, recordings_of
+from shiftjax.run.advance.ensemble import recordings_of
+from shiftjax.run.advance.first_lanes import begin_certificate
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
+from shiftjax.run.advance.settings import Settings
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
@@ -148,7 +150,7 @@ class Forward:
     def _begin(
         self, programs: TangentPrograms, schedule: Schedule, settings: Settings, began: Start, directions: Directions
     ) -> TangentLanes:
-        """The lanes at their start, projected, the first instant recorded, as `ensemble.begin` has them."""
+        """The lanes at their start, projected, the first instant recorded, as `first_lanes.begin` has them."""
         setup, members = self.prepared.setup, self.prepared.members
         never = _never(schedule)
         recordings, which = recordings_of(settings, setup, [(programs, np.arange(members))], members)

@@ -6,7 +6,7 @@ by what is recorded of them and by the combination of their partitions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Protocol
 
@@ -14,14 +14,14 @@ import numpy as np
 
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Layout
-from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members, Trips
+from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.interpolation import interpolated
 from shiftjax.run.advance.samples import Samples
 from shiftjax.run.advance.schedule import PATTERNS, Schedule, chosen_steps, sorted_decisions
-from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS, Setup
-from shiftjax.run.start.stated import Start
+from shiftjax.run.advance.settings import Settings
+from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, Setup
 from shiftjax.shield import shielded
 from shiftjax.topology.partition import Block, Partition
 
@@ -29,9 +29,6 @@ PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
 # The same, for singular steps. 256 random N-four-bars of N = 5 over 10 s at 1 ms: worst crank 8e-7 rad with 1e-4,
 # 4e-9 with 3e-4; with 1e-3 no pattern of steps clears the window any more.
 WINDOW = 3e-4
-# Of the model's length, at which a run ends; a projection leaves this much only if a needed row was dropped.
-GAP_LIMIT = {"f64": 1e-5, "f32": 1e-3}
-MASS_LIMIT = 1e12  # diagonal over pivot of Z^T H Z
 CERTIFICATE, METRICS = slice(0, len(ACCUMULATORS)), slice(len(ACCUMULATORS), None)  # of the accumulators
 
 
@@ -45,39 +42,6 @@ class Repartition:
     old: Block
     new: Block
     jacobian: np.ndarray | None = None  # dimensionless block (rows, columns), on request
-
-
-@dataclass
-class Settings:
-    """How to run: clock, trigger and recording. `every` in steps; `multiplier` is m of ||B|| > m max(||B||_0, 1).
-
-    Clocks count from t0, over all the runs of which this one is the last: they stand at `before` where it begins.
-    """
-
-    h: float
-    steps: int
-    every: int
-    t0: float = 0.0
-    multiplier: float = 2.0
-    repartition: bool = True
-    move_steps: bool = True
-    log_jacobian: bool = False
-    before: int = 0  # steps done in the runs that this one goes on from
-    tolerance: float | None = None  # by which the sizes of steps are chosen; `h` is then the unit of the clock only
-    energy_limit: float = 1e-3  # above these a member that has finished is `inaccurate`: energy error,
-    gap_limit: float = 1e-6  # gap over the model's length,
-    angle_limit: float = 1e-3  # error of coordinates [rad, or parts of the model's length]
-    progress: Callable[[float], None] = lambda done: None
-
-    @property
-    def end(self) -> int:
-        """Clock at which the run ends."""
-        return self.before + self.steps
-
-    @property
-    def begin(self) -> float:
-        """Time at which the run begins [s]."""
-        return self.t0 + self.before * self.h
 
 
 class Programs(Protocol):
@@ -103,16 +67,6 @@ class Programs(Protocol):
         ...
 
 
-class Jacobian(Protocol):
-    """The dimensionless Jacobian of one substructure for many members; `run.programs.jacobian` compiles it."""
-
-    rows: np.ndarray  # (m,) local rows that it consists of
-
-    def __call__(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """(B, m, n) for coordinates (nq, B), varied numbers (np, B) and times (B,) [s]."""
-        ...
-
-
 @dataclass
 class Recording:
     """What is recorded of some members: programs that observe its channels, and where it goes.
@@ -128,6 +82,16 @@ class Recording:
     def row(self, members: np.ndarray) -> np.ndarray:
         """Rows of `out` of some of its members."""
         return np.searchsorted(self.members, members)
+
+
+class Jacobian(Protocol):
+    """The dimensionless Jacobian of one substructure for many members; `run.programs.jacobian` compiles it."""
+
+    rows: np.ndarray  # (m,) local rows that it consists of
+
+    def __call__(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """(B, m, n) for coordinates (nq, B), varied numbers (np, B) and times (B,) [s]."""
+        ...
 
 
 # Arrays (B,) of an ensemble that a run which goes on takes over.
@@ -413,81 +377,3 @@ def recordings_of(
         out = np.full((len(group), ticks, programs.width), np.nan, DTYPES[setup.precision])
         recordings.append(Recording(programs, group, out))
     return tuple(recordings), which
-
-
-def begin(
-    kernel: Kernel,
-    settings: Settings,
-    start: Start,
-    p: np.ndarray,
-    good: np.ndarray,
-    blocks: Sequence[Sequence[Block]],
-    recorded: Sequence[tuple[Programs, np.ndarray]],
-) -> Ensemble:
-    """An ensemble at its start: projected once, energies and certificate begun, first tick recorded.
-
-    Args:
-        p: (np, B); good: (B,) members that may run; blocks: for every substructure the partition of every member.
-        recorded: programs and the members that they observe, every member once.
-    """
-    setup = recorded[0][0].setup
-    layout, members = recorded[0][0].layout, start.q.shape[1]
-    table = LaneTable.zeros(layout, members, DTYPES[setup.precision])
-    recordings, which = recordings_of(settings, setup, recorded, members)
-    lanes = Ensemble(
-        setup=setup,
-        kernel=kernel,
-        settings=settings,
-        table=table,
-        recordings=recordings,
-        recorded=which,
-        choice=np.zeros((setup.blocks, members), int),
-        known=[[] for _ in range(setup.blocks)],
-        ratio=np.ones((setup.blocks, members)),
-        status=np.where(good, 0, int(Outcome.not_assembled)),
-    )
-    nv, ns = setup.plan.nv, setup.plan.ns
-    table.set("q", start.q)
-    table.set("x", start.v, within=slice(nv))
-    table.set("x", start.states, within=slice(nv, nv + ns))
-    table.set("p", p)
-    table.set("fraction", 1.0)
-    table.set("limit", np.array([[GAP_LIMIT[setup.precision] * setup.length], [MASS_LIMIT]]), within=slice(-2, None))
-    table.set("armed", 1.0)
-    running = np.flatnonzero(good)
-    if len(running) == 0:
-        return lanes
-    for s in range(setup.blocks):
-        lanes.choose(s, running, [blocks[s][int(k)] for k in running])
-    lanes.first_choice = lanes.choice.copy()
-    lanes.evaluate("project", running)
-    if layout.ne:
-        lanes.evaluate("events", running)
-    for s in range(setup.blocks):
-        lanes.limit(s, running)
-    finite = np.logical_and.reduce([table.reduce("finite", name) for name in STATE])
-    lanes.status[good & ~finite] = int(Outcome.non_finite)
-    running = np.flatnonzero(lanes.status == 0)
-    begin_certificate(lanes)
-    if len(running):
-        lanes.begin_metrics(running)
-        lanes.evaluate("observe", running)
-    return lanes
-
-
-def begin_certificate(lanes: Ensemble) -> None:
-    """Begins the accumulators of the certificate of lanes at their start, projected."""
-    table, rep = lanes.table, dict(zip(REPORTS, lanes.table.rows("rep"), strict=True))
-    condition = lanes.certificate_of()[ACCUMULATORS.index("squared_condition")]
-    for s in range(lanes.setup.blocks):
-        condition = np.maximum(condition, table.rows("mon", within=MONITORS_PER_BLOCK * s + 1))
-    begun = {
-        "gap": rep["gap"],
-        "velocity_gap": rep["velocity_gap"],
-        "squared_condition": condition,
-        "kinetic": rep["kinetic"],
-        "start_energy": rep["kinetic"] + rep["potential"],
-        "start_potential": rep["potential"],
-    }
-    for name, values in begun.items():
-        table.set("acc", values, within=ACCUMULATORS.index(name))

@@ -1,0 +1,99 @@
+"""An ensemble at its start: projected once, energies and certificate begun, first tick recorded. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shiftjax.kernels.contract import Kernel
+from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.kernels.lane_table import STATE, LaneTable
+from shiftjax.outcome import Outcome
+from shiftjax.run.advance.ensemble import Ensemble, Programs, recordings_of
+from shiftjax.run.advance.settings import Settings
+from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS
+from shiftjax.run.start.stated import Start
+from shiftjax.topology.partition import Block
+
+# Of the model's length, at which a run ends; a projection leaves this much only if a needed row was dropped.
+GAP_LIMIT = {"f64": 1e-5, "f32": 1e-3}
+MASS_LIMIT = 1e12  # diagonal over pivot of Z^T H Z
+
+
+def begin(
+    kernel: Kernel,
+    settings: Settings,
+    start: Start,
+    p: np.ndarray,
+    good: np.ndarray,
+    blocks: Sequence[Sequence[Block]],
+    recorded: Sequence[tuple[Programs, np.ndarray]],
+) -> Ensemble:
+    """An ensemble at its start: projected once, energies and certificate begun, first tick recorded.
+
+    Args:
+        p: (np, B); good: (B,) members that may run; blocks: for every substructure the partition of every member.
+        recorded: programs and the members that they observe, every member once.
+    """
+    setup = recorded[0][0].setup
+    layout, members = recorded[0][0].layout, start.q.shape[1]
+    table = LaneTable.zeros(layout, members, DTYPES[setup.precision])
+    recordings, which = recordings_of(settings, setup, recorded, members)
+    lanes = Ensemble(
+        setup=setup,
+        kernel=kernel,
+        settings=settings,
+        table=table,
+        recordings=recordings,
+        recorded=which,
+        choice=np.zeros((setup.blocks, members), int),
+        known=[[] for _ in range(setup.blocks)],
+        ratio=np.ones((setup.blocks, members)),
+        status=np.where(good, 0, int(Outcome.not_assembled)),
+    )
+    nv, ns = setup.plan.nv, setup.plan.ns
+    table.set("q", start.q)
+    table.set("x", start.v, within=slice(nv))
+    table.set("x", start.states, within=slice(nv, nv + ns))
+    table.set("p", p)
+    table.set("fraction", 1.0)
+    table.set("limit", np.array([[GAP_LIMIT[setup.precision] * setup.length], [MASS_LIMIT]]), within=slice(-2, None))
+    table.set("armed", 1.0)
+    running = np.flatnonzero(good)
+    if len(running) == 0:
+        return lanes
+    for s in range(setup.blocks):
+        lanes.choose(s, running, [blocks[s][int(k)] for k in running])
+    lanes.first_choice = lanes.choice.copy()
+    lanes.evaluate("project", running)
+    if layout.ne:
+        lanes.evaluate("events", running)
+    for s in range(setup.blocks):
+        lanes.limit(s, running)
+    finite = np.logical_and.reduce([table.reduce("finite", name) for name in STATE])
+    lanes.status[good & ~finite] = int(Outcome.non_finite)
+    running = np.flatnonzero(lanes.status == 0)
+    begin_certificate(lanes)
+    if len(running):
+        lanes.begin_metrics(running)
+        lanes.evaluate("observe", running)
+    return lanes
+
+
+def begin_certificate(lanes: Ensemble) -> None:
+    """Begins the accumulators of the certificate of lanes at their start, projected."""
+    table, rep = lanes.table, dict(zip(REPORTS, lanes.table.rows("rep"), strict=True))
+    condition = lanes.certificate_of()[ACCUMULATORS.index("squared_condition")]
+    for s in range(lanes.setup.blocks):
+        condition = np.maximum(condition, table.rows("mon", within=MONITORS_PER_BLOCK * s + 1))
+    begun = {
+        "gap": rep["gap"],
+        "velocity_gap": rep["velocity_gap"],
+        "squared_condition": condition,
+        "kinetic": rep["kinetic"],
+        "start_energy": rep["kinetic"] + rep["potential"],
+        "start_potential": rep["potential"],
+    }
+    for name, values in begun.items():
+        table.set("acc", values, within=ACCUMULATORS.index(name))
