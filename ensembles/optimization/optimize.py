@@ -175,7 +175,7 @@ class _Run:
 
     def _note(self, k: int, seen: Seen, state: State) -> None:
         """An iteration is done; it is written now and then."""
-        if k == 0:
+        if not self.history.place.exists():  # of one that was killed here, the empty store stands
             self.history.begin(self.about, self.names, self.problem.wanted.iterations, seen)
         self._waiting.append((k, seen, self._shown(seen, state)))
         if (k + 1) % EVERY == 0 or time.monotonic() - self._written > PATIENCE:

@@ -142,6 +142,20 @@ def test_what_was_killed_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     assert whole.evaluations.load().identical(again.evaluations.load()) and whole.starts.identical(again.starts)
 
 
+def test_an_empty_store_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after the store has appeared and before anything stood in it."""
+
+    def killed(*_: object) -> None:
+        raise Stop
+
+    study, place = arm(samples=1, optimize={"objective": "swing", "iterations": 3}), tmp_path / "empty.zarr"
+    with monkeypatch.context() as patched, pytest.raises(Stop):
+        patched.setattr(Iterates, "append", killed)
+        optimize(study, place)
+    assert Iterates(place).done == 0
+    assert optimize(study, place, resume=True).starts.identical(optimize(study, tmp_path / "whole.zarr").starts)
+
+
 STIFFNESS = "balancer.coefficients[0][0]"
 BALANCED = 2.0 * 9.81 * 0.4 / (0.5 * 0.3)  # m g c / (a b) of a spring without free length, from a over the pivot to b
 
