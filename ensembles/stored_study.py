@@ -18,7 +18,7 @@ from shiftjax.ensembles.store.recipe import Recipe, designs_of
 from shiftjax.ensembles.study.definition import Definition, from_document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import MemberGroup
-from shiftjax.errors import ModelError, need_count, one_of
+from shiftjax.errors import ModelError, need_count, need_path, one_of
 from shiftjax.formats.files import load
 from shiftjax.markup import html_table
 from shiftjax.mechanism.frozen_json import FrozenJson
@@ -44,6 +44,7 @@ class Study:
     """
 
     def __init__(self, path: str | Path, keeper: Any = None) -> None:
+        need_path("Study: path", path)
         self.path, self._keeper = Path(path), keeper
         self._about = study_store.about_of(self.path)
 

@@ -174,10 +174,8 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     ),
     "a logger": (
         COMMENT,
-        *(
-            Field(key, "kept, not used", "text")
-            for key in ("type", "filename", "csv_logfile", "timestamp_logfile", "logfile")
-        ),
+        *(Field(key, "kept, not used", "text") for key in ("type", "filename", "csv_logfile", "logfile")),
+        Field("timestamp_logfile", "kept, not used; true in public files, or a name", "anything"),
     ),
 }
 UNSIMULATED = ("tire", "pid")  # types of force modules that are kept only

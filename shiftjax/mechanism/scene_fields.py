@@ -70,6 +70,6 @@ TIMES = (
 )
 SOLVING = (
     Field("infinity_norm_multiplier", "m of the repartition rule; 2 where left out", above=0.0),
-    Field("contact_detection", "refused where there is terrain to touch", "anything"),
+    Field("contact_detection", "kept, not used; refused where there is terrain to touch", "anything"),
 )
 TYPE = Field("type", "kept; a run chooses its method itself", "text")

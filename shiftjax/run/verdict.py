@@ -183,6 +183,8 @@ def _structure(prepared: Prepared, report: dict[str, Any]) -> Iterator[str]:
 
 
 def _left_out(model: Model) -> Iterator[str]:
+    if model.settings.contact_detection:
+        yield "contact_detection is on in the file: bodies pass through each other, contacts are not simulated"
     yield from (f"{path} is left out: it touches something switched off" for path in model.dangling())
 
 

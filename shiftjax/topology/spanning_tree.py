@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from shiftjax.errors import ModelError
 from shiftjax.joints import KINDS, JointKind
+from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import FIXED, Body, Element, Frame, FrameRef, Joint, Restraint
 from shiftjax.plan_elements import Loop
 
@@ -136,6 +137,10 @@ def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> SpanningTree
         ModelError: if `cut` disconnects a body from ground.
     """
     joints = dict(sorted(model.joints(), key=lambda item: natural_key(item[0])))
+    for path in cut:
+        if path not in joints:
+            todo = "`shiftjax info MODEL` lists the joints."
+            raise ModelError("cut", repr(path), f"paths of joints: {listed(joints)}", todo)
     chords = set(cut)
     incident: dict[str, list[str]] = {FIXED: [], **{path: [] for path, _ in model.bodies()}}
     for path, joint in joints.items():

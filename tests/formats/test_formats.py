@@ -20,6 +20,7 @@ from shiftjax.mechanism.scene_fields import GEOMETRIES
 from shiftjax.models import names
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
+from shiftjax.run.verdict import verdict
 from tests.support.documents import PAIR, SI, A, edited, everything, new, old, shapes, spring
 
 
@@ -216,6 +217,20 @@ def test_contact_of_terrain_is_reported() -> None:
     document["model_parameters"]["simulation"]["contact_detection"] = True
     assert load(document).unsupported() == (("terrain:hill", "terrain contact"),)
     assert load(document).terrain[0].options["elevation_map"] == "a.tif"
+
+
+def test_contact_without_terrain_is_told() -> None:
+    document = old()
+    document["model_parameters"]["simulation"]["contact_detection"] = True
+    assert any("contacts are not simulated" in line for line in verdict(load(document))["notes"])
+
+
+def test_a_logger_with_a_flag_for_its_time_stamp_is_kept(tmp_path: Path) -> None:
+    document = new()
+    document["model_parameters"]["loggers"] = [{"type": "csv", "csv_logfile": "a.csv", "timestamp_logfile": True}]
+    model = load(document)
+    save(model, tmp_path / "again.json")
+    assert load(tmp_path / "again.json").settings.loggers[0]["timestamp_logfile"] is True
 
 
 def test_s43_a_thousand_nested_assemblies_load_and_round_trip(tmp_path: Path) -> None:

@@ -173,6 +173,8 @@ def test_s4_cuts_that_are_impossible_are_refused() -> None:
         info(load("slider_crank_turntable"), cut=["bearing"])
     with pytest.raises(ModelError, match="crank_pivott"):
         info(load("four_bar"), cut=["crank_pivott"])
+    with pytest.raises(ModelError, match=r"cut: found 'energy.total'; allowed: paths of joints: four_bar:"):
+        info(load("four_bar"), cut=["energy.total"])
 
 
 # -- the Jacobian and the tables -----------------------------------------------------------------------------------

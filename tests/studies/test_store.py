@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 from shiftjax.ensembles.store import store
+from shiftjax.ensembles.stored_study import Study
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.outcome import Outcome
@@ -320,3 +321,8 @@ def test_what_is_no_result_cannot_be_read(tmp_path: Path) -> None:
 def test_chunks_let_one_member_be_read_alone(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     assert chunks(shape, 8) == expected
     assert to_tree(made_up())["trajectories"]["pose"].encoding["chunks"] == (3, INSTANTS, 2, 7)
+
+
+def test_a_study_is_opened_by_its_path() -> None:
+    with pytest.raises(ModelError, match="Study: path: found 1; allowed: the path of a file"):
+        Study(1)  # type: ignore[arg-type]
