@@ -24,6 +24,7 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
 from shiftjax.record import record
+from shiftjax.run.advance.accuracy import relative_errors
 from shiftjax.run.advance.first_lanes import begin
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments
@@ -228,8 +229,7 @@ class Live:
         """Largest loop gap [m] and smallest pivot ratio since the run began or its numbers changed, and the
         error of the energy balance in parts of the largest energy."""
         acc = dict(zip(ACCUMULATORS, self._lanes.certificate_of()[:, 0].astype(float), strict=True))
-        scale = max(acc["kinetic"], acc["potential"])
-        energy = acc["energy_error"] / scale if scale > 0 else 0.0
+        energy = float(relative_errors(acc, self._lanes.table.dtype))
         return {"gap": acc["gap"], "pivot_ratio": max(acc["squared_condition"], 1.0) ** -0.5, "energy_error": energy}
 
     # -- pulling -----------------------------------------------------------------------------------------------------

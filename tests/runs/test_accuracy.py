@@ -114,6 +114,17 @@ def test_a_prescribed_motion_is_not_off() -> None:
     assert simulate("slider_crank", 1.0, 1e-3, drive=drive).certificate["angle_error"] == 0.0
 
 
+def test_what_is_held_at_rest_is_not_inaccurate() -> None:
+    """Nothing moves: what is left of the energies is their rounding."""
+    held = {path: 0.0 for path, _ in load("delta").joints() if "shoulder" in path}
+    delta = simulate("delta", 0.3, 1e-3, drive=held)
+    angles = np.linspace(0.0, 1.5, 200)
+    vary = {"crank_pivot.initial_displacement": angles}
+    bars = simulate("four_bar", 0.1, 1e-3, drive={"crank_pivot": np.zeros(len(angles))}, vary=vary)
+    assert delta.status == 0 and (bars.status == 0).all(), (delta.messages, bars.outcomes())
+    assert delta.certificate["angle_error"] < 1e-12 and bars.certificate["energy_error"].max() < 1e-3
+
+
 # -- nobody without a warning is wrong -----------------------------------------------------------------------------
 
 

@@ -12,6 +12,8 @@ median and by 3.8 at most. It says nothing of motions of several freedoms in whi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from shiftjax.constraints import scales
@@ -24,6 +26,8 @@ from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 
 SLOWEST = 1e-3  # of the largest kinetic energy: at turning points the speed vanishes, not the error of its square
 FACTOR = 2.0  # of the estimate, so that few members are more off than it says
+ROUNDING = 16.0  # units in the last place of an energy, which a sum over bodies may be off by
+MOVING = 1e6  # roundings, of a motion beside whose energy they do not count
 LOST = 0.5  # an energy error from which nothing follows for a smaller step
 REACHED = 0.7  # of the step at which errors of the method's order would just meet their limit
 
@@ -86,7 +90,7 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     path, slowness = path + s.path, slowness + s.slowness
     if not moves_freely(lanes):
         return np.zeros(len(clock)), np.zeros(len(clock))
-    energy = lanes.table.rows("acc", within=ACCUMULATORS.index("energy_error")).astype(float)
+    energy = balance_errors(_certificate(lanes), lanes.table.dtype)
     seconds = np.maximum(clock, 1.0) * lanes.settings.h
     rounding = np.finfo(lanes.table.dtype).eps * lanes.table.reduce("largest", "q").astype(float)
     with np.errstate(all="ignore"):
@@ -115,7 +119,7 @@ def judged_errors(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
 
     A smaller step does not help where a singular pose is the cause: energy and angles do not count then.
     """
-    acc = dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
+    acc = _certificate(lanes)
     settings, regular = lanes.settings, ~_lost(lanes)
     return {
         "energy error": (np.where(regular, energy_errors(lanes), 0.0), settings.energy_limit, ""),
@@ -126,10 +130,25 @@ def judged_errors(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
 
 def energy_errors(lanes: Ensemble) -> np.ndarray:
     """(B,) error of the energy balance over the largest kinetic energy or change of potential, whichever is more."""
-    acc = dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
+    return relative_errors(_certificate(lanes), lanes.table.dtype)
+
+
+def relative_errors(acc: Mapping[str, np.ndarray], dtype: np.dtype) -> np.ndarray:
+    """The same from the accumulators of the certificate, in numbers of a type."""
     scale = np.maximum(acc["kinetic"], acc["potential"])
     with np.errstate(all="ignore"):
-        return np.where(scale > 0, acc["energy_error"] / scale, 0.0)
+        return np.where(scale > 0, balance_errors(acc, dtype) / scale, 0.0)
+
+
+def balance_errors(acc: Mapping[str, np.ndarray], dtype: np.dtype) -> np.ndarray:
+    """Largest error of the energy balance [J]; 0 at rest, where all that changes is the rounding of the energies."""
+    rounding = ROUNDING * np.finfo(dtype).eps * (np.abs(acc["start_energy"]) + np.abs(acc["start_potential"]))
+    at_rest = np.maximum(acc["kinetic"], acc["potential"]) <= MOVING * rounding
+    return np.where(at_rest & (acc["energy_error"] <= rounding), 0.0, acc["energy_error"])
+
+
+def _certificate(lanes: Ensemble) -> dict[str, np.ndarray]:
+    return dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
 
 
 def inaccuracies(lanes: Ensemble, k: int) -> str:
