@@ -228,7 +228,7 @@ class Live:
     def certificate(self) -> dict[str, float]:
         """Largest loop gap [m] and smallest pivot ratio since the run began or its numbers changed, and the
         error of the energy balance in parts of the largest energy."""
-        acc = dict(zip(ACCUMULATORS, self._lanes.certificate_of()[:, 0].astype(float), strict=True))
+        acc: dict[str, Any] = dict(zip(ACCUMULATORS, self._lanes.certificate_of()[:, 0].astype(float), strict=True))
         energy = float(relative_errors(acc, self._lanes.table.dtype))
         return {"gap": acc["gap"], "pivot_ratio": max(acc["squared_condition"], 1.0) ** -0.5, "energy_error": energy}
 
