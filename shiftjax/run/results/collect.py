@@ -140,7 +140,9 @@ def _poses(prepared: Prepared, posed: np.ndarray, q: np.ndarray) -> dict[str, np
         if k and not node.virtual:
             state = chain.node(k)
             pose = values.numbers([*plus(state.p, point), *quaternion_of_rotation(state.R)])
-            out[node.path] = host.per_member(pose, count * n).T.reshape(count, n, 7)
+            numbers = host.per_member(pose, count * n).T.reshape(count, n, 7)
+            # after a member's end: the sign of a computed NaN depends on how many members NumPy takes at once
+            out[node.path] = np.where(np.isnan(numbers), np.nan, numbers)
     return out
 
 
