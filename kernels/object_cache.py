@@ -9,6 +9,7 @@ import hashlib
 from pathlib import Path
 
 from shiftjax.disk_cache import folder, replace, sources
+from shiftjax.disk_cache import read as read_entry
 
 KERNELS = Path(__file__).resolve().parent
 DIGEST = hashlib.sha256().digest_size
@@ -25,9 +26,9 @@ def path(name: str, kind: str = "o") -> Path:
 
 
 def read(name: str, kind: str = "o") -> bytes | None:
-    """The object stored as `name`, None for a missing or corrupt one."""
+    """The object stored as `name`, None for a missing or corrupt one, or one that another user wrote."""
     try:
-        data = path(name, kind).read_bytes()
+        data = read_entry(path(name, kind))
     except OSError:
         return None
     code = data[DIGEST:]

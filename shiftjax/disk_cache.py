@@ -27,10 +27,29 @@ def sources(package: Path) -> str:
     return digest.hexdigest()
 
 
+def read(path: Path) -> bytes:
+    """The content of an entry that this user wrote.
+
+    Compiled code is run: whoever may write into a shared folder could otherwise run theirs as this user.
+
+    Raises:
+        OSError: it cannot be read, or it or its folder belongs to another user.
+    """
+    with path.open("rb") as file:
+        if not (_is_ours(os.fstat(file.fileno())) and _is_ours(path.parent.stat())):
+            raise PermissionError(f"{path} belongs to another user")
+        return file.read()
+
+
 def replace(path: Path, data: bytes) -> None:
-    """Writes a file atomically; a folder that is not writable is no error: the entry is then computed again."""
+    """Writes a file atomically, into folders that are this user's alone (0700).
+
+    A folder that is not writable or belongs to another user is no error: the entry is then computed again.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
+        if not _is_ours(path.parent.stat()):
+            return
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
     except OSError:
         return
@@ -40,3 +59,15 @@ def replace(path: Path, data: bytes) -> None:
         os.replace(temporary, path)
     except OSError:
         Path(temporary).unlink(missing_ok=True)
+
+
+def _make_folder(place: Path) -> None:
+    """The folder and those above it that are missing; `mkdir` gives its mode to the last one only."""
+    missing = [parent for parent in (place, *place.parents) if not parent.exists()]
+    for parent in reversed(missing):
+        parent.mkdir(mode=0o700, exist_ok=True)
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    """Whether a file belongs to the user of this process; systems without owners (Windows) have rights of their own."""
+    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()

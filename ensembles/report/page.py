@@ -155,7 +155,8 @@ def script(content: Content) -> str:
             "pc": names.index(y.name),
         },
     }
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    # `<!--<script>` in a name, too, would keep the element open: a JSON text in a page has no `<` at all.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     code = (FOLDER / "report.js").read_text(encoding="utf-8")
     plotly = get_plotlyjs().replace("</script", "<\\/script")
     return (

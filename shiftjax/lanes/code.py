@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
-from shiftjax.disk_cache import folder, replace
+from shiftjax.disk_cache import folder, read, replace
 from shiftjax.lanes.graph import Graph
 
 LENGTH = 2 * hashlib.sha256().digest_size  # of a digest in hexadecimal digits
@@ -36,7 +36,7 @@ class Code:
         if not self.text:
             return self.graph.digest()
         try:
-            digest = self._path.read_text(encoding="ascii")
+            digest = read(self._path).decode("ascii")
         except (OSError, ValueError):
             digest = ""
         return digest if len(digest) == LENGTH else self.graph.digest()

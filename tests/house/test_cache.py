@@ -1,5 +1,6 @@
 """Compiled objects on disk."""
 
+import os
 import platform
 import struct
 import time
@@ -102,6 +103,19 @@ def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
     kernel = cpu.CpuKernel("f64", 1)
     kernel.prepare(pendulum())
     assert kernel.compiled == 5
+
+
+def test_what_another_user_wrote_is_compiled_anew(folder, monkeypatch):
+    """Objects are native code: in a shared folder anybody could lay theirs."""
+    expected = result(cpu.CpuKernel("f64", 1), pendulum())
+    files = sorted(folder.rglob("*.o"))
+    assert {path.parent.stat().st_mode & 0o777 for path in files} == {folder.stat().st_mode & 0o777} == {0o700}
+    before = [path.stat().st_mtime_ns for path in files]
+    monkeypatch.setattr(os, "geteuid", lambda: files[0].stat().st_uid + 1)
+    kernel = cpu.CpuKernel("f64", 1)
+    assert result(kernel, pendulum()) == expected
+    assert kernel.compiled == 5
+    assert [path.stat().st_mtime_ns for path in files] == before, "nothing is laid into another user's folder"
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):

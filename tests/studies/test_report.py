@@ -294,6 +294,20 @@ def test_the_numbers_of_the_charts_are_those_of_the_members(page: str, tree: xr.
     assert by_name.keys() >= {"coupler:tip.T[0]", "coupler.mass", "turn", "height", "energy_error"}
 
 
+def test_no_name_ends_or_opens_the_script_that_the_charts_are_made_of(tmp_path: Path) -> None:
+    """After `<!--<script>` a browser reads the page to its end as one script."""
+    name = "<!--<script>"
+    vary = {"coupler.mass": np.linspace(1.0, 2.0, 8)}
+    metrics = {name: "peak_to_peak(rocker_pivot.q)"}
+    result = simulate("four_bar", span=0.05, output_step=0.01, vary=vary, metrics=metrics)
+    tree = store.read(store.write(result, tmp_path / "named.zarr"))
+    written = write(tree, load(json.loads(tree.attrs["model"])), tmp_path / "named.html").read_text(encoding="utf-8")
+    (text,) = re.findall(r'<script type="application/json" id="members">(.*?)</script>', written, re.DOTALL)
+    assert "<" not in text
+    assert name in [column["short"] for column in json.loads(text)["columns"]]
+    assert name not in written
+
+
 def test_two_reports_of_one_store_are_equal(page: str, study: Path, tmp_path: Path) -> None:
     tree = store.read(study)
     again = write(tree, load(json.loads(tree.attrs["model"])), tmp_path / "again.html")

@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 from shiftjax.disk_cache import folder, replace, sources
+from shiftjax.disk_cache import read as read_entry
 from shiftjax.viewer.assimp.pieces import MeshPiece, unpacked
 
 HERE = Path(__file__).resolve().parent
@@ -35,9 +36,9 @@ def name_of(path: Path, companions: tuple[Path, ...]) -> str:
 
 
 def read(name: str, beside: Path) -> tuple[MeshPiece, ...] | None:
-    """The cached pieces `name` of a file in the folder `beside`; None where they are missing, damaged or outdated."""
+    """The pieces `name` of a file in the folder `beside`; None where missing, damaged, outdated or another user's."""
     try:
-        pieces, files = unpacked(_entry(name).read_bytes())
+        pieces, files = unpacked(read_entry(_entry(name)))
         same = all(digest_of(beside / file) == digest for file, digest in files.items())
     except DAMAGED:
         return None
