@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftjax.viewer.gl.renderer import Renderer
+from shiftjax.viewer.gl.buffers import Batch, MeshBuffers
+from shiftjax.viewer.gl.renderer import GL, Renderer  # OpenGL by way of what chooses its platform
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import FAST, Ghosts, RenderSettings, SceneLight, Strokes, Texture
 from tests.scenes.phong import picture
@@ -347,6 +348,17 @@ def test_see_through_parts_show_what_is_behind() -> None:
         shot(what, snapshot((0, 0, -0.5), colours=colours), camera)[60, 80] for colours in ({}, clear)
     )
     assert abs(int(solid[0]) - int(solid[1])) < 4 and int(translucent[0]) - int(translucent[1]) > 40
+
+
+def test_a_mesh_is_bound_to_no_vertex_array_but_its_batch() -> None:
+    """Array 0 would keep the name of an index buffer that is deleted, which whoever restores its state binds again."""
+    GL.glBindVertexArray(0)
+    mesh = MeshBuffers(ball())
+    assert GL.glGetIntegerv(GL.GL_ELEMENT_ARRAY_BUFFER_BINDING) == 0
+    batch = Batch(mesh)
+    assert GL.glGetIntegerv(GL.GL_ELEMENT_ARRAY_BUFFER_BINDING) == 0
+    batch.release()
+    mesh.release()
 
 
 # -- goldens -------------------------------------------------------------------------------------------------------

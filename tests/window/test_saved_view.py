@@ -53,6 +53,14 @@ def changed(state: WindowState) -> WindowState:
     return state
 
 
+def test_the_tree_has_the_numbers_of_the_member(state: WindowState, many_members: ViewedStudy) -> None:
+    """As the pane of properties has; not those of the file."""
+    for member in many_members.kept[[0, -1]]:
+        state.show_member(int(member))
+        (row,) = [row for row in state.rows if row.kind == "body" and row.path == COUPLER.removesuffix(".mass")]
+        assert float(row.value.split()[0]) == pytest.approx(many_members.value(COUPLER, int(member)), rel=1e-3)
+
+
 def test_what_is_saved_is_restored(state: WindowState, many_members: ViewedStudy, bars: Scene, tmp_path: Path) -> None:
     fresh = saved.document(state)
     path = saved.save(changed(state), tmp_path / "one.json")

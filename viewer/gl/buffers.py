@@ -23,8 +23,8 @@ class MeshBuffers:
         self.key, self.kind, self.count = mesh.key, mesh.kind, indices.size
         self.vertices, self.indices = (int(b) for b in GL.glGenBuffers(2))
         _upload(GL.GL_ARRAY_BUFFER, self.vertices, table, GL.GL_STATIC_DRAW)
-        GL.glBindVertexArray(0)
-        _upload(GL.GL_ELEMENT_ARRAY_BUFFER, self.indices, indices, GL.GL_STATIC_DRAW)
+        # As vertices: an index buffer would stay bound to a vertex array, which keeps its name when it is deleted.
+        _upload(GL.GL_ARRAY_BUFFER, self.indices, indices, GL.GL_STATIC_DRAW)
         textured = mesh.texture is not None and mesh.uv is not None
         self.texture = _texture(mesh.texture) if textured and mesh.texture else 0
 

@@ -85,7 +85,6 @@ class WindowState:
         self.explorer = Explorer(study)
         self.view = Viewpoint(Camera.of(scene.centre, scene.size, scene.up), self.motion())
         self.selection, self.display = Selection(), Display()
-        self.rows = tree_rows.scene_rows(study.model)
         self.panels = Panels(tree_rows.opened_at_first((*self.rows, *tree_rows.simulation_rows(study, member))))
         self.arrows_on, self.grouping = False, ""
         self.shapes: dict[str, Geometry] = {}
@@ -151,8 +150,9 @@ class WindowState:
         self._load_member(member)
 
     def _load_member(self, member: int) -> None:
-        """Loads the mechanism and the scene of a member."""
-        self.choice.member, self.mechanism = member, mechanism_from(self.study.model_of(member))
+        """Loads the mechanism, the scene and the rows of the tree of a member, with its own numbers."""
+        model = self.study.model_of(member)
+        self.choice.member, self.mechanism, self.rows = member, mechanism_from(model), tree_rows.scene_rows(model)
         scene = self.scenes.scene if self.live is None else self.scenes.updated
         self.scene = added_shapes.keep_added(self.scene, scene(member))
 
