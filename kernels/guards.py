@@ -7,11 +7,14 @@ of LLVM text in `llvm.stepper`. A further guard is a line of `GUARDS`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import and_
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from shiftjax.kernels.lane_program import Layout
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.record import record
 
 Number = Any  # of one lane, or of each of many
@@ -129,11 +132,13 @@ def decide(step: Step) -> Decision:
 
 def passes(step: Step) -> Mask:
     """Whether every condition holds, those that do not count at present included: then nothing is to be decided."""
-    masks = [guard.holds(step, k) for guard in GUARDS for k in range(guard.count(step.layout))]
-    mask = masks[0]
-    for other in masks[1:]:
-        mask = mask & other
-    return mask
+    return reduce(and_, (guard.holds(step, k) for guard in GUARDS for k in range(guard.count(step.layout))))
+
+
+def disarm(table: LaneTable) -> None:
+    """No monitor and no event freezes the lanes of a table in their next step."""
+    table.set("limit", np.inf)
+    table.set("event", 0.0)  # one that begins at zero has no sign to change
 
 
 def causes(layout: Layout, codes: np.ndarray) -> dict[str, np.ndarray]:

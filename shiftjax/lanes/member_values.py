@@ -1,6 +1,6 @@
 """Lane code run once on the numbers of many members: lane values of one graph, which NumPy evaluates. Host code.
 
-For what is asked once; `run.start.host_functions` keeps the graphs of what is asked again and again.
+For what is asked once; `run.closing.host_functions` keeps the graphs of what is asked again and again.
 """
 
 from __future__ import annotations

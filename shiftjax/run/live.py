@@ -24,7 +24,7 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
 from shiftjax.record import record
-from shiftjax.run.advance.accuracy import relative_errors
+from shiftjax.run.advance.accuracy import accumulated, energy_errors
 from shiftjax.run.advance.first_lanes import begin
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments
@@ -35,7 +35,6 @@ from shiftjax.run.derive import Formula, derived_columns
 from shiftjax.run.options import options_of
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
-from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.drives import Drivable, covered, driven
 from shiftjax.run.start.following import follow
@@ -228,9 +227,10 @@ class Live:
     def certificate(self) -> dict[str, float]:
         """Largest loop gap [m] and smallest pivot ratio since the run began or its numbers changed, and the
         error of the energy balance in parts of the largest energy."""
-        acc: dict[str, Any] = dict(zip(ACCUMULATORS, self._lanes.certificate_of()[:, 0].astype(float), strict=True))
-        energy = float(relative_errors(acc, self._lanes.table.dtype))
-        return {"gap": acc["gap"], "pivot_ratio": max(acc["squared_condition"], 1.0) ** -0.5, "energy_error": energy}
+        acc = {name: float(value) for name, (value,) in accumulated(self._lanes).items()}
+        (energy,) = energy_errors(self._lanes)
+        ratio = max(acc["squared_condition"], 1.0) ** -0.5
+        return {"gap": acc["gap"], "pivot_ratio": ratio, "energy_error": float(energy)}
 
     # -- pulling -----------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.gradients.reverse.tape import PLAIN_STEPS, ByMember, Notes
 from shiftjax.kernels.adjoint import AdjointProgram
 from shiftjax.kernels.contract import Backward, Group, Leg
+from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members
 from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.interpolation import interpolated
@@ -343,7 +344,7 @@ class WayBack:
         """Lanes some steps further on."""
         further, clock = lanes.copy(), lanes.row("clock")
         until = np.where(np.asarray(steps) > 0, clock + (steps - 0.5) * lanes.row("fraction"), clock)
-        further.set("limit", np.inf)
+        disarm(further)
         group = Group(program.program, further.array, until, None, np.full(lanes.lanes, -1))
         self.lanes.kernel.advance([group], h=self.settings.h, t0=self.settings.t0)
         return further

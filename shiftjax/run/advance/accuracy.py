@@ -90,7 +90,7 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     path, slowness = path + s.path, slowness + s.slowness
     if not moves_freely(lanes):
         return np.zeros(len(clock)), np.zeros(len(clock))
-    energy = balance_errors(_certificate(lanes), lanes.table.dtype)
+    energy = balance_errors(accumulated(lanes), lanes.table.dtype)
     seconds = np.maximum(clock, 1.0) * lanes.settings.h
     rounding = np.finfo(lanes.table.dtype).eps * lanes.table.reduce("largest", "q").astype(float)
     with np.errstate(all="ignore"):
@@ -119,7 +119,7 @@ def judged_errors(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
 
     A smaller step does not help where a singular pose is the cause: energy and angles do not count then.
     """
-    acc = _certificate(lanes)
+    acc = accumulated(lanes)
     settings, regular = lanes.settings, ~_lost(lanes)
     return {
         "energy error": (np.where(regular, energy_errors(lanes), 0.0), settings.energy_limit, ""),
@@ -130,14 +130,10 @@ def judged_errors(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
 
 def energy_errors(lanes: Ensemble) -> np.ndarray:
     """(B,) error of the energy balance over the largest kinetic energy or change of potential, whichever is more."""
-    return relative_errors(_certificate(lanes), lanes.table.dtype)
-
-
-def relative_errors(acc: Mapping[str, np.ndarray], dtype: np.dtype) -> np.ndarray:
-    """The same from the accumulators of the certificate, in numbers of a type."""
+    acc = accumulated(lanes)
     scale = np.maximum(acc["kinetic"], acc["potential"])
     with np.errstate(all="ignore"):
-        return np.where(scale > 0, balance_errors(acc, dtype) / scale, 0.0)
+        return np.where(scale > 0, balance_errors(acc, lanes.table.dtype) / scale, 0.0)
 
 
 def balance_errors(acc: Mapping[str, np.ndarray], dtype: np.dtype) -> np.ndarray:
@@ -147,7 +143,8 @@ def balance_errors(acc: Mapping[str, np.ndarray], dtype: np.dtype) -> np.ndarray
     return np.where(at_rest & (acc["energy_error"] <= rounding), 0.0, acc["energy_error"])
 
 
-def _certificate(lanes: Ensemble) -> dict[str, np.ndarray]:
+def accumulated(lanes: Ensemble) -> dict[str, np.ndarray]:
+    """The accumulators of the certificate, (B,) each, by name."""
     return dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
 
 

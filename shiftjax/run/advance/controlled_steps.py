@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftjax.kernels.contract import Group
+from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import sample_step
@@ -86,8 +87,7 @@ class Steps:
         begin = table.row("clock").copy()
         table.set("fraction", ends - begin)
         table.set("trip", 0.0)
-        table.set("limit", np.inf)
-        table.set("event", 0.0)  # a switch that is not watched stops nothing
+        disarm(table)
         passed = begin + 0.5 * (ends - begin)  # by one step
         program, nowhere = self.recording.programs.of(self.partition), np.full(len(begin), -1)
         group = Group(program, table.array, passed, None, nowhere)

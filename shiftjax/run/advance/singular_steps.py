@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
+from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
@@ -97,7 +98,7 @@ def _try(
     window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
     bound = before.rows("limit", within=window)
     table = before.copy()
-    table.set("limit", np.inf)
+    disarm(table)
     worst, done = np.zeros(len(members)), 0.0
     for part in parts:
         table.set("clock", before.row("clock") + steps * done)

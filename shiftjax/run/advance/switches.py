@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.run.advance.ensemble import Ensemble
 
@@ -94,8 +95,7 @@ def _values(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.nd
     """(switches, n) where steps of some size lead, NaN where one is lost."""
     table, clock = before.copy(), before.row("clock")
     table.set("fraction", (clock + size) - clock)  # rounded as in the step that is taken in the end
-    table.set("limit", np.inf)
-    table.set("event", 0.0)  # a switch that is not watched stops nothing
+    disarm(table)
     trips = lanes.step(members, table)
     values = table.rows("event").astype(float)
     values[:, trips.places] = np.nan

@@ -14,10 +14,9 @@ from shiftjax.measures.channel import Channel
 from shiftjax.measures.run_metrics import Measured
 from shiftjax.outcome import Outcome
 from shiftjax.rotations import quaternion_of_rotation
-from shiftjax.run.advance.accuracy import angle_errors, energy_errors
+from shiftjax.run.advance.accuracy import accumulated, angle_errors, energy_errors
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import Ensemble, Repartition
-from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.results.result import CERTIFICATE, Result
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
@@ -148,7 +147,7 @@ def _poses(prepared: Prepared, posed: np.ndarray, q: np.ndarray) -> dict[str, np
 
 def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     """The accuracy of every member (design rule 4); NaN, but for the gap, where a member never started."""
-    acc = dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
+    acc = accumulated(lanes)
     energy = energy_errors(lanes)
     with np.errstate(all="ignore"):
         condition = np.maximum(acc["squared_condition"], 1.0)
