@@ -35,6 +35,7 @@ PAGES = {  # file -> title; a new page is a line here
     "format.md": "File format",
     "extending.md": "Extending",
     "how.md": "How it works",
+    "features.md": "Features",
     "comparison.md": "Comparison with MuJoCo",
     "api.md": "Python reference",
     "contributing.md": "Contributing",

@@ -73,6 +73,7 @@ def test_it_is_a_short_file(case: Case) -> None:
 
 @each
 def test_energy_and_loops_over_a_second(case: Case) -> None:
+    """E11, E14: a kind that no file of the package names takes part in loops and motion."""
     result = run(case, 1.0)
     assert result.status == 0 and not result.notes
     assert result.certificate["energy_error"] < case.energy
@@ -82,7 +83,7 @@ def test_energy_and_loops_over_a_second(case: Case) -> None:
 
 @each
 def test_rows_and_powers_are_derivatives(case: Case) -> None:
-    """Differences of Phi, of J v and of the energy in random closed states."""
+    """E3, E9: differences of Phi, of J v and of the energy in random closed states."""
     prepared, q, v = closed_states(case.model(), 3, seed=1)
     check_rows(prepared, q, v, seed=2)
     power = check_power(prepared, q, v)

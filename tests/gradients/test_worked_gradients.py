@@ -133,7 +133,7 @@ def test_bump_steer_of_a_suspension() -> None:
 
 
 def test_adam_brings_a_coupler_to_a_point() -> None:
-    """The objective is a metric, the optimiser one of optax."""
+    """D10: the objective is a metric, the optimiser one of optax."""
 
     def miss(design: Any) -> Any:
         run = shiftjax.simulate(

@@ -19,7 +19,7 @@ ROUNDING = 1e-13  # of entries of size one: products fused on one side
 
 @pytest.mark.parametrize("name", ["n_four_bar_5", "bricard", "delta", "vehicle_chassis"])
 def test_the_compiled_jacobian_is_that_of_the_lane_functions(name: str) -> None:
-    """For any number of members, with varied numbers; rows that are left out are zero."""
+    """M25, E9: for any number of members, with varied numbers; rows that are left out are zero."""
     model = load(name)
     lengths = [path for path in model.numbers() if path.endswith(".T[0]") and not path.startswith("fixed")][:2]
     random = np.random.default_rng(0)

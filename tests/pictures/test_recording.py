@@ -49,7 +49,7 @@ def the_movie(folder: Path) -> Path:
 
 
 def test_r_writes_what_the_view_shows(window: Offscreen, tmp_path: Path) -> None:
-    """A picture a frame, a thirtieth of a second of the study each, however long drawing takes."""
+    """M63: a picture a frame, a thirtieth of a second of the study each, however long drawing takes."""
     state, (width, height) = window.state, even_size(window)
     actions.run(state, "play")
     actions.run(state, "record")

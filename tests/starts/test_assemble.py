@@ -65,7 +65,7 @@ def test_random_four_bars_are_masked_as_the_closed_form_says(side: int) -> None:
 
 
 def test_what_cannot_be_closed_has_its_margin() -> None:
-    """F7: the gap of what never closes, the change of what closes elsewhere, each in the message, too."""
+    """F7, E15: the gap of what never closes, the change of what closes elsewhere, each in the message, too."""
     vary = random_four_bars(400, seed=8)
     result = assemble("four_bar", vary=vary)
     lengths = np.sort([vary[path] for path in LENGTHS], axis=0)

@@ -90,6 +90,7 @@ def test_nodes_follow_the_order_of_the_poses() -> None:
 
 @pytest.mark.parametrize("name", library.names())
 def test_every_body_is_shown_in_finite_numbers_and_in_proportion(name: str) -> None:
+    """E13: of every mechanism of the library."""
     scene, poses = built(name)
     model, first, _ = started(name)
     assert scene.nodes == ("fixed", *first), "nodes are numbered as later poses are"
