@@ -90,7 +90,7 @@ def commands(page: str) -> Iterator[list[str]]:
     """The words of every line of a shell that calls this package, run or not."""
     names = "|".join(COMMANDS)
     for kind, code in ((found["kind"], found["code"]) for found in BLOCK.finditer(page)):
-        for found in re.finditer(rf"shiftjax ((?:{names})\b.*)", code) if kind == "sh" else ():
+        for found in re.finditer(rf"shiftjax ((?:{names})\b.*)", code.replace("\\\n", " ")) if kind == "sh" else ():
             yield shlex.split(found[1], comments=True)
 
 
