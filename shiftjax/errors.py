@@ -23,7 +23,7 @@ class ModelError(ValueError):
 
     def __init__(self, where: str, found: str, allowed: str, todo: str) -> None:
         self.where, self.found, self.allowed, self.todo = where, found, allowed, todo
-        super().__init__(f"{where}: found {found}; allowed: {allowed}. {todo}")
+        super().__init__(printable(f"{where}: found {found}; allowed: {allowed}. {todo}"))
 
     def __reduce__(self) -> tuple[type[ModelError], tuple[str, str, str, str]]:
         """Whole on its way between processes, from a worker to who asked."""
@@ -32,6 +32,15 @@ class ModelError(ValueError):
 
 class GradientWarning(UserWarning):
     """A gradient that is less than it seems, and why."""
+
+
+def printable(text: str) -> str:
+    """A text whose characters can do nothing to a terminal: those that steer it, or the order of a line, are escaped.
+
+    Names of files and of model files come into messages as they are; a newline or an escape code among them could
+    write what looks like a message of the program.
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def one_of(where: str, word: object, known: Iterable[str]) -> None:

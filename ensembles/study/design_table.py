@@ -53,7 +53,9 @@ def _csv(path: Path, where: str) -> dict[str, np.ndarray]:
     if empty:
         return {}
     try:
-        values = np.loadtxt(path, delimiter=",", skiprows=lines, ndmin=2, encoding="utf-8-sig", max_rows=LONG)
+        values = np.loadtxt(
+            path, delimiter=",", skiprows=lines, ndmin=2, encoding="utf-8-sig", max_rows=LONG, quotechar='"'
+        )
     except ValueError as error:
         raise ModelError(where, f"{path.name}: {error}", "a number at every place", "Correct it there.") from None
     if values.shape[1] != len(names):

@@ -56,10 +56,9 @@ def sample(
     study = [v.in_si() for v in study]
     grids, drawn = [v for v in study if v.is_axis], [v for v in study if not v.is_axis]
     count = samples if drawn and samples is not None else 1
-    axes = [_axis(v) for v in grids]
-    blocks = math.prod(len(axis) for axis in axes)
-    refuse_too_many(rows * blocks * count, "--vary")
-    mesh = np.meshgrid(*axes, indexing="ij")
+    blocks = math.prod(len(v.values) if v.distribution == "list" else v.points for v in grids)
+    refuse_too_many(rows * blocks * count, "--vary")  # before an axis takes memory
+    mesh = np.meshgrid(*map(_axis, grids), indexing="ij")
     values = {v.path: np.tile(np.repeat(axis.ravel(), count), rows) for v, axis in zip(grids, mesh, strict=True)}
     unit = _unit_cube(drawn, rows * blocks * count, seed)
     if correlation is not None and correlation.paths:

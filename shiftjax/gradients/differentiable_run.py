@@ -184,7 +184,7 @@ class DifferentiableRun:
 
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
         """Cotangents (K, B, P) of the numbers from those (K, B, M) of the outputs; NaN for members that ended
-        early or whose cotangent asks for a metric that is none."""
+        early or whose cotangent asks for a metric that is none, but for those of which nothing is asked."""
         out, growth, runs = np.empty((len(y_bar), *x.shape)), np.full(y_bar.shape[:2], np.nan), list[_Ran]()
         for members, taped in self._ways(x):
             followed = np.zeros(len(members), int)
@@ -238,7 +238,8 @@ class DifferentiableRun:
         row = {place: k for k, place in enumerate(prepared.places)}
         for k, place in enumerate(prepared.setup.varied):
             bars_of_numbers[row[place]] += p_bar[k]
-        bars_of_numbers[:, lost] = np.nan
+        asked = (y_bar != 0.0).any(1)  # nothing follows from what is masked out, whatever became of the member
+        bars_of_numbers[:, lost] = np.where(asked[lost], np.nan, 0.0)
         order = {path: k for k, path in enumerate(prepared.vary)}
         return bars_of_numbers[[order[path] for path in self.vary]].T, way.growth, way.followed
 

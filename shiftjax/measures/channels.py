@@ -112,7 +112,7 @@ CHANNELS: Registry[Quantity] = Registry(
 
 
 def channels(plan: Plan, paths: Sequence[str], resolve: Callable[[str], str]) -> tuple[Channel, ...]:
-    """The channels of the given paths.
+    """The channels of the given paths; one that is named twice is recorded once.
 
     Args:
         resolve: completes a short path.
@@ -121,7 +121,7 @@ def channels(plan: Plan, paths: Sequence[str], resolve: Callable[[str], str]) ->
         ModelError: unknown object or quantity.
     """
     refuse_text("channels", paths)
-    return tuple(_channel(plan, path, resolve) for path in paths)
+    return tuple({(one := _channel(plan, path, resolve)).path: one for path in paths}.values())
 
 
 def every_channel(plan: Plan) -> Iterator[Channel]:

@@ -182,3 +182,20 @@ def test_second_derivatives_are_refused() -> None:
     for ask in (jax.hessian(last), jax.grad(lambda m: jax.grad(last)(m).sum()), jax.jacrev(jax.jacfwd(last))):
         with pytest.raises(ModelError, match=r"derivative: found a second derivative of a run, .*finite differences"):
             ask(x)
+
+
+def test_what_is_masked_out_has_no_slope() -> None:
+    """A loss that leaves failed members out has the slope 0 by their numbers, so that the sum of all is a number."""
+
+    def total(lengths: Any) -> Any:
+        angle = shiftjax.simulate("four_bar", vary={LENGTH: lengths}, **RUN).channels[ANGLE][:, -1]
+        return jnp.where(jnp.isfinite(angle), angle, 0.0).sum()
+
+    slopes = jax.grad(total)(jnp.array([LONG, 10.0 * LONG]))
+    assert slopes[1] == 0.0 and np.isfinite(slopes[0]) and slopes[0] != 0.0
+
+
+def test_a_channel_may_be_named_twice() -> None:
+    """By its short and its full path, too: recorded once, with the same slopes."""
+    twice = [ANGLE, ANGLE, "four_bar:" + ANGLE]
+    assert np.array_equal(gradient(channels=twice), gradient())

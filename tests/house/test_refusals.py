@@ -112,3 +112,11 @@ def test_loops_of_welds_alone() -> None:
     assert simulate(welded(0.0).build(), **SHORT).status == 0
     with pytest.raises(ModelError, match="welds that stay apart"):
         simulate(welded(0.1).build(), **SHORT)
+
+
+def test_a_name_cannot_steer_the_terminal_from_an_error() -> None:
+    """Escape codes, newlines and characters that turn the order of a line are shown, not sent; letters stay."""
+    name = "crank\x1b[2J\nerror: all is well\u202e\u00e4"
+    with pytest.raises(ModelError) as caught:
+        simulate("four_bar", **SHORT, hold=[name])
+    assert str(caught.value).isprintable() and "\\x1b[2J\\nerror: all is well\\u202e\u00e4" in str(caught.value)
