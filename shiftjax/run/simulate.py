@@ -26,6 +26,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import judge
 from shiftjax.run.advance.ending import end_of
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.fast_inputs import fast_inputs
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
@@ -209,12 +210,12 @@ def run_with(model: Model | str, options: Options) -> Result:
 
     def gather() -> Result:
         say_locked(prepared, lanes, bounds)
-        judge(lanes)
+        fast = _judged(prepared, lanes)
         whole = numerics.schedule is None and not (lanes.status == Outcome.interrupted).any()
         return collect(
             prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
             measure=partial(measured.values, lanes.measured_of(), settings.begin, lanes.status > 0),
-            messages=messages(prepared, lanes, began, before),
+            messages=messages(prepared, lanes, began, before, fast),
             notes=(*(() if before is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
                    *filter(None, [need.faster])),
             ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=topology_report(prepared),
@@ -222,6 +223,14 @@ def run_with(model: Model | str, options: Options) -> Result:
         )  # fmt: skip
 
     return _run(lanes, numerics.schedule, gather)
+
+
+def _judged(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
+    """Warns members that are not accurate enough, and tells what of their inputs the steps do not see."""
+    judge(lanes)
+    fast = fast_inputs(prepared, lanes)
+    lanes.warn(np.array([*fast], int), Outcome.inaccurate)
+    return fast
 
 
 def _need(

@@ -291,7 +291,7 @@ def test_tables_as_parquet_and_csv_say_the_same(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table(values), tmp_path / "d.parquet")
     lines = ["coupler.mass,crank:tip.T[0]", *(f"{a!r},{b!r}" for a, b in zip(*values.values(), strict=True))]
     (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
-    quoted = ["\"" + line.replace(",", "\",\"") + "\"" for line in lines]  # as some spreadsheets save it
+    quoted = ['"' + line.replace(",", '","') + '"' for line in lines]  # as some spreadsheets save it
     (tmp_path / "quoted.csv").write_text("\n".join(quoted) + "\n")
     for name in ("d.parquet", "d.csv", "quoted.csv"):
         (group,) = designs(four(table=name, folder=tmp_path))

@@ -149,9 +149,11 @@ def accumulated(lanes: Ensemble) -> dict[str, np.ndarray]:
 
 
 def inaccuracies(lanes: Ensemble, k: int) -> str:
-    """Which errors of member k are above their limits, and what would bring them below."""
+    """Which errors of member k are above their limits, and what would bring them below; nothing where none is."""
     above = {name: (float(value[k]), limit, unit) for name, (value, limit, unit) in judged_errors(lanes).items()}
     above = {name: triple for name, triple in above.items() if not triple[0] <= triple[1]}
+    if not above:
+        return ""
     sentences = [
         f"{name} {'more than 3' if unit == ' rad' and not value <= 3.0 else f'{value:.2g}'}{unit} "
         f"(limit {limit:.3g}{unit})"

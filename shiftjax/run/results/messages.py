@@ -5,7 +5,7 @@ Host code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -25,11 +25,18 @@ SHOWN = 8  # members named in a note
 UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
 
 
-def messages(prepared: Prepared, lanes: Ensemble, began: Start, before: Result | None = None) -> tuple[str, ...]:
+def messages(
+    prepared: Prepared,
+    lanes: Ensemble,
+    began: Start,
+    before: Result | None = None,
+    fast: Mapping[int, Sequence[str]] | None = None,
+) -> tuple[str, ...]:
     """Cause and remedy of every member that is not good: why it ended early, then its warnings, gravest first.
 
     Args:
         before: the run that this one goes on from; what had ended there keeps its message.
+        fast: member -> what of its inputs the steps do not see, as of `fast_inputs`.
     """
     out = [""] * len(lanes.status)
     ended_before = np.zeros(len(out), bool) if before is None else np.atleast_1d(before.status) > 0
@@ -45,7 +52,8 @@ def messages(prepared: Prepared, lanes: Ensemble, began: Start, before: Result |
             continue
         ended = [Outcome(status[k])] if status[k] > 0 else []
         warned = [o for o in Outcome if o < 0 and warnings[k] & 1 << -int(o)] if warnings[k] else []
-        out[k] = "; ".join(_message(prepared, lanes, began, moved, k, outcome) for outcome in [*ended, *warned])
+        sentences = [_message(prepared, lanes, began, moved, k, outcome) for outcome in [*ended, *warned]]
+        out[k] = "; ".join(filter(None, [*sentences, *(fast or {}).get(k, ())]))
     return tuple(out)
 
 
