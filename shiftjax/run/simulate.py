@@ -26,7 +26,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import judge
 from shiftjax.run.advance.ending import end_of
 from shiftjax.run.advance.ensemble import Ensemble
-from shiftjax.run.advance.fast_inputs import fast_inputs
+from shiftjax.run.advance.fast_inputs import fast_inputs, knots_of_tables
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
@@ -222,7 +222,7 @@ def run_with(model: Model | str, options: Options) -> Result:
             asked=stated_settings(replace(options, design=design), ASKED), wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
 
-    return _run(lanes, numerics.schedule, gather)
+    return _run(prepared, lanes, numerics.schedule, gather)
 
 
 def _judged(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
@@ -251,7 +251,7 @@ def _need(
     return need
 
 
-def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result]) -> Result:
+def _run(prepared: Prepared, lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result]) -> Result:
     """The result of lanes at their start; KeyboardInterrupt brings what is done."""
     try:
         if schedule is not None:
@@ -259,7 +259,7 @@ def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result
         elif (tolerance := lanes.settings.tolerance) is not None:
             programs = lanes.recordings[0].programs
             assert isinstance(programs, Programs)
-            controlled_run.run(lanes, ControlledPrograms(programs, tolerance))
+            controlled_run.run(lanes, ControlledPrograms(programs, tolerance), knots_of_tables(prepared, lanes))
         else:
             driver.run(lanes)
         return gather()

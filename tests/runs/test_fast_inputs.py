@@ -51,6 +51,24 @@ def test_a_pulse_that_steps_do_not_see_is_said(at: float, width: float) -> None:
     assert fine.status.tolist() == [0, Outcome.inaccurate], "of each member by itself"
 
 
+@pytest.mark.parametrize("outside", ["hold", "repeat"])
+def test_steps_of_a_tolerance_end_at_knots(outside: str) -> None:
+    """A pulse of 0.1 ms, of each member at a time of its own: whole though a step of these runs is some 0.1 s long."""
+    at = np.array([0.3001, 0.45678, 0.6])
+    load = {**pulse(1e-4), "outside": outside}
+    vary = {f"push.times[{k}]": at + (t - load["times"][0]) for k, t in enumerate(load["times"])}
+    if outside == "repeat":  # from pulse to pulse half a second
+        load["times"], load["values"] = [*load["times"], 0.8], [*load["values"], 0.0]
+        vary["push.times[4]"] = at + 0.5
+    result = simulate(wheel("table_load", **load), 1.0, tolerance=1e-6, channels=["hinge.q"], vary=vary)
+    pulses = [np.array([t - 0.5 * k for k in range(3)]) if outside == "repeat" else np.array([t]) for t in at]
+    pulses = [np.concatenate([p, [t + 0.5]]) if outside == "repeat" else p for p, t in zip(pulses, at, strict=True)]
+    left = [np.sum(1.0 - p[(p > 0) & (p < 1.0)] - 0.5e-4) for p in pulses]
+    exact = 50.0 * 1e-4 * (1.0 - 1e-3) / INERTIA * np.array(left)
+    assert (result.status == 0).all() and (result.certificate["steps"] < 100).all()
+    np.testing.assert_allclose(result.channels["hinge.q"][:, -1], exact, rtol=1e-6)
+
+
 def test_a_load_switched_on_within_a_step_is_said() -> None:
     load = {"times": [0.3004, 0.3004 + 1e-7], "values": [0.0, 100.0], "interpolation": "linear", "outside": "hold"}
     result = simulate(wheel("table_load", **load), 1.0, 1e-3, channels=["hinge.q"])

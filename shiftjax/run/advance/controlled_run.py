@@ -34,14 +34,15 @@ class GuardedPrograms(Programs, Protocol):
         ...
 
 
-def run(lanes: Ensemble, programs: GuardedPrograms) -> None:
+def run(lanes: Ensemble, programs: GuardedPrograms, knots: np.ndarray) -> None:
     """Advances all lanes to the end of the span or their own; KeyboardInterrupt comes through soon.
 
     Args:
         programs: controlled ones, that note every step (`run.programs.controlled`).
+        knots: (n, B) clocks at which a step must end, since what acts changes there; not numbers where there are less.
     """
     lanes.table.set("fraction", _first_sizes(lanes))
-    run_batches(lanes, partial(_run_batch, programs))
+    run_batches(lanes, partial(_run_batch, programs, knots))
 
 
 def _first_sizes(lanes: Ensemble) -> np.ndarray:
@@ -64,10 +65,11 @@ def _first_sizes(lanes: Ensemble) -> np.ndarray:
     return np.where(np.isfinite(size) & (size > 0), np.minimum(size, settings.steps), settings.steps)
 
 
-def _run_batch(programs: GuardedPrograms, lanes: Ensemble, batch: np.ndarray) -> None:
-    stops = np.minimum(lanes.settings.end, lanes.ends)
+def _run_batch(programs: GuardedPrograms, knots: np.ndarray, lanes: Ensemble, batch: np.ndarray) -> None:
+    ends = np.minimum(lanes.settings.end, lanes.ends)
     sliding = Sliding(len(lanes.status))
-    while len(running := batch[(lanes.status[batch] <= 0) & (lanes.clock_of(batch) < stops[batch])]):
+    while len(running := batch[(lanes.status[batch] <= 0) & (lanes.clock_of(batch) < ends[batch])]):
+        stops = _next_stops(lanes, running, knots, ends)
         _advance(lanes, programs, running, stops, sliding)
         trips = lanes.table.trips(running)
         at_switch = causes(programs.layout, trips.codes)[EVENTS.name] >= 0
@@ -75,8 +77,18 @@ def _run_batch(programs: GuardedPrograms, lanes: Ensemble, batch: np.ndarray) ->
             if not at_switch.all():
                 handle_trips(lanes, trips.those(~at_switch))
             _land(lanes, trips.members[at_switch], stops, sliding)
-        done = np.where(lanes.status[batch] <= 0, lanes.clock_of(batch) / stops[batch], 1.0)
+        done = np.where(lanes.status[batch] <= 0, lanes.clock_of(batch) / ends[batch], 1.0)
         lanes.settings.progress((batch[0] + len(batch) * float(done.min(initial=1.0))) / len(lanes.status))
+
+
+def _next_stops(lanes: Ensemble, running: np.ndarray, knots: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """(B,) clocks up to which the running members may go: the next knot, or the end."""
+    stops = ends.copy()
+    if len(knots):
+        clock = lanes.clock_of(running).astype(float)
+        ahead = np.where(knots[:, running] > clock, knots[:, running], np.inf)
+        stops[running] = np.minimum(stops[running], ahead.min(0))
+    return stops
 
 
 def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Sliding) -> None:

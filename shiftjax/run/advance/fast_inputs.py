@@ -26,9 +26,7 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.time_laws import Harmonic
 
 FASTEST = 0.5  # angular frequency times step
-MISSED = (
-    0.1  # of the energy limit: of an impulse, as a part of the whole; an energy goes with its square, angles add up
-)
+MISSED = 0.1  # of the energy limit: part of an impulse; an energy goes with its square, and angles add up
 INSIDE = 1e-9  # of a step: nearer to its ends a knot is at the end
 MOST_KNOTS = 100_000  # of a table that repeats
 
@@ -46,6 +44,33 @@ def fast_inputs(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
             for k, sentence in sentences:
                 out.setdefault(int(members[k]), []).append(f"{path} {sentence}")
     return out
+
+
+def knots_of_tables(prepared: Prepared, lanes: Ensemble) -> np.ndarray:
+    """(n, B) clocks of the knots of all tables of loads that lie within a run; not numbers where a member has less.
+
+    An error estimate sees a step of the method, and no pulse between its stages: there steps must end.
+    """
+    settings, members = lanes.settings, np.arange(prepared.members)
+    begin, end = settings.t0 + settings.h * settings.before, settings.t0 + settings.h * settings.end
+    clocks: list[np.ndarray] = [np.zeros((0, prepared.members))]
+    for _, sine, n in _inputs(prepared, prepared.lane_of(members, 1.0)):
+        if not sine:
+            times = _rows(n["times"], prepared.members)
+            if n["outside"] == "repeat":
+                times = _repeated(times, begin, end)
+            clock = (times - settings.t0) / settings.h
+            clocks.append(np.where((times > begin) & (times < end), clock, np.nan))
+    every = np.concatenate(clocks)
+    return every[~np.isnan(every).all(1)]
+
+
+def _repeated(times: np.ndarray, begin: float, end: float) -> np.ndarray:
+    """(m, B) knots of tables that repeat, from (n, B) of one period, at most `MOST_KNOTS`."""
+    period = times[-1] - times[0]
+    first = np.floor((begin - times[0]) / period)
+    turns = int(np.clip(np.max(np.ceil((end - times[0]) / period) - first), 1, MOST_KNOTS // len(times)))
+    return np.concatenate([times[:-1] + (first + k) * period for k in range(turns)])
 
 
 def _inputs(prepared: Prepared, lane: Any) -> Iterator[tuple[str, bool, dict[str, Any]]]:
@@ -94,14 +119,10 @@ def _of_table(n: dict[str, Any], lanes: Ensemble, members: int) -> Iterator[tupl
         for k in range(members if varied else 1):
             missed = missed_impulse(times[:, k], values[:, k], settings.t0, end, settings.h, str(n["outside"]))
             worst[k if varied else slice(None)] = np.maximum(worst[k if varied else slice(None)], missed)
+    remedy = "its times should be ends of steps; or take smaller steps, or a tolerance, whose steps end at its knots"
     for k in np.flatnonzero(worst > limit):
-        yield (
-            int(k),
-            (
-                f"changes within steps: the impulse that they see of it is off by {worst[k]:.2g} of the whole (limit "
-                f"{limit:g}): take steps of which its times are whole multiples, or smaller ones, or a tolerance"
-            ),
-        )
+        seen = f"the impulse that they see of it is off by {worst[k]:.2g} of the whole (limit {limit:g})"
+        yield int(k), f"changes within steps: {seen}: {remedy}"
 
 
 def missed_impulse(times: np.ndarray, values: np.ndarray, begin: float, end: float, h: float, outside: str) -> float:
