@@ -18,7 +18,7 @@ from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
 OF_STUDY = "span step method tolerance output_step metric set derive drive hold strict_start backend precision".split()
-OF_STUDY += ["energy_limit", "gap_limit", "angle_limit"]  # options that say what a stored study says
+OF_STUDY += ["energy_limit", "gap_limit", "angle_limit", "accuracy"]  # options that say what a stored study says
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +26,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_run(parser)
     line = "of a stored study, given instead of MODEL: run this member again, as it was"
     parser.add_argument("--member", type=int, metavar="K", help=line)
+    line = "what the error of coordinates rests on: their energy, or a run at half the step beside it; left out, local"
+    parser.add_argument("--accuracy", choices=["local", "all"], help=line)
     parser.add_argument("--log", action="store_true", help="print every change of coordinates")
     parser.add_argument("--log-jacobian", action="store_true", help="the same with the Jacobian block at that instant")
 
@@ -36,6 +38,8 @@ def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
     wanted = "none" if options.out is None else "all"
     given = {**common.arguments(options, model), "keep": wanted, "log_jacobian": options.log_jacobian}
+    if options.accuracy is not None:
+        given["accuracy"] = options.accuracy
     return _run(options, partial(simulate, model, **given))
 
 

@@ -13,7 +13,7 @@ from shiftjax.errors import ModelError, need, need_count, need_function, need_ma
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.run.advance.schedule import Schedule
-from shiftjax.run.options import Options
+from shiftjax.run.options import ACCURACIES, Options
 from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.results.result import Result
 
@@ -60,6 +60,7 @@ CHECKS: dict[str, Check] = {
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
     "method": _optional(lambda where, value: one_of(where, value, METHODS)),
     **dict.fromkeys(("energy_limit", "gap_limit", "angle_limit"), _limit),
+    "accuracy": lambda where, value: one_of(where, value, ACCURACIES),
     "backend": _backend,
     "precision": lambda where, value: one_of(where, value, DTYPES),
     "threads": _optional(lambda where, value: need_count(where, value, 1)),

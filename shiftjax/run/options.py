@@ -57,6 +57,10 @@ class MotionOptions:
     tie: Mapping[str, CoordinateFunction] | None = None
 
 
+# What the error of coordinates rests on: the energy, or members that run again at half the step: a sample, or all.
+ACCURACIES = ("local", "sampled", "all")
+
+
 @record
 class NumericsOptions:
     """How their motion is computed: steps, choice of coordinates, numbers, and what is accurate enough."""
@@ -75,6 +79,7 @@ class NumericsOptions:
     energy_limit: float = 1e-3
     gap_limit: float = 1e-6
     angle_limit: float = 1e-3
+    accuracy: str = "local"  # one of ACCURACIES
 
     @property
     def limits(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.measures.step_path import StepPath
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.accuracy import judge
+from shiftjax.run.advance.accuracy import estimated_errors, judge
 from shiftjax.run.advance.ending import end_of
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.fast_inputs import fast_inputs, knots_of_tables
@@ -34,6 +34,7 @@ from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.going_on import ending_of
+from shiftjax.run.half_steps import repeats_of
 from shiftjax.run.memory import Need, need_of, notes_of, refuse_too_much
 from shiftjax.run.options import Options, options_of
 from shiftjax.run.programs.controlled import ControlledPrograms
@@ -53,7 +54,7 @@ DEFAULT_STEP = 1e-3  # s
 # Options that a result tells beside those that its lanes have, in their order.
 ASKED = (
     "assign", "hold", "independent", "drive", "tie", "cut", "cluster", "backend", "strict_start", "energy_limit",
-    "gap_limit", "angle_limit",
+    "gap_limit", "angle_limit", "accuracy",
 )  # fmt: skip
 
 
@@ -89,6 +90,7 @@ def simulate(
     energy_limit: float = 1e-3,
     gap_limit: float = 1e-6,
     angle_limit: float = 1e-3,
+    accuracy: str = "local",
     threads: int | None = None,
     tape_memory: float | None = None,
     progress: Callable[[float], None] = lambda done: None,
@@ -143,6 +145,9 @@ def simulate(
         energy_limit: a member that finishes with a larger energy error is `inaccurate`.
         gap_limit: the same for its gap, in parts of the model's length.
         angle_limit: the same for the estimated error of its coordinates, in rad or parts of the model's length.
+        accuracy: what that estimate rests on: "local", the energy; "all", every member runs again at half the step, or
+            a tolerance of a 32nd, and the difference is its error, also where errors grow by themselves; "sampled", a
+            sample does, and the estimates of the others are scaled by what it shows.
         threads: of the kernel; all cores where left out.
         tape_memory: bytes that the way back of gradients may take; a quarter of what is free where left out. It changes
             no gradient, and nothing where JAX traces no number.
@@ -163,8 +168,8 @@ def simulate(
         vary=vary, assign=assign, derive=derive, hold=hold,
         start=start, strict_start=strict_start, drive=drive, tie=tie, repartition=repartition, move_steps=move_steps,
         schedule=schedule, independent=independent, cut=cut, cluster=cluster, backend=backend, precision=precision,
-        energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit, threads=threads,
-        tape_memory=tape_memory, progress=progress, announce=announce, watch=watch,
+        energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit, accuracy=accuracy,
+        threads=threads, tape_memory=tape_memory, progress=progress, announce=announce, watch=watch,
     )  # fmt: skip
     return run_with(model, given)
 
@@ -217,12 +222,21 @@ def run_with(model: Model | str, options: Options) -> Result:
             measure=partial(measured.values, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, before, fast),
             notes=(*(() if before is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
-                   *filter(None, [need.faster])),
+                   *filter(None, [need.faster]), *_basis(lanes)),
             ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=topology_report(prepared),
             asked=stated_settings(replace(options, design=design), ASKED), wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
 
-    return _run(prepared, lanes, numerics.schedule, gather)
+    def repeat() -> None:
+        if numerics.accuracy != "local":
+            lanes.repeats = repeats_of(prepared, lanes, began, blocks, numerics.accuracy, _advance)
+
+    return _run(prepared, lanes, numerics.schedule, repeat, gather)
+
+
+def _basis(lanes: Ensemble) -> list[str]:
+    """A note of what the errors of coordinates rest on, where members ran again."""
+    return [] if lanes.repeats is None else [lanes.repeats.note(estimated_errors(lanes)[0])]
 
 
 def _judged(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
@@ -251,21 +265,34 @@ def _need(
     return need
 
 
-def _run(prepared: Prepared, lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result]) -> Result:
-    """The result of lanes at their start; KeyboardInterrupt brings what is done."""
+def _run(
+    prepared: Prepared,
+    lanes: Ensemble,
+    schedule: Schedule | None,
+    repeat: Callable[[], None],
+    gather: Callable[[], Result],
+) -> Result:
+    """The result of lanes at their start, some of them repeated; KeyboardInterrupt brings what is done."""
     try:
         if schedule is not None:
             replay(lanes, schedule)
-        elif (tolerance := lanes.settings.tolerance) is not None:
-            programs = lanes.recordings[0].programs
-            assert isinstance(programs, Programs)
-            controlled_run.run(lanes, ControlledPrograms(programs, tolerance), knots_of_tables(prepared, lanes))
         else:
-            driver.run(lanes)
+            _advance(prepared, lanes)
+        repeat()
         return gather()
     except KeyboardInterrupt as signal:
         lanes.interrupt()
         raise Interrupted(gather) from signal
+
+
+def _advance(prepared: Prepared, lanes: Ensemble) -> None:
+    """Runs lanes to the end of their span."""
+    if (tolerance := lanes.settings.tolerance) is not None:
+        programs = lanes.recordings[0].programs
+        assert isinstance(programs, Programs)
+        controlled_run.run(lanes, ControlledPrograms(programs, tolerance), knots_of_tables(prepared, lanes))
+    else:
+        driver.run(lanes)
 
 
 def _clock(model: Model, options: Options) -> tuple[float, int, int]:

@@ -7,7 +7,8 @@ every bit of the way takes; after the whole way all angles are off by about
 
 with |v| the fastest coordinate. Both means are taken from a few samples of a run. Measured on one-degree-of-freedom
 loops (`benchmarks/study_accuracy.py`): angles against a run of a sixteenth of the step were off by 0.5 of this in the
-median and by 3.8 at most. It says nothing of motions of several freedoms in which errors grow by themselves.
+median and by 3.8 at most. It says nothing of motions of several freedoms in which errors grow by themselves: there
+members that ran again at half the step, `Ensemble.repeats`, stand in for it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.outcome import Outcome
+from shiftjax.plan_elements import ForceElement
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.programs.integrators import METHODS, order_of
@@ -82,8 +84,15 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     """By how much the coordinates of every member may be off [rad, or parts of the model's length].
 
     Returns:
-        (B,) by the error of the energy, and the rounding of large angles; (B,) by what is lost at singular poses.
+        (B,) by the error of the energy, and the rounding of large angles, or by repeats at half the step where there
+        are some; (B,) by what is lost at singular poses.
     """
+    estimated, lost = estimated_errors(lanes)
+    return estimated if lanes.repeats is None else lanes.repeats.applied(estimated), lost
+
+
+def estimated_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
+    """As `angle_errors`, without repeats."""
     s, everyone = lanes.samples, np.arange(len(lanes.status))
     clock = lanes.clock_of().astype(float)
     path, slowness = _parts(lanes, everyone, clock - s.at)
@@ -167,13 +176,11 @@ def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
     """A step that would do; a method of any order has the second across a bend of a force, the first across a jump."""
     if lanes.setup.precision == "f32":
         return "compute in f64: in f32 rounding grows with the angle and with every step"
-    knots = [force for force in lanes.setup.plan.forces if dict(force.numbers).get("knot_points")]
-    jumps = [force for force in knots if force.dissipates]
+    knots, jumps = _knots_and_jumps(lanes)
     if lanes.settings.tolerance is not None:
         tolerance = smaller_step(lanes.settings.tolerance, excess, 1)  # its error goes with the tolerance
         return f"take a tolerance of about {tolerance:g}"
-    order = order_of(METHODS[lanes.setup.method])
-    order = min(order, 1 if jumps else 2 if knots else order)
+    order = method_order(lanes)
     if energy < LOST:
         remedies = [f"take steps of about {1e3 * smaller_step(lanes.settings.h, excess, order):g} ms"]
     else:
@@ -191,6 +198,18 @@ def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
             f"the force of {knots[0].path} bends at its knots, which costs accuracy: a softer one needs less"
         )
     return "; ".join(remedies)
+
+
+def method_order(lanes: Ensemble) -> int:
+    """The order of a run's method: the second across a bend of a force, the first across a jump."""
+    order, (knots, jumps) = order_of(METHODS[lanes.setup.method]), _knots_and_jumps(lanes)
+    return min(order, 1 if jumps else 2 if knots else order)
+
+
+def _knots_and_jumps(lanes: Ensemble) -> tuple[list[ForceElement], list[ForceElement]]:
+    """The forces that bend at knots, and those of them that jump there."""
+    knots = [force for force in lanes.setup.plan.forces if dict(force.numbers).get("knot_points")]
+    return knots, [force for force in knots if force.dissipates]
 
 
 def moves_freely(lanes: Ensemble) -> bool:

@@ -18,6 +18,7 @@ from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.interpolation import interpolated
+from shiftjax.run.advance.repeats import Repeats
 from shiftjax.run.advance.samples import Samples
 from shiftjax.run.advance.schedule import PATTERNS, Schedule, chosen_steps, sorted_decisions
 from shiftjax.run.advance.settings import Settings
@@ -156,6 +157,7 @@ class Ensemble:
     ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
     tape: Notebook | None = None
+    repeats: Repeats | None = None  # what running again at half the step says of the errors
 
     def __post_init__(self) -> None:
         members = self.table.lanes

@@ -64,6 +64,10 @@ class Prepared:
             numbers[place] = _between(self.file_numbers[place], values[members], fraction)
         return self.with_numbers(numbers)
 
+    def some(self, members: np.ndarray) -> Prepared:
+        """The same for some of the members."""
+        return replace(self, values=self.values[:, members])
+
     def of_the_file(self) -> Prepared:
         """The same with the file's own numbers only."""
         none = np.zeros((0, 1))

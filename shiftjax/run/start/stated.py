@@ -67,12 +67,20 @@ class Start:
         """(B,) whether something stated could not be kept, of those whose loops are closed."""
         return self.closed & (self.binding | (self.speed_moved >= 0))
 
+    def some(self, members: np.ndarray) -> Start:
+        """The starts of some of the members."""
+        return replace(self, **{name: getattr(self, name)[..., members] for name in self._arrays()})
+
     @classmethod
     def joined(cls, parts: Sequence[Start]) -> Start:
         """The starts of several groups of members as one; all hold the same joints."""
-        arrays = [item.name for item in fields(cls) if item.name not in ("held_positions", "held_speeds")]
-        joined = {name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in arrays}
+        joined = {name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in cls._arrays()}
         return replace(parts[0], **joined)
+
+    @classmethod
+    def _arrays(cls) -> list[str]:
+        """The attributes with an axis of members."""
+        return [item.name for item in fields(cls) if item.name not in ("held_positions", "held_speeds")]
 
     @classmethod
     def standing(cls, q: np.ndarray, v: np.ndarray, states: np.ndarray, closed: np.ndarray, gap: np.ndarray) -> Start:

@@ -1,0 +1,81 @@
+"""Runs members of a finished run again at half the step, from the start that it had. Host code above the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from shiftjax.constraints import scales
+from shiftjax.dynamics.kinematics import speed_units
+from shiftjax.run.advance.accuracy import angle_errors, method_order, moves_freely
+from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.first_lanes import begin
+from shiftjax.run.advance.repeats import Repeats, sampled
+from shiftjax.run.programs.setup import Setup
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import Start
+from shiftjax.topology.partition import Block
+
+FINER = 32.0  # a tolerance over this: half the step of a method of order five
+
+
+def repeats_of(
+    prepared: Prepared,
+    lanes: Ensemble,
+    began: Start,
+    blocks: Sequence[Sequence[Block]],
+    accuracy: str,
+    advance: Callable[[Prepared, Ensemble], None],
+) -> Repeats | None:
+    """The errors of some members of a finished run, by running them again; None where nothing could be compared.
+
+    Args:
+        blocks: of every substructure the first partition of every member.
+        accuracy: "all" or "sampled". advance: runs lanes to the end of their span.
+    """
+    candidates = np.flatnonzero((lanes.status <= 0) & np.isinf(lanes.ends))
+    if not len(candidates) or not moves_freely(lanes):
+        return None
+    members = candidates if accuracy == "all" else sampled(candidates, angle_errors(lanes)[0])
+    some = prepared.some(members)
+    again = _at_half_steps(some, lanes, began.some(members), [[of[int(k)] for k in members] for of in blocks])
+    advance(some, again)
+    apart = _apart(lanes.setup, lanes.table.rows("q", members), again.table.rows("q"))
+    return Repeats(members, np.where(again.status <= 0, apart * _whole(lanes), np.inf), len(candidates))
+
+
+def _at_half_steps(some: Prepared, lanes: Ensemble, began: Start, blocks: Sequence[Sequence[Block]]) -> Ensemble:
+    """Lanes at the start of a run, with half its step or a finer tolerance; recorded are its two ends only."""
+    s = lanes.settings
+    halves = 1 if s.tolerance is not None else 2
+    settings = replace(
+        s, h=s.h / halves, steps=halves * s.steps, every=halves * s.steps, t0=s.begin, before=0, log_jacobian=False,
+        tolerance=None if s.tolerance is None else s.tolerance / FINER, progress=lambda done: None,
+    )  # fmt: skip
+    members = np.arange(some.members)
+    recorded = [(lanes.recordings[0].programs, members)]  # compiled already
+    return begin(lanes.kernel, settings, began, some.parameters(), np.ones(len(members), bool), blocks, recorded)
+
+
+def _whole(lanes: Ensemble) -> float:
+    """The error of a run over its difference to one of half the step."""
+    if lanes.settings.tolerance is not None:
+        return FINER / (FINER - 1.0)
+    return 1.0 / (1.0 - 2.0 ** -method_order(lanes))
+
+
+def _apart(setup: Setup, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(K,) largest difference of coordinates (nq, K) [rad, or parts of the model's length]; of rotations the angle."""
+    units = scales(speed_units(setup.plan), setup.length)
+    a, b, out = a.astype(float), b.astype(float), np.zeros(a.shape[1])
+    for coordinate in setup.plan.coordinates:
+        first, second = a[coordinate.places], b[coordinate.places]
+        if coordinate.plain:
+            far = np.abs(first - second)[0] / units[coordinate.v]
+        else:  # a quaternion and its negative are one rotation
+            nearer = np.minimum(*(np.linalg.norm(first - sign * second, axis=0) for sign in (1.0, -1.0)))
+            far = 4.0 * np.arcsin(np.minimum(nearer / 2.0, 1.0))
+        out = np.maximum(out, far)
+    return out
