@@ -16,11 +16,11 @@ from shiftjax.mechanism.records import Body, FrameRef
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import (
     DOUBTFUL_PIVOTS,
-    RANK_TOLERANCE,
     Block,
     Elimination,
     blocks_of,
     complete_pivoting,
+    rank_tolerance,
     secondary_combinations,
 )
 from shiftjax.topology.plan import Plan, row_names
@@ -63,7 +63,7 @@ def topology_report(prepared: Prepared) -> dict[str, Any]:
 
 def eliminated(lane: Lane, q: np.ndarray, s: int) -> tuple[np.ndarray, Elimination]:
     _, J = host.closure(lane, q, s)
-    return J[0], complete_pivoting(J, RANK_TOLERANCE["f64"])
+    return J[0], complete_pivoting(J, rank_tolerance(lane.plan.substructures[s]))
 
 
 def _substructure(plan: Plan, s: int, J: np.ndarray, elimination: Elimination, block: Block) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _substructure(plan: Plan, s: int, J: np.ndarray, elimination: Elimination, b
         "base": sorted({plan.nodes[group.loop.base].path for group in loops if group.loop}),
         "last_pivot": last,
         "dropped_pivot": float(elimination.dropped[0]),
-        "tolerance": RANK_TOLERANCE["f64"],
+        "tolerance": rank_tolerance(structure),
         "doubtful": any(DOUBTFUL_PIVOTS[0] < p < DOUBTFUL_PIVOTS[1] for p in doubt),
     }
 

@@ -26,6 +26,7 @@ from shiftjax.run.start.planar_loops import odd_axes
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion, refuse_open_welds
+from shiftjax.run.start.rounded import notes_of_rounding
 from shiftjax.run.topology_report import topology_report
 
 CHANGED = 1e-6  # a start that differs this much from what the file says is reported [rad or m, per second]
@@ -67,7 +68,7 @@ def verdict(model: Model) -> dict[str, Any]:
             *_structure(prepared, report),
             *(_moved(start) if report["assembled"] else ()),
         ],
-        "notes": [*_left_out(model), *_unnamed(prepared, report)],
+        "notes": [*_left_out(model), *notes_of_rounding(prepared), *_unnamed(prepared, report)],
         "start": start,
     }
 

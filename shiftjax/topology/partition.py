@@ -20,6 +20,8 @@ from shiftjax.record import record
 from shiftjax.topology.plan import Plan, Substructure
 
 RANK_TOLERANCE = {"f64": 1e-8, "f32": 1e-4}  # of the largest pivot
+# The same where the model's numbers are rounded: axes of six digits are parallel within 2e-6.
+ROUNDED_RANK = 1e-5
 DOUBTFUL_PIVOTS = (1e-10, 1e-6)  # a relative pivot between these gives a warning
 TIE = 1e-12
 
@@ -63,6 +65,11 @@ class Elimination:
         first = self.pivots[:, 0]
         last = np.take_along_axis(self.pivots, np.maximum(self.rank - 1, 0)[:, None], 1)[:, 0]
         return np.where(self.rank >= rank, last / np.where(first > 0, first, 1.0), 0.0)
+
+
+def rank_tolerance(substructure: Substructure, precision: str = "f64") -> float:
+    """What a pivot of a substructure is nothing below, in parts of the largest one."""
+    return max(RANK_TOLERANCE[precision], ROUNDED_RANK if substructure.rounded else 0.0)
 
 
 def complete_pivoting(

@@ -142,6 +142,7 @@ class Substructure:
     columns: tuple[int, ...]  # speeds, contiguous
     first_row: int
     rows: int
+    rounded: bool = False  # rows that would be redundant miss by the rounding of the model's numbers
 
 
 @record

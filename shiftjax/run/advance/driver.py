@@ -22,7 +22,7 @@ from shiftjax.run.advance.singular_steps import move_off, step_through
 from shiftjax.run.programs.jacobian import jacobian_of
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 from shiftjax.shield import shielded
-from shiftjax.topology.partition import RANK_TOLERANCE, Block, complete_pivoting, distinct_blocks, pivots_of
+from shiftjax.topology.partition import Block, complete_pivoting, distinct_blocks, pivots_of, rank_tolerance
 
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
@@ -162,7 +162,9 @@ class _Fresh:
         q, p = (lanes.table.rows(name, members).astype(float) for name in ("q", "p"))
         t = lanes.settings.t0 + lanes.clock_of(members).astype(float) * lanes.settings.h
         J = lanes.jacobians[s](q, p, t)
-        pivots = complete_pivoting(J, RANK_TOLERANCE[lanes.setup.precision], rows=rows)
+        pivots = complete_pivoting(
+            J, rank_tolerance(lanes.setup.plan.substructures[s], lanes.setup.precision), rows=rows
+        )
         blocks, which = distinct_blocks(pivots, lanes.setup.plan.substructures[s])
         known, choice = lanes.known[s], lanes.choice[s, members]
         number = np.array([known.index(block) if block in known else -1 for block in blocks])

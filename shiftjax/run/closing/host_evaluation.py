@@ -21,6 +21,7 @@ from shiftjax.lanes.member_values import MemberValues
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.run.closing.polygons import at_corners, excess, judged_loops, sides
+from shiftjax.run.closing.rounding import but_for_rounding
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan, flat
 
@@ -115,7 +116,8 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
         q: (nq, B) coordinates.
 
     Returns:
-        phi: (B, m) with rotation vectors for orientations; J: (B, m, n).
+        phi: (B, m) with rotation vectors for orientations; J: (B, m, n). Of a substructure of rounded numbers the part
+        that `but_for_rounding` leaves.
     """
     block = lane.plan.substructures[index]
     # C order whatever B: matrix products add up in an order that depends on strides.
@@ -124,7 +126,7 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
         lane, q, ("closure", index), lambda valued, at: _closure(valued, at, index),
         lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place],
     )  # fmt: skip
-    return phi, J
+    return but_for_rounding(phi, J) if block.rounded else (phi, J)
 
 
 def can_close(lane: Lane, q: np.ndarray, index: int, holding: Sequence[int]) -> np.ndarray:

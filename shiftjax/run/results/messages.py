@@ -18,8 +18,9 @@ from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import moved_by_drivers
 from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.rounded import notes_of_rounding
 from shiftjax.run.start.stated import Start
-from shiftjax.topology.partition import RANK_TOLERANCE, complete_pivoting
+from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 
 SHOWN = 8  # members named in a note
 UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
@@ -122,7 +123,7 @@ def _gained_rank(prepared: Prepared, lanes: Ensemble, k: int) -> bool:
     lane, q = prepared.lane_of(np.array([k]), 1.0), lanes.table.rows("q", np.array([k])).astype(float)
     for s, known in enumerate(lanes.known):
         _, J = host.closure(lane, q, s)
-        rank = complete_pivoting(J, RANK_TOLERANCE[prepared.setup.precision]).rank[0]
+        rank = complete_pivoting(J, rank_tolerance(prepared.plan.substructures[s], prepared.setup.precision)).rank[0]
         if rank > len(known[lanes.choice[s, k]].dependent):
             return True
     return False
@@ -155,6 +156,7 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     if not prepared.statements.alone and max(prepared.file_start.change[0], prepared.file_start.speed_change[0]) > 0:
         moves = _Moved(prepared.of_the_file(), prepared.file_start, np.zeros(1, int)).text(0)
         out.append(f"the file's own start does not close: {moves}")
+    out += notes_of_rounding(prepared)
     for what, change, moved in (
         ("displacement", began.change, began.moved), ("speed", began.speed_change, began.speed_moved)
     ):  # fmt: skip

@@ -10,7 +10,7 @@ import shiftjax.run.closing.host_evaluation as host
 from shiftjax.errors import ModelError
 from shiftjax.run.start.prepared import Prepared, forced_speeds
 from shiftjax.run.start.stated import Start
-from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
+from shiftjax.topology.partition import Block, blocks_of, complete_pivoting, rank_tolerance
 
 NOMINAL_PIVOTS = 0.01  # a start may be this much worse conditioned than the file's before it takes its own partition
 
@@ -26,10 +26,10 @@ def partitions(
     plan, setup = prepared.plan, prepared.setup
     nominal_lane, nominal = prepared.file_lane(), prepared.file_start
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
-    tolerance = RANK_TOLERANCE[setup.precision]
     forced = forced_speeds(prepared, independent)
     out: list[list[Block]] = []
     for s, block in enumerate(plan.substructures):
+        tolerance = rank_tolerance(block, setup.precision)
         free = [k for k, column in enumerate(block.columns) if column in forced]
         _, J = host.closure(nominal_lane, nominal.q, s)
         pivots = complete_pivoting(J, tolerance, free)

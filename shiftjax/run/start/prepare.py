@@ -18,14 +18,14 @@ from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
 from shiftjax.run.closing.host_evaluation import StartLane, prescribed_coordinates
-from shiftjax.run.closing.walks import LaneOf
 from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
 from shiftjax.run.start.assembly import assemble
 from shiftjax.run.start.branches import MOVED
 from shiftjax.run.start.drives import driven, refuse_driven
 from shiftjax.run.start.prepared import Prepared, coordinates_named, start_lane
-from shiftjax.run.start.stated import Statements
+from shiftjax.run.start.rounded import rounded
+from shiftjax.run.start.stated import Start, Statements
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan
@@ -96,11 +96,11 @@ def prepare(
     named = [place[path] for path in (*known, *model.replaced) if path in place]
     statements = _statements(plan, model, named, coordinates_named(plan, model, hold, "hold"))
     lane = start_lane(setup, file)
-    always: LaneOf = lambda members, fraction: lane  # noqa: E731
     driven_paths = coordinates_at(model, drive, "drive")
     elsewhere = _led_elsewhere(lane, {*_stating(model, "initial_displacement"), *driven_paths})  # a note tells of them
     statements = replace(statements, alone=statements.alone and not elsewhere)
-    file_start = assemble(plan, lane, always, 1, replace(statements, alone=not elsewhere))
+    setup, file_start = _file_start(setup, file, replace(statements, alone=not elsewhere))
+    plan = setup.plan
     return Prepared(
         base=base,
         model=model,
@@ -114,6 +114,23 @@ def prepare(
         statements=statements,
         file_start=file_start,
     )
+
+
+def _file_start(setup: Setup, file: Sequence[float], statements: Statements) -> tuple[Setup, Start]:
+    """The file's own start, and the setup with substructures marked that close but for the rounding of its numbers."""
+
+    def assembled(setup: Setup) -> Start:
+        lane = start_lane(setup, file)
+        return assemble(setup.plan, lane, lambda members, fraction: lane, 1, statements)
+
+    start = assembled(setup)
+    marked = rounded(setup.plan, start_lane(setup, file), start.q)
+    if marked == setup.plan:
+        return setup, start
+    plan, _ = _as_object_before(marked, setup.matrices, foreign=bool(setup.foreign))
+    again = fingerprinted(replace(setup, plan=plan))
+    closed = assembled(again)
+    return (again, closed) if closed.closed[0] else (setup, start)
 
 
 def _refuse_twice(model: Model, assigned: Iterable[str], known: Collection[str]) -> None:
@@ -130,7 +147,10 @@ def _as_before(plan: Plan, model: Model, *, foreign: bool) -> tuple[Plan, tuple[
         foreign: whether anything comes from outside the package, of which an equal plan says nothing.
     """
     by_path = model.matrices()
-    matrices = tuple(by_path[path] for path in plan.matrices)
+    return _as_object_before(plan, tuple(by_path[path] for path in plan.matrices), foreign=foreign)
+
+
+def _as_object_before(plan: Plan, matrices: tuple[Matrix, ...], *, foreign: bool) -> tuple[Plan, tuple[Matrix, ...]]:
     if foreign:
         return replace(plan), matrices
     key = plan, repr(matrices)  # with the signs of zeros

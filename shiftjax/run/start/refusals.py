@@ -19,7 +19,7 @@ from shiftjax.mechanism.paths import listed
 from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
-from shiftjax.topology.partition import RANK_TOLERANCE, blocks_of, complete_pivoting, free_speeds
+from shiftjax.topology.partition import blocks_of, complete_pivoting, free_speeds, rank_tolerance
 
 WELDED = 1e-6  # m or rad by which a loop of welds may miss
 
@@ -85,7 +85,7 @@ def _massless_motion(prepared: Prepared, lane: StartLane, q: np.ndarray) -> tupl
     for s, block in enumerate(plan.substructures):
         _, J = host.closure(lane, q, s)
         rows = lane.rows(motion, s)
-        solved.append(lane.solve(blocks_of(complete_pivoting(J, RANK_TOLERANCE["f64"]), block)[0], rows, rows.phi))
+        solved.append(lane.solve(blocks_of(complete_pivoting(J, rank_tolerance(block)), block)[0], rows, rows.phi))
     parts = Reduced(motion, null_space(solved, free_speeds(plan)), large=plan.nv + 1).parts
     column = next((travel for part in parts if (travel := _massless(part, values)) is not None), None)
     if column is None:
