@@ -244,6 +244,20 @@ def test_numbers_that_overflow_end_a_member() -> None:
     assert massless.messages[1].startswith("the motion of a:pivot moves no mass of a:rod: ")
 
 
+def test_a_spin_too_fast_for_the_steps_is_not_called_massless() -> None:
+    """A top has its inertia at any speed: where its step is too large, the step is named, at a smaller one it runs."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    a = builder.assembly("a").body("top", mass=1.0, inertia=(0.01, 0.02, 0.025), center_of_mass=(0, 0, 0.1))
+    a.joint("ball", "spherical", child="top", initial_velocity=(1.0, 0.5, 1.0))
+    speeds = np.array([2e3, 3e3, 1e4])
+    vary = {f"ball.initial_velocity[{k}]": share * speeds for k, share in enumerate((1.0, 0.5, 1.0))}
+    result = simulate(builder.build(), span=0.5, step=1e-3, vary=vary)
+    assert np.isin(result.status, (Outcome.stuck, Outcome.non_finite)).all(), result.messages
+    assert all("take a smaller" in message for message in result.messages)
+    slow = {path: values * 1e-2 for path, values in vary.items()}
+    assert (simulate(builder.build(), span=0.01, step=1e-4, vary=slow).status <= 0).all()
+
+
 def test_lingering_at_a_singular_pose_is_a_warning() -> None:
     """Design rule 3: where no pattern of steps avoids the pose the member goes on, flagged."""
     slow = load("n_four_bar_1").replace({"model_parameters.gravity[1]": 0.0})

@@ -217,3 +217,14 @@ def test_a_locked_run_repeats_and_a_run_that_goes_on_locks_at_the_same_time() ->
     half = simulate(four_bars(), span=0.3, step=1e-3, drive=drive)
     rest = simulate(four_bars(), span=0.7, step=1e-3, drive=drive, start=half)
     assert half.status == 0 and said(rest)[0] == pytest.approx(said(first)[0], abs=FOUND)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_crank_too_fast_for_the_steps_is_not_locked(backwards: bool) -> None:
+    """The crank of a Grashof four-bar turns all the way: at any speed the step is to blame, and a smaller one runs."""
+    speeds = np.array([1e3, 3e3, 5e3, 2e4]) * (-1.0 if backwards else 1.0)
+    result = simulate("four_bar", span=0.02, step=1e-3, drive={"crank_pivot": speeds})
+    assert not (result.status == Outcome.locked).any(), result.messages
+    assert all("take a smaller" in message for message in result.messages)
+    fine = simulate("four_bar", span=0.02, step=1e-5, drive={"crank_pivot": speeds[:2]})
+    assert (fine.status <= 0).all(), fine.messages

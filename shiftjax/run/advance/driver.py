@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shiftjax.constraints import scales
+from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.guards import ERROR, FINITE, MONITORS, causes
 from shiftjax.kernels.lane_table import Trips
 from shiftjax.outcome import Outcome
@@ -26,6 +28,7 @@ from shiftjax.topology.partition import Block, complete_pivoting, distinct_block
 
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
+SPINNING = 0.5  # rad in a step: the last stage of rk4 has quaternions of length 1.03
 BATCH = 1.0  # s of a batch; an interrupt leaves those that are done
 
 
@@ -94,14 +97,18 @@ def handle_trips(lanes: Ensemble, trips: Trips) -> None:
     stuck = lanes.tries[members] > TRIES * max(1, blocks)
     movable = lanes.settings.move_steps and blocks > 0
     going = ~stuck & ~lost
+    massless = going & (of_all == 1)
+    spinning = _spinning(lanes, members[massless])
+    massless &= ~np.isin(members, [*spinning])
     for outcome, ended in (
         (Outcome.too_small, fired[ERROR.name] == 0),
         (Outcome.stuck, stuck),
         (Outcome.non_finite, lost & ~stuck & (not movable)),
         (Outcome.loop_open, going & (of_all == 0)),
-        (Outcome.no_mass, going & (of_all == 1)),
+        (Outcome.no_mass, massless),
     ):
         lanes.status[members[ended]] = int(outcome)
+    lanes.end(spinning, Outcome.stuck)
     for s in range(blocks):
         kind = np.where(going, monitor - MONITORS_PER_BLOCK * s, -1)
         if (changes := (kind == 0) | (kind == 1)).any():
@@ -110,6 +117,19 @@ def handle_trips(lanes: Ensemble, trips: Trips) -> None:
             cross(lanes, s, members[kind == 2])
     if movable and (lost & ~stuck).any():
         move_off(lanes, members[lost & ~stuck])
+
+
+def _spinning(lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
+    """Causes of members that turn so fast that a step leaves orientations without meaning, and so their masses."""
+    plan, step = lanes.setup.plan, lanes.settings.h * lanes.table.row("fraction", members)
+    angles = np.array([unit == 1.0 for unit in scales(speed_units(plan), lanes.setup.length)])
+    turned = np.abs(lanes.table.rows("x", members, slice(plan.nv))[angles]).max(0, initial=0.0) * step
+    times = lanes.settings.t0 + lanes.clock_of(members) * lanes.settings.h
+    return {
+        int(k): f"at {time:.6g} s: a coordinate turns by {angle:.2g} rad in a step"
+        for k, time, angle in zip(members, times, turned, strict=True)
+        if angle > SPINNING
+    }
 
 
 def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:

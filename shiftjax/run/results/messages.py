@@ -69,7 +69,7 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
         return f"{moved.text(k)}: {REMEDY[Outcome.start_changed]}"
     if outcome is Outcome.branch_unsure:
         return f"assembly branch {began.branch[k]!r}: {text}"
-    if k in lanes.causes and outcome in (Outcome.unphysical, Outcome.locked, Outcome.no_mass):
+    if k in lanes.causes and outcome in (Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck):
         return f"{lanes.causes[k]}: {text}"
     if outcome is Outcome.loop_open and _gained_rank(prepared, lanes, k):
         text = (

@@ -1,7 +1,8 @@
 """Lanes whose prescribed joints leave the travel that their loops allow: they end there, locked. Host code.
 
-Where the end of the travel is not known before the run (`limits`), members that ended early are looked at: they are
-locked where no pose a few steps ahead closes their loops.
+Where the end of the travel is not known before the run (`limits`), members that ended early are looked at: their closed
+pose is followed a few steps ahead, and they are locked where it ends. Its strides are short, so that a drive too fast
+for the steps is not taken for one that has come to the end of its travel.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import numpy as np
 
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.advance.ensemble import Ensemble
-from shiftjax.run.closing.closer import CLOSED
+from shiftjax.run.closing.closer import CLOSED, STEP_ANGLE, STEP_LENGTH
+from shiftjax.run.closing.host_evaluation import prescribed_coordinates
 from shiftjax.run.closing.poses import close
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
@@ -20,7 +22,9 @@ from shiftjax.run.travel.limits import Travel, travel
 
 NEAR = 10  # steps before the end of the travel in which a lane may trip, since speeds grow without bound there
 AHEAD = 4  # steps, as many as a moved run takes, within which a member that ended early must find a closed pose
-HALVINGS = 20  # of those steps
+HALVINGS = 20  # of a stride along those steps
+SEEN = 65  # instants at which drives are looked at to choose the strides
+MOST = 400.0  # strides; drives that turn faster than 11 times in a step are not followed: their steps are too large
 WHOLE = 1e-9  # of a step: an end that falls on a step is not stepped on
 # Of lanes that ended early; a schedule that is repeated says already that they locked.
 STOPPED = (Outcome.non_finite, Outcome.stuck, Outcome.loop_open, Outcome.no_mass, Outcome.locked, Outcome.too_small)
@@ -57,29 +61,69 @@ def say_locked(prepared: Prepared, lanes: Ensemble, limits: Travel | None) -> No
 def _stand_still(prepared: Prepared, lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
     """Causes of members that ended early where no pose a few steps ahead closes their loops."""
     members = members[lanes.table.reduce("finite", "q", members)]
-    q = lanes.table.rows("q", members).astype(float)
     out: dict[int, str] = {}
     s = lanes.settings
-    now = s.t0 + lanes.clock_of(members).astype(float) * s.h
     for index, block in enumerate(prepared.plan.substructures):
         drivers = [prepared.plan.constraints[k] for k in block.groups if prepared.plan.constraints[k].prescribes]
         if not drivers or not len(members):
             continue
-        low, high = now, now + AHEAD * s.h
-        shut = ~_closes(prepared, members, q, index, high)
-        for _ in range(HALVINGS if shut.any() else 0):
-            middle = 0.5 * (low + high)
-            open_ = ~_closes(prepared, members, q, index, middle)
-            low, high = np.where(open_, low, middle), np.where(open_, middle, high)
+        now = s.t0 + lanes.clock_of(members).astype(float) * s.h
+        strides = _strides(prepared, members, index, now, AHEAD * s.h)
+        followed = strides <= MOST
+        judged, strides = members[followed], strides[followed]
+        q = lanes.table.rows("q", judged).astype(float)
+        end = _end_of_path(prepared, judged, index, q, now[followed], AHEAD * s.h / strides, strides)
         names = ", ".join(prepared.plan.coordinates[group.coordinates[0]].path for group in drivers)
-        for k in np.flatnonzero(shut):
-            out[int(members[k])] = (
-                f"at {high[k]:.6g} s: {names} driven to where no pose near closes the loops of their substructure"
+        for k in np.flatnonzero(np.isfinite(end)):
+            out[int(judged[k])] = (
+                f"at {end[k]:.6g} s: {names} driven to where no pose near closes the loops of their substructure"
             )
     return out
 
 
-def _closes(prepared: Prepared, members: np.ndarray, q: np.ndarray, index: int, t: np.ndarray) -> np.ndarray:
-    """(B,) whether a pose near q closes a substructure at times t (B,) [s]."""
+def _strides(prepared: Prepared, members: np.ndarray, index: int, now: np.ndarray, span: float) -> np.ndarray:
+    """(B,) strides over a span [s], each of at most 10 degrees or 5 % of the size of a driven coordinate."""
+    lane = prepared.lane_of(members, 1.0)
+    inside = [prepared.plan.coordinates[k] for k in prepared.plan.coordinates_in(index)]
+    times = now + np.linspace(0.0, span, SEEN)[:, None]
+    prescribed = [prescribed_coordinates(replace(lane, t=t)) for t in times]
+    most = np.full(len(members), float(AHEAD))
+    for coordinate in (one for one in inside if one.q in prescribed[0]):
+        reach = STEP_ANGLE if coordinate.unit == "rad" else STEP_LENGTH * lane.length
+        values = np.array([np.broadcast_to(at[coordinate.q], now.shape) for at in prescribed])
+        most = np.maximum(most, np.ceil(np.abs(np.diff(values, axis=0)).sum(0) / reach))
+    return np.nan_to_num(most, nan=np.inf)
+
+
+def _end_of_path(
+    prepared: Prepared, members: np.ndarray, index: int, q: np.ndarray, t: np.ndarray, stride: np.ndarray,
+    count: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """(B,) when closed poses that follow the drivers from q (nq, B) at t (B,) end [s]; infinite where they do not.
+
+    Args:
+        stride: (B,) seconds between poses; count: (B,) how many are tried.
+    """
+    q, low, going = q.copy(), t.copy(), np.ones(len(members), bool)
+    open_ = np.zeros(len(members), bool)
+    for k in range(int(count.max(initial=0.0))):
+        some = np.flatnonzero(going & (count > k))
+        pose, closes = _closed_at(prepared, members[some], q[:, some], index, low[some] + stride[some])
+        q[:, some[closes]] = pose[:, closes]
+        low[some[closes]] += stride[some[closes]]
+        going[some[~closes]], open_[some[~closes]] = False, True
+    high, some = low + stride, np.flatnonzero(open_)
+    for _ in range(HALVINGS if len(some) else 0):
+        middle = 0.5 * (low + high)
+        _, closes = _closed_at(prepared, members[some], q[:, some], index, middle[some])
+        low[some[closes]], high[some[~closes]] = middle[some[closes]], middle[some[~closes]]
+    return np.where(open_, high, np.inf)
+
+
+def _closed_at(
+    prepared: Prepared, members: np.ndarray, q: np.ndarray, index: int, t: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Poses (nq, B) of a substructure near q at times t (B,) [s], and whether they close (B,)."""
     lane = replace(prepared.lane_of(members, 1.0), t=t)
-    return close(prepared.plan, lane, q, index, ())[1] <= CLOSED
+    pose, size = close(prepared.plan, lane, q, index, ())
+    return pose, size <= CLOSED
