@@ -7,13 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.run.advance.accuracy import angle_errors, method_order, moves_freely
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.first_lanes import begin
 from shiftjax.run.advance.repeats import Repeats, sampled
-from shiftjax.run.programs.setup import Setup
+from shiftjax.run.advance.sampling import differences
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import Block
@@ -42,7 +40,7 @@ def repeats_of(
     some = prepared.some(members)
     again = _at_half_steps(some, lanes, began.some(members), [[of[int(k)] for k in members] for of in blocks])
     advance(some, again)
-    apart = _apart(lanes.setup, lanes.table.rows("q", members), again.table.rows("q"))
+    apart = differences(lanes.setup, lanes.table.rows("q", members), again.table.rows("q"))
     return Repeats(members, np.where(again.status <= 0, apart * _whole(lanes), np.inf), len(candidates))
 
 
@@ -64,18 +62,3 @@ def _whole(lanes: Ensemble) -> float:
     if lanes.settings.tolerance is not None:
         return FINER / (FINER - 1.0)
     return 1.0 / (1.0 - 2.0 ** -method_order(lanes))
-
-
-def _apart(setup: Setup, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(K,) largest difference of coordinates (nq, K) [rad, or parts of the model's length]; of rotations the angle."""
-    units = scales(speed_units(setup.plan), setup.length)
-    a, b, out = a.astype(float), b.astype(float), np.zeros(a.shape[1])
-    for coordinate in setup.plan.coordinates:
-        first, second = a[coordinate.places], b[coordinate.places]
-        if coordinate.plain:
-            far = np.abs(first - second)[0] / units[coordinate.v]
-        else:  # a quaternion and its negative are one rotation
-            nearer = np.minimum(*(np.linalg.norm(first - sign * second, axis=0) for sign in (1.0, -1.0)))
-            far = 4.0 * np.arcsin(np.minimum(nearer / 2.0, 1.0))
-        out = np.maximum(out, far)
-    return out

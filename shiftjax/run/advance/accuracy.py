@@ -17,67 +17,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.outcome import Outcome
 from shiftjax.plan_elements import ForceElement
 from shiftjax.run.advance.ensemble import Ensemble
-from shiftjax.run.advance.samples import next_samples
+from shiftjax.run.advance.sampling import shares_until_now
 from shiftjax.run.programs.integrators import METHODS, order_of
-from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
+from shiftjax.run.programs.setup import ACCUMULATORS
 
-SLOWEST = 1e-3  # of the largest kinetic energy: at turning points the speed vanishes, not the error of its square
 FACTOR = 2.0  # of the estimate, so that few members are more off than it says
 ROUNDING = 16.0  # units in the last place of an energy, which a sum over bodies may be off by
 MOVING = 1e6  # roundings, of a motion beside whose energy they do not count
 LOST = 0.5  # an energy error from which nothing follows for a smaller step
 REACHED = 0.7  # of the step at which errors of the method's order would just meet their limit
-
-
-def sample(lanes: Ensemble, members: np.ndarray) -> None:
-    """Adds a sample of those members that have come to the next instant of samples."""
-    s = lanes.samples
-    clock = lanes.clock_of(members).astype(float)
-    here = clock >= next_samples(s.at[members])
-    sampled, clock = members[here], clock[here]
-    if len(sampled):
-        path, slowness = _parts(lanes, sampled, clock - s.at[sampled])
-        s.path[sampled] += path
-        s.slowness[sampled] += slowness
-        s.at[sampled] = clock
-
-
-def sample_step(
-    lanes: Ensemble, members: np.ndarray, clock: np.ndarray, speeds: np.ndarray, kinetic: np.ndarray, most: np.ndarray
-) -> None:
-    """Adds a step whose size was chosen, from what is known at its end.
-
-    Args:
-        clock: (n,) at its end. speeds: (nv, n). kinetic: (n,) energy, and the largest of the run so far [J].
-    """
-    s = lanes.samples
-    path, slowness = _shares(lanes, clock - s.at[members], speeds, kinetic, most)
-    s.path[members] += path
-    s.slowness[members] += slowness
-    s.at[members] = clock
-
-
-def _parts(lanes: Ensemble, members: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What an interval that ends now adds to path and slowness."""
-    speeds = lanes.table.rows("x", members, slice(lanes.setup.plan.nv)).astype(float)
-    kinetic = lanes.table.rows("rep", members, REPORTS.index("kinetic")).astype(float)
-    largest = lanes.table.rows("acc", members, ACCUMULATORS.index("kinetic")).astype(float)
-    return _shares(lanes, steps, speeds, kinetic, largest)
-
-
-def _shares(
-    lanes: Ensemble, steps: np.ndarray, speeds: np.ndarray, kinetic: np.ndarray, largest: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    setup, time = lanes.setup, steps * lanes.settings.h
-    unit = np.asarray(scales(speed_units(setup.plan), setup.length))[:, None]
-    fastest = np.abs(speeds / unit).max(0, initial=0.0)
-    slow = np.maximum(kinetic, SLOWEST * largest)
-    return time * fastest, time / np.where(slow > 0, slow, np.inf)
 
 
 def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +46,7 @@ def estimated_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     """As `angle_errors`, without repeats."""
     s, everyone = lanes.samples, np.arange(len(lanes.status))
     clock = lanes.clock_of().astype(float)
-    path, slowness = _parts(lanes, everyone, clock - s.at)
+    path, slowness = shares_until_now(lanes, everyone, clock - s.at)
     path, slowness = path + s.path, slowness + s.slowness
     if not moves_freely(lanes):
         return np.zeros(len(clock)), np.zeros(len(clock))
@@ -103,7 +54,9 @@ def estimated_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     seconds = np.maximum(clock, 1.0) * lanes.settings.h
     rounding = np.finfo(lanes.table.dtype).eps * lanes.table.reduce("largest", "q").astype(float)
     with np.errstate(all="ignore"):
-        return FACTOR * energy * path * slowness / (2 * seconds) + rounding, s.doubt * path
+        by_energy = FACTOR * energy * path * slowness / (2 * seconds)
+    drift = s.drift + (clock - s.at) * np.nan_to_num(s.rate)
+    return np.maximum(by_energy, drift) + rounding, s.doubt * path
 
 
 def judge(lanes: Ensemble) -> None:

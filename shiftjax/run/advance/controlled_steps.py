@@ -14,9 +14,9 @@ from shiftjax.kernels.contract import Group
 from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.accuracy import sample_step
 from shiftjax.run.advance.ensemble import METRICS as MEASURED
 from shiftjax.run.advance.ensemble import Ensemble, Recording
+from shiftjax.run.advance.sampling import sample_step
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 from shiftjax.shield import shielded

@@ -17,9 +17,9 @@ from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.guards import ERROR, FINITE, MONITORS, causes
 from shiftjax.kernels.lane_table import Trips
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.accuracy import sample
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
+from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.singular_steps import move_off, step_through
 from shiftjax.run.programs.jacobian import jacobian_of
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
@@ -51,6 +51,8 @@ def run(lanes: Ensemble, run_batch: Callable[[Ensemble, np.ndarray], None] | Non
 
 def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
     before, end, members = lanes.settings.before, lanes.settings.end, len(lanes.status)
+    with shielded():
+        begin_samples(lanes, batch[lanes.status[batch] <= 0])
     late = batch[(lanes.status[batch] <= 0) & (lanes.clock_of(batch) < before)]
     if len(late):  # of a run that goes on: the end of the one before cut their steps short
         run_to(lanes, before, late)

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from shiftjax.kernels.contract import Group, Kernel
+from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
 from shiftjax.measures.accumulators import Accumulators
@@ -355,13 +356,40 @@ class Ensemble:
             where = place[alike]
             batch = lanes.batch(where)
             nowhere = np.full(len(where), -1)
-            beyond = np.nextafter(batch.row("clock"), np.inf)  # a step moves a clock past whatever comes first
+            # A step moves a clock past whatever comes first; next to 0 stand numbers that XLA takes for 0.
+            beyond = np.maximum(np.nextafter(batch.row("clock"), np.inf), np.finfo(batch.dtype).tiny)
             groups.append(Group(recording.programs.of(partition), batch.array, beyond, None, nowhere))
             batches.append((where, batch))
         self._run(groups)
         for where, batch in batches:
             lanes.put(where, batch)
         return lanes.trips()
+
+    def try_steps(
+        self, members: np.ndarray, before: LaneTable, parts: tuple[float, ...], steps: float
+    ) -> tuple[LaneTable, np.ndarray]:
+        """Covers some steps of some members in parts, in a copy of their numbers; no guard freezes a lane.
+
+        Args:
+            before: numbers of the members. parts: of the steps, which add up to 1.
+
+        Returns:
+            the lanes after it, and the largest (squared pivot condition / window) on the way; inf where it was lost.
+        """
+        window = slice(2, MONITORS_PER_BLOCK * self.setup.blocks, MONITORS_PER_BLOCK)
+        bound, table = before.rows("limit", within=window), before.copy()
+        disarm(table)
+        worst, done = np.zeros(len(members)), 0.0
+        for part in parts:
+            table.set("clock", before.row("clock") + steps * done)
+            table.set("fraction", steps * part)
+            trips = self.step(members, table)
+            with np.errstate(all="ignore"):
+                worst = np.maximum(worst, (table.rows("mon", within=window) / bound).max(0, initial=0.0))
+            worst[trips.places] = np.inf
+            done += part
+        table.set("trip", 0.0)
+        return table, np.where(np.isnan(worst), np.inf, worst)
 
     def _run(self, groups: Sequence[Group]) -> None:
         s = self.settings

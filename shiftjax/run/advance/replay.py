@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.accuracy import sample
 from shiftjax.run.advance.controlled_steps import follow as follow_steps
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
+from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.schedule import STEPS, Schedule
 from shiftjax.run.advance.singular_steps import best_of
 from shiftjax.shield import shielded
@@ -35,6 +35,7 @@ def replay(lanes: Ensemble, schedule: Schedule) -> None:
 
 def _follow(lanes: Ensemble, schedule: Schedule, progress: Callable[[float], None]) -> None:
     rounds = schedule.rounds()
+    begin_samples(lanes, np.flatnonzero(lanes.status <= 0))
     for k, decisions in enumerate(rounds):
         members = schedule.member[decisions]
         _advance(lanes, members, lanes.settings.before + schedule.clock[decisions])

@@ -18,17 +18,21 @@ class Samples:
     Attributes:
         at: (B,) clock of the last one [steps since the start of the first run]; path: (B,) integral of |v| dt [rad];
         slowness: (B,) integral of dt / T [s/J]; doubt: (B,) sum of relative speed changes at singular poses.
+        drift: (B,) sum of what the steps did wrong to a coordinate; rate: (B,) that of the last step looked at, not a
+            number before the first [rad, or parts of the model's length].
     """
 
     at: np.ndarray
     path: np.ndarray
     slowness: np.ndarray
     doubt: np.ndarray
+    drift: np.ndarray
+    rate: np.ndarray
 
     @classmethod
     def none(cls, members: int) -> Samples:
         """Before the first sample."""
-        return cls(*(np.zeros(members) for _ in fields(cls)))
+        return cls(**{**{field.name: np.zeros(members) for field in fields(cls)}, "rate": np.full(members, np.nan)})
 
 
 def next_samples(clock: np.ndarray) -> np.ndarray:

@@ -13,7 +13,6 @@ import numpy as np
 
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
-from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
@@ -62,7 +61,7 @@ def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float
         open_ = np.flatnonzero(~(score <= 1.0))
         if len(open_) == 0:
             break
-        after, reached = _try(lanes, members[open_], before.take(open_), parts, len(parts))
+        after, reached = lanes.try_steps(members[open_], before.take(open_), parts, len(parts))
         better = reached < score[open_]
         best.put(open_[better], after.take(better))
         score[open_[better]] = reached[better]
@@ -87,31 +86,6 @@ def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float
         lanes.tape.note(lanes, members[moved])
 
 
-def _try(
-    lanes: Ensemble, members: np.ndarray, before: LaneTable, parts: tuple[float, ...], steps: float
-) -> tuple[LaneTable, np.ndarray]:
-    """Covers some steps by one pattern from the frozen state.
-
-    Returns:
-        the lanes after it, and the largest (squared pivot condition / window) on the way; inf where it was lost.
-    """
-    window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
-    bound = before.rows("limit", within=window)
-    table = before.copy()
-    disarm(table)
-    worst, done = np.zeros(len(members)), 0.0
-    for part in parts:
-        table.set("clock", before.row("clock") + steps * done)
-        table.set("fraction", steps * part)
-        trips = lanes.step(members, table)
-        with np.errstate(all="ignore"):
-            worst = np.maximum(worst, (table.rows("mon", within=window) / bound).max(0))
-        worst[trips.places] = np.inf
-        done += part
-    table.set("trip", 0.0)
-    return table, np.where(np.isnan(worst), np.inf, worst)
-
-
 def _doubt(
     lanes: Ensemble, members: np.ndarray, before: LaneTable, after: LaneTable, score: np.ndarray, steps: float
 ) -> np.ndarray:
@@ -126,7 +100,7 @@ def _doubt(
     size = np.abs(speeds / unit).max(0)
     apart = np.zeros(len(members))
     for parts in CHECKS:
-        other, reached = _try(lanes, members, before, parts, steps)
+        other, reached = lanes.try_steps(members, before, parts, steps)
         change = np.abs((other.rows("x", within=v) - speeds) / unit).max(0)
         with np.errstate(all="ignore"):
             change = np.where(np.isfinite(reached), change * np.minimum(1.0, score / reached), 0.0)

@@ -1,0 +1,108 @@
+"""What a run adds up on its way for the estimate of its errors: at instants of samples, or step by step.
+
+Host code above the kernels; `accuracy` makes the estimate of it. At samples, one step is compared with two of half its
+size: of order p the difference is (1 - 2^-p) of the error of the step (Hairer, Norsett, Wanner, Solving ODEs I, section
+II.4). That counts every coordinate by itself: neither a heavy neighbour nor the speed of a carrier hides a small part,
+and a rotation that is off counts though its energy is not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.constraints import scales
+from shiftjax.dynamics.kinematics import speed_units
+from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.samples import next_samples
+from shiftjax.run.programs.integrators import METHODS, order_of
+from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS, Setup
+
+SLOWEST = 1e-3  # of the largest kinetic energy: at turning points the speed vanishes, not the error of its square
+ROUNDED = 8.0  # units in the last place of a coordinate, by which the two may differ without an error
+
+
+def begin_samples(lanes: Ensemble, members: np.ndarray) -> None:
+    """What the first step does wrong, of those members of which no step has been looked at."""
+    fresh = members[np.isnan(lanes.samples.rate[members])]
+    if len(fresh):
+        lanes.samples.rate[fresh] = local_errors(lanes, fresh)
+
+
+def sample(lanes: Ensemble, members: np.ndarray) -> None:
+    """Adds a sample of those members that have come to the next instant of samples."""
+    s = lanes.samples
+    clock = lanes.clock_of(members).astype(float)
+    here = clock >= next_samples(s.at[members])
+    sampled, clock = members[here], clock[here]
+    if len(sampled):
+        steps, rate = clock - s.at[sampled], local_errors(lanes, sampled)
+        path, slowness = shares_until_now(lanes, sampled, steps)
+        s.path[sampled] += path
+        s.slowness[sampled] += slowness
+        s.drift[sampled] += steps * (s.rate[sampled] + rate) / 2
+        s.rate[sampled] = rate
+        s.at[sampled] = clock
+
+
+def sample_step(
+    lanes: Ensemble, members: np.ndarray, clock: np.ndarray, speeds: np.ndarray, kinetic: np.ndarray, most: np.ndarray
+) -> None:
+    """Adds a step whose size was chosen, from what is known at its end.
+
+    Args:
+        clock: (n,) at its end. speeds: (nv, n). kinetic: (n,) energy, and the largest of the run so far [J].
+    """
+    s = lanes.samples
+    path, slowness = _shares(lanes, clock - s.at[members], speeds, kinetic, most)
+    s.path[members] += path
+    s.slowness[members] += slowness
+    s.at[members] = clock
+
+
+def shares_until_now(lanes: Ensemble, members: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What an interval that ends now adds to path and slowness."""
+    speeds = lanes.table.rows("x", members, slice(lanes.setup.plan.nv)).astype(float)
+    kinetic = lanes.table.rows("rep", members, REPORTS.index("kinetic")).astype(float)
+    largest = lanes.table.rows("acc", members, ACCUMULATORS.index("kinetic")).astype(float)
+    return _shares(lanes, steps, speeds, kinetic, largest)
+
+
+def _shares(
+    lanes: Ensemble, steps: np.ndarray, speeds: np.ndarray, kinetic: np.ndarray, largest: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    setup, time = lanes.setup, steps * lanes.settings.h
+    unit = np.asarray(scales(speed_units(setup.plan), setup.length))[:, None]
+    fastest = np.abs(speeds / unit).max(0, initial=0.0)
+    slow = np.maximum(kinetic, SLOWEST * largest)
+    return time * fastest, time / np.where(slow > 0, slow, np.inf)
+
+
+def local_errors(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
+    """(n,) largest error of a coordinate that the next step of some members makes; 0 where it comes to no end.
+
+    In rad, or parts of the model's length.
+    """
+    before = lanes.table.take(members)
+    whole, reached = lanes.try_steps(members, before, (1.0,), 1.0)
+    halves, reached_by_halves = lanes.try_steps(members, before, (0.5, 0.5), 1.0)
+    q = whole.rows("q")
+    rounding = ROUNDED * np.finfo(q.dtype).eps * np.maximum(np.abs(q).max(0, initial=0.0), 1.0)
+    with np.errstate(all="ignore"):
+        apart = differences(lanes.setup, q, halves.rows("q")) - rounding
+    ended = np.isfinite(reached) & np.isfinite(reached_by_halves) & np.isfinite(apart)
+    return np.where(ended, np.maximum(apart, 0.0), 0.0) / (1.0 - 2.0 ** -order_of(METHODS[lanes.setup.method]))
+
+
+def differences(setup: Setup, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(n,) largest difference of coordinates (nq, n) [rad, or parts of the model's length]; of rotations the angle."""
+    units = scales(speed_units(setup.plan), setup.length)
+    a, b, out = a.astype(float), b.astype(float), np.zeros(a.shape[1])
+    for coordinate in setup.plan.coordinates:
+        first, second = a[coordinate.places], b[coordinate.places]
+        if coordinate.plain:
+            apart = np.abs(first - second)[0] / units[coordinate.v]
+        else:  # a quaternion and its negative are one rotation
+            nearer = np.minimum(*(np.linalg.norm(first - sign * second, axis=0) for sign in (1.0, -1.0)))
+            apart = 4.0 * np.arcsin(np.minimum(nearer / 2.0, 1.0))
+        out = np.maximum(out, apart)
+    return out
