@@ -36,6 +36,7 @@ from shiftjax.run.verdict import verdict
 from shiftjax.topology.plan import Plan
 
 REFUSED = 2
+FORCES = 24  # numbers of force laws that are printed
 LONGEST = 90  # characters of a metric in a table
 ROUNDING = 1e-12  # of a start that is zero
 COUNTED = {"bodies": "body", "joints": "joint", "loops": "loop", "restraints": "restraint", "numbers": "number"}
@@ -86,6 +87,13 @@ def show(name: str, judgement: dict[str, Any]) -> None:
     for kind in ("refused", "errors", "warnings", "notes"):
         for text in judgement[kind]:
             print(f"{kind.rstrip('s')}: {text}")
+    if judgement["forces"]:
+        print("\nforces, as they act:")
+        shown = judgement["forces"][:FORCES]
+        common.table(("number", "value", "unit"), [(one["path"], f"{one['value']:.6g}", one["unit"]) for one in shown],
+                     left=(0, 2))  # fmt: skip
+        if more := len(judgement["forces"]) - len(shown):
+            print(f"and {more} more; `shiftjax info {name} --paths` lists them")
     if judgement["start"]:
         closed = "" if judgement["assembled"] else ", loops open"
         print(f"\nstart, largest gap {judgement['gap']:.1e} (m or rad){closed}:")

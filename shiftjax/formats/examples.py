@@ -67,7 +67,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of 
         "solvers": [{"type": "rnca", "infinity_norm_multiplier": 2}],
         "integrators": [{"type": "rk4", "time_span": 10, "time_step": 0.01}],
     },
-    "units": {"angle": "degrees", "length": "millimeters", "mass": "kilograms", "time": "seconds"},
+    "units": {"angle": "degrees", "length": "millimeters", "mass": "kilograms", "time": "seconds", "force": "newtons"},
     "fixed": {"frames": [{"name": "hook", "T": [0, 0, -3]}]},
     "an assembly": {"name": "arm", "bodies": [{"name": "hand"}], "joints": [], "assemblies": [{"name": "gripper"}]},
     "a body": {

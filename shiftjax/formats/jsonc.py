@@ -15,6 +15,7 @@ from shiftjax.errors import ModelError
 
 MAX_DEPTH = 4_200  # brackets; two an assembly
 MAX_BYTES = 20_000_000
+MOST_TWICE = 20  # keys written twice that are named
 MAX_VALUES = 500_000
 
 TOKEN = re.compile(
@@ -40,6 +41,7 @@ class _Reader:
         self.expect = "value"  # value, first (value or "]"), key, first key, colon, comma, end
         self.comma = 0  # position of a comma that nothing has followed yet, plus one
         self.values = 0
+        self.twice = 0  # keys that were written again in their object
         self.root: Any = None
 
     def fail(self, position: int, fault: str, allowed: str, todo: str = "Correct the text there.") -> ModelError:
@@ -51,6 +53,15 @@ class _Reader:
         if not any(what in warning for warning in self.warnings):
             line = self.text.count("\n", 0, position) + 1
             self.warnings.append(f"{self.where}, line {line}: {what}; strict JSON readers refuse it")
+
+    def warn_twice(self, position: int, key: str) -> None:
+        self.twice += 1
+        what = "written twice in one object; the last counts"
+        if self.twice <= MOST_TWICE:
+            line = self.text.count("\n", 0, position) + 1
+            self.warnings.append(f"{self.where}, line {line}: key {key!r} is {what}")
+        elif self.twice == MOST_TWICE + 1:
+            self.warnings.append(f"{self.where}: more keys are {what}")
 
     def read(self) -> Any:
         position, text = 0, self.text
@@ -126,7 +137,7 @@ class _Reader:
             container.append(value)
         else:
             if self.key in container:
-                self.warn_once(position, f"key {str(self.key)[:40]!r} written twice in one object, the last counts")
+                self.warn_twice(position, str(self.key)[:40])
             container[self.key] = value
 
     def mark(self, token: str, position: int) -> None:

@@ -20,6 +20,11 @@ EXACT = 1e-15  # a matrix this close is kept digit for digit
 _short = reprlib.Repr()
 _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 60, 40
 _MISSING = object()
+MISPLACED = {
+    "version": 'It stands in model_parameters and tells the dialect: "0.2" for the older one (fixed, simulation, '
+    'body_frame_pairs, moment_of_inertia), "2.0" for this one (frames, integrators, parent and child, inertia); '
+    "files of both, and mixed ones, are read."
+}
 
 
 def show(value: Any) -> str:
@@ -58,7 +63,7 @@ class Node:
                 text = str(key)[:60]
                 self.refuse(
                     "keys " + ", ".join(sorted(known)),
-                    nearest(text, known) or "Remove it, or put its text into 'comment'.",
+                    MISPLACED.get(text) or nearest(text, known) or "Remove it, or put its text into 'comment'.",
                     f"unknown key {text!r} in {kind}",
                 )
             if right != key:

@@ -231,5 +231,6 @@ def _unit_names(node: Node) -> dict[str, str]:
             item = block[kind]
             if isinstance(item.value, str):
                 item = Node(SHORT[kind].get(item.value, item.value), item.where, item.warnings)
-            names[kind] = item.choice(known, names[kind])
+            if item.value is not None or kind in SI:
+                names[kind] = item.choice(known, names.get(kind, ""))
     return names

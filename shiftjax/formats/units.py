@@ -15,6 +15,7 @@ FACTORS: dict[str, dict[str, float]] = {
     "length": {"meters": 1.0, "millimeters": 1e-3, "centimeters": 1e-2, "inches": 0.0254, "feet": 0.3048},
     "mass": {"kilograms": 1.0, "grams": 1e-3, "tonnes": 1e3, "pounds": 0.45359237},
     "time": {"seconds": 1.0, "milliseconds": 1e-3, "minutes": 60.0},
+    "force": {"newtons": 1.0, "kilonewtons": 1e3, "pounds_force": 4.4482216152605},
 }
 SHORT = {
     "angle": {"rad": "radians", "radian": "radians", "deg": "degrees", "degree": "degrees"},
@@ -22,12 +23,13 @@ SHORT = {
     | {"millimeter": "millimeters", "cm": "centimeters", "in": "inches", "inch": "inches", "ft": "feet"},
     "mass": {"kg": "kilograms", "kilogram": "kilograms", "g": "grams", "gram": "grams", "lb": "pounds"},
     "time": {"s": "seconds", "second": "seconds", "ms": "milliseconds", "min": "minutes"},
+    "force": {"N": "newtons", "newton": "newtons", "kN": "kilonewtons", "lbf": "pounds_force"},
 }
 
 # Words that a unit beside a number may be made of: factor to SI, and what remains of it in rad, m, kg and s.
 BASE = {"angle": "rad", "length": "m", "mass": "kg", "time": "s"}
 WORDS: dict[str, tuple[float, dict[str, int]]] = {
-    **{word: (FACTORS[kind][name], {BASE[kind]: 1}) for kind, short in SHORT.items() for word, name in short.items()},
+    **{word: (FACTORS[kind][name], {BASE[kind]: 1}) for kind in BASE for word, name in SHORT[kind].items()},
     "rpm": (2.0 * math.pi / 60.0, {"rad": 1, "s": -1}),
     "N": (1.0, {"kg": 1, "m": 1, "s": -2}),
     "kN": (1e3, {"kg": 1, "m": 1, "s": -2}),
@@ -84,12 +86,18 @@ def check_unit(unit: str, expected: str, where: str) -> None:
 
 @record
 class Units:
-    """Factors to SI; forces and torques follow from mass, length and time, also where angles are degrees."""
+    """Factors to SI, also where angles are degrees.
+
+    Attributes:
+        force: of forces, and with the length of torques, energies and pressures; None where it follows from mass,
+            length and time.
+    """
 
     angle: float = 1.0
     length: float = 1.0
     mass: float = 1.0
     time: float = 1.0
+    force: float | None = None
 
     def factor(self, unit: str, x: str = "m", power: int = 0) -> float:
         """What brings a number to SI.
@@ -99,7 +107,7 @@ class Units:
             power: k of a coefficient of x^k.
         """
         factors = {"rad": self.angle, "m": self.length, "kg": self.mass, "s": self.time, "1": 1.0}
-        factors["N"] = self.mass * self.length / self.time**2
+        factors["N"] = self.mass * self.length / self.time**2 if self.force is None else self.force
         factors["W"], factors["J"], factors["Pa"] = (
             factors["N"] * factors["m"] / factors["s"],
             factors["N"] * factors["m"],

@@ -137,7 +137,14 @@ DRIVER = (COMMENT, NAME, ACTIVE, Field("type", "the law of the motion", "choice"
 ELEMENTS: dict[str, tuple[Field, ...]] = {
     "the root": ROOT,
     "model_parameters": PARAMETERS,
-    "units": tuple(Field(kind, "a name of a unit", "text") for kind in ("angle", "length", "mass", "time")),
+    "units": (
+        *(Field(kind, "a name of a unit", "text") for kind in ("angle", "length", "mass", "time")),
+        Field(
+            "force",
+            "of forces, also in torques and stiffnesses; where left out mass times length over time squared",
+            "text",
+        ),
+    ),
     "fixed": tuple(field for field in ROOT if field.name in ("frames", "lights", "terrain")),
     "an assembly": ASSEMBLY,
     "a body": BODY,

@@ -204,6 +204,12 @@ class Model:
             elements += [(f"terrain:{item.name}", "terrain contact") for item in self.terrain]
         return tuple(elements)
 
+    def ignored(self) -> tuple[str, ...]:
+        """What the file asks for and a run leaves out, a sentence each."""
+        if not self.settings.contact_detection:
+            return ()
+        return ("contact_detection is on in the file: bodies pass through each other, contacts are not simulated",)
+
     def elements(self) -> Iterator[tuple[str, Any]]:
         """Path and record of every active element that may have numbers, in the order of the file."""
         yield "model_parameters", self

@@ -31,6 +31,7 @@ from shiftjax.run.topology_report import topology_report
 
 CHANGED = 1e-6  # a start that differs this much from what the file says is reported [rad or m, per second]
 NAMED = 1e-6  # a joint whose motion is this small a part of a motion of the loops does not name it
+FORCES = ("N", "J", "W", "Pa")  # that the unit of a number of a force law begins with
 TURN = 2.0 * math.pi
 
 
@@ -39,7 +40,8 @@ def verdict(model: Model) -> dict[str, Any]:
 
     Returns:
         `valid`: whether a run would begin; `refused`: what it would refuse; `errors`: why it would end at once;
-        `warnings`, `notes`; counts; `start`: a line for every coordinate.
+        `warnings`, `notes`; counts; `start`: a line for every coordinate; `forces`:
+        every number of a force law that is not zero, as it acts, in SI.
     """
     model = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
     prepared = prepare(model, {}, refuse=False)
@@ -69,8 +71,18 @@ def verdict(model: Model) -> dict[str, Any]:
             *(_moved(start) if report["assembled"] else ()),
         ],
         "notes": [*_left_out(model), *notes_of_rounding(prepared), *_unnamed(prepared, report)],
+        "forces": _forces(model),
         "start": start,
     }
+
+
+def _forces(model: Model) -> list[dict[str, Any]]:
+    """Loads, stiffnesses and dampings in SI, whatever the units of the file."""
+    return [
+        {"path": path, "value": number.value, "unit": number.unit}
+        for path, number in model.described().items()
+        if number.value and number.unit.split("/")[0].split(" ")[0] in FORCES
+    ]
 
 
 def _refused(prepared: Prepared) -> list[str]:
@@ -184,8 +196,7 @@ def _structure(prepared: Prepared, report: dict[str, Any]) -> Iterator[str]:
 
 
 def _left_out(model: Model) -> Iterator[str]:
-    if model.settings.contact_detection:
-        yield "contact_detection is on in the file: bodies pass through each other, contacts are not simulated"
+    yield from model.ignored()
     yield from (f"{path} is left out: it touches something switched off" for path in model.dangling())
 
 

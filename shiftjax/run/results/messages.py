@@ -156,7 +156,7 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     if not prepared.statements.alone and max(prepared.file_start.change[0], prepared.file_start.speed_change[0]) > 0:
         moves = _Moved(prepared.of_the_file(), prepared.file_start, np.zeros(1, int)).text(0)
         out.append(f"the file's own start does not close: {moves}")
-    out += notes_of_rounding(prepared)
+    out += (*prepared.model.ignored(), *notes_of_rounding(prepared))
     for what, change, moved in (
         ("displacement", began.change, began.moved), ("speed", began.speed_change, began.speed_moved)
     ):  # fmt: skip
