@@ -11,6 +11,7 @@ from enum import IntEnum
 class Outcome(IntEnum):
     """How a run ended: 0 good; below 0 finished with a warning; above 0 ended early."""
 
+    impossible_inertia = -5
     inaccurate = -4
     branch_unsure = -3
     start_changed = -2
@@ -44,6 +45,10 @@ REMEDY: dict[Outcome, str] = {
     Outcome.inaccurate: (
         "the energy balance or the loop gap is worse than the method promises: take a smaller step, or accept it "
         "with a larger limit"
+    ),
+    Outcome.impossible_inertia: (
+        "no body has these moments, but every motion of this mechanism moves positive mass, so that it runs: correct "
+        "the inertia, or refuse such members with strict_inertia"
     ),
     Outcome.not_assembled: (
         "the loops of this design cannot be closed from the model's start: "

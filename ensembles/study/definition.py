@@ -32,7 +32,7 @@ from shiftjax.run.programs.integrators import method_of
 Words = str | float | Sequence[Any] | Mapping[str, Any]
 ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")
-MOTION = ("span", "step", "tolerance", "output_step", "method", *LIMITS)  # of no use to assemble
+MOTION = ("span", "step", "tolerance", "output_step", "method", "strict_inertia", *LIMITS)  # of no use to assemble
 SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold")
 EMPTY = FrozenJson()
 
@@ -65,6 +65,7 @@ class Definition:
         assemble_only: loops are closed and nothing is run; span, step, tolerance, output_step, method and limits say
             nothing then.
         strict_start: members whose stated start the loops do not allow are not run.
+        strict_inertia: members with moments of inertia that no body has are not run.
         energy_limit, gap_limit, angle_limit: above which a member is `inaccurate`; math.inf for none.
         optimize: what `optimize` makes small, and how: the table `[optimize]`.
         folder: where relative names of files are relative to; the working folder where empty.
@@ -97,6 +98,7 @@ class Definition:
     keep: str | int | Sequence[int] | Mapping[str, Any] = EMPTY
     assemble_only: bool = False
     strict_start: bool = False
+    strict_inertia: bool = False
     energy_limit: float | None = None
     gap_limit: float | None = None
     angle_limit: float | None = None

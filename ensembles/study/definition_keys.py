@@ -272,6 +272,8 @@ KEYS: dict[str, Key] = {
             "assemble_only = true"),
         Key("strict_start", _flag, FLAG, "members whose stated start the loops do not allow are not run", "`false`",
             "strict_start = true"),
+        Key("strict_inertia", _flag, FLAG, "members with moments of inertia that no body has are not run", "`false`",
+            "strict_inertia = true"),
         Key("energy_limit", _limit, LIMIT, "energy error above which a member is inaccurate", "1e-3",
             "energy_limit = 1e-4"),
         Key("gap_limit", _limit, LIMIT, "the same for its gap, in parts of the model's length", "1e-6",

@@ -106,6 +106,7 @@ def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     given["derive"] = entries(options.derive, "--derive") or None
     given["hold"] = options.hold or None
     given["strict_start"] = options.strict_start or None
+    given["strict_inertia"] = options.strict_inertia or None
     given["drive"] = drives(options) or None
     given["channels"] = options.channel or None
     given["extremes"] = bool(options.channel) or None

@@ -18,7 +18,8 @@ from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
 OF_STUDY = "span step method tolerance output_step metric set derive drive hold strict_start backend precision".split()
-OF_STUDY += ["energy_limit", "gap_limit", "angle_limit", "accuracy"]  # options that say what a stored study says
+# options that say what a stored study says
+OF_STUDY += ["strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy"]
 
 
 def define(parser: argparse.ArgumentParser) -> None:

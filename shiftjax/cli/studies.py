@@ -27,6 +27,7 @@ def definition_of(options: argparse.Namespace) -> Definition:
     words: dict[str, Any] = {name: getattr(options, name) for name in SAME}
     words |= {"channels": options.channel, "hold": options.hold, "seed": options.seed or None}
     words |= {"strict_start": options.strict_start or None, "assemble_only": options.assemble_only or None}
+    words["strict_inertia"] = options.strict_inertia or None
     tables = {name: common.entries(getattr(options, name), f"--{name}") for name in TABLES}
     tables["metrics"] = common.metrics(options)
     if study_file.is_study(options.model):

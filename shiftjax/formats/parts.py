@@ -66,15 +66,12 @@ def _mass_and_inertia(node: Node, units: Units) -> tuple[float, Inertia]:
 
 
 def _check_physical(node: Node, record: Body) -> None:
-    """Refuses masses and moments that no body has.
-
-    Where they contradict each other only, as in some public files, it warns: such a file can be read and looked at.
-    """
+    """Refuses masses that no body has; warns of moments, which some public files state and which may never act."""
     for fault in faults(record, numbers_of(record)):
         if fault.bad[0] and fault.certain:
             node.refuse(fault.allowed, fault.todo, fault.found(0))
         if fault.bad[0]:
-            node.warn(f"the inertia of body {record.name!r} is not physical, so that it cannot run: {fault.found(0)}")
+            node.warn(f"no body has the inertia of {record.name!r}: found {fault.found(0)}; allowed: {fault.allowed}")
 
 
 def _geometry(node: Node, units: Units) -> tuple[Geometry, ...]:

@@ -350,7 +350,7 @@ def _refuse_impossible(model: Model, touched: Mapping[str, Collection[Steps]]) -
         numbers = touched.get(path, ())
         for fault in faults(item, numbers_of(item)) if numbers else ():
             where = next((steps for steps in fault.steps if steps in numbers), None)
-            if where is not None and fault.bad[0]:
+            if where is not None and fault.bad[0] and fault.certain:
                 raise ModelError(path + text_of(where), fault.found(0), fault.allowed, fault.todo)
 
 

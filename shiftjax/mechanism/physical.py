@@ -38,7 +38,7 @@ class Fault:
     Attributes:
         steps: the numbers of which it is said, the first named in messages; none of an element without numbers.
         bad: (B,) variants of which it is true. found: says what was found in a variant.
-        certain: False for inertias that some files state all the same; those are read, with a warning.
+        certain: False for inertias that some files state all the same; they run where every motion moves positive mass.
     """
 
     steps: tuple[Steps, ...]
@@ -105,7 +105,7 @@ def _of_inertia(values: Values) -> Iterator[Fault]:
     for place, moment in zip(places[:3], (xx, yy, zz), strict=True):
         yield Fault(
             (place,), moment < -ROUNDED * size, lambda k, place=place: f"{place[-1]} = {values[place][k]:g} kg m^2",
-            "moments of inertia of 0 or more", f"Correct {place[-1]}.",
+            "moments of inertia of 0 or more", f"Correct {place[-1]}.", certain=False,
         )  # fmt: skip
 
     def moments(k: int) -> str:
@@ -114,7 +114,7 @@ def _of_inertia(values: Values) -> Iterator[Fault]:
     diagonal = np.minimum(np.minimum(xx, yy), zz) < -ROUNDED * size
     yield Fault(
         places, ~diagonal & (a < -ROUNDED * c), moments, "principal moments of 0 or more",
-        "Correct the products of inertia.",
+        "Correct the products of inertia.", certain=False,
     )  # fmt: skip
     flat = a <= ROUNDED * c  # unstated, or a rod
     yield Fault(

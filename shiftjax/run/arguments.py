@@ -55,7 +55,9 @@ CHECKS: dict[str, Check] = {
     "tie": _optional(_tie),
     "metrics": _optional(need_mapping),
     **dict.fromkeys(("channels", "hold", "independent", "cut"), refuse_text),
-    **dict.fromkeys(("log_jacobian", "extremes", "repartition", "move_steps", "cluster", "strict_start"), _flag),
+    **dict.fromkeys(
+        ("log_jacobian", "extremes", "repartition", "move_steps", "cluster", "strict_start", "strict_inertia"), _flag
+    ),
     "start": _optional(lambda where, value: need(where, value, Result, "a Result")),
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
     "method": _optional(lambda where, value: one_of(where, value, METHODS)),

@@ -22,6 +22,7 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.first_lanes import GAP_LIMIT, begin
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.going_on import go_on, program_of
+from shiftjax.run.inertias import judge_inertias, odd_inertias
 from shiftjax.run.options import NumericsOptions, Options
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.result import Result
@@ -37,16 +38,18 @@ from shiftjax.topology.partition import Block
 CLOCKS = {"f64": 2.0**53, "f32": 2.0**24}  # steps that a number of the lanes counts exactly
 
 
-def unsound(prepared: Prepared, begin: float, end: float) -> dict[int, str]:
+def unsound(prepared: Prepared, begin: float, end: float, *, strict: bool) -> dict[int, str]:
     """Member -> what is impossible about its numbers, so that it is not run.
 
     Args:
-        begin, end: of the run [s].
+        begin, end: of the run [s]. strict: whether inertias that no body has are refused, too.
 
     Raises:
         ModelError: a table of one of the others that is shorter than the run.
     """
     faulty = impossible(prepared.model, prepared.vary, prepared.values)
+    if strict:
+        faulty = {**odd_inertias(prepared), **faulty}
     sound = np.setdiff1d(np.arange(prepared.members), list(faulty))
     if len(sound):
         refuse_beyond_tables(prepared.plan, prepared.lane_of(sound, 1.0), begin, end)
@@ -67,7 +70,8 @@ def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, st
     """Assembled starts, or the end of an earlier result."""
     if start is None:
         refuse_open_welds(prepared)
-        refuse_massless_motion(prepared, prepared.file_start)
+        if not odd_inertias(prepared):  # those are judged member by member
+            refuse_massless_motion(prepared, prepared.file_start)
         return start_of(prepared, faulty)
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
     if start.final is None or before != now:
@@ -118,12 +122,16 @@ def lanes_at(
     recordings = [(Programs(setup, channels, measured), members) for channels, members in every if len(members)]
     if before is not None and _can_go_on(prepared, settings, before.ending, recordings[0][0].identity):
         assert before.ending is not None
-        return go_on(kernel, settings, before.ending, recordings)
+        lanes = go_on(kernel, settings, before.ending, recordings)
+        lanes.odd_inertias.update(odd_inertias(prepared))
+        return lanes
     if before is not None:
         good &= np.atleast_1d(before.status) <= 0
     lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
     lost = np.flatnonzero((lanes.status == int(Outcome.non_finite)) & np.isfinite(prepared.values).all(0))
     lanes.end(massless_members(prepared, began, lost), Outcome.no_mass)
+    lanes.odd_inertias.update({k: text for k, text in odd_inertias(prepared).items() if k not in faulty})
+    judge_inertias(prepared, lanes, np.flatnonzero(good))
     lanes.end(faulty, Outcome.unphysical)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
     lanes.warn(np.flatnonzero(began.changed & good), Outcome.start_changed)

@@ -126,7 +126,7 @@ class Live:
         every = channels_of(prepared.plan, [*seen, *channels], model.resolve)
         refuse_open_welds(prepared)
         refuse_massless_motion(prepared, prepared.file_start)
-        refuse_impossible(prepared.model, prepared.vary, prepared.values)
+        refuse_impossible(prepared.model, prepared.vary, prepared.values, strict=False)
         self._free = tuple(model.resolve(path) for path in vary)
         self.step, self.nodes = float(step), (FIXED, *bodies)
         self.report: dict[str, Any] = topology_report(prepared)
@@ -323,7 +323,7 @@ class Live:
             now[full] = float(value)
         every = self._derived({path: [now[path]] for path in self._free})
         new = np.array([every[path] for path in self._prepared.vary], float).reshape(-1, 1)
-        refuse_impossible(self.model, self._prepared.vary, new)
+        refuse_impossible(self.model, self._prepared.vary, new, strict=False)
         return replace(self._prepared, values=new)
 
     def _derived(self, free: Mapping[str, list[float]]) -> Mapping[str, Any]:

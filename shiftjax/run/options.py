@@ -47,6 +47,7 @@ class StartOptions:
     hold: Sequence[str] = ()
     start: Any = None  # a `Result`, or None
     strict_start: bool = False
+    strict_inertia: bool = False
 
 
 @record

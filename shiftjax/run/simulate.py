@@ -35,6 +35,7 @@ from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, st
 from shiftjax.run.derive import Formula
 from shiftjax.run.going_on import ending_of
 from shiftjax.run.half_steps import repeats_of
+from shiftjax.run.inertias import judge_inertias
 from shiftjax.run.memory import Need, need_of, notes_of, refuse_too_much
 from shiftjax.run.options import Options, options_of
 from shiftjax.run.programs.controlled import ControlledPrograms
@@ -53,7 +54,8 @@ from shiftjax.run.travel.locking import hold_back, say_locked
 DEFAULT_STEP = 1e-3  # s
 # Options that a result tells beside those that its lanes have, in their order.
 ASKED = (
-    "assign", "hold", "independent", "drive", "tie", "cut", "cluster", "backend", "strict_start", "energy_limit",
+    "assign", "hold", "independent", "drive", "tie", "cut", "cluster", "backend", "strict_start",
+    "strict_inertia", "energy_limit",
     "gap_limit", "angle_limit", "accuracy",
 )  # fmt: skip
 
@@ -77,6 +79,7 @@ def simulate(
     hold: Sequence[str] = (),
     start: Result | None = None,
     strict_start: bool = False,
+    strict_inertia: bool = False,
     drive: Mapping[str, Drivable] | None = None,
     tie: Mapping[str, CoordinateFunction] | None = None,
     repartition: bool = True,
@@ -127,6 +130,7 @@ def simulate(
         hold: the start: joints that keep their place while loops are closed.
         start: a Result to go on from.
         strict_start: members whose stated start the loops do not allow are not run.
+        strict_inertia: members with moments of inertia that no body has are not run.
 
         drive: what is prescribed: joint -> its motion: a constant speed, (B,) speeds one a member, a `ConstantSpeed`,
             `Harmonic`, `Polynomial` or `Table`, whose numbers may be (B,), or f(t) [rad or m], which JAX traces.
@@ -166,7 +170,8 @@ def simulate(
         span=span, step=step, method=method, tolerance=tolerance, output_step=output_step, channels=channels,
         metrics=metrics, extremes=extremes, keep=keep, log_jacobian=log_jacobian,
         vary=vary, assign=assign, derive=derive, hold=hold,
-        start=start, strict_start=strict_start, drive=drive, tie=tie, repartition=repartition, move_steps=move_steps,
+        start=start, strict_start=strict_start, strict_inertia=strict_inertia, drive=drive,
+        tie=tie, repartition=repartition, move_steps=move_steps,
         schedule=schedule, independent=independent, cut=cut, cluster=cluster, backend=backend, precision=precision,
         energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit, accuracy=accuracy,
         threads=threads, tape_memory=tape_memory, progress=progress, announce=announce, watch=watch,
@@ -203,7 +208,9 @@ def run_with(model: Model | str, options: Options) -> Result:
         move_steps=numerics.move_steps, log_jacobian=recording.log_jacobian, progress=machine.progress,
         tolerance=numerics.tolerance, **numerics.limits,
     )  # fmt: skip
-    faulty = unsound(prepared, settings.t0, settings.t0 + settings.h * settings.steps)
+    faulty = unsound(
+        prepared, settings.t0, settings.t0 + settings.h * settings.steps, strict=options.start.strict_inertia
+    )
     posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := _need(prepared, observed, len(posed), settings, measured, machine.backend))
     machine.announce(need)
@@ -241,6 +248,7 @@ def _basis(lanes: Ensemble) -> list[str]:
 
 def _judged(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
     """Warns members that are not accurate enough, and tells what of their inputs the steps do not see."""
+    judge_inertias(prepared, lanes, np.arange(prepared.members))
     judge(lanes)
     fast = fast_inputs(prepared, lanes)
     lanes.warn(np.array([*fast], int), Outcome.inaccurate)

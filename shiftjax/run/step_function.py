@@ -29,7 +29,7 @@ from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.drives import Drivable, driven, refuse_beyond_tables
 from shiftjax.run.start.partitions import partitions
-from shiftjax.run.start.physical import impossible, refuse_impossible
+from shiftjax.run.start.physical import impossible, impossible_inertias, refuse_impossible
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion
@@ -95,7 +95,8 @@ class Simulator:
         p = again.parameters()
         kernel = make_kernel(self.backend, self.precision)
         lanes = begin(kernel, settings, began, p, began.closed, blocks, [(self._programs, np.arange(members))])
-        lanes.end(impossible(again.model, again.vary, again.values), Outcome.unphysical)
+        numbers = again.model, again.vary, again.values
+        lanes.end({**impossible_inertias(*numbers), **impossible(*numbers)}, Outcome.unphysical)  # it warns of nothing
         refused = np.flatnonzero(lanes.status)
         lanes.table.set("trip", -lanes.status[refused], refused)
         read = [self.prepared.plan.numbers[place].path for place in setup.varied]
@@ -175,7 +176,7 @@ def compile(
     prepared = prepare(model, nominal, options_of(method=method, precision=precision, drive=functions))
     refuse_beyond_tables(prepared.plan, prepared.lane_of(np.arange(1), 1.0), 0.0, np.inf)
     refuse_massless_motion(prepared, prepared.file_start)
-    refuse_impossible(prepared.model, prepared.vary, prepared.values)
+    refuse_impossible(prepared.model, prepared.vary, prepared.values, strict=True)
     return Simulator(prepared, step, backend, dict(derive or {}))
 
 

@@ -21,6 +21,7 @@ from shiftjax.mechanism.model import ADDED, Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.holding import null_space
+from shiftjax.run.inertias import odd_inertias
 from shiftjax.run.start.physical import impossible
 from shiftjax.run.start.planar_loops import odd_axes
 from shiftjax.run.start.prepare import prepare
@@ -47,8 +48,11 @@ def verdict(model: Model) -> dict[str, Any]:
     prepared = prepare(model, {}, refuse=False)
     report = topology_report(prepared)
     refused = [f"{path}: {what} cannot be simulated yet" for path, what in model.unsupported()]
-    refused += _refused(prepared)
     errors = list(impossible(model, (), np.zeros((0, 1))).values())
+    odd = odd_inertias(prepared)  # these end a run that has begun
+    if faults := _refused(prepared):
+        errors += [f"{text}; {fault}" for text in odd.values() for fault in faults]
+        refused += [] if odd else faults
     errors += [] if report["assembled"] else [*_open_loops(prepared)]
     start = start_table(prepared)
     return {

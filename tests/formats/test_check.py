@@ -86,7 +86,12 @@ WRONG: dict[str, tuple[Callable[[], Model], str, int, str]] = {  # the model, wh
         lambda: bar(stone=True), "warnings", 0, "nothing joins bar:stone to ground: it floats .* bar:stone_float",
     ),
     "massless": (lambda: bar(own=MASSLESS), "refused", 2, "motion of .*bar:pivot.* moves no mass"),
-    "inertia": (lambda: bar(own={"inertia": (1, 1, 3)}), "errors", 3, "bar:crank.inertia.Ixx: found principal moments"),
+    "inertia": (
+        lambda: bar(own={"inertia": (1, 1, 3)}), "warnings", 0, "no body has the inertia of 'crank': found principal",
+    ),
+    "negative": (
+        lambda: bar(own={"inertia": (1, -9, 1)}), "errors", 3, "bar:crank.inertia.Iyy: found Iyy = -9 .*moves no mass",
+    ),
     "moved": (
         bar, "warnings", 0, r"do not allow the start that is stated; they move bar:pin from 0.5 to 0.526089 rad, ",
     ),
@@ -151,5 +156,8 @@ def test_a_planar_loop_that_is_tilted_as_a_whole_is_right() -> None:
 
 def test_check_and_run_agree_on_an_impossible_body() -> None:
     model = bar(own={"inertia": (1, 1, 3)})
+    assert simulate(model, span=0.01).status == Outcome.impossible_inertia
+    assert verdict(model)["valid"]
+    model = bar(own={"inertia": (1, -9, 1)})  # the crank's motion would move negative mass
     assert simulate(model, span=0.01).status == Outcome.unphysical
-    assert not verdict(model)["valid"]
+    assert not verdict(model)["valid"] and verdict(model)["errors"]

@@ -20,6 +20,8 @@ from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.support.mechanisms import CRANK, GROUND, four_bars, pendulum, rod
 
+SAME = 1e-12  # rad: the same number in other moments is added to zeros
+
 
 def pressed(**values: Any) -> Model:
     """A pendulum against a stop: a spring of three pieces on its joint."""
@@ -65,29 +67,55 @@ def test_inertias_that_a_body_can_have(case: str) -> None:
 
 @pytest.mark.parametrize("case", IMPOSSIBLE)
 def test_inertias_that_no_body_can_have(case: str) -> None:
-    """Issue 10: from a file, by `replace`, by `--set` (assign) and by `vary`, always the same rule."""
+    """From a file, by `replace`, `assign` and `vary` the same rule: what moves is positive, so it runs, with a warning.
+
+    The pendulum turns about y only: its motion moves I_yy + m c^2, whatever the other moments are.
+    """
     inertia, said = IMPOSSIBLE[case]
-    entries = dict(zip(("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx"), inertia, strict=False))
+    entries = dict(zip(("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx"), (*inertia, 0.0, 0.0, 0.0)[:6], strict=True))
     paths = {f"rod.inertia.{entry}": float(value) for entry, value in entries.items()}
-    zero = {f"rod.inertia.{entry}": 0.0 for entry in ("Ixx", "Iyy", "Izz")}
-    if case == "triangle":  # some public files have it; they are read and looked at, but not run
-        model = pressed(inertia=inertia)
-        assert "body 'rod' is not physical" in model.warnings[0]
-        result = simulate(model, span=0.01)
-        assert result.status == Outcome.unphysical and said in result.messages[0]
-        with pytest.raises(ModelError, match=said):
-            Live(model)
-    else:
-        with pytest.raises(ModelError, match=said):
-            pressed(inertia=inertia)
-    with pytest.raises(ModelError, match=r"a:rod\.inertia\.[IJxyz]+: found " + said):
-        pressed().replace({**zero, **paths})
-    with pytest.raises(ModelError, match=said):
-        simulate(pressed(), span=0.01, assign={**zero, **paths})
-    vary = {path: [x, y] for (path, x), y in zip({**zero, **paths}.items(), [0.01, 0.1, 0.1, 0, 0, 0], strict=False)}
-    result = simulate(pressed(), span=0.01, vary=vary)
-    assert result.status.tolist() == [Outcome.unphysical, 0] and said in result.messages[0]
-    assert result.messages[0].startswith("a:rod.inertia.") and result.messages[1] == ""
+    model = pressed(inertia=inertia)
+    assert "no body has the inertia of 'rod': found " + said in model.warnings[0]
+    vary = {path: [x, y] for (path, x), y in zip(paths.items(), [0.01, 0.1, 0.1, 0, 0, 0], strict=True)}
+    runs = [
+        simulate(model, span=0.1, channels=["pivot.q"]),
+        simulate(pressed().replace(paths), span=0.1, channels=["pivot.q"]),
+        simulate(pressed(), span=0.1, assign=paths, channels=["pivot.q"]),
+        simulate(pressed(), span=0.1, vary=vary, channels=["pivot.q"]),
+    ]
+    slender = pressed(inertia=(0.0, entries["Iyy"], entries["Iyy"]))
+    truth = simulate(slender, span=0.1, channels=["pivot.q"]).channels["pivot.q"][-1]
+    for run in runs:
+        status, message = np.atleast_1d(run.status), run.messages
+        assert status[0] == Outcome.impossible_inertia and said in message[0] and "a:rod.inertia." in message[0]
+        assert (status[1:] == 0).all() and all(text == "" for text in message[1:])
+        assert abs(np.atleast_2d(run.channels["pivot.q"])[0, -1] - truth) < SAME
+    strict = simulate(pressed(), span=0.1, vary=vary, strict_inertia=True)
+    assert strict.status.tolist() == [Outcome.unphysical, 0] and said in strict.messages[0]
+    going_on = simulate(pressed(), span=0.1, vary=vary, start=runs[3])
+    assert going_on.status[0] == Outcome.impossible_inertia and said in going_on.messages[0]
+    assert Live(model).report["warnings"] == list(model.warnings)
+
+
+def test_a_motion_that_moves_negative_mass_is_unphysical() -> None:
+    """I_yy + m c^2 = -1 + 0.25 < 0 about the pivot at the start; with m c^2 = 1.25 it is positive."""
+    negative = {"rod.inertia.Iyy": [-1.0, -1.0, 1.0 / 12], "rod.mass": [1.0, 5.0, 1.0]}
+    result = simulate(pressed(), span=0.01, vary=negative)
+    assert result.status.tolist() == [Outcome.unphysical, Outcome.impossible_inertia, 0]
+    assert "Iyy = -1 kg m" in result.messages[0] and "no positive mass" in result.messages[0]
+    alone = simulate(pressed(inertia=(0.01, -1.0, 0.1)), span=0.01)
+    assert alone.status == Outcome.unphysical and "no positive mass" in alone.messages[0]
+
+
+def test_a_mass_that_becomes_negative_on_the_way_is_never_a_good_run() -> None:
+    """With the arm at right angles the base's mass, the elbow free, is I_yy + 0.256 kg m^2, and 0.1875 less in line."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("base", **rod(0.5, 0.1) | {"inertia": (0.0, -0.15, 0.1)}).body("arm", **rod(0.5))
+    a.joint("root", "Ry", child="base", initial_displacement=0.0)
+    a.joint("elbow", "Ry", parent=("base", "tip"), child="arm", initial_displacement=np.pi / 2, initial_velocity=-2.0)
+    assert simulate(builder.build(), span=0.01).status == Outcome.impossible_inertia
+    on_the_way = simulate(builder.build(), span=1.0)
+    assert on_the_way.status != 0 and on_the_way.status != Outcome.impossible_inertia, on_the_way.messages
 
 
 OTHERS = {
@@ -165,7 +193,8 @@ SAID = (
     "stays open by",
     "NaN",
 )
-ENDS = (Outcome.unphysical, Outcome.unphysical, Outcome.unphysical, Outcome.not_assembled, Outcome.non_finite)
+ODD = Outcome.impossible_inertia  # the moments of the rocker itself; about its pivot they are positive
+ENDS = (Outcome.unphysical, ODD, ODD, Outcome.not_assembled, Outcome.non_finite)
 
 
 def test_every_impossible_design_of_a_thousand_is_flagged_with_its_cause() -> None:

@@ -155,6 +155,7 @@ class Ensemble:
     cut_short: dict[int, BeforeEnd] = field(init=False, default_factory=dict)  # by member
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
+    odd_inertias: dict[int, str] = field(init=False, default_factory=dict)  # member -> moments that no body has
     ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
     tape: Notebook | None = None

@@ -76,6 +76,8 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
             "the run began at a singular pose, where the loops lose rank and the motion is not determined: "
             "begin beside it"
         )
+    if outcome is Outcome.impossible_inertia and k in lanes.odd_inertias:
+        return f"{lanes.odd_inertias[k]}: {text}"
     if outcome is Outcome.inaccurate:
         return inaccuracies(lanes, k)
     if outcome > 0:

@@ -19,17 +19,32 @@ def impossible(model: Model, paths: Sequence[str], values: np.ndarray) -> dict[i
     Args:
         model: with the numbers that all members share. paths: full ones of the numbers varied; values: (count, B).
     """
+    return _causes(model, paths, values, certain=True)
+
+
+def impossible_inertias(model: Model, paths: Sequence[str], values: np.ndarray) -> dict[int, str]:
+    """Member -> which of its bodies have moments that no body has; arguments as of `impossible`."""
+    return _causes(model, paths, values, certain=False)
+
+
+def _causes(model: Model, paths: Sequence[str], values: np.ndarray, *, certain: bool) -> dict[int, str]:
     causes: dict[int, list[str]] = {}
     for where, fault, members in _faults_of(model, paths, values):
-        for k in members:
+        for k in members if fault.certain == certain else ():
             column = int(k) if len(fault.bad) > 1 else 0
             causes.setdefault(int(k), []).append(f"{where}: found {fault.found(column)}; allowed: {fault.allowed}")
     return {k: "; ".join(texts) for k, texts in sorted(causes.items())}
 
 
-def refuse_impossible(model: Model, paths: Sequence[str], values: np.ndarray) -> None:
-    """Raises where something is impossible about the only member; arguments as of `impossible`."""
+def refuse_impossible(model: Model, paths: Sequence[str], values: np.ndarray, *, strict: bool) -> None:
+    """Raises where something is impossible about the only member; arguments as of `impossible`.
+
+    Args:
+        strict: whether inertias that no body has are refused, too.
+    """
     for where, fault, _ in _faults_of(model, paths, values):
+        if not (strict or fault.certain):
+            continue
         raise ModelError(where, fault.found(0), fault.allowed, fault.todo)
 
 
