@@ -46,9 +46,9 @@ def test_a_pulse_that_steps_do_not_see_is_said(at: float, width: float) -> None:
     exact = 50.0 * width * (1.0 - 1e-3) / INERTIA * (1.0 - at - width / 2)
     assert abs(turned(result) - exact) > 1e-3 * exact, "what is said is so"
     assert result.status == Outcome.inaccurate and "a:push changes within steps" in result.messages[0]
-    fine = simulate(wheel("table_load", **load), 1.0, 1e-3, channels=["hinge.q"], vary={"push.values[1]": [0.0, 50.0],
+    result = simulate(wheel("table_load", **load), 1.0, 1e-3, channels=["hinge.q"], vary={"push.values[1]": [0.0, 50.0],
                     "push.values[2]": [0.0, 50.0]})  # fmt: skip
-    assert fine.status.tolist() == [0, Outcome.inaccurate], "of each member by itself"
+    assert result.status.tolist() == [0, Outcome.inaccurate], "of each member by itself"
 
 
 @pytest.mark.parametrize("outside", ["hold", "repeat"])

@@ -39,8 +39,8 @@ def fast_inputs(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
     members = np.flatnonzero(lanes.status <= 0)
     if len(members):
         lane = prepared.lane_of(members, 1.0)
-        for path, law, n in _inputs(prepared, lane):
-            sentences = _of_sine(n, lanes, len(members)) if law else _of_table(n, lanes, len(members))
+        for path, sine, n in _inputs(prepared, lane):
+            sentences = _of_sine(n, lanes, len(members)) if sine else _of_table(n, lanes, len(members))
             for k, sentence in sentences:
                 out.setdefault(int(members[k]), []).append(f"{path} {sentence}")
     return out
@@ -109,8 +109,10 @@ def _of_table(n: dict[str, Any], lanes: Ensemble, members: int) -> Iterator[tupl
     """Member and what is said of a table whose knots lie inside of steps."""
     settings = lanes.settings
     limit = MISSED * settings.energy_limit
-    columns = [n["values"]] if "values" in n else [list(column) for name in ("forces", "moments")
-                                                   for column in zip(*n[name], strict=True)]  # fmt: skip
+    if "values" in n:
+        columns = [n["values"]]
+    else:  # a wrench: every component of its vectors
+        columns = [list(column) for name in ("forces", "moments") for column in zip(*n[name], strict=True)]
     times = _rows(n["times"], members)
     end = settings.t0 + settings.h * settings.end
     worst = np.zeros(members)
@@ -118,7 +120,8 @@ def _of_table(n: dict[str, Any], lanes: Ensemble, members: int) -> Iterator[tupl
         varied = (np.ptp(times, axis=1) > 0).any() or (np.ptp(values, axis=1) > 0).any()
         for k in range(members if varied else 1):
             missed = missed_impulse(times[:, k], values[:, k], settings.t0, end, settings.h, str(n["outside"]))
-            worst[k if varied else slice(None)] = np.maximum(worst[k if varied else slice(None)], missed)
+            alike = k if varied else slice(None)
+            worst[alike] = np.maximum(worst[alike], missed)
     remedy = "its times should be ends of steps; or take smaller steps, or a tolerance, whose steps end at its knots"
     for k in np.flatnonzero(worst > limit):
         seen = f"the impulse that they see of it is off by {worst[k]:.2g} of the whole (limit {limit:g})"
@@ -136,16 +139,17 @@ def missed_impulse(times: np.ndarray, values: np.ndarray, begin: float, end: flo
     """
     if outside == "repeat":
         period, gain = times[-1] - times[0], values[-1] - values[0]
-        last = min(np.ceil((end - times[0]) / period), np.floor((begin - times[0]) / period) + MOST_KNOTS // len(times))
-        turns = np.arange(np.floor((begin - times[0]) / period), last + 1)[:, None]
+        first = np.floor((begin - times[0]) / period)
+        last = min(np.ceil((end - times[0]) / period), first + MOST_KNOTS // len(times))
+        turns = np.arange(first, last + 1)[:, None]
         times, values = (times[:-1] + turns * period).ravel(), (values[:-1] + turns * gain).ravel()
     place = (times - begin) / h
     inside = (np.abs(place - np.rint(place)) > INSIDE) & (times > begin) & (times < end)
     if not inside.any():
         return 0.0
     starts = begin + h * np.unique(np.floor(place[inside]))
-    first, middle, last_one = (np.interp(starts + part * h, times, values) for part in (0.0, 0.5, 1.0))
-    seen = h * (first + 4.0 * middle + last_one) / 6.0
+    at_start, at_middle, at_end = (np.interp(starts + part * h, times, values) for part in (0.0, 0.5, 1.0))
+    seen = h * (at_start + 4.0 * at_middle + at_end) / 6.0
     error = np.abs(np.cumsum(seen - (_integral(starts + h, times, values) - _integral(starts, times, values)))).max()
     instants = np.concatenate([[begin], times[(times > begin) & (times < end)], [end]])
     amounts = np.abs(np.interp(instants, times, values))
