@@ -84,6 +84,11 @@ def digest(groups: Sequence[MemberGroup]) -> str:
     return digest.hexdigest()
 
 
+def study_digest(definition: Definition, groups: Sequence[MemberGroup]) -> str:
+    """Of what is asked, and of all numbers and models: it tells a study where its store does not say it."""
+    return hashlib.sha256((json.dumps(document(definition), sort_keys=True) + digest(groups)).encode()).hexdigest()
+
+
 def resumed(definition: Definition, place: Path) -> dict[str, Any]:
     """The attributes of a store, which must be of this study."""
     about = study_store.about_of(place)

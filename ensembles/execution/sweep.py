@@ -36,11 +36,12 @@ from shiftjax.ensembles.execution.shards import (
     shard_size,
     together,
 )
-from shiftjax.ensembles.execution.study_plan import StudyPlan, digest, embedded, opened, resumed
+from shiftjax.ensembles.execution.study_plan import StudyPlan, digest, embedded, opened, resumed, study_digest
 from shiftjax.ensembles.store import store, study_store
-from shiftjax.ensembles.store.damage import damaged
+from shiftjax.ensembles.store.checksums import MEND
+from shiftjax.ensembles.store.damage import begun_badly, damaged, origin, put_back
 from shiftjax.ensembles.store.extremes import extremes, refuse_unknown
-from shiftjax.ensembles.store.folders import flush
+from shiftjax.ensembles.store.folders import CheckedFolder, flush
 from shiftjax.ensembles.store.replacing import remove
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study import study_file
@@ -103,13 +104,16 @@ def sweep(
     check = partial(store.check_target, place, batched=True, todo="Use resume to go on, force to replace.")
     if not (resume and place.exists()):
         check(force=True)  # without its lock nobody knows whether the name is free
-    elif not study_store.is_running(resumed(definition, place)) and not verify:
+    elif not verify and not study_store.is_running(resumed(definition, place)):
         return Study(place, temporary)
     with study_store.locked(place):
         if resume and place.exists():
+            if verify:
+                _make_again(definition, place, source)
             resumed(definition, place)
             if verify:
                 _mend(place)
+            CheckedFolder(place, growing=True, todo=MEND)  # no shard is written by metadata that is damaged
         else:
             check(force=force)
             with study_store.writing(place):
@@ -156,7 +160,16 @@ def _place(out: str | Path | None) -> tuple[Path, Any]:
 
 
 def _begin(definition: Definition, place: Path, source: str, shard: int | None) -> None:
-    """The empty store of a study. One member of each group is run before: what cannot run is refused at once."""
+    """The empty store of a study."""
+    with _begun(definition, place, source, shard) as draft:
+        draft.rename(place)
+        flush([place.parent])
+
+
+@contextmanager
+def _begun(definition: Definition, place: Path, source: str, shard: int | None) -> Iterator[Path]:
+    """The draft of an empty store, beside its place. One member of each group is run before: what cannot run is refused
+    at once."""
     groups = designs(definition)
     count, probes = total(groups), [probed(group, definition) for group in groups]
     first, rows = probes[0][0], columns([row for _, _, row, _ in probes], groups)
@@ -167,6 +180,7 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
     about |= {"groups": json.dumps(listed), "designs": digest(groups), "model_source": source}
+    about[study_store.STUDY_DIGEST] = study_digest(definition, groups)
     about["notes"] = json.dumps([*notes(groups)])  # messages tell of each member
     stated = definition.kept.at_once(count)
     draft = place.with_name(f".{place.name}.begun")
@@ -175,9 +189,9 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
             remove(draft)
             study_store.create(files, about, rows, count, size)
             study_store.create_trajectories(files, together([some for _, _, _, some in probes]), stated)
+            study_store.list_contents(files)
             files.settle()
-            draft.rename(place)
-            flush([place.parent])
+            yield draft
     finally:
         with shielded():
             remove(draft)
@@ -188,6 +202,25 @@ def _steps(first: Result) -> float:
     if first.settings["tolerance"] is not None:
         return float(first.certificate["steps"][0])
     return round(first.settings["span"] / first.settings["step"])
+
+
+def _make_again(definition: Definition, place: Path, source: str) -> None:
+    """Puts files back that a study begins with, where they are lost or damaged.
+
+    Raises:
+        ModelError: so much is damaged that nothing says whether the store is of this study.
+    """
+    if not begun_badly(place):
+        return
+    begun = origin(place)
+    if begun is None:
+        todo = "Take a copy, or run anew."
+        raise ModelError(f"{place}: zarr.json", "metadata that is lost or damaged", "that of this study", todo)
+    if begun[0] != study_digest(definition, designs(definition)):
+        todo = "Resume it with its own study, or choose another name."
+        raise ModelError(str(place), "the store of another study", "that of this one", todo)
+    with _begun(definition, place, source, begun[1]) as draft, study_store.writing(place):
+        put_back(place, draft, late=bool(definition.kept.worst or definition.kept.best))
 
 
 def _mend(place: Path) -> None:
@@ -302,6 +335,10 @@ def _run_there(plan: StudyPlan, todo: Sequence[int], threads: int | None, teller
                     teller.shard(*future.result())
         except BrokenExecutor as error:
             raise _lost(plan, "processes of which one was killed") from error
+        except CancelledError as error:  # nobody here cancels a shard that is waited for
+            raise _lost(
+                plan, f"an executor that gave its shards up, as of a scheduler that is gone ({error})"
+            ) from error
         finally:
             for future in futures:
                 future.cancel()

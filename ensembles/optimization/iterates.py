@@ -21,7 +21,7 @@ import zarr
 
 from shiftjax.ensembles.optimization.store_kind import KIND, attributes
 from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, flush, missing_of, opened_group
-from shiftjax.ensembles.store.study_store import array_of, say, writing
+from shiftjax.ensembles.store.study_store import array_of, list_contents, say, writing
 from shiftjax.errors import ModelError
 from shiftjax.plugins import STORED, present
 from shiftjax.run.results.labelled import FORMAT
@@ -108,6 +108,7 @@ class Iterates:
                 for name, like in (first if group == "evaluations" else shown(first)).items():
                     _growing(made, name, like, iterations)
             root.attrs.update({**FORMAT, STORED: present(), **about, KIND: 1, DONE: 0, COMPLETE: False})
+            list_contents(files)
             files.settle()
             draft.rename(self.place)
             flush([self.place.parent])
@@ -141,6 +142,7 @@ class Iterates:
                 axes = AXES.get(name.removeprefix("first_"), ())
                 _array(group, name, values, values.shape, ("start", *axes))[...] = values
             files.settle()
+            list_contents(files)
             say(files, {COMPLETE: True})
 
     def dataset(self, group: str) -> xr.Dataset:

@@ -4,10 +4,10 @@ histories takes 1.5 s to import.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from shiftjax.ensembles.store.checksums import attributes_of
 from shiftjax.errors import ModelError
 
 KIND = "optimization"  # attribute of such stores
@@ -25,8 +25,9 @@ def refuse_start(name: str, start: str) -> None:
 
 
 def attributes(place: Path) -> dict[str, Any]:
-    """Of a store; none where there is none."""
-    try:
-        return json.loads((place / "zarr.json").read_text(encoding="utf-8"))["attributes"]
-    except (OSError, ValueError, KeyError):
-        return {}
+    """Of a store; none where there is none.
+
+    Raises:
+        ModelError: they are not as they were written.
+    """
+    return attributes_of(place)

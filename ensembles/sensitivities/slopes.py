@@ -23,6 +23,7 @@ from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.ensembles.fisher_information import Fisher, fisher, sizes
 from shiftjax.ensembles.sensitivities.derivatives import Runs
 from shiftjax.ensembles.store import study_store
+from shiftjax.ensembles.store.checksums import attributes_of
 from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, opened_group
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study.definition import Definition
@@ -308,6 +309,7 @@ def _begin(plan: StudyPlan, names: tuple[str, ...], paths: tuple[str, ...], how:
             )[...] = values  # fmt: skip
         files.settle()
         study_store.say(files, about, GROUP)
+        study_store.list_contents(files)
 
 
 def _units(plan: StudyPlan, names: tuple[str, ...], paths: tuple[str, ...]) -> np.ndarray:
@@ -327,7 +329,4 @@ def _ratio(above: str, below: str) -> str:
 
 def _about(folder: Path) -> dict[str, Any]:
     """The attributes of the group, none where there is none."""
-    try:
-        return json.loads((folder / GROUP / "zarr.json").read_text(encoding="utf-8"))["attributes"]
-    except (OSError, ValueError, KeyError):
-        return {}
+    return attributes_of(folder, GROUP)

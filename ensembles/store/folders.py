@@ -2,50 +2,96 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import google_crc32c
 import numpy as np
 import xarray as xr
 from zarr.codecs import Crc32cCodec, ZstdCodec
+from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import LocalStore
 
+from shiftjax.ensembles.store import checksums
+from shiftjax.ensembles.store.checksums import AGAIN, CHANGED, LOST
 from shiftjax.errors import ModelError
 from shiftjax.run.results.labelled import MISSING, MISSING_TEXT
 from shiftjax.shield import shielded
 
 CODECS = (ZstdCodec(), Crc32cCodec())  # of every chunk; the checksum last, over what is in the file
-CHECKSUM = 4  # bytes at the end of a chunk
+MARKS, MARK = "shards/", b"\1"  # files without a checksum that say what is done, and what is in them
 PATIENCE = 10.0  # s for files that are being written, of a MB each
-AGAIN = "Take a copy, or run again; other arrays are whole."
 FLUSHERS = 8  # threads: 3000 small files take 0.3 s on a local disk, one after the other eight
 
 
-class WrittenFolder(LocalStore):
-    """A folder that is being written, by threads of zarr that an exception in the caller does not reach."""
+class StoreFolder(LocalStore):
+    """A folder whose files have checksums, of which zarr sees nothing: metadata is checked when it is read."""
 
-    def __init__(self, root: Path, *, read_only: bool = False) -> None:
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        data = await super().get(key, prototype, byte_range)
+        if data is None or not checksums.is_metadata(key):
+            return data
+        content = checksums.document(key, data.to_bytes(), named=False)
+        if content is None:
+            raise checksums.damaged(self.root, key, CHANGED, checksums.EITHER)
+        return _buffer(json.dumps(content).encode(), prototype)
+
+
+def _buffer(data: bytes, prototype: Any = None) -> Any:
+    return (prototype or default_buffer_prototype()).buffer.from_bytes(data)
+
+
+class WrittenFolder(StoreFolder):
+    """A folder that is being written, by threads of zarr that an exception in the caller does not reach.
+
+    Args:
+        stands: whether there is a store in it: where that is gone, moved away by somebody, nothing is written.
+    """
+
+    def __init__(self, root: Path, *, read_only: bool = False, stands: bool = False) -> None:
         super().__init__(root, read_only=read_only)
-        self._lock, self._writing, self._stopped = threading.Lock(), 0, False
-        self._fresh = set[str]()  # files that the disk may not have yet
+        self._lock, self._writing, self._stopped, self._stands = threading.Lock(), 0, False, stands
+        self._fresh, self._keys = set[str](), set[str]()  # files that the disk may not have yet; all written here
         self.bytes = 0
 
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        self.refuse_moved()
+        return await super().get(key, prototype, byte_range)
+
     async def set(self, key: str, value: Any) -> None:
+        value = self._sealed(key, value)
         with self._counted(key):
             await super().set(key, value)
         self.bytes += len(value)
 
     async def set_if_not_exists(self, key: str, value: Any) -> None:
+        value = self._sealed(key, value)
         with self._counted(key):
             await super().set_if_not_exists(key, value)
+
+    def _sealed(self, key: str, value: Any) -> Any:
+        self.refuse_moved()
+        return value if key.startswith(MARKS) and not checksums.is_metadata(key) else _buffer(
+            checksums.sealed(key, value.to_bytes())
+        )  # fmt: skip
+
+    def refuse_moved(self) -> None:
+        """Raises where the store is gone: writing on would begin an empty one in its place.
+
+        Raises:
+            ModelError: its folder was renamed, or removed.
+        """
+        if self._stands and not (self.root / checksums.METADATA).is_file():
+            fault = "that its folder was moved or removed while it was written"
+            todo = "Resume it under its new name: what is done stays there."
+            raise ModelError(str(self.root), fault, "a folder that stays where it is", todo)
 
     @contextmanager
     def _counted(self, key: str) -> Iterator[None]:
@@ -60,6 +106,7 @@ class WrittenFolder(LocalStore):
             with self._lock:
                 self._writing -= 1
                 self._fresh.add(key)
+                self._keys.add(key)
 
     def settle(self) -> None:
         """Returns when the disk has every file that was written so far, so that what is written later never stands
@@ -77,6 +124,18 @@ class WrittenFolder(LocalStore):
         end = time.monotonic() + PATIENCE
         while self._writing and time.monotonic() < end:
             time.sleep(0.001)
+        if self._stands and not (self.root / checksums.METADATA).is_file():
+            self._clear()
+
+    def _clear(self) -> None:
+        """Takes back what was written in the place of a store between its moving away and the next look at it."""
+        folders = {self.root}
+        for key in self._keys:
+            (self.root / key).unlink(missing_ok=True)
+            folders |= {parent for parent in (self.root / key).parents if parent.is_relative_to(self.root)}
+        for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
+            with suppress(OSError):
+                folder.rmdir()  # fails where something of another is in it
 
 
 def flush(paths: Iterable[Path]) -> None:
@@ -110,9 +169,13 @@ def replace_safely(path: Path, data: bytes, leftover: str) -> None:
 
 
 @contextmanager
-def written(root: Path) -> Iterator[WrittenFolder]:
-    """A folder to write to. After an error no file of it is written any more: zarr's threads would go on."""
-    folder = WrittenFolder(root)
+def written(root: Path, *, stands: bool = False) -> Iterator[WrittenFolder]:
+    """A folder to write to. After an error no file of it is written any more: zarr's threads would go on.
+
+    Args:
+        stands: whether there is a store in it already.
+    """
+    folder = WrittenFolder(root, stands=stands)
     try:
         yield folder
     except BaseException:
@@ -139,13 +202,17 @@ def naming_disk(target: Path, allowed: str, todo: str) -> Iterator[None]:
         raise ModelError(str(target), fault, allowed, todo) from error
 
 
-class CheckedFolder(LocalStore):
-    """A folder whose chunks all have their checksums: a lost, shortened or changed one is an error that names it.
+class CheckedFolder(StoreFolder):
+    """A folder whose files all have their checksums: a lost, shortened or changed one is an error that names it. All
+    metadata is checked at once, chunks when they are read.
 
     Args:
         growing: of a study that is not complete, whose missing chunks read as missing values.
         done: chunks of the table of members that are there nonetheless.
         todo: what may be done about damage.
+
+    Raises:
+        ModelError: metadata that is lost or damaged.
     """
 
     def __init__(
@@ -159,30 +226,26 @@ class CheckedFolder(LocalStore):
     ) -> None:
         super().__init__(root, read_only=read_only)
         self.growing, self._done, self._todo = growing, frozenset(str(chunk) for chunk in done), todo
+        about = checksums.attributes_of(root)
+        self._named = checksums.is_named(about)
+        for key, fault in checksums.bad_metadata(root, about):
+            if not (growing and fault == LOST and key.startswith("trajectories/")):  # of the best, written at the end
+                raise checksums.damaged(root, key, fault, todo)
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
         data = await super().get(key, prototype, byte_range)
         name = key.rpartition("/")[2]
-        if name != "zarr.json" and not name.startswith(".z"):  # a chunk
-            if data is None and self.growing and not (key.startswith("members/") and name in self._done):
-                return None
-            if data is None:
-                raise self._damaged(key, "a chunk that is missing")
-            if key.startswith("shards/"):  # marks, which have no checksum
-                return data
-            if not is_whole(data.to_bytes()):
-                raise self._damaged(key, "a chunk that is not as it was written")
+        if checksums.is_metadata(key) or name.startswith(".z"):
+            return data
+        if key.startswith(MARKS):
+            return data if data is not None and data.to_bytes() == MARK else None  # none: not done
+        if data is None and self.growing and not (key.startswith("members/") and name in self._done):
+            return None
+        if data is None:
+            raise checksums.damaged(self.root, key, LOST, self._todo)
+        if not checksums.is_whole(key, data.to_bytes(), named=self._named):
+            raise checksums.damaged(self.root, key, CHANGED, self._todo)
         return data
-
-    def _damaged(self, key: str, fault: str) -> ModelError:
-        array, _, chunk = key.partition("/c/")
-        where = f"{self.root}: array {array.removesuffix('/c')}, chunk {chunk or '0'}"
-        return ModelError(where, fault, "the file as it was written", self._todo)
-
-
-def is_whole(data: bytes) -> bool:
-    """Whether the content of a chunk's file is as it was written."""
-    return google_crc32c.value(cast(Any, data[:-CHECKSUM])).to_bytes(CHECKSUM, "little") == data[-CHECKSUM:]
 
 
 def missing_of(dtype: np.dtype[Any]) -> float | int | str:

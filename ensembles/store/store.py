@@ -7,8 +7,8 @@ A Zarr store opened by xarray, in four groups:
     /log           (line) every repartition; `run.results.log_table.entries` gives them as `Result.log` does
 Every variable has its unit. The suffix decides: `.zarr`, and `.csv` or `.json` for one run.
 Properties: nothing is overwritten without `force`; a store is written to a draft in the same folder and then renamed,
-so that readers see the old or the new one complete; only stores of this package are ever removed. Every chunk has a
-checksum, and no chunk that is lost reads as something good: `read` raises an error that names the array.
+so that readers see the old or the new one complete; only stores of this package are ever removed. Every file has a
+checksum, and none that is lost reads as something good: `read` raises an error that names the file or its array.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.store.folders import AGAIN, CheckedFolder, encoding, naming_disk, written
+from shiftjax.ensembles.store.checksums import AGAIN, CONTENTS, MEND, attributes_of
+from shiftjax.ensembles.store.folders import CheckedFolder, encoding, naming_disk, written
 from shiftjax.ensembles.store.replacing import REPLACE, clean, refuse_unwritable, replacing, taken
-from shiftjax.ensembles.store.study_store import MEND, done, is_running, is_study
+from shiftjax.ensembles.store.study_store import done, is_running, is_study, list_contents
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
 from shiftjax.outcome import Outcome
@@ -116,13 +117,14 @@ def read(path: str | Path) -> xr.DataTree:
 
 def _opened(source: Path) -> xr.DataTree:
     """The tree of a store, of the versions before checksums, too."""
-    about = json.loads((source / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+    about = attributes_of(source)
     checked = about.get("format") == FORMAT["format"] and about.get("format_version", 0) >= CHECKSUMS_SINCE
     growing = is_running(about)
     ready = done(source) if growing else ()
     todo = MEND if is_study(about) else AGAIN
     folder: Any = CheckedFolder(source, growing=growing, done=ready, todo=todo) if checked else source
     tree = with_paths(xr.open_datatree(folder, engine="zarr", consolidated=False))
+    tree.attrs.pop(CONTENTS, None)
     if growing:
         return _unfinished(tree)
     if checked:
@@ -161,6 +163,7 @@ def _write_zarr(result: Result, path: Path, keep: int | str) -> None:
         # consolidated metadata, with which xarray opens without a warning
         warnings.filterwarnings("ignore", "Consolidated metadata is currently not part")
         tree.to_zarr(folder, zarr_format=3, consolidated=True, encoding=encoding(tree))
+        list_contents(folder)
 
 
 def _write_json(result: Result, path: Path, keep: int | str) -> None:

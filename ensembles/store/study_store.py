@@ -24,8 +24,11 @@ import xarray as xr
 import zarr
 from zarr.abc.store import Store
 
+from shiftjax.ensembles.store import checksums
+from shiftjax.ensembles.store.checksums import CONTENTS, LOST, MEND, METADATA
 from shiftjax.ensembles.store.folders import (
     CODECS,
+    MARK,
     CheckedFolder,
     WrittenFolder,
     missing_of,
@@ -38,8 +41,7 @@ from shiftjax.run.results.labelled import FORMAT, ORDER, chunks
 from shiftjax.run.results.log_table import log_dataset
 
 DONE = "shards/done"  # an array of marks, each a chunk, that is a file, of its own
-MARK = b"\1"  # content of a mark's file; the one of a machine that lost power may be empty
-MEND = "Run `shiftjax sweep STUDY --resume --verify`: what is damaged is run again. Other arrays are whole."
+SHARD_SIZE, STUDY_DIGEST = "shard_size", "study_digest"  # attributes of the root, and of the marks where it is lost
 STATE = "study_state"  # attribute: "running" until all shards are done
 PARTIAL = "*.partial"  # files that a process left that was killed while it wrote
 _led: set[Path] = set()  # studies that this process leads: a lock of a file holds between processes only
@@ -50,7 +52,8 @@ def create(place: Store, about: Mapping[str, Any], rows: xr.Dataset, members: in
     """A store without members.
 
     Args:
-        about: attributes of the root. rows: some rows of the table of members, from which its columns follow.
+        about: attributes of the root, the digest of the study among them.
+        rows: some rows of the table of members, from which its columns follow.
         members: how many there will be. size: of a shard.
     """
     root = zarr.create_group(place, zarr_format=3)
@@ -59,12 +62,13 @@ def create(place: Store, about: Mapping[str, Any], rows: xr.Dataset, members: in
         _array(table, str(name), variable, members, (size,))
     array_of(table, "member")[:] = np.arange(members)
     shards = -(-members // size)
+    root.create_group("shards", attributes={STUDY_DIGEST: about[STUDY_DIGEST], SHARD_SIZE: size})
     root.create_array(
         DONE, shape=(shards,), chunks=(1,), dtype="int8", fill_value=0, compressors=None, attributes={"units": "1"},
         dimension_names=["shard"],
     )  # fmt: skip
     _dataset(root, "log", log_dataset(()))
-    root.attrs.update({**about, STATE: "running", "shard_size": size})  # last: without it there is no study
+    root.attrs.update({**about, STATE: "running", SHARD_SIZE: size})  # last: without it there is no study
 
 
 def create_trajectories(place: Store, some: xr.Dataset, members: np.ndarray) -> None:
@@ -145,15 +149,24 @@ def reopen(place: WrittenFolder, shards: Collection[int]) -> None:
     """Says that the study is not complete, and some of its shards are not done."""
     say(place, {STATE: "running"})
     for shard in shards:
-        array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 0
+        (place.root / DONE / "c" / str(shard)).unlink(missing_ok=True)
 
 
 def say(place: WrittenFolder, words: Mapping[str, Any], group: str = "") -> None:
     """Changes attributes of a store, or of a group in it, all at once."""
-    path = place.root / group / "zarr.json"
-    about = json.loads(path.read_text(encoding="utf-8"))
-    about["attributes"] = {**about.get("attributes", {}), **words}
-    replace_safely(path, json.dumps(about, indent=2).encode(), PARTIAL.removeprefix("*"))
+    place.refuse_moved()
+    key = f"{group}/{METADATA}".lstrip("/")
+    about = checksums.document(key, (place.root / key).read_bytes(), named=False)
+    if about is None:
+        raise checksums.damaged(place.root, key, checksums.CHANGED, checksums.EITHER)
+    about["attributes"] |= words
+    replace_safely(place.root / key, checksums.sealed(key, json.dumps(about).encode()), PARTIAL.removeprefix("*"))
+
+
+def list_contents(place: WrittenFolder) -> None:
+    """Says in the root which groups and arrays there are, so that a lost one is missed."""
+    nodes = (path.parent.relative_to(place.root).as_posix() for path in place.root.glob(f"*/**/{METADATA}"))
+    say(place, {CONTENTS: sorted(nodes)})
 
 
 def is_study(attrs: Mapping[Any, Any]) -> bool:
@@ -180,7 +193,8 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         ModelError: another process of this machine that is alive has it, or one of another machine.
     """
-    lock = folder.absolute().with_name(f".{folder.name}.lock")
+    target = folder.resolve()  # a link to a store is the store
+    lock = target.with_name(f".{target.name}.lock")
     process = f"{os.getpid()}@{socket.gethostname()}"
     with _guard:
         if lock in _led:
@@ -235,7 +249,7 @@ def writing(folder: Path, draft: Path | None = None) -> Iterator[WrittenFolder]:
         ModelError: a full disk, a store that is read-only, and whatever else keeps a file from being written.
     """
     todo = "Make room or change its rights, and resume: the shards that are done stay."
-    with naming_disk(folder, "a store that can grow", todo), written(draft or folder) as place:
+    with naming_disk(folder, "a store that can grow", todo), written(draft or folder, stands=draft is None) as place:
         yield place
 
 
@@ -243,12 +257,9 @@ def about_of(folder: Path) -> dict[str, Any]:
     """The attributes of a store.
 
     Raises:
-        ModelError: no study there.
+        ModelError: no study there, or one whose attributes are damaged.
     """
-    try:
-        about = json.loads((folder / "zarr.json").read_text(encoding="utf-8"))["attributes"]
-    except (OSError, ValueError, KeyError):
-        about = {}
+    about = checksums.attributes_of(folder)
     if about.get("format") != FORMAT["format"] or "study" not in about:
         raise ModelError(str(folder), "no study", "what `shiftjax sweep STUDY.toml` wrote", "Check the name.")
     return about
@@ -268,7 +279,11 @@ def _array(group: zarr.Group, name: str, like: xr.Variable, members: int | None,
 
 def array_of(group: zarr.Group, name: str) -> Any:
     """An array of a group, of which every chunk is written."""
-    array = group[name]
+    try:
+        array = group[name]
+    except KeyError:
+        key = f"{group.path}/{name}/{METADATA}".lstrip("/")
+        raise checksums.damaged(Path(str(getattr(group.store, "root", ""))), key, LOST, MEND) from None
     assert isinstance(array, zarr.Array)
     return array.with_config({"write_empty_chunks": True})
 

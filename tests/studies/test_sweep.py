@@ -6,6 +6,8 @@ import gc
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from importlib.util import find_spec
@@ -30,6 +32,15 @@ from tests.support.sweeps import MEMBERS, MIXED, SIZE, assert_same, study
 ROOT = Path(__file__).resolve().parents[2]
 SHARDS = MEMBERS // SIZE
 FAILED = ("not_assembled", "loop_open")
+SCHEDULER = """
+import time
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp")
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(120)
+"""
 
 
 pytestmark = pytest.mark.usefixtures("small_shards")
@@ -379,3 +390,23 @@ def test_a_temporary_store_lives_as_long_as_its_study() -> None:
     del found
     gc.collect()
     assert not path.exists()
+
+
+@pytest.mark.skipif(find_spec("distributed") is None, reason="Dask's clusters are not installed")
+@pytest.mark.filterwarnings("ignore")  # of Dask's own threads and sockets
+def test_a_scheduler_that_is_lost_is_one_clear_error(serial: Study, tmp_path: Path) -> None:
+    """What was done stays, and the study goes on without it."""
+    place = tmp_path / "study.zarr"
+    with subprocess.Popen([sys.executable, "-c", SCHEDULER], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+
+        def kill(progress: StudyProgress) -> None:
+            if progress.done >= SIZE:
+                process.kill()
+
+        with pytest.raises(ModelError, match=r"study\.zarr: found .*scheduler.* Resume"), executor_of(address) as pool:
+            sweep(study(), place, executor=pool, threads=1, progress=kill)
+    assert study_store.done(place)
+    sweep(study(), place, resume=True)
+    assert_same(place, serial.path)

@@ -255,7 +255,7 @@ def test_what_cannot_be_opened(result: Result, tmp_path: Path) -> None:
         ViewedStudy.open(tmp_path / "odd.json")
     target = store.write(result, tmp_path / "half.zarr")
     shutil.rmtree(target / "members" / "message")
-    with pytest.raises(ModelError, match="an incomplete result"):
+    with pytest.raises(ModelError, match=r"members/message/zarr\.json: found metadata that is missing"):
         ViewedStudy.open(target)
 
 

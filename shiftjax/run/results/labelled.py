@@ -25,7 +25,7 @@ COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")
 MISSING, MISSING_TEXT = -128, "missing"  # of lost chunks: no status, no member, no message
 ORDER = "variables"  # attribute of a group
 CHUNK_BYTES = 1 << 20  # small enough to fetch one member of a million at once, large enough for few files
-FORMAT: dict[str, str | int] = {"format": "shiftjax", "format_version": 3, "shiftjax_version": VERSION}
+FORMAT: dict[str, str | int] = {"format": "shiftjax", "format_version": 4, "shiftjax_version": VERSION}
 MESSAGES = 1 << 14  # of a chunk: one of a million is read alone
 NAME_BYTES = 200  # file systems take names of 255 bytes
 
