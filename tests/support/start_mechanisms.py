@@ -6,6 +6,7 @@ All turn about +y, which takes x to -z: a link of length r at the angle c ends a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -107,17 +108,25 @@ def slider_crank(**values: float | None) -> Model:
 RSSR = {"crank": 0.15, "coupler": 0.65, "rocker": 0.35, "ground": 0.5, "aside": 0.3}
 
 
-def rssr(crank: float | None, hinge: float | None = None) -> Model:
-    """A crank about y, a rocker about x half a metre away, a rod with a ball at either end."""
+def rssr(
+    crank: float | None, hinge: float | None = None, starts: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+) -> Model:
+    """A crank about y, a rocker about x half a metre away, a rod with a ball at either end.
+
+    Args:
+        starts: joint -> what else it states.
+    """
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("right", T=(RSSR["ground"], RSSR["aside"], 0.0))
     a = builder.assembly("a")
     a.body("crank", **rod(RSSR["crank"])).body("coupler", **rod(RSSR["coupler"]))
     a.body("rocker", mass=1.0, center_of_mass=(0, 0, 0.17), inertia=(0.01, 0.01, 0.001),
            frames={"tip": (0, 0, RSSR["rocker"])})  # fmt: skip
-    a.joint("crank_joint", "Ry", child="crank", **stated({"crank": crank}, "crank"))
-    a.joint("hinge", "Rx", parent=("fixed", "right"), child="rocker", **stated({"hinge": hinge}, "hinge"))
-    a.joint("ball", "spherical", parent=("crank", "tip"), child="coupler")
-    a.joint("socket", "spherical", parent=("coupler", "tip"), child=("rocker", "tip"))
+    a.joint("crank_joint", "Ry", child="crank", **stated({"crank": crank}, "crank"),
+            **starts.get("crank_joint", {}))  # fmt: skip
+    a.joint("hinge", "Rx", parent=("fixed", "right"), child="rocker", **stated({"hinge": hinge}, "hinge"),
+            **starts.get("hinge", {}))  # fmt: skip
+    a.joint("ball", "spherical", parent=("crank", "tip"), child="coupler", **starts.get("ball", {}))
+    a.joint("socket", "spherical", parent=("coupler", "tip"), child=("rocker", "tip"), **starts.get("socket", {}))
     return builder.build()
 
 

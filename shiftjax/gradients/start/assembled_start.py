@@ -44,7 +44,7 @@ class _Group:
         self.loops = [
             LoopStart(
                 lane, self.q, given, s,
-                columns_of(plan, s, start.held_positions[s][: counts[s]]), columns_of(plan, s, start.held_speeds[s]),
+                columns_of(plan, s, start.held_positions[s][: counts[s]]), start.held_speeds[s],
             )
             for s in range(len(plan.substructures))
         ]  # fmt: skip

@@ -10,6 +10,7 @@ from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan
 
 RANK = 1e-8
+PACEABLE = 1e-2  # the same of a single speed of several: the others follow with its rounding, so much enlarged
 HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
 
 
@@ -57,3 +58,30 @@ def holdable(plan: Plan, J: np.ndarray, index: int, order: Sequence[int]) -> tup
             together.append(k)
             basis = np.concatenate([basis, directions])
     return together, Z.shape[1] - len(basis)
+
+
+def pacing(plan: Plan, J: np.ndarray, index: int, order: Sequence[int]) -> tuple[list[int], list[int]]:
+    """What keeps its stated speed: coordinates that can be held together, and all local columns of speeds that stay.
+
+    What freedoms these coordinates leave goes to single speeds of the others that have several, as of a ball joint in a
+    loop that leaves it two: its other speeds follow, and are as stated where what is stated agrees with the loops.
+
+    Args:
+        J, index, order: as of `holdable`.
+    """
+    together, _ = holdable(plan, J, index, order)
+    columns, Z = columns_of(plan, index, together), null_space(J)
+    directions = np.linalg.svd(Z[columns])[2][: len(columns)]
+    several = [k for k in order if k not in together and plan.coordinates[k].nv > 1]
+    for of_one in (columns_of(plan, index, [k]) for k in several):
+        left = Z[of_one] - Z[of_one] @ directions.T @ directions
+        for _ in of_one:
+            size = np.linalg.norm(left, axis=1)
+            best = int(size.argmax())
+            if size[best] <= PACEABLE:
+                break
+            direction = left[best] / size[best]
+            columns.append(of_one[best])
+            directions = np.concatenate([directions, direction[None]])
+            left = left - np.outer(left @ direction, direction)
+    return together, columns

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftjax.run.closing.holding import columns_of, holdable
+from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import StartLane, per_member, stated_coordinates
 from shiftjax.run.closing.walks import LaneOf
 from shiftjax.run.start.branches import MOVED, NEAR, distances, gaps, most, signs, units_of
@@ -84,8 +84,8 @@ def _started(
         designs.spread_last, _poses(plan, designs.lanes(lane_of), q_file, target[:, designs.first], tied)
     )
     stated = statements.speeds
-    paced = [holdable(plan, part.J[0], part.index, stated)[0] for part in tied]  # joints that keep their stated speeds
-    columns = [columns_of(plan, part.index, joints) for part, joints in zip(tied, paced, strict=True)]
+    keepers = [pacing(plan, part.J[0], part.index, stated) for part in tied]
+    paced, columns = [joints for joints, _ in keepers], [speeds for _, speeds in keepers]
     v = consistent_speeds(plan, full, q[:, designs.first], designs, columns, stated)
     change, moved, binding = _moved(plan, full, q, target, tied, statements)
     if not statements.alone or statements.led:
@@ -95,7 +95,7 @@ def _started(
     speed_change, speed_moved = most(off, units_of(plan, full, stated), stated)
     return Start(
         q, v, per_member(full.states(), members), closed, gap, worst, change, moved, speed_change, speed_moved,
-        binding, branch, doubt & closed, holds, tuple(tuple(part.holding) for part in tied), tuple(map(tuple, paced)),
+        binding, branch, doubt & closed, holds, tuple(tuple(part.holding) for part in tied), tuple(map(tuple, columns)),
     )  # fmt: skip
 
 

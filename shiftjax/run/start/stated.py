@@ -42,7 +42,7 @@ class Start:
         unsure: (B,) whether the way from the file's pose may have changed the branch.
         holds: (S, B) how many of `held_positions` a member keeps where they were stated, of every substructure.
         held_positions: of every substructure the coordinates that keep their stated place, the most binding first.
-        held_speeds: those that keep their stated speed.
+        held_speeds: of every substructure the local columns of speeds that stay as stated.
     """
 
     q: np.ndarray
