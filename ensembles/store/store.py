@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 import warnings
 from collections.abc import Callable
@@ -36,6 +37,7 @@ from shiftjax.run.results.result import Result, plain
 
 SUFFIXES = (".zarr", ".csv", ".json")
 CHECKSUMS_SINCE = 3  # format version
+LONGEST_NAME = 255  # bytes that file systems take
 STORE_FILES = ("zarr.json", ".zgroup")  # a folder that holds one of these is a Zarr store
 
 
@@ -105,7 +107,7 @@ def read(path: str | Path) -> xr.DataTree:
     """Opens what `write` wrote (`.zarr` lazily, `.json` whole) as one tree of named, labelled arrays."""
     need_path("store: path", path)
     source = Path(path)
-    if not source.exists():
+    if len(os.fsencode(source.name)) > LONGEST_NAME or not source.exists():
         raise ModelError(str(path), "nothing there", "a result", "Check the name.")
     if source.suffix == ".json":
         return _read(source, lambda: tree_of_document(json.loads(source.read_text(encoding="utf-8"))))

@@ -11,7 +11,7 @@ from typing import Any
 from shiftjax.constraints.drives import Drive
 from shiftjax.ensembles.study.motion_words import parse_drive
 from shiftjax.ensembles.study.spec import parse_set, split_assignment
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, printable
 from shiftjax.formats.files import load
 from shiftjax.formats.units import check_unit
 from shiftjax.markup import text_table
@@ -27,11 +27,11 @@ def open_model(options: argparse.Namespace, name: str = "") -> Model:
     """The model of the command line, or of that name; its warnings go to stderr."""
     model = load(name or options.model)
     for warning in model.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        say(f"warning: {warning}")
     wanted = model.settings.integration_type
     usual = "rk4" if getattr(options, "tolerance", None) is None else "dopri5"
     if hasattr(options, "method") and wanted and wanted != (options.method or usual):
-        print(f"note: the file asks for {wanted}; this is run with {options.method or usual}", file=sys.stderr)
+        say(f"note: the file asks for {wanted}; this is run with {options.method or usual}")
     return model
 
 
@@ -123,13 +123,18 @@ def table(
 ) -> None:
     """Prints columns, those of `left` to the left, the others to the right."""
     for line in text_table(head, rows, left):
-        show(line)
+        show(printable(line))
+
+
+def say(line: str) -> None:
+    """A line on stderr, in which no name of a file can steer the terminal."""
+    print(printable(line), file=sys.stderr)
 
 
 def report_outcomes(result: Result) -> None:
     """What did not end well, on stderr: which members, what happened, what to do."""
     for note in result.notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}")
     for outcome, members in result.outcomes():
         named = [(f"member {k}" if result.batched else "run", k) for k in members[:LISTED]]
         messages = [(name, result.messages[k] if len(result.messages) > k else "") for name, k in named]
@@ -149,7 +154,7 @@ def report_outcome(outcome: Outcome, members: int, messages: Sequence[tuple[str,
     for name, message in messages:
         parts = (part.strip(" :") for part in (message.replace(todo, "") if todo else message).split(";"))
         special = "; ".join(filter(None, parts))  # what is special about this member
-        print(f"  {name}: {special}" if special else f"  {name}", file=sys.stderr)
+        say(f"  {name}: {special}" if special else f"  {name}")
     if members > len(messages):
         print(f"  ... and {members - len(messages)} more", file=sys.stderr)
 

@@ -134,7 +134,7 @@ def _study(options: argparse.Namespace) -> int:
         raise
     tree = study.xarray
     for note in json.loads(tree.attrs["notes"]):
-        print(f"note: {note}", file=sys.stderr)
+        common.say(f"note: {note}")
     members = members_of(tree)
     showing_members.warn(members)
     if options.json:

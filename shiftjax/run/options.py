@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from fractions import Fraction
 from typing import Any
 
 from shiftjax.constraints import CoordinateFunction
@@ -138,7 +139,7 @@ class Options:
             raise TypeError(f"no options of a run: {', '.join(sorted(unknown))}")
         groups: dict[str, dict[str, Any]] = {}
         for name, value in given.items():
-            groups.setdefault(GROUPS[name], {})[name] = value
+            groups.setdefault(GROUPS[name], {})[name] = float(value) if isinstance(value, Fraction) else value
         return replace(self, **{group: replace(getattr(self, group), **named) for group, named in groups.items()})
 
 

@@ -317,7 +317,7 @@ def _clock(model: Model, options: Options) -> tuple[float, int, int]:
         raise ModelError("output_step", f"{output_step:g} s", f"at most the span, {span:g} s", "Change one of them.")
     given = "" if step is not None else " (the step follows from span and output step)"
     whole = output if output is not None and output <= span else span
-    step = float(whole / np.ceil(whole / DEFAULT_STEP - WHOLE)) if step is None else step
+    step = float(whole / max(1.0, np.ceil(whole / DEFAULT_STEP - WHOLE))) if step is None else step
     steps = span / step
     if not steps < most:
         todo = "Take larger steps, or go on from a shorter run with start=."

@@ -1,11 +1,14 @@
 """What a user can get wrong in a call: one ModelError that says where, and nothing silently taken otherwise."""
 
+from fractions import Fraction
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
+from shiftjax.cli import common
+from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
@@ -120,3 +123,25 @@ def test_a_name_cannot_steer_the_terminal_from_an_error() -> None:
     with pytest.raises(ModelError) as caught:
         simulate("four_bar", **SHORT, hold=[name])
     assert str(caught.value).isprintable() and "\\x1b[2J\\nerror: all is well\\u202e\u00e4" in str(caught.value)
+
+
+def test_a_name_cannot_steer_the_terminal_from_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "crank\x1b[2J\u202e"
+    common.table(("name", "value"), [(name, "1")])
+    common.say(f"note: {name}")
+    both = capsys.readouterr()
+    for text in both:
+        assert "crank\\x1b[2J\\u202e" in text and text.replace("\n", "").isprintable()
+
+
+def test_fractions_are_numbers_and_a_span_may_be_tiny() -> None:
+    """A hundredth of a second is one, however it is written; a run of 1e-300 s is one step of it."""
+    hundredth: Any = Fraction(1, 100)
+    exact, plain = (simulate("pendulum", 0.1, step=step, channels=["pivot.q"]) for step in (hundredth, 1 / 100))
+    np.testing.assert_array_equal(exact.channels["pivot.q"], plain.channels["pivot.q"])
+    assert simulate("pendulum", 1e-300, channels=["pivot.q"]).channels["pivot.q"].shape == (2,)
+
+
+def test_names_that_no_file_system_takes_are_not_there() -> None:
+    with pytest.raises(ModelError, match="nothing there"):
+        store.read("a" * 300 + ".zarr")
