@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from shiftjax import Outcome, simulate
 from tests.support.start_mechanisms import rssr
 
 JOINTS = ("crank_joint", "hinge", "ball", "socket")
+KEPT = 1e-7  # rad: a closed pose, and a rotation matrix of sixteen digits
 AGREES = 1e-9  # rad/s: speeds that follow from others by one linear system
 
 
@@ -50,3 +52,18 @@ def test_a_speed_that_the_loop_does_not_allow_is_reported(consistent: dict[str, 
     run = began({"crank_joint": 1.0, "ball": tuple(consistent["ball"])})
     assert run.status == Outcome.start_changed and "ball starts at" in run.messages[0]
     assert abs(speeds(run)["crank_joint"] - 1.0) < AGREES
+
+
+@pytest.mark.parametrize("crank", [0.5, None])
+@pytest.mark.parametrize("spin", [0.0, 0.5])
+def test_an_orientation_that_the_loop_allows_is_kept(crank: float | None, spin: float) -> None:
+    """An orientation of a closed pose, the rod turned about itself or not, contradicts nothing: it stays as stated."""
+    closed = simulate(rssr(0.5), 1e-3, channels=["ball.q"]).channels["ball.q"][0]
+    turned = Rotation.from_quat(closed, scalar_first=True) * Rotation.from_rotvec([spin, 0.0, 0.0])
+    ball = {"initial_displacement": {"R": turned.as_matrix().tolist()}}
+    run = simulate(rssr(crank, starts={"ball": ball}), 1e-3, channels=["ball.q", "crank_joint.q"])
+    assert run.status == 0 and run.certificate["start_change"] == 0.0 and run.notes == (), run.notes
+    there = Rotation.from_quat(run.channels["ball.q"][0], scalar_first=True)
+    assert (there.inv() * turned).magnitude() < KEPT
+    if crank is not None:
+        assert abs(run.channels["crank_joint.q"][0] - crank) < KEPT

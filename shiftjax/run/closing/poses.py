@@ -17,6 +17,7 @@ from shiftjax.topology.plan import Plan
 
 RANK = 1e-8
 STANDS = 1e-10  # a pose that would change less is the nearest one
+TURNED = 0.1  # a stated orientation that is farther is not the one of this pose
 STANDING = Rule(1e-14, iterations=60, rounded=0.0)
 
 
@@ -55,7 +56,64 @@ def nearest(
     distances = _Distances(loops, goal, weight, list(still))
     there = closed(distances, q, distances.step, np.full(len(weight), STEP_ANGLE), STANDING)
     pose, size = close(plan, lane, there.q, index, still)
-    return np.where((there.size < STANDS) & (size <= CLOSED), pose, q)
+    pose = np.where((there.size < STANDS) & (size <= CLOSED), pose, q)
+    return _turned(loops, pose, goal, weight, list(still))
+
+
+def _turned(loops: Loops, q: np.ndarray, goal: np.ndarray, weight: np.ndarray, still: list[int]) -> np.ndarray:
+    """Closed poses near q (nq, B) at which quaternions of full weight stand at the goal; q where there are none."""
+    plan, place = loops.plan, {speed: k for k, speed in enumerate(loops.columns)}
+    balls = [
+        (one.q, columns)
+        for one in plan.coordinates
+        if one.nq == 4 and one.nv == 3 and one.v in place
+        for columns in [[place[speed] for speed in one.speeds]]
+        if not set(columns) & {*still} and (weight[columns] == 1.0).all()
+    ]
+    if not balls:
+        return q
+    turned = _Orientations(loops, goal, balls)
+    there = closed(turned, q, least_change(still, None), loops.cap, Rule())
+    near = (np.abs(there.q - q) < TURNED).all(0)
+    return np.where((there.size <= CLOSED) & near, there.q, q)
+
+
+@dataclass
+class _Orientations:
+    """`Residuals` of loops, and of quaternions that are to stand at a goal.
+
+    Attributes:
+        goal: (nq, B); balls: first coordinate and columns of each.
+    """
+
+    loops: Loops
+    goal: np.ndarray
+    balls: list[tuple[int, list[int]]]
+
+    def of(self, members: np.ndarray) -> _Orientations:
+        """Those of some members."""
+        return replace(self, loops=self.loops.of(members), goal=self.goal[:, members])
+
+    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (B, m) and Jacobian (B, m, n): 2 vec(goal^-1 q), whose rate is the angular velocity at the goal."""
+        phi, J = self.loops.at(q)
+        rows, entries = [phi], [J]
+        for first, columns in self.balls:
+            w, x, y, z = self.goal[first : first + 4]
+            a, b, c, d = q[first : first + 4]
+            sign = np.where(w * a + x * b + y * c + z * d < 0.0, -2.0, 2.0)
+            off = np.array(
+                [w * b - x * a - y * d + z * c, w * c - y * a - z * b + x * d, w * d - z * a - x * c + y * b]
+            )
+            rows.append((sign * off).T)
+            selector = np.zeros((q.shape[1], 3, J.shape[2]))
+            selector[:, range(3), columns] = 1.0
+            entries.append(selector)
+        return np.concatenate(rows, axis=1), np.concatenate(entries, axis=1)
+
+    def moved(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Coordinates (nq, B) after a change (B, n)."""
+        return self.loops.moved(q, change)
 
 
 @dataclass
