@@ -133,7 +133,7 @@ def simulated(part: Portion, definition: Definition, more: Mapping[str, Any]) ->
         )
     if given.get("output_step", 0) is None:  # nothing is recorded but the ends
         given["output_step"] = given.get("span") or part.group.model.settings.span
-    return simulate(part.group.model, **given)
+    return simulate(part.group.model, **{"accuracy": "local", **given})  # of each by itself: shards may be any
 
 
 def table(result: Result, part: Portion) -> xr.Dataset:

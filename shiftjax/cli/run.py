@@ -27,7 +27,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_run(parser)
     line = "of a stored study, given instead of MODEL: run this member again, as it was"
     parser.add_argument("--member", type=int, metavar="K", help=line)
-    line = "what the error of coordinates rests on: their energy, or a run at half the step beside it; left out, local"
+    line = "what the error of coordinates rests on: a run at half the step (all) or an estimate (local, if left out)"
     parser.add_argument("--accuracy", choices=["local", "all"], help=line)
     parser.add_argument("--log", action="store_true", help="print every change of coordinates")
     parser.add_argument("--log-jacobian", action="store_true", help="the same with the Jacobian block at that instant")

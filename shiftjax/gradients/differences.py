@@ -52,7 +52,9 @@ class MovedRuns:
     def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Metrics (B, M) and status (B,) of designs (B, V)."""
         columns = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
-        result = run_with(self.model, self.options.changed(vary=columns))
+        result = run_with(
+            self.model, self.options.changed(vary=columns, accuracy=self.options.numerics.accuracy or "local")
+        )
         return np.stack([result.metrics[name] for name in self.metrics], axis=1).astype(float), result.status
 
 

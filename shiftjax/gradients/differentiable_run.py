@@ -327,7 +327,8 @@ class DifferentiableRun:
 
         vary = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
         vary |= {path: np.full(len(x), number) for path, number in self._constants.items()}
-        result = run_with(self.model, self.options.changed(vary=vary, watch=watch))
+        accuracy = self.options.numerics.accuracy or "local"
+        result = run_with(self.model, self.options.changed(vary=vary, watch=watch, accuracy=accuracy))
         begun, tape = watched[0]
         tape.note(begun.lanes, np.arange(len(x)))
         return _Taped(begun, tape, result)

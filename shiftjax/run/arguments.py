@@ -62,7 +62,7 @@ CHECKS: dict[str, Check] = {
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
     "method": _optional(lambda where, value: one_of(where, value, METHODS)),
     **dict.fromkeys(("energy_limit", "gap_limit", "angle_limit"), _limit),
-    "accuracy": lambda where, value: one_of(where, value, ACCURACIES),
+    "accuracy": _optional(lambda where, value: one_of(where, value, ACCURACIES)),
     "backend": _backend,
     "precision": lambda where, value: one_of(where, value, DTYPES),
     "threads": _optional(lambda where, value: need_count(where, value, 1)),

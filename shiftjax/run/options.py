@@ -59,7 +59,8 @@ class MotionOptions:
     tie: Mapping[str, CoordinateFunction] | None = None
 
 
-# What the error of coordinates rests on: the energy, or members that run again at half the step: a sample, or all.
+# What the error of coordinates rests on: energy and single steps, or members that run again at half the step, a sample
+# or all of them.
 ACCURACIES = ("local", "sampled", "all")
 
 
@@ -81,7 +82,7 @@ class NumericsOptions:
     energy_limit: float = 1e-3
     gap_limit: float = 1e-6
     angle_limit: float = 1e-3
-    accuracy: str = "local"  # one of ACCURACIES
+    accuracy: str | None = None  # one of ACCURACIES, "local" where left out
 
     @property
     def limits(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.measures.step_path import StepPath
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.accuracy import estimated_errors, judge
+from shiftjax.run.advance.accuracy import estimated_errors, judge, moves_freely
 from shiftjax.run.advance.ending import end_of
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.fast_inputs import fast_inputs, knots_of_tables
@@ -34,7 +34,7 @@ from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.going_on import ending_of
-from shiftjax.run.half_steps import repeats_of
+from shiftjax.run.half_steps import first_share, repeats_of
 from shiftjax.run.inertias import judge_inertias
 from shiftjax.run.memory import Need, need_of, notes_of, refuse_too_much
 from shiftjax.run.options import Options, options_of
@@ -93,7 +93,7 @@ def simulate(
     energy_limit: float = 1e-3,
     gap_limit: float = 1e-6,
     angle_limit: float = 1e-3,
-    accuracy: str = "local",
+    accuracy: str | None = None,
     threads: int | None = None,
     tape_memory: float | None = None,
     progress: Callable[[float], None] = lambda done: None,
@@ -149,9 +149,10 @@ def simulate(
         energy_limit: a member that finishes with a larger energy error is `inaccurate`.
         gap_limit: the same for its gap, in parts of the model's length.
         angle_limit: the same for the estimated error of its coordinates, in rad or parts of the model's length.
-        accuracy: what that estimate rests on: "local", the energy; "all", every member runs again at half the step, or
-            a tolerance of a 32nd, and the difference is its error, also where errors grow by themselves; "sampled", a
-            sample does, and the estimates of the others are scaled by what it shows.
+        accuracy: what that estimate rests on: "local", the energy and what single steps do wrong; "all", every member
+            runs again at half the step, or a tolerance of a 32nd, and the difference is its error, also where errors
+            grow by themselves; "sampled", up to 8 members or 2 % of them do, at most 64, and the estimates of the
+            others are scaled by what these show. "local" where left out.
         threads: of the kernel; all cores where left out.
         tape_memory: bytes that the way back of gradients may take; a quarter of what is free where left out. It changes
             no gradient, and nothing where JAX traces no number.
@@ -189,7 +190,8 @@ def run_with(model: Model | str, options: Options) -> Result:
     check_arguments(**options.flat())
     model = model if isinstance(model, Model) else load(model)
     numerics, recording, machine, before = options.numerics, options.recording, options.machine, options.start.start
-    numerics = replace(numerics, method=method_of(numerics))
+    accuracy = numerics.accuracy or "local"
+    numerics = replace(numerics, method=method_of(numerics), accuracy=accuracy)
     if numerics.tolerance is not None:
         numerics = replace(numerics, tolerance=float(numerics.tolerance))  # 1 is one, too: lane code takes floats
     times = _clock(model, options)
@@ -203,9 +205,11 @@ def run_with(model: Model | str, options: Options) -> Result:
         StepPath(prepared.plan, numerics.precision) if numerics.tolerance is not None else None,
     )  # fmt: skip
     kernel = make_kernel(machine.backend, numerics.precision, machine.threads)
+    share = first_share(prepared.members, accuracy)
     settings = Settings(
         *times, began_at, multiplier=model.settings.infinity_norm_multiplier, repartition=numerics.repartition,
-        move_steps=numerics.move_steps, log_jacobian=recording.log_jacobian, progress=machine.progress,
+        move_steps=numerics.move_steps, log_jacobian=recording.log_jacobian,
+        progress=lambda done: machine.progress(share * done),
         tolerance=numerics.tolerance, **numerics.limits,
     )  # fmt: skip
     faulty = unsound(
@@ -229,21 +233,33 @@ def run_with(model: Model | str, options: Options) -> Result:
             measure=partial(measured.values, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, before, fast),
             notes=(*(() if before is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
-                   *filter(None, [need.faster]), *_basis(lanes)),
+                   *filter(None, [need.faster]), *_basis(lanes, accuracy)),
             ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=topology_report(prepared),
-            asked=stated_settings(replace(options, design=design), ASKED), wall=lambda: clock.perf_counter() - begun,
+            asked=stated_settings(replace(options, design=design, numerics=numerics), ASKED),
+            wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
 
     def repeat() -> None:
-        if numerics.accuracy != "local":
-            lanes.repeats = repeats_of(prepared, lanes, began, blocks, numerics.accuracy, _advance)
+        if accuracy != "local":
+            rest = partial(_rest, machine.progress, share)
+            lanes.repeats = repeats_of(prepared, lanes, began, blocks, accuracy, _advance, rest)
+            machine.progress(1.0)
 
     return _run(prepared, lanes, numerics.schedule, repeat, gather)
 
 
-def _basis(lanes: Ensemble) -> list[str]:
-    """A note of what the errors of coordinates rest on, where members ran again."""
-    return [] if lanes.repeats is None else [lanes.repeats.note(estimated_errors(lanes)[0])]
+def _rest(progress: Callable[[float], None], share: float, done: float) -> None:
+    """Tells how much is done of a run, of whose repeats a part is."""
+    progress(share + (1.0 - share) * done)
+
+
+def _basis(lanes: Ensemble, accuracy: str) -> list[str]:
+    """A note of what the errors of coordinates rest on, where that is not what was asked for, or not measured alike."""
+    if lanes.repeats is not None:
+        return lanes.repeats.notes(estimated_errors(lanes)[0])
+    if accuracy != "local" and moves_freely(lanes) and (lanes.status <= 0).any():
+        return ["angle_error: no member ran again at half the step, which an interrupt cut off; it is estimated"]
+    return []
 
 
 def _judged(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:

@@ -27,6 +27,7 @@ from shiftjax.run.programs.setup import ACCUMULATORS
 FACTOR = 2.0  # of the estimate, so that few members are more off than it says
 ROUNDING = 16.0  # units in the last place of an energy, which a sum over bodies may be off by
 MOVING = 1e6  # roundings, of a motion beside whose energy they do not count
+TENFOLD = 10.0  # too large, where by how much is not known
 LOST = 0.5  # an energy error from which nothing follows for a smaller step
 REACHED = 0.7  # of the step at which errors of the method's order would just meet their limit
 
@@ -131,10 +132,11 @@ def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
         return "compute in f64: in f32 rounding grows with the angle and with every step"
     knots, jumps = _knots_and_jumps(lanes)
     if lanes.settings.tolerance is not None:
-        tolerance = smaller_step(lanes.settings.tolerance, excess, 1)  # its error goes with the tolerance
+        # Its error goes with the tolerance; of a repeat that ended early nothing is known.
+        tolerance = smaller_step(lanes.settings.tolerance, excess if np.isfinite(excess) else TENFOLD, 1)
         return f"take a tolerance of about {tolerance:g}"
     order = method_order(lanes)
-    if energy < LOST:
+    if energy < LOST and np.isfinite(excess):
         remedies = [f"take steps of about {1e3 * smaller_step(lanes.settings.h, excess, order):g} ms"]
     else:
         remedies = [

@@ -42,12 +42,12 @@ class Repeats:
         """(B,) errors: measured where a member ran again, else the estimate times the growth of those."""
         out = estimates.copy()
         if np.isfinite(self.errors).any():
-            out = out * MARGIN * self.growth(estimates)
+            out = np.maximum(out, NOTHING) * MARGIN * self.growth(estimates)
         out[self.members] = self.errors
         return out
 
-    def note(self, estimates: np.ndarray) -> str:
-        """What the errors of a run rest on."""
+    def notes(self, estimates: np.ndarray) -> list[str]:
+        """What the errors of a run rest on; nothing where all are measured."""
         early = int(np.isinf(self.errors).sum())
         text = f"angle_error: {len(self.members)} of {self.candidates} finished members ran again at half the step"
         if early:
@@ -56,7 +56,12 @@ class Repeats:
             growth = MARGIN * self.growth(estimates)
             text += f"; of the others the estimate from the energy is scaled by {growth:.2g}, {MARGIN:g} times the "
             text += "largest ratio of those"
-        return text
+        return [text] if early or len(self.members) < self.candidates else []
+
+
+def sample_size(candidates: int) -> int:
+    """How many members of so many run again."""
+    return min(candidates, MOST, max(LEAST, int(np.ceil(PART * candidates))))
 
 
 def sampled(candidates: np.ndarray, estimates: np.ndarray) -> np.ndarray:
@@ -68,7 +73,7 @@ def sampled(candidates: np.ndarray, estimates: np.ndarray) -> np.ndarray:
     Returns:
         (K,) rising.
     """
-    count = min(len(candidates), MOST, max(LEAST, int(np.ceil(PART * len(candidates)))))
+    count = sample_size(len(candidates))
     spread = candidates[np.unique(np.linspace(0, len(candidates) - 1, count // 2).astype(int))] if count else candidates
     others = np.setdiff1d(candidates, spread)
     largest = others[np.argsort(-estimates[others], kind="stable")[: count - len(spread)]]

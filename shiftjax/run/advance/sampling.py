@@ -18,6 +18,7 @@ from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS, Setup
 
 SLOWEST = 1e-3  # of the largest kinetic energy: at turning points the speed vanishes, not the error of its square
+AT_ONCE = 1024  # members of which copies take a step on trial
 ROUNDED = 8.0  # units in the last place of a coordinate, by which the two may differ without an error
 
 
@@ -80,8 +81,13 @@ def _shares(
 def local_errors(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
     """(n,) largest error of a coordinate that the next step of some members makes; 0 where it comes to no end.
 
-    In rad, or parts of the model's length.
+    In rad, or parts of the model's length. Taken of so many members at once that their copies need little memory.
     """
+    parts = [_local_errors(lanes, members[k : k + AT_ONCE]) for k in range(0, len(members), AT_ONCE)]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _local_errors(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
     before = lanes.table.take(members)
     whole, reached = lanes.try_steps(members, before, (1.0,), 1.0)
     halves, reached_by_halves = lanes.try_steps(members, before, (0.5, 0.5), 1.0)
