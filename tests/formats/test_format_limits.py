@@ -84,7 +84,7 @@ def test_text_has_limits_and_equal_keys_are_a_warning() -> None:
         parse(" " * (MAX_BYTES + 1), "text")
     found, warnings = parse('{"a": 1, "a": 2}', "text")
     assert found == {"a": 2}
-    assert "key 'a' written twice" in warnings[0]
+    assert "key 'a' is written twice" in warnings[0]
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

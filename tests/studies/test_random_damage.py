@@ -1,4 +1,4 @@
-"""Damage of a finished store: each is named when it is read, and mended by `--verify`, or nothing reads otherwise."""
+"""F14: damage of a finished store: each is named when it is read, and mended by `--verify`, or nothing changes."""
 
 from __future__ import annotations
 

@@ -91,8 +91,9 @@ def _strides(prepared: Prepared, members: np.ndarray, index: int, now: np.ndarra
     for coordinate in (one for one in inside if one.q in prescribed[0]):
         reach = STEP_ANGLE if coordinate.unit == "rad" else STEP_LENGTH * lane.length
         values = np.array([np.broadcast_to(at[coordinate.q], now.shape) for at in prescribed])
-        most = np.maximum(most, np.ceil(np.abs(np.diff(values, axis=0)).sum(0) / reach))
-    return np.nan_to_num(most, nan=np.inf)
+        # A drive that is no number from some instant on ends the path there: it is followed up to it.
+        most = np.maximum(most, np.ceil(np.nansum(np.abs(np.diff(values, axis=0)), axis=0) / reach))
+    return most
 
 
 def _end_of_path(
