@@ -151,6 +151,9 @@ def _of_text(path: str, text: str, where: str) -> Vary:
     if laws and distribution not in DISTRIBUTIONS:
         hint = nearest(distribution, DISTRIBUTIONS)
         raise ModelError(where, f"distribution {distribution!r}", ", ".join(DISTRIBUTIONS), hint or f"Forms: {FORMS}.")
+    if parts[0].strip() in DISTRIBUTIONS:
+        todo = f"A law stands behind its numbers: {':'.join(parts[1:])}~{parts[0].strip()}."
+        raise ModelError(where, repr(text), FORMS, todo)
     for points in laws[1:]:
         one_of(f"{where}, points of ~{distribution}", points, SPREADING)
     three = not laws or distribution == "triangular"

@@ -76,7 +76,7 @@ class Reader:
             hint = nearest(node.function, (*METRICS, *FUNCTIONS))
             raise LANES.refused(self.where, f"{node.function}(...)", ", ".join(METRICS), hint)
         if isinstance(node, Name) and is_path(node):
-            todo = f"Take one of {', '.join(METRICS)} of it."
+            todo = f"Write maximum({node.text}) for its largest value, or another of {', '.join(METRICS)} of it."
             raise LANES.refused(self.where, f"{node.text} outside of a metric", "channels inside of metrics", todo)
         return replaced(node, lambda inner: self._over_terms(inner, terms))
 

@@ -268,6 +268,7 @@ def test_functions_that_are_undefined_for_some_numbers_are_read_without_a_warnin
 
 WRONG = [
     ("rocker_pivot.q", "outside of a metric"),
+    ("max(abs(rocker_pivot.q))", r"Write maximum\(rocker_pivot.q\)"),
     ("peaktopeak(rocker_pivot.q)", "Did you mean 'peak_to_peak'"),
     ("rms(coupler:tip.velocity)", "3 numbers"),
     ("rms(rocker_pivt.q)", "rocker_pivot"),

@@ -281,6 +281,7 @@ def test_quoted_paths_may_hold_an_equals_sign() -> None:
         ("a=0:1~loguniform", "positive bounds"),
         ("a=1:2~sobl", "Did you mean 'sobol'"),
         ("a=1:2~", "distribution ''"),
+        ("a=normal:1:0.1", "behind its numbers: 1:0.1~normal"),
     ],
 )
 def test_bad_words_are_refused(words: str, match: str) -> None:
