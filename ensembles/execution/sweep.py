@@ -52,7 +52,7 @@ from shiftjax.ensembles.study.observing import notes
 from shiftjax.errors import ModelError, need_count, need_path
 from shiftjax.run.results.labelled import FORMAT, to_tree
 from shiftjax.run.results.result import Result
-from shiftjax.shield import shielded
+from shiftjax.shield import interruptible, shielded
 
 SUFFIX = ".zarr"
 ATTEMPTS = 3  # at a shard, with an executor
@@ -62,6 +62,7 @@ OF_A_RUN = ("programs", "compile_s", "wall_s")  # attributes of a result that a 
 Rows = tuple[Portion, Any, Any]  # a part, its rows of the table, its trajectories
 
 
+@interruptible
 def sweep(
     study: Definition | str | Path,
     out: str | Path | None = None,

@@ -36,6 +36,7 @@ from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, need_path
 from shiftjax.record import record
+from shiftjax.shield import interruptible
 from shiftjax.version import VERSION
 
 PATIENCE = 10.0  # s between two writings at most, and an iteration
@@ -57,6 +58,7 @@ class DescentProgress:
     seconds: float
 
 
+@interruptible
 def optimize(
     study: Definition | str | Path,
     out: str | Path | None = None,

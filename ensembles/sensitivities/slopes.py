@@ -34,6 +34,7 @@ from shiftjax.gradients.doubts import Doubts
 from shiftjax.gradients.planning import Planned, Planner, by_differences, without_derivative
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.options import options_of
+from shiftjax.shield import interruptible
 
 GROUP, DONE, SIGMAS = "sensitivity", "shards_done", "sigmas"
 BLOCK = 512  # members whose slopes are taken at once
@@ -132,6 +133,7 @@ class Sensitivity:
         return f"Sensitivity of {sizes['metric']} metrics to {sizes['parameter']} numbers in {self.study.path}{doubts}"
 
 
+@interruptible
 def sensitivity(
     study: Study | Definition | str | Path,
     out: str | Path | None = None,

@@ -28,6 +28,7 @@ from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.simulate import simulate as run_simulate
 from shiftjax.run.start.drives import driven
 from shiftjax.run.start.prepare import varied_values
+from shiftjax.shield import interruptible
 
 Array = Any  # of JAX, traced
 P = ParamSpec("P")
@@ -80,6 +81,7 @@ def front_door(simulate: Callable[P, Result], make: Make) -> Callable[P, Result]
     signature = inspect.signature(simulate)
     of = functools.lru_cache(KEPT)(lambda key: make(*key.wanted))
 
+    @interruptible
     @functools.wraps(simulate, assigned=("__name__", "__qualname__", "__doc__", "__annotations__"))
     def traceable(*args: P.args, **kwargs: P.kwargs) -> Result:
         _refuse_assigned(kwargs.get("assign"))

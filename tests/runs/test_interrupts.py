@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import shiftjax
 import shiftjax.run.advance.driver as driver
 from shiftjax.cli import main
 from shiftjax.cli.ending import stoppable
@@ -232,6 +233,30 @@ def test_a_signal_is_not_lost_where_python_ignores_exceptions(number: int) -> No
         finally:
             gc.callbacks[:] = [other for other in gc.callbacks if other is not callback]
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["within", "at the end"])
+def test_a_script_is_interrupted_where_python_ignores_exceptions(ended: bool) -> None:
+    """Ctrl-C in a callback of the garbage collector while `simulate` runs, without the command line around it."""
+
+    def send(*_: Any) -> None:
+        if not sent:
+            sent.append(signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def collect(done: float) -> None:
+        if (done == 1.0) == ended and not sent:
+            gc.callbacks.append(send)
+            gc.collect()
+            gc.callbacks.remove(send)
+            assert sent, "it has come, and raised nothing"
+            if not ended:
+                time.sleep(SOON)
+
+    sent: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        shiftjax.simulate("four_bar", span=100.0, progress=collect)
+    assert sent and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_no_signal_cuts_an_import_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
