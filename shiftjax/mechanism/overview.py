@@ -9,7 +9,7 @@ from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Body, FrameRef, Joint, Placement, Vector
 
 BODY_HEAD = ("body", "mass [kg]", "centre of mass [m]", "inertia xx yy zz [kg m^2]", "frames")
-JOINT_HEAD = ("joint", "type", "parent", "child", "starts at")
+JOINT_HEAD = ("joint", "type", "parent", "child", "starts at, in the file")
 
 Row = tuple[str, ...]
 
@@ -31,15 +31,23 @@ def joint_rows(joints: Iterable[tuple[str, Joint]]) -> Iterator[Row]:
 
 
 def _start(joint: Joint) -> str:
-    """Where a joint starts as the model has it, with its unit."""
-    place = joint.initial_displacement
+    """Where a joint starts as the model has it, with its unit; what it does not state, a loop may move."""
+    place, coordinates = joint.initial_displacement, KINDS[joint.type].coordinates
+    whole = _stated("initial_displacement" in joint.stated or not coordinates)
     if isinstance(place, Placement):
-        return "a placement" if place != Placement() else "0"
-    coordinates = KINDS[joint.type].coordinates
+        return ("a placement" if place != Placement() else "0") + whole
     if isinstance(place, float):
-        return f"{place:.6g} {coordinates[0].unit}"
+        return f"{place:.6g} {coordinates[0].unit}" + whole
     assert isinstance(place, FrozenJson)
-    return ", ".join(f"{coordinate.name} {place[coordinate.name]:.6g} {coordinate.unit}" for coordinate in coordinates)
+    return ", ".join(
+        f"{coordinate.name} {place[coordinate.name]:.6g} {coordinate.unit}"
+        + _stated(joint.states("initial_displacement", coordinate.name))
+        for coordinate in coordinates
+    )
+
+
+def _stated(stated: bool) -> str:
+    return "" if stated else " (not stated)"
 
 
 def _end(ref: FrameRef) -> str:

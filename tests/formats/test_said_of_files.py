@@ -104,3 +104,14 @@ def test_a_reaction_contains_the_spring_of_its_joint() -> None:
     run = simulate(model, 1e-3, channels=["rail.reaction_force", "rail.a"])
     force, acceleration = run.channels["rail.reaction_force"][0], run.channels["rail.a"][0]
     assert np.allclose(force, [2.0 * acceleration, 0.0, 0.0], atol=1e-12)
+
+
+def test_a_start_that_is_not_stated_is_marked(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+    """A loop may move it, so that the number of the file is not where it starts."""
+    document = copy.deepcopy(DOCUMENT)
+    joint = document["assemblies"][0]["joints"][0]
+    for start, words in (({}, "0 m (not stated)"), ({"initial_displacement": 0}, "0 m\n")):
+        joint.update(start)
+        (tmp_path / "car.json").write_text(json.dumps(document))
+        assert main(["info", str(tmp_path / "car.json")]) == 0
+        assert words in capsys.readouterr().out
