@@ -24,6 +24,7 @@ PAGES = {  # file -> title; a new page is a line here
     "drives.md": "Drives and loads",
     "metrics.md": "Metrics",
     "gradients.md": "Gradients",
+    "libraries.md": "With other libraries of JAX",
     "studies.md": "Studies",
     "scale.md": "A million runs on 100 nodes",
     "optimization.md": "Optimisation and sensitivity",
