@@ -38,7 +38,7 @@ def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = Non
 
     def open_file(path: Path, chain: tuple[Path, ...]) -> Model:
         if path not in seen:
-            data, warnings = reader_of(path)(read_text(path), path.name)
+            data, warnings = _contents(path, base)
             document = Document(data, path.name, path.parent, (*chain, path), open_file)
             document.warnings += warnings
             parsed = document.model()
@@ -46,13 +46,33 @@ def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = Non
             seen[path] = dataclasses.replace(parsed, source=str(path), units=FrozenJson(document.unit_names))
         return seen[path]
 
+    base = Path.cwd() if folder is None else Path(folder)
     if isinstance(source, Mapping):
-        model = Document(source, "", Path.cwd() if folder is None else Path(folder), (), open_file).model()
+        model = Document(source, "", base, (), open_file).model()
     elif isinstance(source, (str, os.PathLike)):
-        model = open_file(locate(source), ())
+        base = (path := locate(source)).parent
+        model = open_file(path, ())
     else:
         raise ModelError("load", type(source).__name__, "a library name, a path or a dict", "Give one of these.")
     return complete(dataclasses.replace(model, units=Model().units))
+
+
+def _contents(path: Path, base: Path) -> tuple[Any, list[str]]:
+    """The document that a file holds, and warnings.
+
+    A model that somebody sends may include files anywhere. What lies outside of its folder `base` is quoted in errors
+    only where it is a model: else a message, and whoever reads it, would learn what is in files that are no models.
+    """
+    try:
+        data, warnings = reader_of(path)(read_text(path), path.name)
+    except ModelError:
+        if path.is_relative_to(base.resolve()):
+            raise
+        data, warnings = None, []
+    if not path.is_relative_to(base.resolve()) and not (isinstance(data, Mapping) and "assemblies" in data):
+        todo = "Check 'include' and 'include_directories'."
+        raise ModelError(str(path), "a file that is no model", "a model file, with 'assemblies'", todo)
+    return data, warnings
 
 
 def locate(source: str | os.PathLike[str]) -> Path:

@@ -209,3 +209,26 @@ def test_other_mistakes_with_includes(tmp_path: Path) -> None:
         ModelError, match=r"robot.json: assemblies\[0\] \(pendulum\).bodies\[0\] \(link1\).inertia.mass"
     ):
         load(cell({"name": "r", "include": "robot.json"}), folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.json", '{"password": "hunter2"}'), ("b.json", "token: hunter2"), ("c.txt", "hunter2")]
+)
+def test_files_elsewhere_that_are_no_models_are_not_quoted(tmp_path: Path, name: str, text: str) -> None:
+    """A model that somebody sends may lead to any file, and its error to whoever reads the message."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / name).write_text(text)
+    document = cell({"name": "p", "include": name}, include_directories=["../elsewhere"])
+    (tmp_path / "here").mkdir()
+    for source in (write(tmp_path / "here" / "top.json", document), document):
+        with pytest.raises(ModelError, match="a file that is no model") as error:
+            load(source, None if isinstance(source, Path) else tmp_path / "here")
+        assert "hunter2" not in str(error.value) and "password" not in str(error.value)
+        assert error.value.__suppress_context__ or error.value.__context__ is None
+
+
+def test_models_elsewhere_are_included(tmp_path: Path) -> None:
+    """A folder of parts beside the project."""
+    write(tmp_path / "parts" / "robot.json", new())
+    document = cell({"name": "p", "include": "robot.json"}, include_directories=["../parts"])
+    assert dict(load(write(tmp_path / "project" / "top.json", document)).bodies())
