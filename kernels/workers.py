@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
 
 from shiftjax.shield import shielded
 
@@ -35,14 +35,25 @@ def run_all(
     A signal stops them and is handled when they have left: nothing is raised while this thread waits, so that no second
     signal, however soon after the first, lets it go on without them or leave without having stopped them.
 
+    Where the system starts no more threads, as under a limit of memory, those that it has started do the work, or this
+    one.
+
     Args:
-        work: returns soon after its argument is set. It holds every array whose address it gives to compiled code.
+        work: returns soon after its argument is set, and takes what it does from a queue that all share. It holds every
+            array whose address it gives to compiled code.
         here: True lets this thread be one of them: its share of short work begins at once, nothing is handed over.
         stop: what is set, where the caller has given it to the work already.
     """
     stop = stop or Stop()
+    futures: list[Future[None]] = []
+    lacking = False
     with shielded(stop.set):
-        futures = [pool.submit(work, stop) for _ in range(count - here)]
+        try:
+            for _ in range(count - here):
+                futures.append(pool.submit(work, stop))
+        except RuntimeError as error:
+            refuse_other(error)
+            lacking, here = True, here or not futures  # fewer threads do the same
         try:
             if here:
                 work(stop)
@@ -52,6 +63,8 @@ def run_all(
             stop.set()
             wait(futures)
             raise
+        if lacking:
+            stop.set()  # what a pool has queued for the thread that did not start is not begun later
 
 
 def in_thread(call: Callable[[], T]) -> T:
@@ -63,6 +76,23 @@ def in_thread(call: Callable[[], T]) -> T:
         return call()
     pool = ThreadPoolExecutor(1)
     try:
-        return pool.submit(call).result()
+        return submitted(pool, call).result()
     finally:
         pool.shutdown(wait=False)
+
+
+def submitted(pool: ThreadPoolExecutor, call: Callable[..., T], *arguments: Any, **options: Any) -> Future[T]:
+    """A call in a pool of one thread; here and at once where the system starts no thread."""
+    try:
+        return pool.submit(call, *arguments, **options)
+    except RuntimeError as error:
+        refuse_other(error)
+    future: Future[T] = Future()
+    future.set_result(call(*arguments, **options))
+    return future
+
+
+def refuse_other(error: RuntimeError) -> None:
+    """Raises errors again but that of a thread which the system does not start, which has no class of its own."""
+    if "can't start new thread" not in str(error):
+        raise error

@@ -50,6 +50,7 @@ from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import total
 from shiftjax.ensembles.study.observing import notes
 from shiftjax.errors import ModelError, need_count, need_path
+from shiftjax.kernels.workers import refuse_other, submitted
 from shiftjax.run.results.labelled import FORMAT, to_tree
 from shiftjax.run.results.result import Result
 from shiftjax.shield import interruptible, shielded
@@ -285,7 +286,12 @@ def _computed(
 
     try:
         for shard in todo:
-            waiting.append((shard, pool.submit(_run_parts, plan, shard, threads, partial(tell, shard))))
+            try:
+                waiting.append((shard, pool.submit(_run_parts, plan, shard, threads, partial(tell, shard))))
+            except RuntimeError as error:
+                refuse_other(error)
+                todo = "Raise the limit of memory or of threads (`ulimit`), or give threads=1; resume goes on."
+                raise ModelError("sweep", "a system that starts no more threads", "two", todo) from error
             if len(waiting) == AT_ONCE:
                 first, future = waiting.popleft()
                 yield first, future.result()
@@ -365,7 +371,7 @@ def _writer() -> Iterator[Callable[[Callable[[], None]], None]]:
     def write(task: Callable[[], None]) -> None:
         while pending:
             pending.pop().result()
-        pending.append(pool.submit(task))
+        pending.append(submitted(pool, task))
 
     try:
         yield write

@@ -25,7 +25,7 @@ from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_tex
 from shiftjax.kernels.llvm.slices import Chunk, Pace, Span
 from shiftjax.kernels.llvm.stepper import stepper_identity, stepper_text
 from shiftjax.kernels.llvm.target import host
-from shiftjax.kernels.workers import Stop, run_all
+from shiftjax.kernels.workers import Stop, run_all, submitted
 from shiftjax.record import record
 
 CHUNKS_PER_THREAD = 8  # for load balance, since lanes stop at different times
@@ -109,7 +109,7 @@ class CpuKernel:
         try:
             for symbol in missing:
                 _, text, optimize = wanted[symbol]
-                codes[symbol] = compiler.submit(self._compile, keys[symbol], text(), optimize=optimize)
+                codes[symbol] = submitted(compiler, self._compile, keys[symbol], text(), optimize=optimize)
                 if symbol.startswith("piece_"):
                     self.compiled += 1
                     report.written()

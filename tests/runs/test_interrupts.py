@@ -370,3 +370,21 @@ def test_a_process_ends_with_the_code_of_the_signal(tmp_path: Path, number: int,
     assert child.returncode in (code, -number), err  # the second where the machine had not loaded the command yet
     assert child.returncode < 0 or ("interrupted" in err and "Traceback" not in err and "Exception" not in err)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("members", [1, MEMBERS])
+def test_a_system_that_starts_no_threads_runs_all_the_same(
+    members: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under `ulimit -v`: no thread has room for its stack. What has to be compiled is compiled in this one, too."""
+    monkeypatch.setattr(cpu, "BATCH_PER_THREAD", 4)
+    expected = sweep(members, threads=1).channels[CHANNEL]
+    monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path))
+    before = threading.stack_size(1 << 46)  # more than there is
+    try:
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            threading.Thread(target=int).start()
+        run = sweep(members, threads=3)
+    finally:
+        threading.stack_size(before)
+    assert np.array_equal(run.channels[CHANNEL], expected)
