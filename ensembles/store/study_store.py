@@ -37,6 +37,7 @@ from shiftjax.ensembles.store.folders import (
     written,
 )
 from shiftjax.errors import ModelError
+from shiftjax.kernels.forks import free_after_forks
 from shiftjax.run.results.labelled import FORMAT, ORDER, chunks
 from shiftjax.run.results.log_table import log_dataset
 
@@ -45,7 +46,7 @@ SHARD_SIZE, STUDY_DIGEST = "shard_size", "study_digest"  # attributes of the roo
 STATE = "study_state"  # attribute: "running" until all shards are done
 PARTIAL = "*.partial"  # files that a process left that was killed while it wrote
 _led: set[Path] = set()  # studies that this process leads: a lock of a file holds between processes only
-_guard = threading.Lock()
+_guard = free_after_forks(threading.Lock())
 
 
 def create(place: Store, about: Mapping[str, Any], rows: xr.Dataset, members: int, size: int) -> None:

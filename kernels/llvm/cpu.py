@@ -16,6 +16,7 @@ import numpy as np
 
 from shiftjax.kernels import object_cache as disk
 from shiftjax.kernels.contract import Group
+from shiftjax.kernels.forks import Threads
 from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, Piece
 from shiftjax.kernels.llvm.ir_builder import JOB, WorkspaceLayout
 from shiftjax.kernels.llvm.long_wait import LongWait
@@ -63,7 +64,7 @@ class CpuKernel:
         self.loader = Loader(self.target)
         self.loaded: set[str] = set()
         self._ready: dict[int, tuple[LaneProgram, LoadedProgram]] = {}
-        self._pool: ThreadPoolExecutor | None = None
+        self._threads = Threads(self.threads)
         self._of_thread = threading.local()
 
     # -- compiling ---------------------------------------------------------------------------------------------------
@@ -242,9 +243,7 @@ class CpuKernel:
         if count <= 1:
             worker(Stop())
             return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads)
-        run_all(self._pool, count, worker)
+        run_all(self._threads.pool(), count, worker)
 
     def _workspace(self, slots: int) -> int:
         """The address of this thread's own workspace, at least so large."""

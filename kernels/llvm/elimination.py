@@ -11,11 +11,11 @@ import ctypes
 import functools
 import os
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shiftjax.kernels.forks import Threads
 from shiftjax.kernels.workers import Stop, run_all
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FREE, HELD, PICKED = 1.0, 0.0, -1.0  # states of a row or a column
 CHUNK = 128  # matrices a thread takes at once
 _THREADS = os.cpu_count() or 1
+_POOL = Threads(_THREADS)  # for large batches; ctypes releases the GIL
 FEW = 16  # matrices below which NumPy does it: compiling takes 70 ms once, a 15 x 16 matrix by NumPy 0.4 ms
 TEXT = """
 define internal double @largest(ptr %A, ptr %row, ptr %column, i64 %m, i64 %n) {
@@ -315,7 +316,7 @@ def _compiled(*arguments: Any) -> None:
     if len(starts) == 1:
         run(Stop())
     else:
-        run_all(_pool(), min(_THREADS, len(starts)), run, here=True)
+        run_all(_POOL.pool(), min(_THREADS, len(starts)), run, here=True)
 
 
 def _interpreted(
@@ -342,9 +343,3 @@ def _interpreted(
             k = rows.shape[1]
         i, j = rows[b, :k], columns[b, :k]
         figures[b, 1] = np.abs(M[i] / M[i, j][:, None])[:, column[b] >= 0].max(initial=0.0)
-
-
-@functools.cache
-def _pool() -> ThreadPoolExecutor:
-    """Threads for large batches; ctypes releases the GIL."""
-    return ThreadPoolExecutor(_THREADS)

@@ -7,8 +7,14 @@ from collections.abc import Callable
 import llvmlite.binding as llvm
 
 from shiftjax.kernels import object_cache as disk
+from shiftjax.kernels.forks import free_after_forks
 from shiftjax.kernels.llvm.target import Target, machine
 from shiftjax.kernels.workers import in_thread
+
+# llvmlite lets one thread at a time into LLVM, by a lock that a forked process never got if another thread held it: of
+# eight children forked beside a thread that compiles, two or more waited for ever. It has no public name.
+if (lock := getattr(llvm.ffi.lib, "_lock", None)) is not None:
+    free_after_forks(lock)
 
 
 def compile_text(text: str, target: Target, *, optimize: bool, vectorize: bool = False) -> bytes:
