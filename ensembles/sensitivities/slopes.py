@@ -239,7 +239,7 @@ class _Slopes:
         messages = tuple(
             f"{k} of {count} moved runs ended early: no slopes with their numbers" if k else "" for k in lost
         )
-        doubts = Doubts(lost > 0, np.zeros(len(x), int), np.full(len(x), np.nan), messages)
+        doubts = Doubts(lost > 0, np.zeros(len(x), int), np.full(len(x), np.nan), messages, np.zeros(len(x), bool))
         differences, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("slopes", "errors"))
         return differences, errors, doubts
 

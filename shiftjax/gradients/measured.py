@@ -1,11 +1,14 @@
-"""Cotangents of metrics: of what they come to, of their accumulators, and of the state at the start."""
+"""Cotangents of metrics: of what they come to, of their accumulators, and of the state at the start; what they lack."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import jax
 import numpy as np
 
 from shiftjax.gradients.complex_step import pulled
+from shiftjax.gradients.doubts import Cause
 from shiftjax.measures.run_metrics import Metrics
 
 BEFORE = 1.0  # s, and units of an expression: how far the instant before the start is put away from it
@@ -55,3 +58,20 @@ class MeasuredAdjoint:
         out[0] -= BEFORE  # a state that is carried may stay what it is
         out[first:shared] += BEFORE
         return out
+
+
+def unresolved(measured: Metrics, rows: np.ndarray, asked: Mapping[str, np.ndarray]) -> tuple[Cause, ...]:
+    """Metrics of which steps are too coarse for a derivative, from accumulators (k, B).
+
+    Args:
+        asked: name -> (B,) members of which the slope of a metric is asked for.
+    """
+    coarse, causes = measured.unresolved_of(rows), list[Cause]()
+    for name, members in asked.items():
+        if name in coarse and (members & coarse[name]).any():
+            text = (
+                f"the slope of the metric {name} is that of a step, not of its extreme: its expression has a kink, "
+                "a jump or a peak that few steps see there; take smaller steps, or smooth it"
+            )
+            causes.append(Cause(members & coarse[name], text))
+    return tuple(causes)

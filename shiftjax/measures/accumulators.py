@@ -111,6 +111,15 @@ class Accumulators:
             for term, values in zip(self.terms.values(), of_terms, strict=True)
         ]
 
+    def unresolved(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Text of a term -> (B,) whether steps are too coarse for a derivative of it; accumulators (k, B)."""
+        t, _, last, of_terms = self._split(list(rows))
+        return {
+            text: np.broadcast_to(term.kind.unresolved(values, Instant(t, last[term.signal.text])), rows.shape[1:])
+            for (text, term), values in zip(self.terms.items(), of_terms, strict=True)
+            if term.kind.unresolved is not None
+        }
+
     def _split(self, rows: Sequence[Any]) -> tuple[Any, list[Any], dict[str, list[Any]], list[list[Any]]]:
         """The time, the state that is carried, signals by text, and the accumulators of every term."""
         at, before = 1 + self.carried, dict[str, list[Any]]()

@@ -47,6 +47,7 @@ class MetricKind:
         vector: whether the expression may have several numbers.
         of_an_instant: whether it says something of one pose, too, with no motion.
         meaning: a sentence for documentation and messages.
+        unresolved: accumulators, end -> (B,) whether steps are too coarse for a derivative of it; None: they never are.
     """
 
     begin: Callable[[Instant, Options], list[np.ndarray]]
@@ -57,3 +58,4 @@ class MetricKind:
     options: tuple[tuple[str, Option], ...] = ()
     vector: bool = False
     of_an_instant: bool = False
+    unresolved: Callable[[list[np.ndarray], Instant], np.ndarray] | None = None

@@ -135,6 +135,12 @@ class Metrics(Accumulators):
         metrics = [evaluate(metric.node, by_text, f"metric {name}")[0] for name, metric in self._metrics.items()]
         return dict(zip(self._metrics, members.numbers(metrics), strict=True))
 
+    def unresolved_of(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Name -> (B,) whether steps are too coarse for a derivative of a metric; accumulators (k, B)."""
+        of_terms, none = self.unresolved(rows.astype(float)), np.zeros(rows.shape[1], bool)
+        texts = {name: [term.text() for term in metric.terms] for name, metric in self._metrics.items()}
+        return {name: np.any([of_terms.get(text, none) for text in terms], axis=0) for name, terms in texts.items()}
+
     @property
     def texts(self) -> dict[str, str]:
         """name -> what it is, as the user wrote it."""
