@@ -19,7 +19,7 @@ from shiftjax.errors import ModelError
 from shiftjax.gradients.doubts import Cause, Doubts, doubts_of, warn
 from shiftjax.gradients.forward.tangents import Directions, Forward
 from shiftjax.gradients.jumps.crossings import Jumps, Met
-from shiftjax.gradients.measured import MeasuredAdjoint, unresolved
+from shiftjax.gradients.measured import MeasuredAdjoint, causes_of
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.gradients.reverse.backward import WayBack
 from shiftjax.gradients.reverse.tape import ByMember, Tape, spacing, states_of
@@ -47,6 +47,7 @@ class _Taped:
     tape: Tape
     result: Result
     met: Met | None = None
+    jumping: np.ndarray | None = None  # (terms, B) of metrics whose slopes lack what a jump of their expressions adds
 
     @cached_property
     def notes(self) -> ByMember:
@@ -178,6 +179,7 @@ class DifferentiableRun:
         met = self._met(taped)
         passages = self._jumps.passages(begun, met)
         tangents = forward.run(result.schedule, lanes.settings, begun.start, directions, passages=passages)
+        taped.jumping = passages.uncertain
         out, at, place = np.zeros((len(dx), len(x), self.outputs)), 0, 0
         recorded = np.moveaxis(tangents.channels, -1, 0)
         for shape in self._shapes.values():
@@ -240,6 +242,7 @@ class DifferentiableRun:
             way.bars.set("acc", measured.of_rows(lanes.measured_of(), np.where(lost | none, 0.0, bars)))
             lost = lost | none.any(0)
         way.go(seeds, good)
+        taped.jumping = passages.uncertain
         way.begin(_unprojected(begun), seeds, good, measured)
         nv, ns = prepared.plan.nv, prepared.plan.ns
         q_bar, x_bar, p_bar = map(way.bars.rows, ("q", "x", "p"))
@@ -262,7 +265,7 @@ class DifferentiableRun:
     def _causes(self, taped: _Taped, asked: np.ndarray) -> tuple[Cause, ...]:
         """What makes slopes of metrics doubtful, of those outputs (B, M) of members that are asked for."""
         of = {name: asked[:, self.recorded + k] for k, name in enumerate(self._metrics)}
-        return unresolved(taped.begun.measured, taped.begun.lanes.measured_of(), of) if of else ()
+        return causes_of(taped.begun.measured, taped.begun.lanes.measured_of(), taped.jumping, of) if of else ()
 
     def _doubt(self, runs: Sequence[_Ran], lost: np.ndarray, growth: np.ndarray) -> None:
         """Notes what a derivative does not tell by itself, and warns.

@@ -60,18 +60,32 @@ class MeasuredAdjoint:
         return out
 
 
-def unresolved(measured: Metrics, rows: np.ndarray, asked: Mapping[str, np.ndarray]) -> tuple[Cause, ...]:
-    """Metrics of which steps are too coarse for a derivative, from accumulators (k, B).
+COARSE = (
+    "is that of a step, not of its extreme: its expression has a kink, a jump or a peak that few steps see there; take "
+    "smaller steps, or smooth it"
+)
+JUMPING = (
+    "ignores that its expression jumps with a force at an instant that moves: give the jump a slope that some steps "
+    "resolve, or measure speeds or positions"
+)
+
+
+def causes_of(
+    measured: Metrics, rows: np.ndarray, jumping: np.ndarray | None, asked: Mapping[str, np.ndarray]
+) -> tuple[Cause, ...]:
+    """Why slopes of metrics may be wrong, from accumulators (k, B).
 
     Args:
-        asked: name -> (B,) members of which the slope of a metric is asked for.
+        jumping: (terms, B) those whose slopes lack what a jump adds. asked: name -> (B,) members of which the slope of
+            a metric is asked for.
     """
-    coarse, causes = measured.unresolved_of(rows), list[Cause]()
-    for name, members in asked.items():
-        if name in coarse and (members & coarse[name]).any():
-            text = (
-                f"the slope of the metric {name} is that of a step, not of its extreme: its expression has a kink, "
-                "a jump or a peak that few steps see there; take smaller steps, or smooth it"
-            )
-            causes.append(Cause(members & coarse[name], text))
-    return tuple(causes)
+    doubtful = [(COARSE, measured.unresolved_of(rows))]
+    if jumping is not None:
+        doubtful.append((JUMPING, measured.names_of(jumping)))
+    causes = [
+        Cause(members & of[name], f"the slope of the metric {name} {text}")
+        for text, of in doubtful
+        for name, members in asked.items()
+        if name in of
+    ]
+    return tuple(cause for cause in causes if cause.members.any())

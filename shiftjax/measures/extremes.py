@@ -177,6 +177,7 @@ def _kind(meaning: str, *signs: float, time: bool = False) -> MetricKind:
         update=lambda acc, interval, _: _update(signs, acc, interval),
         value=value,
         unit=(lambda _: "s") if time else lambda unit: unit,
+        past_jumps=True,  # an extreme at one is unresolved
         unresolved=lambda acc, end: _unresolved(signs, acc, end),
         meaning=meaning,
     )

@@ -36,12 +36,20 @@ def _added(accumulators: Vec, term: Scalar) -> Vec:
     return [fresh, fresh - total - term]
 
 
+def _value(value: Vec) -> Scalar:
+    return value[0]
+
+
 def _area(accumulators: Vec, interval: Interval, _: Options) -> Vec:
-    return _added(accumulators, interval.integral(lambda value: value[0]))
+    return _added(accumulators, interval.integral(_value))
+
+
+def _square_of(value: Vec) -> Scalar:
+    return value[0] * value[0]
 
 
 def _square(accumulators: Vec, interval: Interval, _: Options) -> Vec:
-    return _added(accumulators, interval.integral(lambda value: value[0] * value[0]))
+    return _added(accumulators, interval.integral(_square_of))
 
 
 def _empty(start: Instant, _: Options) -> list[np.ndarray]:
@@ -161,11 +169,13 @@ METRICS: Registry[MetricKind] = Registry(
             value=lambda acc, start, end, _: np.array(end.value[0], copy=True),
             meaning="the value at the end",
             of_an_instant=True,
+            past_jumps=True,
         ),
         **EXTREMES,
         "integral": MetricKind(
             begin=_empty,
             update=_area,
+            density=_value,
             value=lambda acc, start, end, _: acc[0],
             unit=_times_seconds,
             meaning="the integral over time",
@@ -173,12 +183,14 @@ METRICS: Registry[MetricKind] = Registry(
         "mean": MetricKind(
             begin=_empty,
             update=_area,
+            density=_value,
             value=lambda acc, start, end, _: _mean(acc[0], start, end),
             meaning="the mean over time",
         ),
         "rms": MetricKind(
             begin=_empty,
             update=_square,
+            density=_square_of,
             value=lambda acc, start, end, _: _root(_mean(acc[0], start, end)),
             meaning="the root of the mean square over time",
         ),
@@ -199,6 +211,7 @@ METRICS: Registry[MetricKind] = Registry(
             update=_sign_changes,
             value=lambda acc, start, end, _: acc[0],
             unit=lambda _: "1",
+            past_jumps=True,
             meaning="how often the sign changes from the end of one step to the next",
         ),
         "settling_time": MetricKind(
@@ -217,6 +230,7 @@ METRICS: Registry[MetricKind] = Registry(
             update=lambda acc, interval, options: _values_at([options["time"]], acc, interval),
             value=lambda acc, start, end, _: acc[0],
             options=(("time", Option("[s]")),),
+            past_jumps=True,
             meaning="the value at a time",
         ),
         "path_distance": MetricKind(
@@ -233,6 +247,7 @@ METRICS: Registry[MetricKind] = Registry(
             value=_tracked,
             options=(("times", Option("at which the points are due [s]", kind="point list")), ("points", POINTS)),
             vector=True,
+            past_jumps=True,
             meaning="the root of the mean square distance from target points at their times",
         ),
     },
