@@ -52,7 +52,9 @@ of = "[tip.position[0], tip.position[2]]", points = [[0.3, -0.3], [0.5, -0.35]] 
 
 * Between the ends of two steps an expression counts as straight: integrals follow the trapezoidal rule, crossings and
   `value_at` linear interpolation, all with errors of the order of the step squared. Sums are compensated.
-* Extremes are those of the ends of steps. What happens within one step is not seen.
+* An extreme and its instant are those of the cubic through four instants, where that bends smoothly: off by the
+  fourth and the third order of the step. At a kink, a jump, or a peak that few steps see they are those of the ends of
+  steps. What happens within one step is not seen.
 * A member that ended early has no metrics: they are NaN.
 * A run that goes on with `start=` measures its own span.
 * Metrics change no bit of a run, and a member's do not depend on the members beside it.

@@ -37,8 +37,8 @@ def advanced(row: Row, seen: Mapping[str, Array], ahead: Array, good: Array, tol
     """The start after a point was seen.
 
     Args:
-        seen: metrics, status, jumps, growth, objective, excess, merit, gradient of the point, and by how much it does
-            not meet the conditions of its constraints, `unmet`. ahead: (P,) the next one, from a good one.
+        seen: metrics, status, jumps, growth, uncertain, objective, excess, merit, gradient of the point, and by how
+            much it does not meet the conditions of its constraints, `unmet`. ahead: (P,) the next one, from a good one.
         good: whether it is. tolerances: of the gradient's norm, and of the excess of constraints.
     """
     size = jnp.sqrt(jnp.sum(seen["gradient"] ** 2))
@@ -62,7 +62,7 @@ def advanced(row: Row, seen: Mapping[str, Array], ahead: Array, good: Array, tol
     out["halved"] = row["halved"] + jnp.where(good, 0, 1)
     out["asked"] = row["asked"] + 1
     out["z"] = jnp.where(good, ahead, (row["z"] + row["base"]) / 2)
-    arrived = good & (size <= tolerances[0]) & (seen["unmet"] <= allowed)
+    arrived = good & (size <= tolerances[0]) & (seen["unmet"] <= allowed) & (seen["uncertain"] == 0)
     tired = jnp.where(out["ran"] > 0, int(DescentEnding.stalled), int(DescentEnding.infeasible))
     out["ended"] = jnp.where(arrived, int(DescentEnding.converged), jnp.where(out["in_a_row"] >= PATIENCE, tired, 0))
     return out
@@ -75,8 +75,10 @@ def is_good(row: Row, seen: Mapping[str, Array], *, down: bool) -> Array:
 
 
 def jumps_and_growth(doubts: Doubts) -> Seen:
-    """What gradients say of themselves: how often forces jumped, which they ignore, and how small changes grow."""
-    return {"jumps": doubts.jumps.astype(np.int32), "growth": np.nan_to_num(doubts.growth)}
+    """What gradients say of themselves: how often forces jumped, which they ignore, how small changes grow, and whether
+    a slope of a metric may be wrong."""
+    uncertain = doubts.uncertain.astype(np.int32)
+    return {"jumps": doubts.jumps.astype(np.int32), "growth": np.nan_to_num(doubts.growth), "uncertain": uncertain}
 
 
 def filled(state: State, members: np.ndarray, scores: Seen) -> Seen:

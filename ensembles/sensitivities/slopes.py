@@ -29,7 +29,7 @@ from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.errors import ModelError, need_number, one_of
-from shiftjax.gradients.differences import PLACES, MovedRuns, central
+from shiftjax.gradients.differences import BESIDE, PLACES, MovedRuns, central
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.gradients.planning import Planned, Planner, by_differences, without_derivative
 from shiftjax.run.memory import Need, free_memory
@@ -233,15 +233,15 @@ class _Slopes:
         room = SHARE * free_memory() / max(self._needs[0].total, 1.0)
         parts = [
             central(self._moved, some, range(len(self.parameters)), self._precision, room)
-            for some in np.array_split(x, max(1, int(np.ceil(len(PLACES) * len(x) / max(room, 1.0)))))
+            for some in np.array_split(x, max(1, int(np.ceil(PLACES * len(x) / max(room, 1.0)))))
             if len(some)
         ]
         lost = np.concatenate([part.lost for part in parts])
-        count = len(PLACES) * len(self.parameters)
+        count = BESIDE * len(self.parameters)
         messages = tuple(
             f"{k} of {count} moved runs ended early: no slopes with their numbers" if k else "" for k in lost
         )
-        doubts = Doubts(lost > 0, np.zeros(len(x), int), np.full(len(x), np.nan), messages)
+        doubts = Doubts(lost > 0, np.zeros(len(x), int), np.full(len(x), np.nan), messages, np.zeros(len(x), bool))
         differences, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("slopes", "errors"))
         return differences, errors, doubts
 

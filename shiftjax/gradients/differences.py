@@ -3,6 +3,12 @@
 With f(k) an outcome at x + k h, near = (f(1) - f(-1)) / 2h and far = (f(2) - f(-2)) / 4h are of order 2, and
 (4 near - far) / 3 is of order 4. Its error is about f5 h^4 / 30 by truncation and eps f / h by rounding; the sum is
 smallest at h = eps^(1/5) of the length over which f changes, for which the number's own size is taken.
+
+Problem: a run by steps of fixed size over a force that jumps is smooth until the jump comes into another step, where it
+jumps too: a saw, whose teeth have other slopes than what they follow. Differences within a tooth agree, and are wrong.
+Used: two runs far out, over several teeth, wide = (f(n) - f(-n)) / 2 n h. Of what is smooth it is off from the result
+of order 4 by n^2 (near - result), as order 2 says; by how much else is the error, also of noise and chaos. Where that
+is more than `ROUGH` of the slope, `wide` is the slope. Not seen: teeth of more than 2 n h.
 """
 
 from __future__ import annotations
@@ -17,7 +23,9 @@ from shiftjax.run.options import Options
 from shiftjax.run.simulate import run_with
 
 ORDER = 4
-PLACES = (-2, -1, 1, 2)  # in steps
+FAR = {"f64": 32, "f32": 4}  # steps to the runs far out: 2 and 16 % of a number
+BESIDE, PLACES = 4, 6  # runs a number beside it, and all
+ROUGH = 1e-3  # of a slope: more than smooth outcomes leave at such steps
 EPS = {"f64": float(np.finfo("float64").eps), "f32": float(np.finfo("float32").eps)}
 
 Moved = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # designs (B, V) -> outcomes (B, M), status (B,)
@@ -29,8 +37,9 @@ class Differences:
 
     Attributes:
         slopes: (B, M, P), NaN where a moved run ended early or an outcome is none. errors: (B, M, P) by how much the
-            result of order 4 differs from that of order 2: more than its own error where the outcome is smooth, and as
-            large as the slope itself where it jumps. lost: (B,) moved runs that ended early, of 4 P.
+            result of order 4 differs from that of order 2 and from what runs far out say, the larger one: more than its
+            own error where the outcome is smooth, and as large as what is missing where it is not; NaN where a run far
+            out ended early. lost: (B,) moved runs beside it that ended early, of 4 P.
     """
 
     slopes: np.ndarray
@@ -75,7 +84,7 @@ def central(
         run: of moved designs. members: how many may run at once; numbers are taken together up to that, at least one.
     """
     count = len(x)
-    together = int(max(1, min(len(columns), members // max(1, len(PLACES) * count))))
+    together = int(max(1, min(len(columns), members // max(1, PLACES * count))))
     parts = [
         _central(run, x, columns[first : first + together], precision) for first in range(0, len(columns), together)
     ]
@@ -87,15 +96,21 @@ def _central(run: Moved, x: np.ndarray, columns: Sequence[int], precision: str) 
     """All of some columns in one ensemble: number, place, member."""
     numbers = x[:, list(columns)]
     steps = (numbers + steps_of(numbers, precision)) - numbers  # what the sum really is
-    moved = np.tile(x, (len(columns), len(PLACES), 1, 1))
+    far_out = FAR[precision]
+    places = (-2, -1, 1, 2, -far_out, far_out)
+    moved = np.tile(x, (len(columns), PLACES, 1, 1))
     for k, column in enumerate(columns):
-        for n, place in enumerate(PLACES):
+        for n, place in enumerate(places):
             moved[k, n, :, column] += place * steps[:, k]
     values, status = run(moved.reshape(-1, x.shape[1]))
     ended = (status > 0).reshape(moved.shape[:3])
     f = np.where(ended[..., None], np.nan, values.reshape(*moved.shape[:3], -1))
     width = steps.T[:, :, None]
     near, far = (f[:, 2] - f[:, 1]) / (2.0 * width), (f[:, 3] - f[:, 0]) / (4.0 * width)
+    wide = (f[:, 5] - f[:, 4]) / (2.0 * far_out * width)
     slopes = (4.0 * near - far) / 3.0
-    both = np.moveaxis(np.stack([slopes, np.abs(slopes - near)]), 1, 3)
-    return Differences(both[0], both[1], ended.sum((0, 1)))
+    errors = np.maximum(np.abs(slopes - near), np.abs(wide - slopes - far_out**2 * (near - slopes)))
+    rough = errors > ROUGH * np.maximum(np.abs(slopes), np.abs(wide))
+    errors = np.where(rough, np.maximum(errors, np.abs(wide - slopes)), errors)
+    both = np.moveaxis(np.stack([np.where(rough, wide, slopes), errors]), 1, 3)
+    return Differences(both[0], both[1], ended[:, :BESIDE].sum((0, 1)))

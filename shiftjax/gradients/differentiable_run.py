@@ -11,15 +11,15 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.gradients.doubts import Doubts, doubts_of, warn
+from shiftjax.gradients.doubts import Cause, Doubts, doubts_of, warn
 from shiftjax.gradients.forward.tangents import Directions, Forward
 from shiftjax.gradients.jumps.crossings import Jumps, Met
-from shiftjax.gradients.measured import MeasuredAdjoint
+from shiftjax.gradients.measured import MeasuredAdjoint, causes_of
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.gradients.reverse.backward import WayBack
 from shiftjax.gradients.reverse.tape import ByMember, Tape, spacing, states_of
@@ -47,6 +47,7 @@ class _Taped:
     tape: Tape
     result: Result
     met: Met | None = None
+    jumping: np.ndarray | None = None  # (terms, B) of metrics whose slopes lack what a jump of their expressions adds
 
     @cached_property
     def notes(self) -> ByMember:
@@ -58,7 +59,14 @@ class _Taped:
         return _programs(self.begun)
 
 
-_Ran = tuple[np.ndarray, Met, tuple[str, ...], np.ndarray]  # members, what they met, messages, jumps followed
+class _Ran(NamedTuple):
+    """Members of a derivative: which of all, their run, jumps that were followed, what makes slopes doubtful."""
+
+    members: np.ndarray
+    met: Met
+    messages: tuple[str, ...]
+    followed: np.ndarray
+    causes: tuple[Cause, ...]
 
 
 class DifferentiableRun:
@@ -171,6 +179,7 @@ class DifferentiableRun:
         met = self._met(taped)
         passages = self._jumps.passages(begun, met)
         tangents = forward.run(result.schedule, lanes.settings, begun.start, directions, passages=passages)
+        taped.jumping = passages.uncertain
         out, at, place = np.zeros((len(dx), len(x), self.outputs)), 0, 0
         recorded = np.moveaxis(tangents.channels, -1, 0)
         for shape in self._shapes.values():
@@ -179,7 +188,9 @@ class DifferentiableRun:
             at, place = at + size, place + width
         out[:, :, at : at + len(self._metrics)] = np.moveaxis(tangents.metrics, -1, 0)[:, :, : len(self._metrics)]
         lost = (lanes.status > 0) | np.isnan(dq).any((0, 2)) | np.isnan(dv).any((0, 2))
-        self._doubt([(np.arange(len(x)), met, result.messages, tangents.followed[:, 0])], lost, tangents.growth.T)
+        causes = self._causes(taped, np.ones((len(x), self.outputs), bool))
+        ran = _Ran(np.arange(len(x)), met, result.messages, tangents.followed[:, 0], causes)
+        self._doubt([ran], lost, tangents.growth.T)
         return out
 
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
@@ -190,7 +201,8 @@ class DifferentiableRun:
             followed = np.zeros(len(members), int)
             for k, bars in enumerate(y_bar):
                 out[k, members], growth[k, members], followed = self._adjoint(taped, bars[members])
-            runs.append((members, self._met(taped), taped.result.messages, followed))
+            causes = self._causes(taped, (y_bar[:, members] != 0.0).any(0))
+            runs.append(_Ran(members, self._met(taped), taped.result.messages, followed, causes))
         asked = np.isin(self.vary, self.traced)  # others have no derivative, and need none
         self._doubt(runs, np.asarray(np.isnan(out[:, :, asked]).any((0, 2))), growth)
         return out
@@ -230,6 +242,7 @@ class DifferentiableRun:
             way.bars.set("acc", measured.of_rows(lanes.measured_of(), np.where(lost | none, 0.0, bars)))
             lost = lost | none.any(0)
         way.go(seeds, good)
+        taped.jumping = passages.uncertain
         way.begin(_unprojected(begun), seeds, good, measured)
         nv, ns = prepared.plan.nv, prepared.plan.ns
         q_bar, x_bar, p_bar = map(way.bars.rows, ("q", "x", "p"))
@@ -249,6 +262,11 @@ class DifferentiableRun:
             taped.met = self._jumps.met(taped.begun, taped.result.metrics)
         return taped.met
 
+    def _causes(self, taped: _Taped, asked: np.ndarray) -> tuple[Cause, ...]:
+        """What makes slopes of metrics doubtful, of those outputs (B, M) of members that are asked for."""
+        of = {name: asked[:, self.recorded + k] for k, name in enumerate(self._metrics)}
+        return causes_of(taped.begun.measured, taped.begun.lanes.measured_of(), taped.jumping, of) if of else ()
+
     def _doubt(self, runs: Sequence[_Ran], lost: np.ndarray, growth: np.ndarray) -> None:
         """Notes what a derivative does not tell by itself, and warns.
 
@@ -256,13 +274,18 @@ class DifferentiableRun:
             runs: that have all members. lost: (B,) that have none. growth: (K, B).
         """
         (count, ignored), where, messages_of_runs = np.zeros((2, len(lost)), int), [""] * len(lost), [""] * len(lost)
-        for members, met, messages, followed in runs:
+        causes = list[Cause]()
+        for members, met, messages, followed, some in runs:
             count[members], ignored[members] = met.count, met.count - followed
+            for cause in some:
+                whole = np.zeros(len(lost), bool)
+                whole[members] = cause.members
+                causes.append(Cause(whole, cause.text))
             for k, member in enumerate(members.tolist()):
                 where[member], messages_of_runs[member] = met.where[k], messages[k]
         greatest = np.fmax.reduce(growth, axis=0) if len(growth) else np.full(len(lost), np.nan)
         precision = self.static["settings"]["precision"]
-        self.doubts = doubts_of(lost, messages_of_runs, ignored, count, where, greatest, precision)
+        self.doubts = doubts_of(lost, messages_of_runs, ignored, count, where, greatest, precision, causes)
         if self._warns:
             warn(self.doubts)
 

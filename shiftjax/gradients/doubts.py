@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,12 +25,21 @@ class Doubts:
         jumps: (B,) how often a force jumped, at instants that may move, which the gradient ignores.
         growth: (B,) of a small change, the largest of all directions, as in `gradients.growth`; NaN where there is
             none. messages: (B,) "" where all is good.
+        uncertain: (B,) those with a slope that may be wrong for another cause.
     """
 
     lost: np.ndarray
     jumps: np.ndarray
     growth: np.ndarray
     messages: tuple[str, ...]
+    uncertain: np.ndarray
+
+
+class Cause(NamedTuple):
+    """Why slopes of some members may be wrong: which (B,), and a sentence."""
+
+    members: np.ndarray
+    text: str
 
 
 def doubts_of(
@@ -40,17 +50,20 @@ def doubts_of(
     where: Sequence[str],
     growth: np.ndarray,
     precision: str,
+    causes: Sequence[Cause] = (),
 ) -> Doubts:
     """The doubts of members.
 
     Args:
         lost: (B,) those that have no gradient: not a number, or not all of them. run_messages: (B,) of their runs.
         jumps, growth: of `Doubts`. met: (B,) jumps in all. where: (B,) sentences on the first of them.
+        causes: others.
     """
     eps = float(np.finfo("float64" if precision == "f64" else "float32").eps)
     out = [""] * len(lost)
     rounded = np.nan_to_num(growth) * eps > LOST[precision]
-    for k in np.flatnonzero(lost | (jumps > 0) | rounded).tolist():
+    uncertain = np.any([cause.members for cause in causes], axis=0) if causes else np.zeros(len(lost), bool)
+    for k in np.flatnonzero(lost | (jumps > 0) | rounded | uncertain).tolist():
         if lost[k]:
             out[k] = f"has no gradient: {run_messages[k] or 'an outcome of it has no value'}"
             continue
@@ -61,13 +74,14 @@ def doubts_of(
             if jumps[k] < met[k]:
                 what = f"{jumps[k]} of {met[k]} jumps, of which the first is that {where[k]}"
             parts.append(f"the gradient ignores {what}: give the jump a slope that some steps resolve")
+        parts += [cause.text for cause in causes if cause.members[k]]
         if rounded[k]:
             parts.append(
                 f"a small change grows by {growth[k]:.1e}, so that rounding is {eps * growth[k]:.0e} of the gradient: "
                 "shorten the span, or compare runs instead"
             )
         out[k] = "; ".join(parts)
-    return Doubts(lost, jumps, growth, tuple(out))
+    return Doubts(lost, jumps, growth, tuple(out), uncertain & ~lost)
 
 
 def warn(doubts: Doubts) -> None:
@@ -76,7 +90,8 @@ def warn(doubts: Doubts) -> None:
     doubtful = np.array([bool(message) for message in doubts.messages], bool)
     jumped = ~doubts.lost & (doubts.jumps > 0)
     lines = []
-    for kind in (doubts.lost, jumped, doubtful & ~doubts.lost & ~jumped):
+    uncertain = doubts.uncertain & ~jumped
+    for kind in (doubts.lost, jumped, uncertain, doubtful & ~doubts.lost & ~jumped & ~uncertain):
         which = np.flatnonzero(kind)
         if len(which):
             some = "" if members == 1 else f"{len(which)} of {members} members, first "

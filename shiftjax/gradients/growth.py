@@ -42,7 +42,16 @@ class Growth:
 
     def cotangents(self, members: np.ndarray, time: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
         """Notes cotangents (nq, K, k) and (nv, K, k) of some members at times (K,) before the end [s]."""
-        self._note(members, time, ((q * self._q) ** 2).sum(0) + ((v * self._v / self._tau) ** 2).sum(0))
+        self._note(members, time, self._squares(q, v))
+
+    def begun(self, members: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+        """Notes cotangents (nq, K, k) and (nv, K, k) that begin on the way: they have not grown out of smaller ones."""
+        size = np.nan_to_num(np.sqrt(self._squares(q, v).astype(float)), nan=0.0)
+        self._reference[members] = np.maximum(self._reference[members], size)
+        self._since[members] = np.where(size > 0.0, np.maximum(self._since[members], 1.0), self._since[members])
+
+    def _squares(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return ((q * self._q) ** 2).sum(0) + ((v * self._v / self._tau) ** 2).sum(0)
 
     @property
     def values(self) -> np.ndarray:

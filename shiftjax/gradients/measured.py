@@ -1,11 +1,14 @@
-"""Cotangents of metrics: of what they come to, of their accumulators, and of the state at the start."""
+"""Cotangents of metrics: of what they come to, of their accumulators, and of the state at the start; what they lack."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import jax
 import numpy as np
 
 from shiftjax.gradients.complex_step import pulled
+from shiftjax.gradients.doubts import Cause
 from shiftjax.measures.run_metrics import Metrics
 
 BEFORE = 1.0  # s, and units of an expression: how far the instant before the start is put away from it
@@ -55,3 +58,34 @@ class MeasuredAdjoint:
         out[0] -= BEFORE  # a state that is carried may stay what it is
         out[first:shared] += BEFORE
         return out
+
+
+COARSE = (
+    "is that of a step, not of its extreme: its expression has a kink, a jump or a peak that few steps see there; take "
+    "smaller steps, or smooth it"
+)
+JUMPING = (
+    "ignores that its expression jumps with a force at an instant that moves: give the jump a slope that some steps "
+    "resolve, or measure speeds or positions"
+)
+
+
+def causes_of(
+    measured: Metrics, rows: np.ndarray, jumping: np.ndarray | None, asked: Mapping[str, np.ndarray]
+) -> tuple[Cause, ...]:
+    """Why slopes of metrics may be wrong, from accumulators (k, B).
+
+    Args:
+        jumping: (terms, B) those whose slopes lack what a jump adds. asked: name -> (B,) members of which the slope of
+            a metric is asked for.
+    """
+    doubtful = [(COARSE, measured.unresolved_of(rows))]
+    if jumping is not None:
+        doubtful.append((JUMPING, measured.names_of(jumping)))
+    causes = [
+        Cause(members & of[name], f"the slope of the metric {name} {text}")
+        for text, of in doubtful
+        for name, members in asked.items()
+        if name in of
+    ]
+    return tuple(cause for cause in causes if cause.members.any())

@@ -106,8 +106,8 @@ class Planner:
             plain_s: seconds of a plain run of the members.
         """
         if direction == "differences":
-            runs = float(len(PLACES) * parameters)
-            memory = members * (len(PLACES) * self._plain + NUMBER * 3 * outcomes * parameters)
+            runs = float(PLACES * parameters)
+            memory = members * (PLACES * self._plain + NUMBER * 3 * outcomes * parameters)
         elif direction == "forward":
             runs, memory = self._forward(outcomes, parameters, members, room)
         else:
@@ -248,7 +248,7 @@ def by_differences(parameters: int, why: str, direction: str | None = None) -> P
         one_of("direction", direction, DIRECTIONS)
         if direction != "differences":
             raise _none(direction, why)
-    return Planned("differences", f"no derivative, {why}: differences, {len(PLACES) * parameters} plain runs")
+    return Planned("differences", f"no derivative, {why}: differences, {PLACES * parameters} plain runs")
 
 
 def _none(direction: str, why: str) -> ModelError:

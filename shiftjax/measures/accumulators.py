@@ -19,6 +19,8 @@ from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.step_path import StepPath
 from shiftjax.measures.terms import Signal, Term
 
+SAME = 1e-6  # of the larger one: two values of a signal that are no jump
+
 
 class Accumulators:
     """What the lanes of a run accumulate.
@@ -110,6 +112,35 @@ class Accumulators:
             np.asarray(term.kind.value(values, start, Instant(t, last[term.signal.text]), term.stated))
             for term, values in zip(self.terms.values(), of_terms, strict=True)
         ]
+
+    def unresolved(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Text of a term -> (B,) whether steps are too coarse for a derivative of it; accumulators (k, B)."""
+        t, _, last, of_terms = self._split(list(rows))
+        return {
+            text: np.broadcast_to(term.kind.unresolved(values, Instant(t, last[term.signal.text])), rows.shape[1:])
+            for (text, term), values in zip(self.terms.items(), of_terms, strict=True)
+            if term.kind.unresolved is not None
+        }
+
+    def change_of_integrals(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """(k, B) by how much faster integrals grow with the signals of other accumulators (k, B); 0 of all else."""
+        (*_, here, _), (*_, there, _) = self._split(list(rows)), self._split(list(others))
+        out, of_terms = np.zeros(rows.shape), self._split(list(range(len(rows))))[3]
+        for term, places in zip(self.terms.values(), of_terms, strict=True):
+            if (density := term.kind.density) is not None:
+                text = term.signal.text
+                out[places[0]] = density(there[text]) - density(here[text])
+        return out
+
+    def jumping(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """(terms, B) those with signals that differ in two accumulators (k, B), which their slopes ignore."""
+        (*_, here, _), (*_, there, _) = self._split(list(rows)), self._split(list(others))
+        out = np.zeros((len(self.terms), rows.shape[1]), bool)
+        for k, term in enumerate(self.terms.values()):
+            if term.kind.density is None and not term.kind.past_jumps:
+                for a, b in zip(here[term.signal.text], there[term.signal.text], strict=True):
+                    out[k] |= np.abs(a - b) > SAME * np.maximum(np.abs(a), np.abs(b))
+        return out
 
     def _split(self, rows: Sequence[Any]) -> tuple[Any, list[Any], dict[str, list[Any]], list[list[Any]]]:
         """The time, the state that is carried, signals by text, and the accumulators of every term."""

@@ -47,6 +47,9 @@ class MetricKind:
         vector: whether the expression may have several numbers.
         of_an_instant: whether it says something of one pose, too, with no motion.
         meaning: a sentence for documentation and messages.
+        density: of a kind whose first accumulator is an integral over time: what is integrated, of the value.
+        past_jumps: whether a jump of the expression adds nothing to its slope, as of values at given times.
+        unresolved: accumulators, end -> (B,) whether steps are too coarse for a derivative of it; None: they never are.
     """
 
     begin: Callable[[Instant, Options], list[np.ndarray]]
@@ -57,3 +60,6 @@ class MetricKind:
     options: tuple[tuple[str, Option], ...] = ()
     vector: bool = False
     of_an_instant: bool = False
+    density: Callable[[Vec], Any] | None = None
+    past_jumps: bool = False
+    unresolved: Callable[[list[np.ndarray], Instant], np.ndarray] | None = None

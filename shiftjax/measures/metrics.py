@@ -1,17 +1,18 @@
 """Metrics: figures of a run over all its accepted steps, such as `rms(tip.velocity[0])`. A new one is an entry here.
 
 What a metric makes of a step follows from its `Interval`. In a step of fixed size an expression is straight: integrals
-follow the trapezoidal rule, crossings linear interpolation, both with errors of the order of the step squared. In one
-that a tolerance chose it is a curve. Integrals are summed with compensation (Kahan, Pracniques: Further remarks on
-reducing truncation errors, CACM 8, 1965).
+follow the trapezoidal rule, crossings linear interpolation, both with errors of the order of the step squared; extremes
+are those of cubics (`extremes`). In one that a tolerance chose it is a curve. Integrals are summed with compensation
+(Kahan, Pracniques: Further remarks on reducing truncation errors, CACM 8, 1965).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, larger, minus, norm_squared, select
+from shiftjax.algebra import Scalar, Vec, minus, norm_squared, select
 from shiftjax.measures.expression_units import MIXED
+from shiftjax.measures.extremes import EXTREMES, TIMES
 from shiftjax.measures.interval import Instant, Interval, moving, smaller
 from shiftjax.measures.metric import MetricKind, Option, Options
 from shiftjax.registry import Registry
@@ -35,12 +36,20 @@ def _added(accumulators: Vec, term: Scalar) -> Vec:
     return [fresh, fresh - total - term]
 
 
+def _value(value: Vec) -> Scalar:
+    return value[0]
+
+
 def _area(accumulators: Vec, interval: Interval, _: Options) -> Vec:
-    return _added(accumulators, interval.integral(lambda value: value[0]))
+    return _added(accumulators, interval.integral(_value))
+
+
+def _square_of(value: Vec) -> Scalar:
+    return value[0] * value[0]
 
 
 def _square(accumulators: Vec, interval: Interval, _: Options) -> Vec:
-    return _added(accumulators, interval.integral(lambda value: value[0] * value[0]))
+    return _added(accumulators, interval.integral(_square_of))
 
 
 def _empty(start: Instant, _: Options) -> list[np.ndarray]:
@@ -58,25 +67,6 @@ def _mean(total: np.ndarray, start: Instant, end: Instant) -> np.ndarray:
     """A mean over the time; over none, the value of the only instant has no weight, so that it is not a number."""
     with np.errstate(all="ignore"):
         return total / (end.t - start.t)
-
-
-def _extreme(better: str) -> MetricKind:
-    """The time of the first extreme."""
-
-    def update(accumulators: Vec, interval: Interval, _: Options) -> Vec:
-        best, at = accumulators
-        extreme = interval.highest() if better == "largest" else interval.lowest()
-        value = extreme.value[0]
-        new = best < value if better == "largest" else value < best
-        return [select(new, value, best), select(new, extreme.t, at)]
-
-    return MetricKind(
-        begin=lambda start, _: [_first(start), np.array(start.t, copy=True)],
-        update=update,
-        value=lambda acc, start, end, _: acc[1],
-        unit=lambda _: "s",
-        meaning=f"when the {better} value is reached first",
-    )
 
 
 def _crossing(accumulators: Vec, interval: Interval, options: Options) -> Vec:
@@ -179,31 +169,13 @@ METRICS: Registry[MetricKind] = Registry(
             value=lambda acc, start, end, _: np.array(end.value[0], copy=True),
             meaning="the value at the end",
             of_an_instant=True,
+            past_jumps=True,
         ),
-        "minimum": MetricKind(
-            begin=lambda start, _: [_first(start)],
-            update=lambda acc, interval, _: [smaller(acc[0], interval.lowest().value[0])],
-            value=lambda acc, start, end, _: acc[0],
-            meaning="the smallest value",
-        ),
-        "maximum": MetricKind(
-            begin=lambda start, _: [_first(start)],
-            update=lambda acc, interval, _: [larger(acc[0], interval.highest().value[0])],
-            value=lambda acc, start, end, _: acc[0],
-            meaning="the largest value",
-        ),
-        "peak_to_peak": MetricKind(
-            begin=lambda start, _: [_first(start), _first(start)],
-            update=lambda acc, interval, _: [
-                smaller(acc[0], interval.lowest().value[0]),
-                larger(acc[1], interval.highest().value[0]),
-            ],
-            value=lambda acc, start, end, _: acc[1] - acc[0],
-            meaning="the largest less the smallest value",
-        ),
+        **EXTREMES,
         "integral": MetricKind(
             begin=_empty,
             update=_area,
+            density=_value,
             value=lambda acc, start, end, _: acc[0],
             unit=_times_seconds,
             meaning="the integral over time",
@@ -211,17 +183,18 @@ METRICS: Registry[MetricKind] = Registry(
         "mean": MetricKind(
             begin=_empty,
             update=_area,
+            density=_value,
             value=lambda acc, start, end, _: _mean(acc[0], start, end),
             meaning="the mean over time",
         ),
         "rms": MetricKind(
             begin=_empty,
             update=_square,
+            density=_square_of,
             value=lambda acc, start, end, _: _root(_mean(acc[0], start, end)),
             meaning="the root of the mean square over time",
         ),
-        "time_of_minimum": _extreme("smallest"),
-        "time_of_maximum": _extreme("largest"),
+        **TIMES,
         "first_crossing": MetricKind(
             begin=lambda start, _: [_none(start)],
             update=_crossing,
@@ -238,6 +211,7 @@ METRICS: Registry[MetricKind] = Registry(
             update=_sign_changes,
             value=lambda acc, start, end, _: acc[0],
             unit=lambda _: "1",
+            past_jumps=True,
             meaning="how often the sign changes from the end of one step to the next",
         ),
         "settling_time": MetricKind(
@@ -256,6 +230,7 @@ METRICS: Registry[MetricKind] = Registry(
             update=lambda acc, interval, options: _values_at([options["time"]], acc, interval),
             value=lambda acc, start, end, _: acc[0],
             options=(("time", Option("[s]")),),
+            past_jumps=True,
             meaning="the value at a time",
         ),
         "path_distance": MetricKind(
@@ -272,6 +247,7 @@ METRICS: Registry[MetricKind] = Registry(
             value=_tracked,
             options=(("times", Option("at which the points are due [s]", kind="point list")), ("points", POINTS)),
             vector=True,
+            past_jumps=True,
             meaning="the root of the mean square distance from target points at their times",
         ),
     },

@@ -135,6 +135,17 @@ class Metrics(Accumulators):
         metrics = [evaluate(metric.node, by_text, f"metric {name}")[0] for name, metric in self._metrics.items()]
         return dict(zip(self._metrics, members.numbers(metrics), strict=True))
 
+    def names_of(self, terms: np.ndarray) -> dict[str, np.ndarray]:
+        """Name -> (B,) whether a metric has one of some terms (t, B)."""
+        order = {text: k for k, text in enumerate(self.terms)}
+        places = {name: [order[term.text()] for term in metric.terms] for name, metric in self._metrics.items()}
+        return {name: terms[which].any(0) for name, which in places.items()}
+
+    def unresolved_of(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Name -> (B,) whether steps are too coarse for a derivative of a metric; accumulators (k, B)."""
+        of_terms, none = self.unresolved(rows.astype(float)), np.zeros(rows.shape[1], bool)
+        return self.names_of(np.array([of_terms.get(text, none) for text in self.terms]))
+
     @property
     def texts(self) -> dict[str, str]:
         """name -> what it is, as the user wrote it."""

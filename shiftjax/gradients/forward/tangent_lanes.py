@@ -110,7 +110,7 @@ class TangentLanes(Ensemble):
         q, x, dx, p = (before.rows(name, within=places.values_within(name)) for name in ("q", "x", "dx", "p"))
         t = self.settings.t0 + self.clock_of(members) * self.settings.h
         states = States(q, x[: plan.nv], dx[: plan.nv], p, t)
-        pushed = before.copy()
+        pushed, gained = before.copy(), before.copy()
         for k, jumps in enumerate(which):
             jumping = np.flatnonzero(jumps)
             if not len(jumping):
@@ -118,10 +118,13 @@ class TangentLanes(Ensemble):
             changed = before.copy()
             changed.set("p", passages.beyond(k, states.of(jumping)), jumping, places.values_within("p"))
             beyond = self._accelerated(members, changed).rows("dx", jumping, slice(plan.nv))
-            slopes, good = passages.slope(k, states.of(jumping), beyond)
+            lead, jump, good = passages.lead(k, states.of(jumping), beyond)
+            faster = self._of_integrals(members, jumping, before, t)
             for d in range(places.directions):
                 parts = [before.rows(name, jumping, places.tangents_within(name, d)) for name in ("q", "x", "p")]
-                impulse = (slopes * np.concatenate([parts[0], parts[1][: plan.nv], parts[2]])).sum(0)
+                earlier = (lead * np.concatenate([parts[0], parts[1][: plan.nv], parts[2]])).sum(0)
+                impulse = jump * earlier
+                gained.add("acc", faster * earlier, jumping, places.tangents_within("acc", d))
                 for constant in passages.knots[k].constants:
                     pushed.add("p", impulse, jumping, places.tangents_within("p", d).start + constant)
             self.followed[members[jumping]] += good
@@ -132,7 +135,16 @@ class TangentLanes(Ensemble):
         after = self._accelerated(members, before)
         for d in range(places.directions):
             before.set("dx", tangents_of(places, after, ("dx",), d), within=places.tangents_within("dx", d))
+        before.set("acc", gained.rows("acc"))
         self.table.put(members, before)
+
+    def _of_integrals(self, members: np.ndarray, jumping: np.ndarray, lanes: LaneTable, t: np.ndarray) -> np.ndarray:
+        """(k, K) by how much faster integrals of metrics grow beyond a jump, with whose numbers rates were computed."""
+        assert self.passages is not None
+        within = self.places.values_within("acc")
+        self.evaluate("accumulate", members)
+        beyond = self.table.take(members).rows("acc", jumping, within)
+        return self.passages.of_integrals(members[jumping], lanes.rows("acc", jumping, within), beyond, t[jumping])
 
     def _accelerated(self, members: np.ndarray, lanes: LaneTable) -> LaneTable:
         """Some members with their rates computed."""

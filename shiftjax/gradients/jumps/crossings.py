@@ -94,7 +94,9 @@ class Jumps:
             Knot(k, knot, tuple(varied.index(place) for place in _constants(plan, k)), names[2 * n])
             for n, (k, knot) in enumerate(self._numbers)
         ]
-        return Passages(begun.prepared.setup, knots, begun.measured, begun.lanes.settings.begin, met.count)
+        lanes = begun.lanes
+        clock = lanes.settings.begin, lanes.settings.h
+        return Passages(begun.prepared.setup, knots, begun.measured, lanes.measured_of(), clock, met.count)
 
     @property
     def metrics(self) -> dict[str, str]:

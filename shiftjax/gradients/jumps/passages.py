@@ -73,14 +73,26 @@ class Passages:
     """The jumps of a run of one model that its derivatives follow.
 
     Args:
-        measured: metrics of the run, which count passages. begin: its time [s]. jumps: (B,) how many each member meets.
+        measured: metrics of the run, which count passages. last: (k, B) their accumulators at the end. clock: when it
+            began, and a step [s]. jumps: (B,) how many each member meets.
 
     Attributes:
         follows: (B,) members of which they are followed.
+        uncertain: (terms, B) terms of metrics whose slopes lack what a jump of their expressions adds.
     """
 
-    def __init__(self, setup: Setup, knots: Sequence[Knot], measured: Metrics, begin: float, jumps: np.ndarray) -> None:
-        self.setup, self.measured, self.begin = setup, measured, begin
+    def __init__(
+        self,
+        setup: Setup,
+        knots: Sequence[Knot],
+        measured: Metrics,
+        last: np.ndarray,
+        clock: tuple[float, float],
+        jumps: np.ndarray,
+    ) -> None:
+        self.setup, self.measured, self._last = setup, measured, last
+        self.begin, self.step = clock
+        self.uncertain = np.zeros((len(self.measured.terms), len(jumps)), bool)
         self.follows = (jumps > 0) & (jumps <= MOST)
         self.knots = tuple(knot for knot in knots if knot.constants)
 
@@ -103,15 +115,15 @@ class Passages:
         p[list(knot.constants)] += np.where(g < 0.0, after - before, before - after)
         return p
 
-    def slope(self, which: int, states: States, beyond: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How the impulse of a passage changes with the state before it.
+    def lead(self, which: int, states: States, beyond: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """How much earlier a passage is by changes of the state before it, and the force that acts for so much longer.
 
         Args:
             which: of `knots`. beyond: (nv, K) accelerations with the numbers `beyond`.
 
         Returns:
-            (nq + nv + np, K) J / |g'| times the slopes of g by coordinates, speeds and numbers, 0 where there is none;
-            (K,) whether there is one.
+            (nq + nv + np, K) the slopes of g by coordinates, speeds and numbers, over g', 0 where it is not followed;
+            (K,) J, by how much the force is larger beyond the knot than here; (K,) whether it is followed.
         """
         z, knot, plan = states.argument, self.knots[which], self.setup.plan
         g, before, after = self._switch(knot, z)
@@ -127,8 +139,29 @@ class Passages:
         with np.errstate(all="ignore"):
             good = (g * rate < 0.0) & (rate * rate_beyond > 0.0)  # else it comes back: it sticks
             good &= differ(before, after)
-            of_impulse = slopes[:-1] * ((after - before) / np.abs(rate))
-        return np.where(good, of_impulse, 0.0), good
+            lead = slopes[:-1] / rate
+        return np.where(good, lead, 0.0), np.where(g < 0.0, after - before, before - after), good
+
+    def of_integrals(self, members: np.ndarray, here: np.ndarray, beyond: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """(k, K) by how much faster integrals of metrics grow beyond a knot; notes other metrics of what jumps there.
+
+        Args:
+            members: (K,) of all. here, beyond: (k, K) accumulators with the expressions on both sides. t: (K,) [s].
+        """
+        here, beyond = here.astype(float), beyond.astype(float)
+        jumping = self.measured.jumping(here, beyond)
+        for k, term in enumerate(self.measured.terms.values()):
+            if jumping[k].any() and term.unit == "s":  # an instant that another step has is none of the jump's
+                off = self._instants[k][members] - t
+                jumping[k] &= (off > -self.step) & (off < 2.0 * self.step)
+        self.uncertain[:, members] |= jumping
+        return self.measured.change_of_integrals(here, beyond)
+
+    @cached_property
+    def _instants(self) -> list[np.ndarray]:
+        """(B,) values of all terms at the end."""
+        with np.errstate(all="ignore"):
+            return self.measured.values_of_terms(self._last.astype(float), self.begin)
 
     @cached_property
     def _read(self) -> list[list[int]]:

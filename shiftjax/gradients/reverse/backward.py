@@ -210,12 +210,30 @@ class WayBack:
             here.set("p", self._passages.beyond(k, states.of(jumping)))
             self.lanes.kernel.evaluate(program.program, "accelerate", here.array, s.t0, s.h)
             beyond = here.rows("dx", within=slice(plan.nv))
-            slopes, good = self._passages.slope(k, states.of(jumping), beyond)
-            impulses = slopes * bars.rows("p", jumping)[list(self._passages.knots[k].constants)].sum(0)
-            parts = np.split(impulses, [plan.nq, plan.nq + plan.nv])
+            lead, jump, good = self._passages.lead(k, states.of(jumping), beyond)
+            of_lead = jump * bars.rows("p", jumping)[list(self._passages.knots[k].constants)].sum(0)
+            of_integrals = self._of_integrals(program, table.take(jumping), here, members[jumping])
+            begun = np.split(lead * of_integrals, [plan.nq, plan.nq + plan.nv])
+            self._growth.begun(members[jumping], begun[0][..., None], begun[1][..., None])
+            of_lead += of_integrals
+            parts = np.split(lead * of_lead, [plan.nq, plan.nq + plan.nv])
             for name, part in zip(("q", "x", "p"), parts, strict=True):
                 self.bars.add(name, part, members[jumping], slice(len(part)))
             self.followed[members[jumping]] += good
+
+    def _of_integrals(
+        self, program: AdjointProgram, table: LaneTable, beyond: LaneTable, members: np.ndarray
+    ) -> np.ndarray:
+        """(K,) what integrals of metrics gain while an expression has its value beyond a jump, by their cotangents.
+
+        Args:
+            table, beyond: lanes here, and with numbers and accelerations beyond; the accumulators of the latter change.
+        """
+        s, here = self.settings, table.rows("acc", within=METRICS)
+        self.lanes.kernel.evaluate(program.program, "accumulate", beyond.array, s.t0, s.h)
+        t = s.t0 + table.row("clock") * s.h
+        change = self._passages.of_integrals(members, here, beyond.rows("acc", within=METRICS), t)
+        return (self.bars.rows("acc", members) * change).sum(0)
 
     def _over(
         self, program: AdjointProgram, table: LaneTable, steps: np.ndarray, members: np.ndarray, seeds: np.ndarray
