@@ -1,29 +1,28 @@
 """Joint reactions: Lagrange multipliers of the loops, and the wrench of every joint of the cut tree.
 
 With the cuts open, the tree has the true accelerations a only if wrenches act at the cuts: J^T lambda = H a + h - tau.
-The primary rows carry all of them, J_Pd^T lambda = (H a + h - tau)_d, and lambda is 0 on the secondary rows. Of a
-statically indeterminate mechanism (a planar loop modelled in space, parallel hinges) that is one of many solutions, and
-it may change with the partition and with the joint that is cut; determinate reactions do not. The wrench of a tree
-joint is that of recursive Newton-Euler minus the wrenches at the cuts (Featherstone, Rigid Body Dynamics Algorithms,
-section 5.3 and chapter 8). Lane code.
+The primary rows can carry all of them, J_Pd^T lambda = (H a + h - tau)_d. Of a statically indeterminate mechanism (a
+planar loop modelled in space, parallel hinges) that is one of many solutions; `redundancy` takes the one of least norm,
+which depends neither on the partition nor on the joint that is cut. The wrench of a tree joint is that of recursive
+Newton-Euler minus the wrenches at the cuts (Featherstone, Rigid Body Dynamics Algorithms, section 5.3 and chapter 8).
+Lane code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
-from shiftjax.algebra import Scalar, Vec, cross, matvec, minus, negative, plus, zeros
-from shiftjax.dynamics.kinematics import Chain, Motion
+from shiftjax.algebra import Scalar, Vec, cross, minus, negative
+from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
+from shiftjax.dynamics.redundancy import Multipliers, Redundancy, Wrench, child_point
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.topology.partition import Block
-from shiftjax.topology.plan import TreeJoint
-
-Wrench = tuple[Vec, Vec]  # moment, force
 
 
 class Reactions:
-    """The wrenches of one state; each loop's multipliers are solved for once, and only when needed.
+    """The wrenches of one state; each substructure's multipliers are solved for once, and only when needed.
 
     Args:
         blocks: the partition of every substructure; states: (ns,) of the forces; a: (nv,) accelerations.
@@ -32,7 +31,9 @@ class Reactions:
     def __init__(self, lane: Lane, blocks: Sequence[Block], motion: Motion, states: Sequence[Scalar], a: Vec) -> None:
         self.lane, self.blocks, self.motion = lane, blocks, motion
         self.tree = tree_terms(motion, lane.gravity(), states, a)
-        self._multipliers: dict[int, dict[int, Scalar]] = {}
+        self.redundancy = redundancy_at(lane, blocks, motion)
+        self._primary: dict[int, Multipliers] = {}
+        self._least: dict[int, Multipliers] = {}
 
     def on_child(self, index: int) -> Wrench:
         """Moment and force that the parent exerts on the child through a joint [N m, N], in world axes, about the
@@ -42,17 +43,8 @@ class Reactions:
         dampers and friction that act on it, and the drive of a prescribed coordinate. Springs between two frames are
         not part of any joint.
         """
-        plan = self.lane.plan
-        joint = plan.joints[index]
-        rooted = self.motion.rooted
-        moment, force = self.tree.wrenches[index]
-        moment = minus(moment, cross(_child_point(rooted, joint), force))
-        for k, loop in enumerate(plan.loops):
-            if index in loop.joints:
-                cut = self._at_cut(k, index)
-                carried = plus if index in loop.real_branch else minus
-                moment, force = carried(moment, cut[0]), carried(force, cut[1])
-        return (negative(moment), negative(force)) if joint.reverse else (moment, force)
+        moment, force = self.redundancy.through(index, self._open(index), self._of_group)
+        return (negative(moment), negative(force)) if self.lane.plan.joints[index].reverse else (moment, force)
 
     def along_driven(self, index: int) -> Scalar:
         """Force or torque along a coordinate of the plan that its driver exerts [N, N m]; times the speed its power.
@@ -64,39 +56,41 @@ class Reactions:
         parts = self._of_group(k)
         return 0.0 if parts is None else parts[groups[k].coordinates.index(index)]
 
+    def _open(self, index: int) -> Wrench:
+        """The wrench of a joint with the cuts open, about its frame on the child."""
+        moment, force = self.tree.wrenches[index]
+        return minus(moment, cross(child_point(self.motion.rooted, self.lane.plan.joints[index]), force)), force
+
     def _of_group(self, k: int) -> Vec | None:
-        """Multipliers of the rows of a constraint, None where no substructure holds it."""
+        """Multipliers of the rows of a constraint, None where nothing acts."""
+        cluster = self._cluster.get(k)
+        if cluster is None:
+            return self._determinate(k)
+        if cluster not in self._least:
+            unknowns = self.redundancy.clusters[cluster]
+            concerned = self.redundancy.groups_at(unknowns)
+            base = {g: parts for g in concerned if (parts := self._determinate(g)) is not None}
+            self._least[cluster] = self.redundancy.least(unknowns, base, self._open)
+        return self._least[cluster][k]
+
+    @cached_property
+    def _cluster(self) -> dict[int, int]:
+        """Constraint -> cluster of unknowns that holds it."""
+        redundancy = self.redundancy
+        return {k: c for c, cluster in enumerate(redundancy.clusters) for u in cluster for k in redundancy.unknowns[u]}
+
+    def _determinate(self, k: int) -> Vec | None:
+        """Multipliers of a constraint where the primary rows carry all; None where no substructure holds it."""
         plan = self.lane.plan
         block = next((s for s, one in enumerate(plan.substructures) if k in one.groups), None)
         if block is None:
             return None
-        if block not in self._multipliers:
-            self._multipliers[block] = self._solved(block)
-        first = plan.first_row(k)
-        rows = range(first, first + plan.constraints[k].rows)
-        return [self._multipliers[block].get(row, 0.0) for row in rows]
-
-    def _at_cut(self, k: int, index: int) -> Wrench:
-        """What the closure of loop k exerts on its virtual end, about the child's frame of a joint, in world axes."""
-        plan = self.lane.plan
-        loop = plan.loops[k]
-        parts = self._of_group(k)
-        if parts is None:  # a loop of welds alone: any distribution of the load is valid, as for secondary rows
-            return zeros(), zeros()
-        chain = self.motion.chain(loop.base)
-        arm = minus(chain.node(loop.virtual).p, _child_point(chain, plan.joints[index]))
-        moment, force = plus(parts[:3], cross(arm, parts[3:])), parts[3:]
-        R = self.motion.rooted.node(loop.base).R
-        return matvec(R, moment), matvec(R, force)
-
-    def _solved(self, index: int) -> dict[int, Scalar]:
-        """Multipliers of the primary rows of one substructure."""
-        block, rows = self.blocks[index], self.lane.rows(self.motion, index)
-        return self.lane.reduction(block, rows).multipliers(negative(self.tree.force))
+        if block not in self._primary:
+            values = self.redundancy.reduction(block).multipliers(negative(self.tree.force))
+            self._primary[block] = self.redundancy.by_group(block, values)
+        return self._primary[block].get(k)
 
 
-def _child_point(chain: Chain, joint: TreeJoint) -> Vec:
-    """Origin of a joint's frame on the user's child, relative to the chain's point; a virtual body is that frame."""
-    if joint.reverse:
-        return chain.frame(joint.near_place)[1]
-    return chain.node(joint.far).p if joint.chord else chain.frame(joint.far_place)[1]
+def redundancy_at(lane: Lane, blocks: Sequence[Block], motion: Motion) -> Redundancy:
+    """What equilibrium leaves open at one pose."""
+    return Redundancy(motion, blocks, lambda s: lane.reduction(blocks[s], lane.rows(motion, s)), lane.length)

@@ -126,6 +126,11 @@ class Reduction:
         (solved,), _, _ = solve_blockwise(A, [[self.unit[speed] * right[speed] for speed in self.dependent]])
         return {row: self.row_scale[row] * x for row, x in zip(self.primary, solved, strict=True)}
 
+    def combinations(self, rows: Sequence[int]) -> list[Vec]:
+        """C of J_S = C J_P for rows that the primary ones imply, dimensionless: over the primary rows, each."""
+        A = [[self._entry(row, speed) for row in self.primary] for speed in self.dependent]
+        return solve_blockwise(A, [[self._entry(row, speed) for speed in self.dependent] for row in rows])[0]
+
     def columns_of_B(self) -> list[Vec]:
         """Right-hand sides -J_Pi, one for every independent speed (true units of a scaled speed)."""
         return [

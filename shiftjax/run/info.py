@@ -12,6 +12,7 @@ from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import every_channel
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
+from shiftjax.run.indeterminate import indeterminate
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.topology_report import eliminated, topology_report
@@ -28,7 +29,8 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
     refuse_text("cut", cut)
     need("cluster", cluster, bool, "True or False")
     alone = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
-    return topology_report(prepare(alone, {}, options_of(cut=cut, cluster=cluster), refuse=False))
+    prepared = prepare(alone, {}, options_of(cut=cut, cluster=cluster), refuse=False)
+    return topology_report(prepared) | {"indeterminate": indeterminate(prepared)}
 
 
 def text(model: Model) -> str:
@@ -57,6 +59,8 @@ def text(model: Model) -> str:
             lines.append(f"  redundant:   {row['row']} ({reason})")
         if s["doubtful"]:
             lines.append(f"  rank doubtful: last pivot {s['last_pivot']:.1e}, first dropped {s['dropped_pivot']:.1e}")
+    for loads in report["indeterminate"]:
+        lines.append(f"indeterminate: reactions of {', '.join(loads['joints'])}, because of {', '.join(loads['rows'])}")
     for motion in report["idle"]:
         lines.append(f"idle motion: {motion['body']} moves alone, carried by {', '.join(motion['joints'])}")
     if not report["assembled"]:

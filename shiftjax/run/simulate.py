@@ -35,6 +35,7 @@ from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, st
 from shiftjax.run.derive import Formula
 from shiftjax.run.going_on import ending_of
 from shiftjax.run.half_steps import first_share, repeats_of
+from shiftjax.run.indeterminate import notes_of_reactions
 from shiftjax.run.inertias import judge_inertias
 from shiftjax.run.memory import Need, need_of, notes_of, refuse_too_much
 from shiftjax.run.options import Options, options_of
@@ -232,8 +233,8 @@ def run_with(model: Model | str, options: Options) -> Result:
             prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
             measure=partial(measured.values, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, before, fast),
-            notes=(*(() if before is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
-                   *filter(None, [need.faster]), *_basis(lanes, accuracy)),
+            notes=(*(() if before is not None else notes(prepared, began)),
+                   *_of_channels(prepared, lanes, observed, measured, need), *_basis(lanes, accuracy)),
             ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=topology_report(prepared),
             asked=stated_settings(replace(options, design=design, numerics=numerics), ASKED),
             wall=lambda: clock.perf_counter() - begun,
@@ -251,6 +252,14 @@ def run_with(model: Model | str, options: Options) -> Result:
 def _rest(progress: Callable[[float], None], share: float, done: float) -> None:
     """Tells how much is done of a run, of whose repeats a part is."""
     progress(share + (1.0 - share) * done)
+
+
+def _of_channels(
+    prepared: Prepared, lanes: Ensemble, observed: Sequence[Channel], measured: Metrics, need: Need
+) -> list[str]:
+    """Notes of what is recorded or measured, and of a backend that does it faster."""
+    reactions = notes_of_reactions(prepared, [*observed, *measured.channels.values()])
+    return [*recorded_near_singular(lanes, observed), *reactions, *filter(None, [need.faster])]
 
 
 def _basis(lanes: Ensemble, accuracy: str) -> list[str]:

@@ -22,6 +22,7 @@ from shiftjax.topology.partition import (
     complete_pivoting,
     rank_tolerance,
     secondary_combinations,
+    secondary_rows,
 )
 from shiftjax.topology.plan import Plan, row_names
 
@@ -71,7 +72,7 @@ def _substructure(plan: Plan, s: int, J: np.ndarray, elimination: Elimination, b
     groups = [plan.constraints[k] for k in structure.groups]
     loops = [group for group in groups if group.loop is not None]
     combos = secondary_combinations(J, block.primary)
-    secondary = [k for k in range(structure.rows) if k not in block.primary]
+    secondary = secondary_rows(structure, block)
     redundant = [
         {"row": names[k], "with": [names[i] for i, c in zip(block.primary, combo, strict=True) if abs(c) > REPEATS]}
         for k, combo in zip(secondary, combos, strict=True)

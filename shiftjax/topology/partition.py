@@ -130,6 +130,11 @@ def distinct_blocks(elimination: Elimination, substructure: Substructure) -> tup
     return blocks, np.ravel(which)
 
 
+def secondary_rows(substructure: Substructure, block: Block) -> list[int]:
+    """Local rows that the primary ones of a partition imply."""
+    return [row for row in range(substructure.rows) if row not in block.primary]
+
+
 def free_speeds(plan: Plan) -> tuple[int, ...]:
     """Speeds outside every substructure: independent in any partition."""
     tied = {c for block in plan.substructures for c in block.columns}

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shiftjax.constraints import Harmonic
+import shiftjax
+from shiftjax.constraints import Harmonic, Polynomial
 from shiftjax.dynamics.reactions import Reactions
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.measures.channels import channels
+from shiftjax.mechanism.model import Model
 from shiftjax.run.closing import host_evaluation as host
+from shiftjax.run.info import info
 from shiftjax.run.options import options_of
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
@@ -30,6 +35,7 @@ from tests.support.variants import Document, library
 BALANCE = 1e-9  # of the largest force or moment in the state; dense sums against recursions, oracle accelerations
 RUN = 1e-8  # N, N m: what is left after 0.3 s of steps of 1 ms, against formulas in the coordinates themselves
 DIFFERENCE = 1e-4  # relative; central differences over 2 ms of a motion of about 10 rad/s: (0.01)^2 / 6 and its like
+RANK = 1e-6  # of the largest singular value: models of the library have numbers of six digits
 MACHINES = 1e-9  # relative; two machines round differently and integrate their own differences for 0.1 s
 LIBRARY = (
     "four_bar",
@@ -160,16 +166,58 @@ def test_the_cut_does_not_change_determinate_reactions(case: int | str) -> None:
             assert max(np.abs(one[j] - other[j]).max() for j in other) < BALANCE * scale
 
 
+def open_directions(oracle: Oracle, state: State) -> tuple[list[str], np.ndarray]:
+    """Joints, and an orthonormal basis of their wrenches that load no body and do no work along a joint's motions."""
+    q, _, m = in_oracle(oracle, state)
+    joints, names = list(oracle.joints), list(oracle.bodies)
+    lines = [np.zeros((6 * len(names), 6 * len(joints)))]
+    for k, joint in enumerate(joints):
+        part = slice(6 * k, 6 * k + 6)
+        p = (m.X[joint.child[0]] @ oracle.frame(joint.child)).p
+        about_world = np.eye(6)
+        about_world[:3, 3:] = np.cross(p, np.eye(3)).T
+        for sign, body in ((1, joint.child[0]), (-1, joint.parent[0])):
+            if body in names:
+                row = 6 * names.index(body)
+                lines[0][row : row + 6, part] += sign * about_world
+        F = m.X[joint.parent[0]] @ oracle.frame(joint.parent)
+        along = joint.screws(F, F @ joint.pose(q))[0].T @ about_world
+        lines.append(np.zeros((len(along), 6 * len(joints))))
+        lines[-1][:, part] = along
+    _, size, right = np.linalg.svd(np.concatenate(lines))
+    size = np.concatenate([size, np.zeros(len(right) - len(size))])
+    return [joint.name for joint in joints], right[size < RANK * size[0]].T
+
+
+@pytest.mark.parametrize("case", [*SEEDS, *LIBRARY])
+def test_what_balance_leaves_open_is_of_least_norm(case: int | str) -> None:
+    """No wrenches that load no body, taken by an SVD of all balances of the oracle, make the sum of squares smaller."""
+    document = random_document(case) if isinstance(case, int) else library(case)
+    states, oracle = random_states(document, STATES, 7, reach=0.05), Oracle(document)
+    prepared = prepare(load(document), {})
+    redundant = prepared.plan.rows - sum(len(block.primary) for block in nominal_blocks(prepared))
+    weight = np.tile(np.repeat([1.0, prepared.setup.length], 3), len(oracle.joints))[:, None]
+    for state, found in zip(states, reactions(document, states), strict=True):
+        names, basis = open_directions(oracle, state)
+        assert basis.shape[1] == redundant
+        wrenches = weight[:, 0] * np.concatenate([found[name] for name in names])
+        assert np.abs((weight * basis).T @ wrenches).max(initial=0.0) < BALANCE * np.abs(wrenches).max()
+
+
 @pytest.mark.parametrize("joint", ["crank_pivot", "rocker_pivot"])
 def test_in_its_plane_a_planar_four_bar_is_determinate(joint: str) -> None:
-    """Out of the plane it is not: three rows are secondary, and their forces are 0 at the cut."""
+    """Out of the plane it is not: three rows are secondary; the least norm over its joints knows no cut either."""
     document = library("four_bar")
+    for body in document["assemblies"][0]["bodies"]:
+        body["center_of_mass"] = [*body["center_of_mass"][:1], 0.03, *body["center_of_mass"][2:]]
     states = random_states(document, STATES, 7)
     assert all(np.array_equal(j.axis, [0, 1, 0]) for j in Oracle(document).joints)
     plane = [1, 3, 5]  # moment about y, forces along x and z
     for one, other in zip(reactions(document, states, cut=[joint]), reactions(document, states), strict=True):
         scale = max(np.abs(w).max() for w in other.values())
         assert max(np.abs((one[j] - other[j])[plane]).max() for j in other) < BALANCE * scale
+        assert max(np.abs(one[j] - other[j]).max() for j in other) < BALANCE * scale
+        assert max(np.abs(np.delete(w, plane)).max() for w in other.values()) > 1e-3 * scale, "worth a test"
 
 
 def test_a_rod_let_go_level() -> None:
@@ -283,3 +331,114 @@ def test_only_joints_have_reactions() -> None:
         simulate("pendulum", span=0.01, channels=["link.reaction_force"])
     with pytest.raises(ModelError, match="reaction_force"):
         simulate("pendulum", span=0.01, channels=["pivot.reaction_forces"])
+
+
+MASS, WEIGHT = 3.4, 3.4 * 9.81  # of what is carried below
+
+
+def carried(joints: dict[str, Sequence[float]], type_: str, centre: Sequence[float]) -> Model:
+    """A slab at rest on joints of one type to ground, at places of its own, its centre of mass where asked."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    a = builder.assembly("a")
+    a.body("slab", mass=MASS, inertia=(1.0, 1.0, 1.0), center_of_mass=centre, frames=joints)
+    for name, place in joints.items():
+        builder.frame(name, T=place)
+        a.joint(name, type_, parent=("fixed", name), child=("slab", name))
+    return builder.build()
+
+
+def at_rest(model: Model) -> dict[str, np.ndarray]:
+    """Wrenches of every joint, moment and force."""
+    joints = [path for path, _ in model.joints()]
+    get = simulate(model, 0.01, channels=[c for j in joints for c in both(j)]).channels
+    return {j.rpartition(":")[2]: np.r_[get[both(j)[1]][-1], get[both(j)[0]][-1]] for j in joints}
+
+
+FEET = {"a": (0.4, 0.3, 0.0), "b": (0.4, -0.3, 0.0), "c": (-0.4, 0.3, 0.0), "d": (-0.4, -0.3, 0.0)}
+
+
+def test_a_table_on_four_balls_leans_on_all() -> None:
+    """Least squares of four vertical forces with the balance of moments: m g / 4 (1 + x xc / a^2 + y yc / b^2)."""
+    for x, y in ((0.0, 0.0), (0.1, -0.06)):
+        for foot, wrench in at_rest(carried(FEET, "spherical", (x, y, 0.0))).items():
+            px, py, _ = FEET[foot]
+            share = WEIGHT / 4 * (1 + px * x / 0.16 + py * y / 0.09)
+            assert np.abs(wrench - [0, 0, 0, 0, 0, share]).max() < RUN
+
+
+@pytest.mark.parametrize("type_", ["Tx", "rigid"])
+def test_three_legs_of_a_symmetric_table_carry_a_third_each(type_: str) -> None:
+    """Slides and welds, whose loops move nothing at all: 11.1 N each."""
+    turn = 2 * np.pi / 3
+    legs = {f"leg{k}": (0.4 * np.cos(k * turn), 0.4 * np.sin(k * turn), 0.0) for k in range(3)}
+    found = at_rest(carried(legs, type_, (0.0, 0.0, 0.2)))
+    assert WEIGHT / 3 == pytest.approx(11.118)
+    for wrench in found.values():
+        assert np.abs(wrench - [0, 0, 0, 0, 0, WEIGHT / 3]).max() < RUN
+
+
+@pytest.mark.parametrize("order", [("top", "middle", "low"), ("low", "top", "middle")])
+def test_a_door_on_three_hinges(order: Sequence[str]) -> None:
+    """T = m g d is carried by a couple of forces f at +-s and three moments M; 2 f^2 + 3 (M / l)^2 is least with
+    f = k s, M = k l^2 and T = k (2 s^2 + 3 l^2).
+    """
+    s, d = 0.6, 0.35
+    places = {"top": (0.0, 0.0, s), "middle": (0.0, 0.0, 0.0), "low": (0.0, 0.0, -s)}
+    model = carried({name: places[name] for name in order}, "Rz", (d, 0.0, 0.0))
+    length, moment = prepare(model, {}).setup.length, WEIGHT * d
+    k = moment / (2 * s**2 + 3 * length**2)
+    for hinge, wrench in at_rest(model).items():
+        z = places[hinge][2]
+        assert np.abs(wrench - [0, -k * length**2, 0, -k * z, 0, WEIGHT / 3]).max() < RUN
+
+
+def test_drives_of_one_freedom_share_its_load() -> None:
+    """Two hinges on one axis, both driven: half of the torque each, whichever row is primary."""
+    model = carried({"top": (0.0, 0.0, 0.6), "low": (0.0, 0.0, -0.6)}, "Rz", (0.35, 0.0, 0.0))
+    law = Polynomial([0.0, 0.0, 1.5])
+    get = simulate(model, 0.01, channels=["top.drive_load", "low.drive_load"], drive={"top": law, "low": law}).channels
+    for load_ in get.values():
+        assert np.abs(load_ - 0.5 * 3.0 * (1.0 + MASS * 0.35**2)).max() < RUN
+
+
+def test_what_is_one_choice_is_a_note_and_in_info() -> None:
+    """Rows and joints by name, where such a reaction is recorded or measured; a determinate load is not."""
+    rows = [f"four_bar:rocker_pin {row}" for row in ("rotation x", "rotation z", "translation y")]
+    (part,) = info(load("four_bar"))["indeterminate"]
+    assert part["rows"] == rows and len(part["joints"]) == 4 and not part["constraints"]
+    asked: tuple[dict[str, Any], ...] = (
+        {"channels": both("crank_pin")},
+        {"metrics": {"side": "maximum(rocker_pivot.reaction_force[1])"}},
+    )
+    for one in asked:
+        (note,) = simulate("four_bar", 0.01, **one).notes
+        assert "statically indeterminate" in note and "least norm" in note and rows[0] in note and "crank_pin" in note
+    drive = {"crank_pivot": Harmonic(rate=6.0, offset=np.pi / 3)}
+    assert not simulate("four_bar", 0.01, drive=drive, channels=["crank_pivot.drive_load", "crank_pivot.q"]).notes
+    joints = [path for path, _ in load("double_wishbone").joints()]
+    assert not simulate("double_wishbone", 0.01, channels=[c for j in joints for c in both(j)]).notes
+    assert info(load("double_wishbone"))["indeterminate"] == []
+    (part,) = info(carried({"a": FEET["a"], "b": FEET["b"]}, "rigid", (0.0, 0.0, 0.0)))["indeterminate"]
+    assert len(part["rows"]) == 6 and part["joints"] == ["a:a", "a:b"]
+
+
+def test_two_drives_of_one_freedom_are_a_note() -> None:
+    model = carried({"top": (0.0, 0.0, 0.6), "low": (0.0, 0.0, -0.6)}, "Rz", (0.35, 0.0, 0.0))
+    law = Polynomial([0.0, 0.0, 1.5])
+    notes = simulate(model, 0.01, channels=["top.drive_load"], drive={"top": law, "low": law}).notes
+    assert len(notes) == 1 and "a:low_drive" in notes[0]
+
+
+def test_reactions_of_least_norm_have_derivatives() -> None:
+    """Of the share of the middle hinge by the place of the centre of mass, against a central difference."""
+    model = carried({"top": (0.0, 0.0, 0.6), "middle": (0.0, 0.0, 0.1), "low": (0.0, 0.0, -0.6)}, "Rz", (0.3, 0.0, 0.2))
+
+    def push(x: Any) -> Any:
+        vary = {"slab.center_of_mass[0]": x}
+        return shiftjax.simulate(model, 0.01, vary=vary, metrics={"m": "final(middle.reaction_force[0])"}).metrics["m"][
+            0
+        ]
+
+    slope = float(jax.grad(push)(jnp.array([0.3]))[0])
+    assert abs(slope) > 0.1
+    assert slope == pytest.approx(float(push(np.array([0.31])) - push(np.array([0.29]))) / 0.02, rel=1e-6)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shiftjax import Harmonic, ModelBuilder
+from shiftjax import CoordinateFunction, Harmonic, ModelBuilder, Table
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.fast_inputs import missed_impulse
@@ -123,3 +124,70 @@ def test_the_missed_impulse_is_that_of_a_sum_over_all_steps() -> None:
     whole = np.abs(np.interp(np.concatenate([[0.0], times, [1.0]]), times, values))
     amount = (0.5 * (whole[1:] + whole[:-1]) * np.diff(np.concatenate([[0.0], times, [1.0]]))).sum()
     assert missed_impulse(times, values, 0.0, 1.0, h, "hold") == pytest.approx(error / amount, rel=1e-9)
+
+
+def carriage() -> Model:
+    """A pendulum on a driven slide."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    a = builder.assembly("a").body("slide", **rod(0.1)).body("arm", **rod(1.0))
+    a.joint("shaker", "Tx", child="slide").joint("hinge", "Ry", parent="slide", child="arm", initial_displacement=0.4)
+    return builder.build()
+
+
+def swung(drive: Any, step: float = 1e-3, span: float = 0.6, **more: Any) -> Result:
+    return simulate(carriage(), span, step, drive={"shaker": drive}, channels=["hinge.q"], **more)
+
+
+def jerk(width: float, at: float) -> Table:
+    """A slide that is moved by 5 mm and back within a time."""
+    times = [0.0, *(at + share * width for share in (0.0, 0.25, 0.5, 0.75, 1.0)), 1.0]
+    return Table(times=times, values=[0.0, 0.0, 2e-3, 5e-3, 2e-3, 0.0, 0.0], outside="hold")
+
+
+@pytest.mark.parametrize(("at", "width"), [(0.2003, 4e-4), (0.20012, 1.7e-3), (0.2004, 3.2e-3)])
+def test_a_drive_by_a_table_that_changes_within_steps_is_said(at: float, width: float) -> None:
+    """Against steps of a fortieth; at a tolerance steps end at its knots."""
+    drive = jerk(width, at)
+    result, fine = swung(drive), swung(drive, 2.5e-5)
+    assert abs(turned(result) - turned(fine)) > WRONG, "what is said is so"
+    assert result.status == Outcome.inaccurate and "a:shaker_drive changes within steps" in result.messages[0]
+    controlled = swung(drive, None, tolerance=1e-7)
+    assert controlled.status == 0 and abs(turned(controlled) - turned(fine)) < WRONG
+
+
+def test_tables_of_drives_are_judged_by_member() -> None:
+    """Times that vary: every member that is off is flagged, and those of slow or whole-step tables are not by this."""
+    rng = np.random.default_rng(5)
+    width, at = np.geomspace(4e-4, 0.2, 40), 0.1 + np.round(0.1 * rng.random(40), 5)
+    width[-1], at[-1] = 0.008, 0.2  # all at ends of steps
+    shares = (0.0, 0.25, 0.5, 0.75, 1.0)
+    vary = {f"shaker_drive.times[{k + 1}]": at + share * width for k, share in enumerate(shares)}
+    result, fine = swung(jerk(0.1, 0.2), vary=vary), swung(jerk(0.1, 0.2), 2.5e-5, vary=vary, accuracy="local")
+    off = np.abs(result.channels["hinge.q"][:, -1] - fine.channels["hinge.q"][:, -1])
+    flagged = np.array(["changes within steps" in message for message in result.messages])
+    assert (off > WRONG).any() and flagged[off > WRONG].all() and not flagged[off < 1e-6].any()
+    assert result.status[-1] == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "seen"),
+    {
+        "smooth": (lambda t: 0.3 * jnp.sin(7.0 * t), False),
+        "as fast as steps can follow": (lambda t: 1e-2 * jnp.sin(450.0 * t), False),
+        "a jump of the speed": (lambda t: jnp.where(t < 0.3004, 0.0, t - 0.3004), True),
+        "a jump": (lambda t: jnp.where(t < 0.3004, 0.0, 0.01), True),
+        "a blow": (lambda t: 5e-3 * jnp.exp(-(((t - 0.3004) / 1e-4) ** 2)), True),
+        "a sine of the steps' frequency": (lambda t: 1e-4 * jnp.sin(6283.0 * t), True),
+    }.values(),
+)
+def test_functions_of_the_user_are_looked_at_between_stages(function: Any, seen: bool) -> None:
+    result = swung(function)
+    assert ("a:shaker changes within steps" in result.messages[0]) == seen
+    assert not seen or result.status == Outcome.inaccurate
+
+
+def test_functions_of_coordinates_and_time_are_looked_at() -> None:
+    for frequency, seen in ((7.0, False), (6283.0, True)):
+        tied = CoordinateFunction(("shaker",), lambda q, t, w=frequency: q[0] - 1e-4 * jnp.sin(w * t), "m")
+        result = simulate(carriage(), 0.6, 1e-3, tie={"cam": tied}, channels=["hinge.q"])
+        assert ("cam changes within steps" in result.messages[0]) == seen

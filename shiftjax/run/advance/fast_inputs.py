@@ -6,6 +6,7 @@ work that is balanced against it: the error cancels in the energy. It follows fr
 * a sine of angular frequency w is integrated by Simpson's rule, which RK4 is for a function of time, with a relative
   error of (w h)^4 / 2880 a step (Hairer, Norsett, Wanner, Solving ODEs I, section II.1); above w h = 0.5 what resonates
   with it is wrong before that;
+* drives by tables, and functions of the user's, are in `fast_drives`;
 * straight lines are integrated exactly but where a knot of a table lies inside a step: there the impulse that the
   stages see is compared with the one that the table says.
 """
@@ -20,14 +21,17 @@ import numpy as np
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.forces import FORCES
 from shiftjax.forces.loads import JointLoad, TableWrench
+from shiftjax.plan_elements import RowGroup
+from shiftjax.run.advance import fast_drives
 from shiftjax.run.advance.accuracy import moves_freely
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.time_laws import Harmonic
+from shiftjax.time_laws import Harmonic, Table
 
 FASTEST = 0.5  # angular frequency times step
 MISSED = 0.1  # of the energy limit: part of an impulse; an energy goes with its square, and angles add up
 INSIDE = 1e-9  # of a step: nearer to its ends a knot is at the end
+REMEDY = "its times should be ends of steps; or take smaller steps, or a tolerance, whose steps end at its knots"
 MOST_KNOTS = 100_000  # of a table that repeats
 
 
@@ -43,26 +47,60 @@ def fast_inputs(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
             sentences = _of_sine(n, lanes, len(members)) if sine else _of_table(n, lanes, len(members))
             for k, sentence in sentences:
                 out.setdefault(int(members[k]), []).append(f"{path} {sentence}")
+        for path, k, sentence in _of_drives(prepared, lanes, lane, len(members)):
+            out.setdefault(int(members[k]), []).append(f"{path} {sentence}")
     return out
 
 
+def _of_drives(prepared: Prepared, lanes: Ensemble, lane: Any, members: int) -> Iterator[tuple[str, int, str]]:
+    """Path, member and what is said of drives by tables, and by functions of the user's."""
+    for group in fast_drives.functions(prepared):
+        if sentence := fast_drives.of_function(prepared, lanes, group):
+            yield from (
+                (group.name, k, f"{sentence}: take smaller steps, or a smoother function") for k in range(members)
+            )
+    for group, times in _tables_of_drives(prepared, lanes, lane, members):
+        numbers = _rows([lane.params.numbers[place] for place in fast_drives.places_of(group)], members)
+        varied = bool(np.ptp(numbers, axis=1).any())
+        for k in range(members if varied else 1):
+            drive = fast_drives.Drive(prepared, group, numbers[:, k].tolist())
+            if sentence := fast_drives.of_table(drive, lanes, times[:, k], INSIDE):
+                yield from ((group.name, j, f"{sentence}: {REMEDY}") for j in ([k] if varied else range(members)))
+
+
+def _tables_of_drives(
+    prepared: Prepared, lanes: Ensemble, lane: Any, members: int
+) -> Iterator[tuple[RowGroup, np.ndarray]]:
+    """The drives by tables, with the times (n, B) of their knots."""
+    for group in prepared.plan.constraints:
+        if isinstance(getattr(CONSTRAINTS[group.kind], "law", None), Table):
+            times = _rows(_at(lane, dict(group.numbers)["times"]), members)
+            yield group, _all_times(times, dict(group.words)["outside"], lanes)
+
+
+def _all_times(times: np.ndarray, outside: str, lanes: Ensemble) -> np.ndarray:
+    """Times (n, B) of the knots of tables, of those that repeat as often as they do in a run."""
+    settings = lanes.settings
+    span = settings.t0 + settings.h * settings.before, settings.t0 + settings.h * settings.end
+    return _repeated(times, *span) if outside == "repeat" else times
+
+
 def knots_of_tables(prepared: Prepared, lanes: Ensemble) -> np.ndarray:
-    """(n, B) clocks of the knots of all tables of loads that lie within a run; not numbers where a member has less.
+    """(n, B) clocks of the knots of all tables that lie within a run; not numbers where a member has less.
 
     An error estimate sees a step of the method, and no pulse between its stages: there steps must end.
     """
     settings, members = lanes.settings, np.arange(prepared.members)
     begin, end = settings.t0 + settings.h * settings.before, settings.t0 + settings.h * settings.end
     clocks: list[np.ndarray] = [np.zeros((0, prepared.members))]
-    for _, sine, n in _inputs(prepared, prepared.lane_of(members, 1.0)):
-        if not sine:
-            times = _rows(n["times"], prepared.members)
-            if n["outside"] == "repeat":
-                times = _repeated(times, begin, end)
-            clock = (times - settings.t0) / settings.h
-            clocks.append(np.where((times > begin) & (times < end), clock, np.nan))
-    every = np.concatenate(clocks)
-    return every[~np.isnan(every).all(1)]
+    lane = prepared.lane_of(members, 1.0)
+    loads = ((_rows(n["times"], prepared.members), n) for _, sine, n in _inputs(prepared, lane) if not sine)
+    every = [_all_times(times, n["outside"], lanes) for times, n in loads]
+    every += [times for _, times in _tables_of_drives(prepared, lanes, lane, prepared.members)]
+    for times in every:
+        clocks.append(np.where((times > begin) & (times < end), (times - settings.t0) / settings.h, np.nan))
+    out = np.concatenate(clocks)
+    return out[~np.isnan(out).all(1)]
 
 
 def _repeated(times: np.ndarray, begin: float, end: float) -> np.ndarray:
@@ -122,10 +160,9 @@ def _of_table(n: dict[str, Any], lanes: Ensemble, members: int) -> Iterator[tupl
             missed = missed_impulse(times[:, k], values[:, k], settings.t0, end, settings.h, str(n["outside"]))
             alike = k if varied else slice(None)
             worst[alike] = np.maximum(worst[alike], missed)
-    remedy = "its times should be ends of steps; or take smaller steps, or a tolerance, whose steps end at its knots"
     for k in np.flatnonzero(worst > limit):
         seen = f"the impulse that they see of it is off by {worst[k]:.2g} of the whole (limit {limit:g})"
-        yield int(k), f"changes within steps: {seen}: {remedy}"
+        yield int(k), f"changes within steps: {seen}: {REMEDY}"
 
 
 def missed_impulse(times: np.ndarray, values: np.ndarray, begin: float, end: float, h: float, outside: str) -> float:
