@@ -33,6 +33,7 @@ MEND = "Take a copy, or optimise again."
 Arrays = Mapping[str, np.ndarray]
 AXES = {  # of every array, after iteration and start
     "numbers": ("parameter",),
+    "at": ("parameter",),  # free numbers
     "gradient": ("parameter",),
     "metrics": ("metric",),
     "by": ("constraint",),

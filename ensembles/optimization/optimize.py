@@ -18,11 +18,12 @@ import numpy as np
 
 from shiftjax.ensembles.execution.study_plan import digest, embedded
 from shiftjax.ensembles.optimization.data import Data
-from shiftjax.ensembles.optimization.descent import Descent
 from shiftjax.ensembles.optimization.iterates import EVERY, Iterates
-from shiftjax.ensembles.optimization.least_squares import LeastSquares
 from shiftjax.ensembles.optimization.meaning import parameters
-from shiftjax.ensembles.optimization.one_start import Seen, State
+from shiftjax.ensembles.optimization.methods.descent import Descent
+from shiftjax.ensembles.optimization.methods.least_squares import LeastSquares
+from shiftjax.ensembles.optimization.methods.limited_memory import LimitedMemory
+from shiftjax.ensembles.optimization.methods.one_start import Seen, State
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.problem import DescentMethod, Problem
 from shiftjax.ensembles.optimization.resuming import grows
@@ -33,7 +34,7 @@ from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition, document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import MemberGroup
-from shiftjax.ensembles.study.optimization_words import Wanted
+from shiftjax.ensembles.study.optimization_words import MONOTONE, Wanted
 from shiftjax.errors import ModelError, need_path
 from shiftjax.record import record
 from shiftjax.shield import interruptible
@@ -140,6 +141,13 @@ def problem_of(definition: Definition, wanted: Wanted, group: MemberGroup, threa
     return Problem(definition, wanted, group, runs, data)
 
 
+def method_of(problem: Problem) -> DescentMethod:
+    """How its starts go down."""
+    if problem.wanted.residuals:
+        return LeastSquares(problem)
+    return (LimitedMemory if problem.wanted.method in MONOTONE else Descent)(problem)
+
+
 class _Run:
     """The iterations of an optimisation."""
 
@@ -147,7 +155,7 @@ class _Run:
         self, problem: Problem, history: Iterates, about: dict[str, Any], progress: Callable[[DescentProgress], None]
     ) -> None:
         self.problem, self.history, self.about, self.progress = problem, history, about, progress
-        self.method: DescentMethod = (LeastSquares if problem.wanted.residuals else Descent)(problem)
+        self.method = method_of(problem)
         self.names = {"parameter": problem.parameters, "metric": problem.names}
         self.names["constraint"] = tuple(c.text for c in problem.wanted.constraints)
         self._begun = self._written = time.monotonic()
@@ -213,6 +221,8 @@ class _Run:
             "halved": state["halved"],
             "ended": state["ended"],
             "iterations": state["asked"],
+            "runs": state["runs"],
+            "slopes": state["slopes"],
         }
         return ends | {name: values.astype(np.int32) for name, values in whole.items()}
 

@@ -145,11 +145,11 @@ class Optimum:
         return group.model.replace(derived | (assign or {}))
 
     def to_pandas(self) -> DataFrame:
-        """One row a start: objective, excess of the constraints, how it ended, iterations, steps that were halved back,
-        jumps of forces that gradients ignore and growth of small changes, its best design and the metrics there."""
+        """One row a start: objective, excess of the constraints, how it ended, iterations, runs, those of them with
+        slopes, those that were turned back from, jumps of forces that gradients ignore and growth of small changes, its best design and the metrics there."""
         rows = self.starts
         columns: dict[str, Any] = {"objective": self.objective, "excess": rows["excess"].values, "ending": self.ending}
-        columns |= {name: rows[name].values for name in ("iterations", "halved", "jumps", "growth")}
+        columns |= {name: rows[name].values for name in ("iterations", "runs", "slopes", "halved", "jumps", "growth")}
         columns |= self.designs | {name: rows["metrics"].values[:, k] for k, name in enumerate(self.metrics)}
         return xr.Dataset({name: ("start", values) for name, values in columns.items()}).to_dataframe()
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from shiftjax.ensembles.optimization.data import Data, Recorded
 from shiftjax.ensembles.optimization.meaning import bounds, expressions
-from shiftjax.ensembles.optimization.one_start import Row, Seen, State
-from shiftjax.ensembles.optimization.space import MemberwiseFunction, Space
+from shiftjax.ensembles.optimization.methods.one_start import Row, Seen, State
+from shiftjax.ensembles.optimization.space import BoxSpace, MemberwiseFunction, Space
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup
-from shiftjax.ensembles.study.optimization_words import Wanted
+from shiftjax.ensembles.study.optimization_words import OPTAX, Wanted
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.measures.evaluation import evaluate
 
@@ -62,7 +62,8 @@ class Problem:
         self.wanted, self.group, self.runs, self.data = wanted, group, runs, data
         self.parameters = runs.parameters
         self.given = np.stack([*group.vary().values()], axis=1)
-        self.space = Space(*bounds(definition, wanted, group, self.parameters))
+        limits = bounds(definition, wanted, group, self.parameters)
+        self.space: Space | BoxSpace = Space(*limits) if wanted.method in OPTAX else BoxSpace(*limits)
         self._target = np.zeros(0) if self.data is None else self.data.target(self.runs)
         self._sigmas = np.array([dict(wanted.sigmas).get(text, 1.0) for text in wanted.residuals])
         self._nodes = expressions(wanted, self.runs.metrics)
@@ -116,12 +117,24 @@ class Problem:
         residuals = [jnp.asarray(evaluate(node, named, text)[0], float) for text, node in self._nodes.items()]
         return jnp.stack(residuals) / self._sigmas
 
-    def value(self, metrics: Array) -> tuple[Array, Array]:
-        """The objective, and (C,) by which every constraint is exceeded, from the metrics (M,) of one member."""
+    def value(self, metrics: Array, x: Array) -> tuple[Array, Array]:
+        """The objective, and (C,) by which every constraint is exceeded, of one member.
+
+        Args:
+            metrics: (M,). x: (V,) its varied numbers.
+        """
         named = {name: [metrics[k]] for k, name in enumerate(self.names)}
         values = {text: evaluate(node, named, text)[0] for text, node in self._nodes.items()}
         objective = jnp.asarray(values.pop("objective"), float)
         return objective, jnp.stack([jnp.zeros(()), *values.values()])[1:]
+
+    def excess(self, by: Array) -> Array:
+        """By how much the constraint is exceeded that is exceeded most."""
+        return jnp.max(jnp.where(self.equal, jnp.abs(by), jnp.maximum(by, 0.0)), initial=0.0)
+
+    def of_parameters(self, x: np.ndarray) -> np.ndarray:
+        """(n, P) of (n, V) of all varied numbers."""
+        return x[:, self._columns]
 
 
 class DescentMethod:

@@ -1,4 +1,4 @@
-"""Bounded numbers as smooth functions of free ones, and functions of one member applied to many. Run-time, JAX."""
+"""Bounded numbers as functions of free ones or places in a box, and functions of one member for many. Run-time, JAX."""
 
 from __future__ import annotations
 
@@ -52,6 +52,47 @@ class Space:
             one_sided = away + np.log(-np.expm1(-away))
             free = np.where(self._above | self._below, one_sided, x / self.scale)
             return np.where(self._both, np.log(share) - np.log1p(-share), free)
+
+
+class BoxSpace:
+    """Numbers x (P,) measured from a bound in parts of the distance of the bounds, u (P,): x = origin + size u, with
+    lower <= u <= upper. Methods that project keep to it, and their designs may stand at a bound.
+
+    Args:
+        low, high: (P,), infinite where there is no bound. scale: (P,) the size of numbers without two bounds.
+    """
+
+    def __init__(self, low: np.ndarray, high: np.ndarray, scale: np.ndarray) -> None:
+        self.low, self.high = low, high
+        above, below = np.isfinite(low), np.isfinite(high)
+        both = above & below
+        self._origin = np.where(above, low, np.where(below, high, 0.0))
+        self._size = np.where(both, np.where(both, high, 1.0) - np.where(both, low, 0.0), scale)
+        self.lower = np.where(above, 0.0, -np.inf)
+        self.upper = np.where(both, 1.0, np.where(below, 0.0, np.inf))
+
+    def numbers(self, u: Array) -> Array:
+        """x (..., P) of u (..., P); at the bounds to the last bit."""
+        x = self._origin + self._size * u
+        return jnp.where(
+            u <= self.lower, self.low, jnp.where(u >= self.upper, self.high, jnp.clip(x, self.low, self.high))
+        )
+
+    def slopes(self, u: Array) -> Array:
+        """dx/du (..., P)."""
+        return jnp.broadcast_to(self._size, jnp.shape(u))
+
+    def free(self, x: np.ndarray) -> np.ndarray:
+        """u (..., P) of x (..., P); what is beyond a bound is moved to it."""
+        return np.clip((x - self._origin) / self._size, self.lower, self.upper)
+
+    def inside(self, u: Array) -> Array:
+        """The nearest place in the box."""
+        return jnp.clip(u, self.lower, self.upper)
+
+    def projected(self, u: Array, gradient: Array) -> Array:
+        """The way (P,) down that stays in the box, max and min of the bounds and u - gradient: 0 at an optimum only."""
+        return self.inside(u - gradient) - u
 
 
 class MemberwiseFunction:

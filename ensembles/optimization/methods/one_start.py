@@ -1,8 +1,8 @@
 """The state of a start that all methods share: its last good point, its best design, how it ended. Run-time, JAX.
 
 A point is good where the run reaches its end and objective and gradient are finite numbers, and, with a method that
-goes down only, the merit is less than at the last good one. From any other the start turns half way back. A start none
-of whose points was good yet turns to the model's own design.
+goes down only, the merit falls enough. From any other the start turns back. A start none of whose points was good yet
+turns to the model's own design.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -20,6 +21,7 @@ Array = Any  # of JAX, traced
 Row = dict[str, Any]  # arrays of one start
 Seen = dict[str, np.ndarray]  # what was seen of every start, each (N, ...)
 State = dict[str, Any]  # of every start, arrays (N, ...)
+WHATEVER = ("status", "numbers", "at", "tried", "sloped")  # of every point, whatever came of it
 PATIENCE = 30  # points in a row that are not good, each half as far away
 
 
@@ -30,48 +32,59 @@ def begun(z: Array, home: Array, metrics: int) -> Row:
     best |= {"best_jumps": none, "best_growth": jnp.asarray(0.0)}
     good = {"base": home, "base_merit": inf, "base_objective": inf, "base_excess": inf, "base_unmet": inf}
     good["base_gradient"] = inf
-    return {"z": z, **good, **best, "ran": none, "halved": none, "in_a_row": none, "ended": none, "asked": none}
+    counts = dict.fromkeys(("ran", "halved", "in_a_row", "ended", "asked", "runs", "slopes"), none)
+    return {"z": z, **good, **best, **counts}
 
 
-def advanced(row: Row, seen: Mapping[str, Array], ahead: Array, good: Array, tolerances: tuple[float, float]) -> Row:
-    """The start after a point was seen.
+def advanced(row: Row, seen: Mapping[str, Array], good: Array, allowed: float, size: Array) -> Row:
+    """The start after a point was seen, but for the next one and whether it ends here.
 
     Args:
-        seen: metrics, status, jumps, growth, uncertain, objective, excess, merit, gradient of the point, and by how
-            much it does not meet the conditions of its constraints, `unmet`. ahead: (P,) the next one, from a good one.
-        good: whether it is. tolerances: of the gradient's norm, and of the excess of constraints.
+        seen: `at` (P,), the point; its metrics, status, jumps, growth, uncertain, objective, excess, merit, by how
+            much it does not meet the conditions of its constraints, `unmet`, how many points were `tried`, it the last,
+            and how many `sloped`, with slopes. good: whether it is.
+        allowed: excess of constraints. size: of the gradient there.
     """
-    size = jnp.sqrt(jnp.sum(seen["gradient"] ** 2))
-    allowed = tolerances[1]
     below = (seen["excess"] <= allowed) & (seen["objective"] < row["best_objective"])
     closer = jnp.where(row["best_excess"] <= allowed, below, below | (seen["excess"] < row["best_excess"]))
     first_allowed = (seen["excess"] <= allowed) & (row["best_excess"] > allowed)
     better = good & (closer | first_allowed)
     out = dict(row)
-    for name, value in (("best", row["z"]), ("best_objective", seen["objective"]), ("best_excess", seen["excess"])):
-        out[name] = jnp.where(better, value, row[name])
-    out["best_metrics"] = jnp.where(better, seen["metrics"], row["best_metrics"])
-    values = {"base": row["z"], "base_gradient": size}
-    values |= {f"base_{name}": seen[name] for name in ("merit", "objective", "excess", "unmet")}
-    for name, value in values.items():
-        out[name] = jnp.where(good, value, row[name])
-    for name in ("jumps", "growth"):
-        out[f"best_{name}"] = jnp.where(better, seen[name], row[f"best_{name}"]).astype(row[f"best_{name}"].dtype)
+    best = {"best": seen["at"], "best_metrics": seen["metrics"]}
+    best |= {f"best_{name}": seen[name] for name in ("objective", "excess", "jumps", "growth")}
+    base = {"base": seen["at"], "base_gradient": size}
+    base |= {f"base_{name}": seen[name] for name in ("merit", "objective", "excess", "unmet")}
+    for is_new, values in ((better, best), (good, base)):
+        out |= {name: jnp.where(is_new, value, row[name]).astype(row[name].dtype) for name, value in values.items()}
     out["ran"] = jnp.where(seen["status"] <= 0, 1, row["ran"])
     out["in_a_row"] = jnp.where(good, 0, row["in_a_row"] + 1)
-    out["halved"] = row["halved"] + jnp.where(good, 0, 1)
-    out["asked"] = row["asked"] + 1
-    out["z"] = jnp.where(good, ahead, (row["z"] + row["base"]) / 2)
-    arrived = good & (size <= tolerances[0]) & (seen["unmet"] <= allowed) & (seen["uncertain"] == 0)
-    tired = jnp.where(out["ran"] > 0, int(DescentEnding.stalled), int(DescentEnding.infeasible))
-    out["ended"] = jnp.where(arrived, int(DescentEnding.converged), jnp.where(out["in_a_row"] >= PATIENCE, tired, 0))
+    out["halved"] = row["halved"] + seen["tried"] - jnp.where(good, 1, 0)
+    out["asked"], out["runs"] = row["asked"] + 1, row["runs"] + seen["tried"]
+    out["slopes"] = row["slopes"] + seen["sloped"]
     return out
 
 
-def is_good(row: Row, seen: Mapping[str, Array], *, down: bool) -> Array:
-    """Whether a point is good."""
-    finite = jnp.isfinite(seen["merit"]) & (seen["status"] <= 0)
-    return finite & (seen["merit"] < row["base_merit"]) if down else finite
+def ending(row: Row, seen: Mapping[str, Array], arrived: Array, patience: int = PATIENCE) -> Array:
+    """How a start ended, 0 where it goes on, after as many points in a row that are not good as there is patience.
+
+    It does not converge by slopes that may be wrong.
+    """
+    arrived = arrived & (seen["uncertain"] == 0)
+    tired = jnp.where(row["ran"] > 0, int(DescentEnding.stalled), int(DescentEnding.infeasible))
+    return jnp.where(arrived, int(DescentEnding.converged), jnp.where(row["in_a_row"] >= patience, tired, 0))
+
+
+def chosen(first: Array, one: Any, other: Any) -> Any:
+    """One nest of arrays or another."""
+    return jax.tree.map(lambda a, b: jnp.where(first, a, b), one, other)
+
+
+def is_finite(seen: Mapping[str, Any]) -> Any:
+    """Whether a point has a value: its run reached its end, and what follows is a number."""
+    finite = seen["status"] <= 0
+    for name in ("merit", "objective", "excess"):
+        finite = finite & jnp.isfinite(seen[name])
+    return finite
 
 
 def jumps_and_growth(doubts: Doubts) -> Seen:
@@ -90,7 +103,7 @@ def filled(state: State, members: np.ndarray, scores: Seen) -> Seen:
     for name, values in scores.items():
         axes = (slice(None), *(None,) * (values.ndim - 1))
         lost = np.inf if name in ("merit", "objective", "excess", "unmet") else 0
-        values = values if name in ("status", "numbers") else np.where(finite[axes], values, lost)
+        values = values if name in WHATEVER else np.where(finite[axes], values, np.asarray(lost, values.dtype))
         out[name] = np.zeros((len(state["z"]), *values.shape[1:]), values.dtype)
         out[name][members] = values
     return out

@@ -1,0 +1,1 @@
+"""How a start is led to a better design: one file a method."""

@@ -1,0 +1,102 @@
+"""Methods of `[optimize]` in the box of their bounds: optima at bounds, endings, constraints that are never active."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+import shiftjax
+from shiftjax.ensembles.optimization.methods.complementarity import complementary
+from shiftjax.ensembles.optimization.optimize import optimize
+from shiftjax.ensembles.study.definition import Definition
+from tests.studies.test_optimize import STIFFNESS, arm, balanced_arm
+
+EQUAL = 1e-9  # relative: of sums of squares at one optimum, reached from different starts
+
+
+def test_the_least_squares_of_a_box_are_those_of_an_active_set_method() -> None:
+    """200 random ones of up to 8 numbers, columns of sizes 0.01 to 100, about half of whose numbers end at bounds."""
+    random = np.random.default_rng(0)
+    at_bounds = 0
+    with jax.enable_x64(True):
+        solve = jax.jit(complementary)
+        for _ in range(200):
+            count = int(random.integers(1, 9))
+            jacobian = random.standard_normal((count + 2, count)) * 10 ** random.uniform(-2, 2, count)
+            right = random.standard_normal(count + 2)
+            low, high = -random.uniform(0, 1, count), random.uniform(0, 1, count)
+            w, side = map(np.asarray, solve(jacobian.T @ jacobian, jacobian.T @ right, low, high))
+            known = lsq_linear(jacobian, -right, (low, high), method="bvls", tol=1e-14).x
+            costs = [float(np.sum((jacobian @ x + right) ** 2)) for x in (w, known)]
+            assert costs[0] <= costs[1] * (1 + 1e-12)
+            assert (w[side < 0] == low[side < 0]).all() and (w[side > 0] == high[side > 0]).all()
+            at_bounds += int((side != 0).sum())
+    assert at_bounds > 200
+
+
+def identified(folder: Path, stiffness: str) -> Definition:
+    """Mass, stiffness and damping of an arm sought from its motion, which has those of 2.3 kg and 44 N/m."""
+    model, clock = balanced_arm(pull=-5.0), {"span": 1.0, "step": 5e-3, "output_step": 0.05}
+    truth = {"a:arm.mass": 2.3, f"a:{STIFFNESS}": 44.0}
+    run = shiftjax.simulate(model.replace(truth), **clock, channels=["pivot.q"])
+    lines = [f"{t!r}, {q!r}" for t, q in zip(run.time.tolist(), run.channels["pivot.q"].tolist(), strict=True)]
+    (folder / "motion.csv").write_text("\n".join(["time, pivot.q", *lines]))
+    words = {"residuals": ["pivot.q"], "sigmas": {"pivot.q": 1e-3}, "data": "motion.csv", "iterations": 60}
+    vary = {"arm.mass": "1.5:6~sobol", STIFFNESS: stiffness}
+    return Definition(model=model, **clock, samples=24, vary=vary, folder=str(folder), optimize=words)
+
+
+def test_every_start_of_an_identification_comes_to_the_truth(tmp_path: Path) -> None:
+    found = optimize(identified(tmp_path, "20:90~sobol"))
+    assert found.ending == ["converged"] * 24
+    np.testing.assert_allclose(found.designs["a:arm.mass"], 2.3, rtol=1e-6)
+
+
+def test_every_start_ends_at_a_bound_where_the_optimum_is(tmp_path: Path) -> None:
+    """To the last bit at the bound, with the same sum; the mass is free there."""
+    found = optimize(identified(tmp_path, "10:40~sobol"))
+    assert found.ending == ["converged"] * 24 and (found.designs[f"a:{STIFFNESS}"] == 40.0).all()
+    np.testing.assert_allclose(found.objective, found.objective.min(), rtol=EQUAL)
+    assert found.objective.min() > 1.0  # the motion is that of a stiffness beyond
+
+
+@pytest.mark.parametrize("words", [{"objective": "swing", "method": "lbfgs"}, {"residuals": ["swing"]}])
+def test_an_optimum_at_a_bound_converges(words: dict[str, object]) -> None:
+    """The swing is smallest with the shortest coupler; a number of no influence stays where it was."""
+    study = arm(samples=4, optimize={**words, "iterations": 40})
+    found = optimize(study)
+    assert found.ending == ["converged"] * 4 and (found.designs["four_bar:coupler:tip.T[0]"] == 0.45).all()
+    assert (found.designs["four_bar:rocker.mass"] == found.starts["first_numbers"].values[:, 1]).all()
+
+
+def test_a_start_at_a_bound_is_run_there() -> None:
+    """Not moved inside, and free to leave."""
+    path = "coupler:tip.T[0]"
+    words = {"objective": "-swing", "method": "lbfgs", "iterations": 20, "bounds": {path: [0.45, 0.55]}}
+    study = arm(samples=None, vary={path: [0.45, 0.5]}, optimize=words)
+    found = optimize(study)
+    assert found.starts["first_numbers"].values[:, 0].tolist() == [0.45, 0.5]
+    assert (found.designs["four_bar:coupler:tip.T[0]"] == 0.55).all() and found.ending == ["converged"] * 2
+
+
+def test_a_constraint_that_is_never_active_changes_nothing() -> None:
+    """To the last bit, over corrections of its multiplier."""
+    study = arm(optimize={"objective": "100 * (end - swing ** 2) ** 2 + swing ** 2", "method": "lbfgs",
+                          "iterations": 15, "tolerance": 1e-14, "correction_every": 2})  # fmt: skip
+    limited = dataclasses.replace(study, optimize={**(study.optimize or {}), "constraints": ["swing <= 100"]})
+    free, bound = optimize(study), optimize(limited)
+    for name in ("numbers", "objective", "gradient_norm", "ended"):
+        assert (free.history[name].values == bound.history[name].values).all(), name
+    assert free.starts["iterations"].values.min() > 2  # a correction at least
+
+
+def test_rejected_points_take_no_slopes(tmp_path: Path) -> None:
+    """Runs and slopes are counted; of Levenberg-Marquardt the difference is what was taken back."""
+    starts = optimize(identified(tmp_path, "10:40~sobol")).starts
+    assert (starts["runs"].values - starts["slopes"].values == starts["halved"].values).all()
+    assert starts["halved"].values.sum() > 0
