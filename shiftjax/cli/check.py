@@ -27,6 +27,7 @@ from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
+from shiftjax.measures.aims import ATTRIBUTES, aim_of
 from shiftjax.measures.channels import channels
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.options import options_of
@@ -136,6 +137,7 @@ def outline(definition: Definition) -> dict[str, Any]:
         "groups": [_group(group) for group in groups],
         "varied": _varied(definition, groups),
         "metrics": {name: _of(words) for name, words in definition.metrics.items()},
+        "aims": {name: aim_of(words, "").attributes for name, words in definition.measured.items()},
         "kept": keeping.text(),
         "kept_members": len(keeping.stated(members)),
         "optimized": _optimized(definition, groups),
@@ -203,6 +205,10 @@ def _of(words: Any) -> str:
     return words if isinstance(words, str) else str(words["of"])
 
 
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
 def _shortened(text: str) -> str:
     """On one line, with its beginning only where it is long."""
     line = " ".join(text.split())
@@ -251,8 +257,13 @@ def show_study(name: str, outlined: dict[str, Any]) -> None:
         common.table(("group", "first member", "members", "dof", "paths left out"), rows)
     if outlined["metrics"]:
         print()
-        rows = [(name, _shortened(of)) for name, of in outlined["metrics"].items()]
-        common.table(("metric", "of"), rows, left=(0, 1))
+        head = ("metric", "of", "good", "from", "to")  # limits in SI
+        rows = [
+            (name, _shortened(of), *(_word(outlined["aims"][name].get(key, "")) for key in ("good", *ATTRIBUTES)))
+            for name, of in outlined["metrics"].items()
+        ]
+        used = [k for k in range(len(head)) if k < 2 or any(row[k] for row in rows)]
+        common.table(tuple(head[k] for k in used), [tuple(row[k] for k in used) for row in rows], left=(0, 1, 2))
     print(f"\nkept: {outlined['kept']}")
     if asked := outlined["optimized"]:
         subject = "".join(f", {text}" for text in asked["constraints"])

@@ -148,11 +148,21 @@ def first_of(study: StudyLike, text: str | None, option: str) -> int:
     """The first member of a choice that can be drawn; without one the first that was kept, else of all."""
     text = text or ("kept" if len(study.kept) else "all")
     first = study.drawable(study.choose(text)[:1]).ids
-    return int(first[0] if len(first) else drawable_of(study, text, option)[0])
+    if not len(first):
+        return int(drawable_of(study, text, option)[0])
+    say_assumed(study, text, option)
+    return int(first[0])
+
+
+def say_assumed(study: StudyLike, text: str, option: str) -> None:
+    """Says what a choice assumes of what is good, where the study says nothing of it."""
+    if note := study.assumed(text):
+        common.say(f"note: {option} {text}: {note}")
 
 
 def drawable_of(study: StudyLike, text: str, option: str) -> np.ndarray:
     """The members of a choice that can be drawn, simulated again or not; a note tells why others cannot."""
+    say_assumed(study, text, option)
     drawable = study.drawable(study.choose(text))
     if not len(drawable.ids):
         recorded = ", ".join(map(str, study.kept[:8])) + (" ..." if len(study.kept) > 8 else "")
