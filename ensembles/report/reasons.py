@@ -8,12 +8,14 @@ import numpy as np
 
 from shiftjax.ensembles.report import figures, motion_figures, style
 from shiftjax.ensembles.report.content import MOST_NUMBERS, Content, unit_text
-from shiftjax.ensembles.report.html import Book, breakable, code, exact, key, number, table
+from shiftjax.ensembles.report.html import Book, breakable, code, exact, key, number, precise, table
 from shiftjax.ensembles.report.regions import Region, RegionGroup, groups, region
 from shiftjax.ensembles.store.members import Column
 from shiftjax.outcome import Outcome
+from shiftjax.run.results.plain_values import digits_to_tell
 
 EACH_END = 5  # members listed at each end of a metric
+ROW_DIGITS = 5  # of the numbers of a member
 WIDEST = 8  # design numbers in a table of members
 MOST_GROUPS = 12
 FEWEST = 3  # members of a group, for a region
@@ -97,7 +99,10 @@ def _both_ends(content: Content, book: Book, metric: Column) -> str:
         (
             words,
             str(content.members.numbers[row]),
-            *(number(float(c.values[row]), 5) for c in (metric, *shown)),
+            *(
+                precise(float(c.values[row]), digits_to_tell(c.values, ROW_DIGITS), ROW_DIGITS)
+                for c in (metric, *shown)
+            ),
             Outcome(int(content.members.status[row])).name,
         )
         for words, row in listed

@@ -7,13 +7,14 @@ import json
 import sys
 
 from shiftjax.cli import common, parsing
+from shiftjax.cli.rows import DIGITS
 from shiftjax.ensembles.store import store
 from shiftjax.ensembles.store.members import Column, Members, members_of
 from shiftjax.ensembles.store.top import Top, top
 from shiftjax.ensembles.study.rankings import ranking
 from shiftjax.errors import ModelError, printable
 from shiftjax.outcome import Outcome
-from shiftjax.run.results.plain_values import plain
+from shiftjax.run.results.plain_values import digits_to_tell, plain
 
 COUNT = 10  # members, unless so many are asked for
 WIDEST = 12  # columns of design numbers and metrics in a table that a person reads
@@ -45,8 +46,9 @@ def call(options: argparse.Namespace) -> int:
         return 0
     shown = _shown(members, order)
     head = ("member", *(_title(column) for column in shown), "status")
+    digits = [(column, digits_to_tell(column.values[order.rows], DIGITS)) for column in shown]
     rows = [
-        (str(members.numbers[row]), *(f"{column.values[row]:.6g}" for column in shown), _status(members, row))
+        (str(members.numbers[row]), *(f"{c.values[row]:.{n}g}" for c, n in digits), _status(members, row))
         for row in order.rows
     ]
     meant = f" ({order.end} first)" * (order.asked != order.end)
