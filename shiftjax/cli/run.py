@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace, run: Callable[..., Result]) -> int:
     result = lone(result) if result.batched else result
     common.report_outcomes(result)
     if options.json:
-        print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))
+        common.put_json(result.document())
     else:
         show(result, options)
     running.save(result, options)
@@ -80,21 +80,22 @@ def _run(options: argparse.Namespace, run: Callable[..., Result]) -> int:
 def show(result: Result, options: argparse.Namespace) -> None:
     """The run as tables a person reads."""
     outcome = result.outcomes()[0][0]
-    print(f"{options.model}: {outcome.name}; {common.about(result)}\n")
+    common.put(f"{options.model}: {outcome.name}; {common.about(result)}")
+    common.put()
     rows = [(name, short_number(value), CERTIFICATE.get(name, "1")) for name, value in result.certificate.items()]
     common.table(("certificate", "value", "unit"), rows)
     rows = [(name, f"{value:.6g}", result.metric_units[name]) for name, value in result.metrics.items()]
     if rows:
-        print()
+        common.put()
         common.table(("metric", "value", "unit"), rows)
     if result.channels:
-        print()
+        common.put()
         rows = [row for path, values in result.channels.items() for row in channel_rows(path, values, result)]
         common.table(("channel over all steps", "start", "end", "smallest", "largest", "unit"), rows)
     if options.log or options.log_jacobian:
-        print()
+        common.put()
         for entry in result.log:
-            print(json.dumps(dict(entry), default=str))
+            common.put_json(json.loads(json.dumps(dict(entry), default=str)))
 
 
 def channel_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:

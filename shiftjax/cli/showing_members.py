@@ -23,15 +23,16 @@ def warn(members: Members) -> None:
 def show(name: Path, members: Members) -> None:
     """The study as tables a person reads."""
     counts = ", ".join(f"{count} {outcome.name}" for outcome, count in members.counts().items())
-    print(f"{name}: {len(members.status)} members: {counts}\n")
+    common.put(f"{name}: {len(members.status)} members: {counts}")
+    common.put()
     ends = [(c, digits_to_tell(c.values, DIGITS)) for c in members.design]
     rows = [(c.name, f"{np.nanmin(c.values):.{n}g}", f"{np.nanmax(c.values):.{n}g}", c.unit) for c, n in ends]
     common.table(("varied", "smallest", "largest", "unit"), rows)
-    print()
+    common.put()
     certificate = {c.name: c.values for c in members.certificate}
     common.table(certificate_head(members.status), certificate_rows(certificate, members.status))
     if members.metrics:
-        print()
+        common.put()
         common.table(METRIC_HEAD, [metric_row(c.name, c.values, c.unit) for c in members.metrics])
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 
 from shiftjax.cli import common, parsing
 from shiftjax.cli.rows import DIGITS
@@ -12,7 +10,7 @@ from shiftjax.ensembles.store import store
 from shiftjax.ensembles.store.members import Column, Members, members_of
 from shiftjax.ensembles.store.top import Top, top
 from shiftjax.ensembles.study.rankings import ranking
-from shiftjax.errors import ModelError, printable
+from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
 from shiftjax.run.results.plain_values import digits_to_tell, plain
 
@@ -42,7 +40,7 @@ def call(options: argparse.Namespace) -> int:
     if order.note:
         common.say(f"note: {order.note}")
     if options.json:
-        print(json.dumps(_document(members, order), allow_nan=False, ensure_ascii=False))
+        common.put_json(_document(members, order))
         return 0
     shown = _shown(members, order)
     head = ("member", *(_title(column) for column in shown), "status")
@@ -52,12 +50,13 @@ def call(options: argparse.Namespace) -> int:
         for row in order.rows
     ]
     meant = f" ({order.end} first)" * (order.asked != order.end)
-    print(printable(f"{order.asked} {order.column.name} of {len(members.numbers)} members{meant}") + "\n")
+    common.put(f"{order.asked} {order.column.name} of {len(members.numbers)} members{meant}")
+    common.put()
     common.table(head, rows, left=())
     if order.failed or order.unknown:
         words = [f"{order.failed} that failed"] * bool(order.failed)
         words += [f"{order.unknown} without a finite value"] * bool(order.unknown)
-        print(f"note: left out: {' and '.join(words)}", file=sys.stderr)
+        common.say(f"note: left out: {' and '.join(words)}")
     return 0
 
 
@@ -81,7 +80,7 @@ def _shown(members: Members, ranking: Top) -> list[Column]:
     """What it was ordered by first, then the design and the metrics."""
     others = [c for c in (*members.design, *members.metrics) if c.name != ranking.column.name]
     if len(others) > WIDEST:
-        print(f"note: {len(others) - WIDEST} more columns with --json", file=sys.stderr)
+        common.say(f"note: {len(others) - WIDEST} more columns with --json")
     return [ranking.column, *others[:WIDEST]]
 
 
