@@ -139,6 +139,7 @@ def _view(study: ViewedStudy, source: Result | Path, members: int | str | Sequen
     title = study.model.name or (source.stem if isinstance(source, Path) else "model")
     few = [f"{len(chosen)} of {len(drawable.ids)} members"] if len(chosen) < len(drawable.ids) else []
     notes = [*few, *([drawable.reason] if len(drawable.missing) else []), *study.news()[1]]
+    notes += [study.assumed(members)] if isinstance(members, str) and study.assumed(members) else []
     page, remarks = page_of(
         scenes[chosen[0]], study.time, tracks, title, scenes=scenes, study=study, alone=True, notes=notes
     )

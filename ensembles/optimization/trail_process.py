@@ -17,11 +17,13 @@ import numpy as np
 from shiftjax.ensembles.optimization.trail import COLUMNS, Trail, column, trail
 from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
+from shiftjax.measures.aims import Aim
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import DEFAULT_STEP, WHOLE, simulate
 
 INSTANTS = 100  # at least, of a motion whose study and model say no output step
 SHOWN = 0.02  # s between two instants at most, then
+MADE_SMALL = ("objective", "excess", "gradient_norm", "halved")  # of the columns
 OF = "of the optimisation"  # the text of a column
 EVERY = 0.01  # of the run, between two lines
 
@@ -39,6 +41,10 @@ def run(trail: Trail, progress: Callable[[float], None] = lambda done: None) -> 
         metrics={**columns, **result.metrics},
         metric_units={**dict.fromkeys(columns, "1"), **result.metric_units},
         metric_texts={**dict.fromkeys(columns, OF), **result.metric_texts},
+        metric_aims={
+            **dict.fromkeys((column(name, result.metrics) for name in MADE_SMALL), Aim("small")),
+            **result.metric_aims,
+        },
     )
 
 

@@ -10,16 +10,25 @@ from typing import Any
 
 from shiftjax.ensembles.report import style
 
+DIGITS = 4  # of a number that stands alone
 LONG = 40  # characters of a text in a table, which then has several lines
 
 
-def number(value: float, digits: int = 4) -> str:
+def number(value: float, digits: int = DIGITS) -> str:
     """A number as it is printed: 0.1234, 12 340, 1.2 × 10⁻¹³."""
     if not math.isfinite(value):
         return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
     if float(value).is_integer() and abs(value) < 1e9:
         return f"{int(value):,}".replace(",", "\u202f").replace("-", "−")
     return _raised(f"{value:.{digits}g}")
+
+
+def precise(value: float, digits: int, usual: int = DIGITS) -> str:
+    """A number with so many digits; where these are more than the usual ones, as the spread of several numbers asks
+    for, zeros at its end, too."""
+    if not math.isfinite(value) or digits <= usual:
+        return number(value, digits)
+    return _raised(f"{value:#.{digits}g}".removesuffix("."))
 
 
 def exact(value: float) -> str:

@@ -13,7 +13,9 @@ from shiftjax.ensembles.report import reasons, sections, slope_figures
 from shiftjax.ensembles.report.content import Content
 from shiftjax.ensembles.report.figures import thin
 from shiftjax.ensembles.report.html import Book, number
+from shiftjax.ensembles.report.tolerances import is_of_tolerances, tolerances
 from shiftjax.ensembles.store.members import Column
+from shiftjax.run.results.plain_values import digits_to_tell
 
 FOLDER = Path(__file__).resolve().parent
 MOST_MEMBERS = 20_000  # in the charts that can be touched
@@ -45,6 +47,7 @@ def page(content: Content, title: str) -> tuple[str, Book]:
         "Metrics": sections.metrics(content, book),
         "Explore": explore(content, book),
         "What moves the metrics": reasons.influences(content, book),
+        **({"Tolerances": tolerances(content)} if is_of_tolerances(content) else {}),
         **_slopes(content, book),
         "Best and worst": reasons.best_and_worst(content, book),
         "Failures and warnings": reasons.failures(content, book),
@@ -169,10 +172,11 @@ def _column(content: Content, column: Column, rows: np.ndarray) -> dict[str, obj
     values = column.values[rows]
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    digits = digits_to_tell(finite, DIGITS)
     pad = 0.0 if high > low else abs(low) or 1.0
     return {
         "label": content.label(column),
         "short": content.short(column.name),
-        "values": [float(f"{v:.{DIGITS}g}") if np.isfinite(v) else None for v in values.tolist()],
+        "values": [float(f"{v:.{digits}g}") if np.isfinite(v) else None for v in values.tolist()],
         "range": [low - pad, high + pad],
     }

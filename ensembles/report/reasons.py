@@ -8,12 +8,14 @@ import numpy as np
 
 from shiftjax.ensembles.report import figures, motion_figures, style
 from shiftjax.ensembles.report.content import MOST_NUMBERS, Content, unit_text
-from shiftjax.ensembles.report.html import Book, breakable, code, exact, key, number, table
+from shiftjax.ensembles.report.html import Book, breakable, code, exact, key, number, precise, table
 from shiftjax.ensembles.report.regions import Region, RegionGroup, groups, region
 from shiftjax.ensembles.store.members import Column
 from shiftjax.outcome import Outcome
+from shiftjax.run.results.plain_values import digits_to_tell
 
 EACH_END = 5  # members listed at each end of a metric
+ROW_DIGITS = 5  # of the numbers of a member
 WIDEST = 8  # design numbers in a table of members
 MOST_GROUPS = 12
 FEWEST = 3  # members of a group, for a region
@@ -77,8 +79,9 @@ def best_and_worst(content: Content, book: Book) -> str:
     if not content.main_metrics:
         return "<p>There is no metric with values.</p>"
     lead = (
-        "<p>Whether small or large is good, only you can say: both ends of every metric are shown. "
-        "Members that failed are not among them.</p>"
+        "<p>Both ends of every metric are shown, with which of them is the best where the study says what is good "
+        "(<code>good</code> of a metric, or what is made small); of others only you can say. Members that failed are "
+        "not among them.</p>"
     )
     return lead + "".join(_both_ends(content, book, metric) for metric in content.main_metrics)
 
@@ -89,13 +92,17 @@ def _both_ends(content: Content, book: Book, metric: Column) -> str:
     shown = [content.varied[k] for k in sorted(content.ranked(metric)[:WIDEST])] if content.varied else []
     head = ("", "member", breakable(content.label(metric)), *(breakable(content.label(c)) for c in shown), "status")
     half = min(EACH_END, len(order))
-    listed = [(f"{key(style.BLUE)}smallest", row) for row in order[:half]]
-    listed += [(f"{key(style.ORANGE)}largest", row) for row in order[::-1][: min(half, len(order) - half)]]
+    low, high = ends_in_words(metric)
+    listed = [(f"{key(style.BLUE)}{low}", row) for row in order[:half]]
+    listed += [(f"{key(style.ORANGE)}{high}", row) for row in order[::-1][: min(half, len(order) - half)]]
     cells = [
         (
             words,
             str(content.members.numbers[row]),
-            *(number(float(c.values[row]), 5) for c in (metric, *shown)),
+            *(
+                precise(float(c.values[row]), digits_to_tell(c.values, ROW_DIGITS), ROW_DIGITS)
+                for c in (metric, *shown)
+            ),
             Outcome(int(content.members.status[row])).name,
         )
         for words, row in listed
@@ -105,16 +112,23 @@ def _both_ends(content: Content, book: Book, metric: Column) -> str:
     return f"<h3>{code(metric.name)}</h3>" + table(head, cells, (0, len(head) - 1)) + drawn
 
 
+def ends_in_words(metric: Column) -> tuple[str, str]:
+    """What the smallest and the largest values of a metric are called."""
+    best_and_worst = {"small": ("best, smallest", "worst, largest"), "large": ("worst, smallest", "best, largest")}
+    return best_and_worst.get(metric.good, ("smallest", "largest"))
+
+
 def _motion(content: Content, book: Book, metric: Column, ends: motion_figures.Ends) -> str:
     stored = content.trajectories.sizes["member"]
     whole = "of all members" if stored == len(content.members.numbers) else f"of the {stored} whose motion is stored"
     if stored != len(content.members.numbers) and ends.whole.all():
         whole = "of all members"
     unit = unit_text(metric.unit)
+    named = ends_in_words(metric)
     words = " and ".join(
         f"{key(colour)}{words} {escape(metric.name)}, member {content.members.numbers[row]} "
         f"({number(float(metric.values[row]))}{' ' + unit if unit else ''})"
-        for colour, words, row in zip((style.BLUE, style.ORANGE), ("smallest", "largest"), ends.rows, strict=True)
+        for colour, words, row in zip((style.BLUE, style.ORANGE), named, ends.rows, strict=True)
     )
     words = f"{words} {whole}"
     lines = book.add(

@@ -9,13 +9,13 @@ import numpy as np
 
 from shiftjax.ensembles.report import figures, style
 from shiftjax.ensembles.report.content import Content, unit_text
-from shiftjax.ensembles.report.html import Book, code, key, number, table
+from shiftjax.ensembles.report.html import DIGITS, Book, code, key, number, precise, table
 from shiftjax.ensembles.report.influences import percent
 from shiftjax.ensembles.store.members import Column
 from shiftjax.ensembles.study.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.outcome import REMEDY
-from shiftjax.run.results.plain_values import worst
+from shiftjax.run.results.plain_values import digits_to_tell, worst
 
 LAWS = {"lhs": "Latin hypercube", "sobol": "Sobol sequence", "loguniform": "log-uniform", "uniform": "uniform"}
 MEANING = {
@@ -66,8 +66,11 @@ def _findings(content: Content) -> list[str]:
     lines = []
     for metric in content.main_metrics:
         values, unit = metric.values[content.known(metric)], unit_text(metric.unit)
-        low, high = (f"{number(v)} {unit}".strip() for v in (values.min(), values.max()))
-        line = f"{code(metric.name)} lies from {low} to {high}, in the median at {number(float(np.median(values)))}"
+        digits = digits_to_tell(values, DIGITS)
+        three = (values.min(), values.max(), np.median(values))
+        low, high, middle = (precise(float(value), digits) for value in three)
+        line = f"{code(metric.name)} lies from {low} {unit}".rstrip() + f" to {high} {unit}".rstrip()
+        line += f", in the median at {middle}"
         line += f" {unit}" * bool(unit)
         moved = _most_moved(content, metric)
         lines.append(f"{line}{'; ' + moved if moved else ''}.")
@@ -97,8 +100,7 @@ def study(content: Content, book: Book) -> str:
     rows = [
         (
             code(content.short(c.name)),
-            number(float(np.nanmin(c.values))),
-            number(float(np.nanmax(c.values))),
+            *(precise(float(end(c.values)), digits_to_tell(c.values, DIGITS)) for end in (np.nanmin, np.nanmax)),
             unit_text(c.unit),
             drawn.get(c.name, "follows from others" if c.name in content.followers else "given values"),
         )
@@ -220,11 +222,12 @@ def metrics(content: Content, book: Book) -> str:
             continue
         values = metric.values[known]
         low, high = known[values.argmin()], known[values.argmax()]
+        digits = digits_to_tell(values, DIGITS)
         cells = (
-            number(float(values.min())),
+            precise(float(values.min()), digits),
             str(content.members.numbers[low]),
-            number(float(np.median(values))),
-            number(float(values.max())),
+            precise(float(np.median(values)), digits),
+            precise(float(values.max()), digits),
             str(content.members.numbers[high]),
         )
         rows.append((code(metric.name), code(metric.about), *cells, unit_text(metric.unit), number(len(known))))

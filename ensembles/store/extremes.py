@@ -12,6 +12,7 @@ from shiftjax.ensembles.store.members import Column, Members, members_of
 from shiftjax.ensembles.store.ranking import ranked
 from shiftjax.ensembles.store.top import column_of
 from shiftjax.ensembles.study.keeping import Extreme, Keep
+from shiftjax.ensembles.study.rankings import rising
 from shiftjax.errors import ModelError
 from shiftjax.run.results.labelled import to_tree
 from shiftjax.run.results.result import Result
@@ -28,7 +29,9 @@ def extremes(members: xr.Dataset, keep: Keep) -> np.ndarray:
 
     def chosen(extreme: Extreme, *, best: bool) -> np.ndarray:
         values = values_of(members, extreme.metric)
-        return numbers[ranked(values, status, rising=best == (extreme.good == "small"))[: extreme.count]]
+        return numbers[
+            ranked(values, status, rising=rising("best" if best else "worst", extreme.good))[: extreme.count]
+        ]
 
     parts = [chosen(e, best=False) for e in keep.worst] + [chosen(e, best=True) for e in keep.best]
     return np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.errors import ModelError, nearest
+from shiftjax.measures.aims import NO_AIM, Aim, aim_in, sense_of
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
@@ -26,6 +27,7 @@ class Column:
         unit: of its values, "1" where they have none.
         values: (B,) one a member.
         about: of a metric, the expression it was computed from.
+        aim: of a metric, what is good of it.
     """
 
     name: str
@@ -33,6 +35,12 @@ class Column:
     unit: str
     values: np.ndarray
     about: str = ""
+    aim: Aim = NO_AIM
+
+    @property
+    def good(self) -> str:
+        """Which of its values are good, "small" or "large"; "" where nothing is stated."""
+        return sense_of(self.name, self.aim.good)
 
 
 @record
@@ -138,5 +146,5 @@ def members_of(tree: xr.DataTree) -> Members:
         elif array.ndim == 1:
             values = np.asarray(array.values, np.float64)
             about = str(array.attrs.get("metric", ""))
-            columns.append(Column(name, role, str(array.attrs.get("units", "1")), values, about))
+            columns.append(Column(name, role, str(array.attrs.get("units", "1")), values, about, aim_in(array.attrs)))
     return Members(numbers, tuple(columns), status, messages)

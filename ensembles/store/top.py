@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.ensembles.store.members import Column, Members, listed
+from shiftjax.ensembles.store.members import Column, Members
 from shiftjax.ensembles.store.ranking import ranked
+from shiftjax.ensembles.study.rankings import ENDS, assumed, rising
 from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.measures.dialects import NUMBERS
 from shiftjax.measures.evaluation import evaluate_number
@@ -17,8 +18,6 @@ from shiftjax.measures.expression_units import unit_of
 from shiftjax.measures.grammar import parse
 from shiftjax.record import record
 
-ENDS = ("largest", "smallest", "worst")
-
 
 @record
 class Top:
@@ -26,14 +25,18 @@ class Top:
 
     Attributes:
         column: what they were ordered by.
+        asked: one of `rankings.ENDS`.
         end: "largest" or "smallest", whichever comes first.
+        note: what the order assumes, a sentence; "" where it assumes nothing.
         rows: (n,) places in `Members.numbers`, first member first.
         failed: members left out since they ended early.
         unknown: members left out since they have no finite value, though they finished.
     """
 
     column: Column
+    asked: str
     end: str
+    note: str
     rows: np.ndarray
     failed: int
     unknown: int
@@ -47,8 +50,8 @@ def top(members: Members, text: str, count: int = 10, end: str = "largest") -> T
         text: a column (`swing`, `coupler.mass`, `gap`), or an expression with columns in braces (`{swing} / {mass}`),
             with + - * / **, parentheses and the functions of `simulate(derive=)`.
         count: how many.
-        end: "largest", "smallest", or "worst": the smallest pivot_ratio, the largest of any other figure of the
-            certificate; a metric has no end that is worst by itself.
+        end: "largest", "smallest", or by what is good "best" or "worst": of a figure of the certificate by what it is,
+            of a metric as its study says; where nothing says it small is taken as good, and the note says so.
 
     Raises:
         ModelError: no such column, an expression with something else in it, no finished member with a finite value.
@@ -56,15 +59,17 @@ def top(members: Members, text: str, count: int = 10, end: str = "largest") -> T
     need_count("top: count", count, 1)
     one_of("top: end", end, ENDS)
     column = column_of(members, text)
-    if end == "worst":
-        end = _worst_end(column)
+    ascending = rising(end, column.good)
     known = members.finished & np.isfinite(column.values)
     if not known.any():
         fault = f"no finished member with a finite {text}"
         raise ModelError(f"top {text}", fault, "one at least", "See `shiftjax report` for why members failed.")
-    rows = ranked(column.values, members.status, rising=end == "smallest")[:count]
+    rows = ranked(column.values, members.status, rising=ascending)[:count]
     failed = int(np.sum(~members.finished))
-    return Top(column, end, rows, failed, len(known) - int(known.sum()) - failed)
+    first = "smallest" if ascending else "largest"
+    return Top(
+        column, end, first, assumed(end, column.name, column.good), rows, failed, len(known) - int(known.sum()) - failed
+    )
 
 
 def column_of(members: Members, text: str) -> Column:
@@ -80,11 +85,3 @@ def column_of(members: Members, text: str) -> Column:
         raise ModelError(f"top {text}", "one number for all", "an expression of columns", "Write {swing} / {mass}.")
     unit = unit_of(node, {name: column.unit for name, column in columns.items()}) or "1"
     return Column(text, "metric", unit, values, text)
-
-
-def _worst_end(column: Column) -> str:
-    if column.role != "certificate":
-        allowed = f"a number of the certificate, as {listed(['gap', 'energy_error', 'pivot_ratio'])}"
-        todo = "Whether much or little of a metric is bad, only you know: say --largest or --smallest."
-        raise ModelError(f"top {column.name} --worst", f"a {column.role}", allowed, todo)
-    return "smallest" if column.name == "pivot_ratio" else "largest"

@@ -17,12 +17,14 @@ import numpy as np
 from shiftjax.constraints.drives import TYPES
 from shiftjax.ensembles.study.correlation import Correlation, correlation
 from shiftjax.ensembles.study.definition_keys import KEYS, inside
-from shiftjax.ensembles.study.keeping import Keep, keep
+from shiftjax.ensembles.study.keeping import Keep, keep, stated_senses
 from shiftjax.ensembles.study.optimization_words import Wanted, wanted
+from shiftjax.ensembles.study.rankings import senses
 from shiftjax.ensembles.study.sample import refuse_undrawn
 from shiftjax.ensembles.study.spec import NUMBERS, Vary, varied
 from shiftjax.errors import ModelError, nearest, need_mapping, wrong
 from shiftjax.formats.writer import to_dict
+from shiftjax.measures.aims import with_good
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze, thaw
 from shiftjax.mechanism.model import Model
@@ -59,7 +61,8 @@ class Definition:
         span, step, output_step: [s], as those of `simulate`.
         tolerance, method, precision, backend: as those of `simulate`.
         channels: what is recorded of the members that are kept.
-        metrics: name -> a text, or a mapping with `of`.
+        metrics: name -> a text, or a mapping with `of`, in which `good` says whether small or large values are good
+            and `limits` between which ones a member is as it should be.
         keep: whose trajectories are kept: "all", "none", "every 10", how many, a list of members, or a mapping of
             `members`, `worst` and `best`.
         assemble_only: loops are closed and nothing is run; span, step, tolerance, output_step, method and limits say
@@ -127,13 +130,21 @@ class Definition:
 
     @property
     def measured(self) -> dict[str, Any]:
-        """The metrics as `simulate` takes them."""
-        return {name: thaw(words) for name, words in self.metrics.items()}
+        """The metrics as `simulate` takes them, each with its sense where anything in the study says it."""
+        good = self.senses
+        return {name: with_good(thaw(words), good.get(name, "")) for name, words in self.metrics.items()}
+
+    @property
+    def senses(self) -> dict[str, str]:
+        """Metric -> which of its values are good, "small" or "large", of those of which the study says so: by `good`,
+        as what is made small, or by what is kept."""
+        objective = dict(self.optimized.expressions).get("objective") if self.optimized else None
+        return senses(self.metrics, stated_senses(thaw(self.keep)), objective)
 
     @property
     def kept(self) -> Keep:
         """Which members have their trajectories kept."""
-        return keep(thaw(self.keep))
+        return keep(thaw(self.keep), self.senses)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from shiftjax.ensembles.study.optimization_words import wanted
 from shiftjax.ensembles.study.spec import NUMBERS, SPREADING, assigned, varied
 from shiftjax.errors import ModelError, need, need_count, need_mapping, need_number, one_of, refuse_text
 from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.measures.aims import GOOD, aim_of
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.run.programs.integrators import METHODS
@@ -164,6 +165,7 @@ def _metric(where: str, name: str, value: Any) -> Any:
     if not isinstance(value, str):
         need(where, value, Mapping, 'a text, as "maximum(tip.position[2])", or a table with the key of')
         need(inside(where, "of"), value.get("of"), str, "what the metric is of, a text")
+        aim_of(value, where)
     return value
 
 
@@ -212,7 +214,7 @@ CORRELATION = {
 }
 EXTREME = {
     "type": "object",
-    "properties": {"metric": TEXT, "count": {"type": "integer", "minimum": 1}, "good": {"enum": ["small", "large"]}},
+    "properties": {"metric": TEXT, "count": {"type": "integer", "minimum": 1}, "good": {"enum": list(GOOD)}},
     "required": ["metric", "count"],
     "additionalProperties": False,
 }
@@ -225,13 +227,20 @@ MEMBERS = {
         {"type": "array", "items": {"type": "integer", "minimum": 0}},
     ]
 }
-RANKED = {"type": "string", "pattern": "^(worst|best):[1-9][0-9]* +by +.+$"}
+RANKED = {"type": "string", "pattern": "^(worst|best):[1-9][0-9]*(:| +by +).+$"}
 KEEP_TABLE = {
     "type": "object",
     "properties": {"members": MEMBERS, "worst": EXTREMES, "best": EXTREMES},
     "additionalProperties": False,
 }
-METRIC = {"anyOf": [TEXT, {"type": "object", "properties": {"of": TEXT}, "required": ["of"]}]}
+LIMITS = {"type": "array", "items": {"anyOf": [NUMBER, TEXT]}, "minItems": 2, "maxItems": 2}
+METRIC = {
+    "anyOf": [
+        TEXT,
+        {"type": "object", "properties": {"of": TEXT, "good": {"enum": list(GOOD)}, "limits": LIMITS},
+         "required": ["of"]},
+    ]
+}  # fmt: skip
 DRIVE = {"anyOf": [TEXT, NUMBER, {"type": "object", "properties": {"type": TEXT}, "required": ["type"]}]}
 FLAGS = {"anyOf": [FLAG, {"type": "array", "items": FLAG, "minItems": 1, "maxItems": 2, "uniqueItems": True}]}
 LIMIT = {"anyOf": [ABOVE_ZERO, {"const": "inf"}]}
@@ -301,7 +310,9 @@ KEYS: dict[str, Key] = {
             "joint -> its motion: a text of `--drive`, a constant speed, or a table of its type and numbers", "none",
             '[drive]\ncrank_pivot = "harmonic(amplitude=0.3, frequency=2)"', "SI, or stated"),
         Key("metrics", _entries(_metric), _table_schema(METRIC),
-            "name -> what is computed of every member", "none", '[metrics]\nswing = "peak_to_peak(rocker_pivot.q)"'),
+            'name -> what is computed of every member: a text, or a table of it as `of`, which values are `good` '
+            '("small" or "large") and between which `limits` they should be', "none",
+            '[metrics]\nswing = "peak_to_peak(rocker_pivot.q)"'),
         Key("keep", lambda where, value: keep_words(value, where),
             {"anyOf": [*MEMBERS["anyOf"], RANKED, KEEP_TABLE]},
             "whose trajectories are kept: `members`, and the `worst` and `best` of metrics",

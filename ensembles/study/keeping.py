@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from shiftjax.ensembles.study.rankings import JUDGED, ranking
 from shiftjax.errors import ModelError, nearest, need, need_count, one_of
+from shiftjax.measures.aims import GOOD, LARGE_IS_GOOD, TAKEN_FOR_GOOD, sense_of
 from shiftjax.record import record
 from shiftjax.run.results.plain_values import members_to_keep
 
 USUAL = 64  # members, as of `shiftjax sweep`
 MEMBERS = '"all", "none", "every 10", how many spread evenly, "worst:5 by NAME", or a list of members'
-SMALL_IS_WORST = ("pivot_ratio",)  # of all other figures large values are, where nothing is said
 EXTREME = '{ metric = "NAME", count = 5 }'
-GOOD = ("small", "large")
-_EXTREME = re.compile(r"(worst|best):([1-9][0-9]{0,8})\s+by\s+(\S(?:.*\S)?)")
+MOST = 10**9  # members
+NOTHING: Mapping[str, str] = MappingProxyType({})
 _EVERY = re.compile(r"every ([1-9][0-9]{0,8})")
 
 
@@ -28,12 +30,12 @@ class Extreme:
     Attributes:
         metric: a metric of the study, or a number of the certificate.
         count: how many.
-        good: whether "small" or "large" values of it are good.
+        good: whether "small" or "large" values of it are good; "" where nothing says so, and small is taken.
     """
 
     metric: str
     count: int
-    good: str = "small"
+    good: str = ""
 
 
 @record
@@ -85,7 +87,13 @@ class Keep:
             usual = usual or f"{self.members} members, spread evenly"
             members = f"members {', '.join(map(str, listed))}" if listed else usual
         more = [(word, extreme) for word in ("worst", "best") for extreme in getattr(self, word)]
-        return "; ".join([members, *(f"the {e.count} {word} of {e.metric} ({e.good} is good)" for word, e in more)])
+        return "; ".join(
+            [members, *(f"the {e.count} {word} of {e.metric} ({_sense(e.good)} good)" for word, e in more)]
+        )
+
+
+def _sense(good: str) -> str:
+    return f"{good} is" if good else f"{TAKEN_FOR_GOOD} is taken as"
 
 
 def keep_words(words: Any, where: str = "keep") -> dict[str, Any]:
@@ -112,24 +120,38 @@ def keep_words(words: Any, where: str = "keep") -> dict[str, Any]:
 
 
 def extreme_words(text: Any) -> dict[str, Any] | None:
-    """The table that "worst:5 by METRIC" or "best:5 by METRIC" means; None of anything else.
-
-    The worst have large values, but small ones of `pivot_ratio`; the best have the others.
-    """
-    match = _EXTREME.fullmatch(text.strip()) if isinstance(text, str) else None
-    if match is None:
+    """The table that "worst:5 by METRIC" or "best:5 by METRIC" means; None of anything else."""
+    words = ranking(text) if isinstance(text, str) else None
+    if words is None or words.end not in JUDGED or not words.column or words.among or not 0 < (words.count or 0) < MOST:
         return None
-    good = {"good": "large"} if match[3] in SMALL_IS_WORST else {}
-    return {match[1]: [{"metric": match[3], "count": int(match[2]), **good}]}
+    good = {"good": "large"} if words.column in LARGE_IS_GOOD else {}
+    return {words.end: [{"metric": words.column, "count": words.count, **good}]}
 
 
-def keep(words: Mapping[str, Any]) -> Keep:
-    """What checked words mean; `members` left out is 64, or none where worst or best are given."""
+def keep(words: Mapping[str, Any], senses: Mapping[str, str] = NOTHING) -> Keep:
+    """What checked words mean; `members` left out is 64, or none where worst or best are given.
+
+    Args:
+        senses: metric -> which of its values are good, where the words do not say it themselves.
+    """
     members = words.get("members", "none" if "worst" in words or "best" in words else USUAL)
     members = tuple(members) if isinstance(members, list) else members
     every = _EVERY.fullmatch(members) if isinstance(members, str) else None
-    extremes = {key: tuple(Extreme(**entry) for entry in words.get(key, ())) for key in ("worst", "best")}
-    return Keep("none" if every else members, int(every[1]) if every else 0, **extremes)
+
+    def extremes(entries: Sequence[Mapping[str, Any]]) -> tuple[Extreme, ...]:
+        implied = (sense_of(entry["metric"], senses.get(entry["metric"], "")) for entry in entries)
+        return tuple(Extreme(**{"good": good, **entry}) for good, entry in zip(implied, entries, strict=True))
+
+    count = int(every[1]) if every else 0
+    return Keep("none" if every else members, count, *(extremes(words.get(key, ())) for key in JUDGED))
+
+
+def stated_senses(words: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Where, metric and sense of what checked words say of it."""
+    for key in JUDGED:
+        for entry in words.get(key, ()):
+            if "good" in entry:
+                yield f"keep.{key}.good", entry["metric"], entry["good"]
 
 
 def _members(given: Any, where: str) -> None:

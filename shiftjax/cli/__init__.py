@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from shiftjax.cli.ending import SIGNALLED, exit_code, stoppable
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, printable
 from shiftjax.plugins import load_plugin
 from shiftjax.version import VERSION
 
@@ -92,9 +92,16 @@ def _call(words: list[str]) -> int:
         return _internal(error, options)
 
 
+class _CommandParser(argparse.ArgumentParser):
+    """A parser whose errors show words of the line as all errors do; its commands' are of this class, too."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of the whole line; only the command that stands in `words` brings its own options."""
-    top = argparse.ArgumentParser(
+    top = _CommandParser(
         prog="shiftjax", description="Mechanisms with exact loops, thousands at a time.", allow_abbrev=False
     )
     top.add_argument("--version", action="version", version=f"shiftjax {VERSION}")
@@ -149,5 +156,5 @@ def _internal(error: Exception, options: argparse.Namespace) -> int:
 def _fail(message: str, code: int, with_traceback: bool) -> int:
     if with_traceback:
         traceback.print_exc()
-    print(f"shiftjax: {message}", file=sys.stderr)
+    print(printable(f"shiftjax: {message}"), file=sys.stderr)
     return code

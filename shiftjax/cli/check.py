@@ -9,7 +9,6 @@ With `--schema`, or `--study-schema`, the JSON Schema of the format is printed, 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,6 +26,7 @@ from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
+from shiftjax.measures.aims import ATTRIBUTES, aim_of
 from shiftjax.measures.channels import channels
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.options import options_of
@@ -54,7 +54,7 @@ def call(options: argparse.Namespace) -> int:
         if options.model is not None:
             option = "--schema" if options.schema else "--study-schema"
             raise ModelError(option, f"a model, {options.model!r}", "no model", "Leave one of them out.")
-        print(json.dumps(schema() if options.schema else study_file.schema(), indent=1, ensure_ascii=False))
+        common.put_json(schema() if options.schema else study_file.schema(), indent=1)
         return 0
     if options.model is None:
         raise ModelError("check", "no model", "a model, or --schema", "Say which, as `shiftjax check four_bar`.")
@@ -62,7 +62,7 @@ def call(options: argparse.Namespace) -> int:
         return _of_study(options)
     judgement = verdict(load(options.model))
     if options.json:
-        print(json.dumps(plain(judgement), allow_nan=False, ensure_ascii=False))
+        common.put_json(plain(judgement))
     else:
         show(str(options.model), judgement)
     return REFUSED if judgement["refused"] else SOME_FAILED if judgement["errors"] else 0
@@ -72,7 +72,7 @@ def _of_study(options: argparse.Namespace) -> int:
     """`shiftjax check STUDY.toml`."""
     outlined = outline(study_file.read(options.model))
     if options.json:
-        print(json.dumps(plain(outlined), allow_nan=False, ensure_ascii=False))
+        common.put_json(plain(outlined))
     else:
         show_study(str(options.model), outlined)
     return REFUSED if any(group["refused"] for group in outlined["groups"]) else 0
@@ -83,20 +83,22 @@ def show(name: str, judgement: dict[str, Any]) -> None:
     counts = ", ".join(_counted(judgement[what], one, what) for what, one in COUNTED.items())
     freedoms = _counted(judgement["dof"], "degree of freedom", "degrees of freedom")
     word = "valid" if judgement["valid"] else "cannot run"
-    print(f"{name}: {word}; {counts}; {freedoms}")
+    common.put(f"{name}: {word}; {counts}; {freedoms}")
     for kind in ("refused", "errors", "warnings", "notes"):
         for text in judgement[kind]:
-            print(f"{kind.rstrip('s')}: {text}")
+            common.put(f"{kind.rstrip('s')}: {text}")
     if judgement["forces"]:
-        print("\nforces, as they act:")
+        common.put()
+        common.put("forces, as they act:")
         shown = judgement["forces"][:FORCES]
         common.table(("number", "value", "unit"), [(one["path"], f"{one['value']:.6g}", one["unit"]) for one in shown],
                      left=(0, 2))  # fmt: skip
         if more := len(judgement["forces"]) - len(shown):
-            print(f"and {more} more; `shiftjax info {name} --paths` lists them")
+            common.put(f"and {more} more; `shiftjax info {name} --paths` lists them")
     if judgement["start"]:
         closed = "" if judgement["assembled"] else ", loops open"
-        print(f"\nstart, largest gap {judgement['gap']:.1e} (m or rad){closed}:")
+        common.put()
+        common.put(f"start, largest gap {judgement['gap']:.1e} (m or rad){closed}:")
         head = ("joint", "file", "position", "unit", "", "file", "speed", "unit", "")
         common.table(head, [_line(entry) for entry in judgement["start"]], left=(0, 3, 4, 7, 8))
 
@@ -136,6 +138,7 @@ def outline(definition: Definition) -> dict[str, Any]:
         "groups": [_group(group) for group in groups],
         "varied": _varied(definition, groups),
         "metrics": {name: _of(words) for name, words in definition.metrics.items()},
+        "aims": {name: aim_of(words, "").attributes for name, words in definition.measured.items()},
         "kept": keeping.text(),
         "kept_members": len(keeping.stated(members)),
         "optimized": _optimized(definition, groups),
@@ -203,6 +206,10 @@ def _of(words: Any) -> str:
     return words if isinstance(words, str) else str(words["of"])
 
 
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
 def _shortened(text: str) -> str:
     """On one line, with its beginning only where it is long."""
     line = " ".join(text.split())
@@ -237,33 +244,41 @@ def show_study(name: str, outlined: dict[str, Any]) -> None:
     groups = outlined["groups"]
     count = f"{outlined['members']} member{'s' * (outlined['members'] != 1)}"
     valid = "cannot run" if any(group["refused"] for group in groups) else "valid"
-    print(f"{name}: {valid}; {count}" + (f" in {len(groups)} groups, a model each" if len(groups) > 1 else ""))
+    common.put(f"{name}: {valid}; {count}" + (f" in {len(groups)} groups, a model each" if len(groups) > 1 else ""))
     if outlined["varied"]:
         rows = [
             (v["path"], f"{v['smallest']:.6g}", f"{v['largest']:.6g}", v["drawn"], v["unit"])
             for v in outlined["varied"]
         ]
-        print()
+        common.put()
         common.table(("varied", "smallest", "largest", "drawn", "unit"), rows)
     if len(groups) > 1:
         rows = [(_states(g), str(g["first"]), str(g["members"]), str(g["dof"]), str(len(g["absent"]))) for g in groups]
-        print()
+        common.put()
         common.table(("group", "first member", "members", "dof", "paths left out"), rows)
     if outlined["metrics"]:
-        print()
-        rows = [(name, _shortened(of)) for name, of in outlined["metrics"].items()]
-        common.table(("metric", "of"), rows, left=(0, 1))
-    print(f"\nkept: {outlined['kept']}")
+        common.put()
+        head = ("metric", "of", "good", "from", "to")  # limits in SI
+        rows = [
+            (name, _shortened(of), *(_word(outlined["aims"][name].get(key, "")) for key in ("good", *ATTRIBUTES)))
+            for name, of in outlined["metrics"].items()
+        ]
+        used = [k for k in range(len(head)) if k < 2 or any(row[k] for row in rows)]
+        common.table(tuple(head[k] for k in used), [tuple(row[k] for k in used) for row in rows], left=(0, 1, 2))
+    common.put()
+    common.put(f"kept: {outlined['kept']}")
     if asked := outlined["optimized"]:
         subject = "".join(f", {text}" for text in asked["constraints"])
-        print(f"optimised: {asked['objective']}{subject}; {asked['method']}, {asked['iterations']} iterations at most")
+        common.put(
+            f"optimised: {asked['objective']}{subject}; {asked['method']}, {asked['iterations']} iterations at most"
+        )
     lines: dict[str, None] = {}
     for group in groups:
         where = f"{_states(group)}: " if len(groups) > 1 else ""
         for kind in ("refused", "warnings", "notes"):
             lines |= dict.fromkeys(f"{kind.rstrip('s')}: {where}{text}" for text in group[kind])
     for line in lines:
-        print(line)
+        common.put(line)
 
 
 def _states(group: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.results.result import Result, remedy
 from shiftjax.run.results.summary import how_run
 
+NOT_ASCII = re.compile(r"[^\x20-\x7e\n]")  # a line break is between the lines of a document only
 LISTED = 8  # members named in a list of failures
 
 
@@ -117,18 +119,36 @@ def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
 def table(
     head: tuple[str, ...],
     rows: list[tuple[str, ...]],
-    show: Callable[[str], None] = print,
+    show: Callable[[str], None] | None = None,
     *,
     left: Collection[int] = (0,),
 ) -> None:
     """Prints columns, those of `left` to the left, the others to the right."""
     for line in text_table(head, rows, left):
-        show(printable(line))
+        (show or put)(printable(line))
+
+
+def put(line: str = "") -> None:
+    """A line on stdout, in which no name of a file can steer the terminal."""
+    print(printable(line))
+
+
+def put_json(document: Any, indent: int | None = None) -> None:
+    """A document as JSON, which escapes what steers a terminal; other characters stand as they are."""
+    text = json.dumps(document, indent=indent, allow_nan=False, ensure_ascii=False)
+    print(NOT_ASCII.sub(lambda match: _escaped(match[0]), text))
+
+
+def _escaped(c: str) -> str:
+    """A character as JSON may write it."""
+    if c.isprintable():
+        return c
+    return json.dumps(c)[1:-1] if ord(c) > ord("\x7f") else f"\\u{ord(c):04x}"
 
 
 def say(line: str) -> None:
     """A line on stderr, in which no name of a file can steer the terminal."""
-    print(printable(line), file=sys.stderr)
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 def report_outcomes(result: Result) -> None:
@@ -150,13 +170,13 @@ def report_outcome(outcome: Outcome, members: int, messages: Sequence[tuple[str,
     if outcome == Outcome.ok:
         return
     todo = remedy(outcome)
-    print(f"{outcome.name}: {todo}", file=sys.stderr)
+    say(f"{outcome.name}: {todo}")
     for name, message in messages:
         parts = (part.strip(" :") for part in (message.replace(todo, "") if todo else message).split(";"))
         special = "; ".join(filter(None, parts))  # what is special about this member
         say(f"  {name}: {special}" if special else f"  {name}")
     if members > len(messages):
-        print(f"  ... and {members - len(messages)} more", file=sys.stderr)
+        say(f"  ... and {members - len(messages)} more")
 
 
 def about(result: Result) -> str:

@@ -6,6 +6,7 @@ import argparse
 import webbrowser
 from pathlib import Path
 
+from shiftjax.cli import common
 from shiftjax.disk_cache import folder as cache_folder
 from shiftjax.docs import plain_html
 from shiftjax.docs.pages import PAGES
@@ -32,5 +33,5 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError(where, reason, "a folder that can be written", "Name one with --out.") from None
     path = (folder / plain_html.address(names[options.page])).resolve()
     if options.print or not webbrowser.open(path.as_uri()):
-        print(path)
+        common.put(path)
     return 0

@@ -34,7 +34,8 @@ def summary(result: Result) -> dict[str, object]:
 def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None:
     """The ensemble as tables a person reads."""
     counts = ", ".join(f"{len(members)} {outcome.name}" for outcome, members in result.outcomes())
-    print(f"{options.model}: {result.members} members: {counts}; {common.about(result)}\n")
+    common.put(f"{options.model}: {result.members} members: {counts}; {common.about(result)}")
+    common.put()
     drawn = [(vary.path, vary.distribution) for vary in study]
     drawn += [(path, "derived") for path in list(result.design)[len(study) :]]
     rows = [
@@ -42,18 +43,18 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
         for (name, how), (path, values) in zip(drawn, result.design.items(), strict=True)
     ]
     common.table(("varied", "smallest", "largest", "drawn", "unit"), rows)
-    print()
+    common.put()
     common.table(certificate_head(result.status), certificate_rows(result.certificate, result.status))
     rows = [metric_row(name, values, result.metric_units[name]) for name, values in result.metrics.items()]
     if rows:
-        print()
+        common.put()
         common.table(METRIC_HEAD, rows)
     rows = [row for path, values in result.channels.items() for row in final_rows(path, values, result)]
     if rows:
-        print()
+        common.put()
         common.table(("channel at the end", "smallest", "median", "largest", "unit"), rows)
         rows = [row for path, values in result.extremes.items() for row in extreme_rows(path, values, result)]
-        print()
+        common.put()
         common.table(("channel over all steps", "smallest", "member", "largest", "member", "unit"), rows)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -42,7 +41,7 @@ def call(options: argparse.Namespace) -> int:
             tree = store.read(place)
             for target in targets.values():
                 tables.export(tree, target, force=options.force)
-                print(f"written: {target}", file=sys.stderr)
+                common.say(f"written: {target}")
     if drawn:
         from shiftjax.cli import export_scene  # it brings the viewer's packages, which tables do not need
 
@@ -55,7 +54,7 @@ def _stored(name: str, start: str) -> AbstractContextManager[str | Path]:
     if not is_optimization(Path(name)):
         refuse_start(name, start)
         return nullcontext(name)
-    print(f"simulating the designs of {name} ...", file=sys.stderr, flush=True)
+    common.say(f"simulating the designs of {name} ...")
     from shiftjax.ensembles.optimization import trail  # takes 1.5 s, for no other store
 
     return trail.simulated(name, start=start)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from shiftjax.cli import showing
+from shiftjax.cli import common, showing
 from shiftjax.viewer.export import gltf, web_page
 from shiftjax.viewer.study.member_scenes import MemberScenes
 
@@ -33,6 +32,6 @@ def write(options: argparse.Namespace) -> None:
                 scene, study.time, tracks, targets[".html"], title, scenes=scenes, study=study
             )
     for remark in dict.fromkeys(remarks):
-        print(f"note: {remark}", file=sys.stderr)
+        common.say(f"note: {remark}")
     for written in targets.values():
-        print(f"written: {written}", file=sys.stderr)
+        common.say(f"written: {written}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +10,7 @@ from shiftjax.cli import common, parsing
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.run.info import channel_list, dot, info, tables, text
+from shiftjax.run.results.plain_values import plain
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -40,9 +40,10 @@ def call(options: argparse.Namespace) -> int:
     if options.paths:
         _paths(model, options)
     elif options.json or options.tables:
-        print(json.dumps(info(model) if options.json else tables(model), ensure_ascii=False))
+        common.put_json(plain(info(model) if options.json else tables(model)))
     else:
-        print(dot(model, whole=options.dot == "whole") if options.dot else text(model))
+        for line in (dot(model, whole=options.dot == "whole") if options.dot else text(model)).split("\n"):
+            common.put(line)
     return 0
 
 
@@ -52,9 +53,9 @@ def _paths(model: Model, options: argparse.Namespace) -> None:
     if options.json:
         lines: list[dict[str, Any]] = [{"path": path, **asdict(number)} for path, number in numbers.items()]
         lines += [{"path": c.path, "value": None, "unit": c.unit, "role": "channel", "size": c.size} for c in channels]
-        print(json.dumps(lines, allow_nan=False, ensure_ascii=False))
+        common.put_json(lines)
         return
     rows = [(path, f"{n.value:.9g}", n.unit, n.doc) for path, n in numbers.items()]
     common.table(("number", "value", "unit", "meaning"), rows, left=(0, 2, 3))
-    print()
+    common.put()
     common.table(("channel", "numbers", "unit"), [(c.path, str(c.size), c.unit) for c in channels], left=(0, 2))

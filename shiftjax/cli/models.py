@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
+from shiftjax.cli import common
 from shiftjax.models import names, summary
 
 
@@ -15,9 +15,9 @@ def define(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     library = {name: summary(name) for name in names()}
     if options.json:
-        print(json.dumps(library, indent=1, ensure_ascii=False))
+        common.put_json(library, indent=1)
         return 0
     width = max(map(len, library), default=0)
     for name, line in library.items():
-        print(f"{name:<{width}}  {line}")
+        common.put(f"{name:<{width}}  {line}")
     return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from shiftjax.ensembles.optimization.optimize import DescentProgress, optimize
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.optimization_words import DescentEnding
-from shiftjax.errors import ModelError, need_count
+from shiftjax.errors import ModelError, need_count, printable
 from shiftjax.formats.files import save
 from shiftjax.run.results.plain_values import plain
 
@@ -49,19 +48,19 @@ def call(options: argparse.Namespace) -> int:
     if changed and definition.optimize:
         definition = dataclasses.replace(definition, optimize={**definition.optimize, **changed})
     out = options.out or f"{Path(options.study).stem}{SUFFIX}"
-    with _bar(Path(options.study).stem) as bar:
+    with _bar(printable(Path(options.study).stem)) as bar:
         optimum = optimize(
             definition, out, resume=options.resume, force=options.force, threads=options.threads,
             progress=lambda progress: _show_progress(bar, progress),
         )  # fmt: skip
     if options.json:
-        print(json.dumps(plain(summary(optimum)), allow_nan=False, ensure_ascii=False))
+        common.put_json(plain(summary(optimum)))
     else:
         show(optimum)
     if options.save is not None and np.isfinite(optimum.best.objective):
         save(optimum.model, options.save)
-        print(f"written: {options.save}", file=sys.stderr)
-    print(f"written: {out}", file=sys.stderr)
+        common.say(f"written: {options.save}")
+    common.say(f"written: {out}")
     return SOME_FAILED if DescentEnding.infeasible.name in optimum.ending else 0
 
 
@@ -83,34 +82,34 @@ def show(optimum: Optimum) -> None:
     """What came of it, as a person reads it."""
     best, document = optimum.best, summary(optimum)
     endings = ", ".join(f"{count} {name}" for name, count in document["endings"].items())
-    print(f"{optimum.path.name}: {document['starts']} starts: {endings}; {document['halved']} steps halved back")
+    common.put(f"{optimum.path.name}: {document['starts']} starts: {endings}; {document['halved']} steps halved back")
     if document["jumping"]:
         ignoring = f"gradients of {document['jumping']} of them ignore forces that jump"
-        print(f"{ignoring}: see `jumps` of the starts in the store")
+        common.put(f"{ignoring}: see `jumps` of the starts in the store")
     if not np.isfinite(best.objective):
-        print("no design that runs was found; the evaluations in the store have the status of each")
+        common.put("no design that runs was found; the evaluations in the store have the status of each")
         return
-    print(f"best: start {best.start}, objective {best.objective:.6g}")
+    common.put(f"best: start {best.start}, objective {best.objective:.6g}")
     if best.excess > 0:
-        print(f"its constraints are exceeded by {best.excess:.3g} at most")
+        common.put(f"its constraints are exceeded by {best.excess:.3g} at most")
     units = optimum.units
     rows = [
         (path, f"{best.began[path]:.6g}", f"{value:.6g}", units.get(path, "1")) for path, value in best.design.items()
     ]
-    print()
+    common.put()
     common.table(("parameter", "before", "best", "unit"), rows, left=(0, 3))
     if best.metrics:
         rows = [(k, f"{best.before[k]:.6g}", f"{v:.6g}", units.get(k, "1")) for k, v in best.metrics.items()]
-        print()
+        common.put()
         common.table(("metric", "before", "best", "unit"), rows, left=(0, 3))
     ranked = optimum.order[:SHOWN]
     rows = [(str(k), f"{optimum.objective[k]:.6g}", optimum.ending[k], *_counts(optimum, k)) for k in ranked]
-    print()
+    common.put()
     common.table(("start", "objective", "ending", "iterations", "halved"), rows, left=(2,))
     if len(optimum.order) > SHOWN:
-        print(f"... {len(optimum.order) - SHOWN} more in the store")
+        common.put(f"... {len(optimum.order) - SHOWN} more in the store")
     if DescentEnding.going.name in optimum.ending:
-        print("going: not at an optimum yet; the same command with --resume and more --iterations goes on")
+        common.put("going: not at an optimum yet; the same command with --resume and more --iterations goes on")
 
 
 def _counts(optimum: Optimum, k: int) -> tuple[str, str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
-from shiftjax.cli import parsing, showing
+from shiftjax.cli import common, parsing, showing
 from shiftjax.errors import ModelError
 from shiftjax.viewer import rendering, side_by_side
 from shiftjax.viewer.gl.renderer import Renderer
@@ -56,8 +55,8 @@ def call(options: argparse.Namespace) -> int:
                 rendering.write_movie(target, (picture(float(t)) for t in times), rate)
     if snapped and not study.at_instants:
         first = f"at {len(snapped)} times, first {min(snapped):g} s"
-        print(f"note: loops do not close between stored instants {first}: the nearest one is drawn", file=sys.stderr)
-    print(f"written: {target}", file=sys.stderr)
+        common.say(f"note: loops do not close between stored instants {first}: the nearest one is drawn")
+    common.say(f"written: {target}")
     return 0
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
+from shiftjax.cli import common
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.optimum_page import write_optimum
 from shiftjax.ensembles.optimization.store_kind import is_optimization
@@ -35,5 +35,5 @@ def call(options: argparse.Namespace) -> int:
         need_plugins(options.store, tree.attrs)
         write(tree, load(json.loads(tree.attrs["model"])), options.out, options.png, **more)
     for written in (options.out, *([options.png] if options.png else [])):
-        print(f"written: {written}", file=sys.stderr)
+        common.say(f"written: {written}")
     return 0

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.measures.certificate import CERTIFICATE
-from shiftjax.run.results.plain_values import counted, short_number, worst
+from shiftjax.run.results.plain_values import counted, digits_to_tell, short_number, worst
 
+DIGITS = 6  # at least
 METRIC_HEAD = ("metric", "smallest", "member", "median", "largest", "member", "unit")
 
 
@@ -18,7 +19,9 @@ def metric_row(name: str, values: np.ndarray, unit: str) -> tuple[str, ...]:
     if ends is None:
         return (name, "nan", "-", "nan", "nan", "-", unit)
     low, high, middle = ends
-    return (name, f"{values[low]:.6g}", str(low), f"{middle:.6g}", f"{values[high]:.6g}", str(high), unit)
+    digits = digits_to_tell(values, DIGITS)
+    smallest, middle, largest = (f"{value:.{digits}g}" for value in (values[low], middle, values[high]))
+    return (name, smallest, str(low), middle, largest, str(high), unit)
 
 
 def metric_summary(values: np.ndarray) -> dict[str, object]:

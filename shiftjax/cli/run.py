@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from shiftjax.cli import common, parsing, running
+from shiftjax.cli import chosen, common, parsing, running
 from shiftjax.ensembles.store import store
 from shiftjax.ensembles.stored_study import Study, lone
 from shiftjax.measures.certificate import CERTIFICATE
@@ -25,8 +25,9 @@ OF_STUDY += ["strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accu
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
     parsing.add_run(parser)
-    line = "of a stored study, given instead of MODEL: run this member again, as it was"
-    parser.add_argument("--member", type=int, metavar="K", help=line)
+    line = "of a stored study, given instead of MODEL: run this member again, as it was; a number, or a choice, as "
+    line += "best:1:swing, of which the first"
+    parser.add_argument("--member", metavar="K", help=line)
     line = "what the error of coordinates rests on: a run at half the step (all) or an estimate (local, if left out)"
     parser.add_argument("--accuracy", choices=["local", "all"], help=line)
     parser.add_argument("--log", action="store_true", help="print every change of coordinates")
@@ -52,7 +53,9 @@ def _again(options: argparse.Namespace) -> int:
     mistake = "with --member, which runs as it did in its study"
     common.refuse(options, OF_STUDY, mistake, "--channel, --threads, --log, --log-jacobian, --out, --json")
     more = {"extremes": True, "threads": options.threads, "log_jacobian": options.log_jacobian}
-    return _run(options, partial(Study(options.model).again, options.member, options.channel, **more))
+    study = Study(options.model)
+    member = chosen.first_of(options.model, options.member, "--member")
+    return _run(options, partial(study.again, member, options.channel, **more))
 
 
 def _run(options: argparse.Namespace, run: Callable[..., Result]) -> int:
@@ -67,7 +70,7 @@ def _run(options: argparse.Namespace, run: Callable[..., Result]) -> int:
     result = lone(result) if result.batched else result
     common.report_outcomes(result)
     if options.json:
-        print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))
+        common.put_json(result.document())
     else:
         show(result, options)
     running.save(result, options)
@@ -77,21 +80,22 @@ def _run(options: argparse.Namespace, run: Callable[..., Result]) -> int:
 def show(result: Result, options: argparse.Namespace) -> None:
     """The run as tables a person reads."""
     outcome = result.outcomes()[0][0]
-    print(f"{options.model}: {outcome.name}; {common.about(result)}\n")
+    common.put(f"{options.model}: {outcome.name}; {common.about(result)}")
+    common.put()
     rows = [(name, short_number(value), CERTIFICATE.get(name, "1")) for name, value in result.certificate.items()]
     common.table(("certificate", "value", "unit"), rows)
     rows = [(name, f"{value:.6g}", result.metric_units[name]) for name, value in result.metrics.items()]
     if rows:
-        print()
+        common.put()
         common.table(("metric", "value", "unit"), rows)
     if result.channels:
-        print()
+        common.put()
         rows = [row for path, values in result.channels.items() for row in channel_rows(path, values, result)]
         common.table(("channel over all steps", "start", "end", "smallest", "largest", "unit"), rows)
     if options.log or options.log_jacobian:
-        print()
+        common.put()
         for entry in result.log:
-            print(json.dumps(dict(entry), default=str))
+            common.put_json(json.loads(json.dumps(dict(entry), default=str)))
 
 
 def channel_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:

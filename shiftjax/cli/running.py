@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from shiftjax.cli import common
 from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.cli.ending import exit_code as code_of_signal
 from shiftjax.cli.progress import Progress
@@ -28,9 +28,9 @@ def simulated(run: Callable[..., Result], options: argparse.Namespace) -> tuple[
 
     def announce(need: Need) -> None:
         if need.total > MUCH:
-            print(f"memory: about {size(need.total)}", file=sys.stderr)
+            common.say(f"memory: about {size(need.total)}")
         if need.faster:
-            print(f"note: {need.faster}", file=sys.stderr)
+            common.say(f"note: {need.faster}")
         if options.out is not None:
             store.refuse_no_room(options.out, need.stored)
 
@@ -39,7 +39,7 @@ def simulated(run: Callable[..., Result], options: argparse.Namespace) -> tuple[
             return run(progress=progress.update, announce=announce), None
     except Interrupted as stop:
         result = stop.result
-        print(f"interrupted: {result.members - _unfinished(result)} of {result.members} are done", file=sys.stderr)
+        common.say(f"interrupted: {result.members - _unfinished(result)} of {result.members} are done")
         return result, stop
 
 
@@ -52,12 +52,12 @@ def save(result: Result, options: argparse.Namespace) -> None:
     if options.out is None:
         return
     if _unfinished(result) == result.members:
-        print(f"nothing is written to {options.out}", file=sys.stderr)
+        common.say(f"nothing is written to {options.out}")
         return
     try:
         store.write(result, options.out, force=options.force)
     except KeyboardInterrupt:
-        print(f"nothing is written to {options.out}", file=sys.stderr)
+        common.say(f"nothing is written to {options.out}")
         raise
     say_written(options, options.out, len(result.time) if result.poses else 0)
 
@@ -65,9 +65,9 @@ def save(result: Result, options: argparse.Namespace) -> None:
 def say_written(options: argparse.Namespace, out: str | Path, instants: int) -> None:
     """Says where the store is; and of poses, at so many instants, that they make no motion, where nobody asked for
     instants."""
-    print(f"written: {out}", file=sys.stderr)
+    common.say(f"written: {out}")
     if instants == ENDS and options.output_step is None and Path(out).suffix == ".zarr":
-        print(f"note: of motions only the first and the last instant are stored: {MORE}", file=sys.stderr)
+        common.say(f"note: of motions only the first and the last instant are stored: {MORE}")
 
 
 def exit_code(result: Result, stop: Interrupted | None) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +49,10 @@ def call(options: argparse.Namespace) -> int:
         slopes.measured(sigmas)
     document = summary(slopes, sigmas)
     if options.json:
-        print(json.dumps(plain(document), allow_nan=False, ensure_ascii=False))
+        common.put_json(plain(document))
     else:
         show(document)
-    print(f"written: {slopes.study.path}", file=sys.stderr)
+    common.say(f"written: {slopes.study.path}")
     return 0
 
 
@@ -93,7 +91,8 @@ def _range(values: np.ndarray) -> dict[str, float | None]:
 def show(document: dict[str, Any]) -> None:
     """The summary as a person reads it."""
     way = "by differences" if document["direction"] == "differences" else document["direction"]
-    print(f"{Path(document['store']).name}: slopes taken {way} ({document['why']})\n")
+    common.put(f"{Path(document['store']).name}: slopes taken {way} ({document['why']})")
+    common.put()
     head = ("metric", "parameter", "smallest", "median", "largest", "unit")
     rows = [(row["metric"], row["parameter"], *_texts(row, "nan"), row["unit"]) for row in document["slopes"]]
     if document["direction"] == "differences":
@@ -102,11 +101,14 @@ def show(document: dict[str, Any]) -> None:
         rows = [(*row, error) for row, error in zip(rows, errors, strict=True)]
     common.table(head, rows, left=(0, 1, 5))
     for member, text in [*document["messages"].items()][:SHOWN]:
-        print(f"member {member}: {text}")
+        common.put(f"member {member}: {text}")
     if len(document["messages"]) > SHOWN:
-        print(f"... and {len(document['messages']) - SHOWN} members more: `message` in the store's group `sensitivity`")
+        common.put(
+            f"... and {len(document['messages']) - SHOWN} members more: `message` in the store's group `sensitivity`"
+        )
     if document["deviations"]:
-        print("\nstandard deviation of every number that is found from the measurements:")
+        common.put()
+        common.put("standard deviation of every number that is found from the measurements:")
         common.table(
             ("parameter", "smallest", "median", "largest"),
             [(row["parameter"], *_texts(row, "not told")) for row in document["deviations"]],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -129,7 +128,7 @@ def opened(name: str, words: Sequence[str], start: str = "") -> Iterator[ViewedS
         if not is_optimization(Path(name)):
             yield stack.enter_context(opening.opened(name, words, start=start))
             return
-        print(f"simulating the designs of {name} ...", file=sys.stderr, flush=True)
+        common.say(f"simulating the designs of {name} ...")
         with Progress("simulating designs") as progress:
             study = stack.enter_context(opening.opened(name, words, progress.update, start))
         yield study
@@ -148,11 +147,21 @@ def first_of(study: StudyLike, text: str | None, option: str) -> int:
     """The first member of a choice that can be drawn; without one the first that was kept, else of all."""
     text = text or ("kept" if len(study.kept) else "all")
     first = study.drawable(study.choose(text)[:1]).ids
-    return int(first[0] if len(first) else drawable_of(study, text, option)[0])
+    if not len(first):
+        return int(drawable_of(study, text, option)[0])
+    say_assumed(study, text, option)
+    return int(first[0])
+
+
+def say_assumed(study: StudyLike, text: str, option: str) -> None:
+    """Says what a choice assumes of what is good, where the study says nothing of it."""
+    if note := study.assumed(text):
+        common.say(f"note: {option} {text}: {note}")
 
 
 def drawable_of(study: StudyLike, text: str, option: str) -> np.ndarray:
     """The members of a choice that can be drawn, simulated again or not; a note tells why others cannot."""
+    say_assumed(study, text, option)
     drawable = study.drawable(study.choose(text))
     if not len(drawable.ids):
         recorded = ", ".join(map(str, study.kept[:8])) + (" ..." if len(study.kept) > 8 else "")
@@ -161,7 +170,7 @@ def drawable_of(study: StudyLike, text: str, option: str) -> np.ndarray:
             f"{option} {text}", drawable.reason or "no member", f"members {recorded or 'that started'}", todo
         )
     if len(drawable.missing):
-        print(f"note: {option} {text}: {drawable.reason}", file=sys.stderr)
+        common.say(f"note: {option} {text}: {drawable.reason}")
     return drawable.ids
 
 
@@ -171,11 +180,11 @@ def prepare(study: StudyLike, members: Sequence[int]) -> None:
     again = [member for member in again if member not in study.simulated]
     if again:
         what = f"simulating {named(again)} again"
-        print(f"{what} ...", file=sys.stderr, flush=True)
+        common.say(f"{what} ...")
         with Progress(what) as progress:
             study.prepare(again, progress.update)
         for note in study.news()[1]:
-            print(f"warning: {note}", file=sys.stderr)
+            common.say(f"warning: {note}")
 
 
 @contextmanager
@@ -220,7 +229,7 @@ def _names_a_study(text: str) -> bool:
 
 def report_warnings(scene: Scene) -> None:
     for warning in scene.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        common.say(f"warning: {warning}")
 
 
 def between_instants(study: ViewedStudy, member: int, options: argparse.Namespace) -> str:
@@ -239,5 +248,5 @@ def between_instants(study: ViewedStudy, member: int, options: argparse.Namespac
         note += ": whole turns between them are not seen"
     if note:
         note += "; run again with a smaller --output-step, such as 0.02"
-        print(f"note: {note}", file=sys.stderr)
+        common.say(f"note: {note}")
     return note

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax.cli import common
-from shiftjax.cli.rows import METRIC_HEAD, certificate_head, certificate_rows, metric_row, metric_summary
+from shiftjax.cli.rows import DIGITS, METRIC_HEAD, certificate_head, certificate_rows, metric_row, metric_summary
 from shiftjax.ensembles.store.members import Members
-from shiftjax.run.results.plain_values import plain, worst
+from shiftjax.run.results.plain_values import digits_to_tell, plain, worst
 
 
 def warn(members: Members) -> None:
@@ -23,14 +23,16 @@ def warn(members: Members) -> None:
 def show(name: Path, members: Members) -> None:
     """The study as tables a person reads."""
     counts = ", ".join(f"{count} {outcome.name}" for outcome, count in members.counts().items())
-    print(f"{name}: {len(members.status)} members: {counts}\n")
-    rows = [(c.name, f"{np.nanmin(c.values):.6g}", f"{np.nanmax(c.values):.6g}", c.unit) for c in members.design]
+    common.put(f"{name}: {len(members.status)} members: {counts}")
+    common.put()
+    ends = [(c, digits_to_tell(c.values, DIGITS)) for c in members.design]
+    rows = [(c.name, f"{np.nanmin(c.values):.{n}g}", f"{np.nanmax(c.values):.{n}g}", c.unit) for c, n in ends]
     common.table(("varied", "smallest", "largest", "unit"), rows)
-    print()
+    common.put()
     certificate = {c.name: c.values for c in members.certificate}
     common.table(certificate_head(members.status), certificate_rows(certificate, members.status))
     if members.metrics:
-        print()
+        common.put()
         common.table(METRIC_HEAD, [metric_row(c.name, c.values, c.unit) for c in members.metrics])
 
 

@@ -52,5 +52,5 @@ def write(options: argparse.Namespace) -> int:
     definition = definition_of(options)
     members = sum(group.members for group in designs(definition))
     study_file.write(definition, options.write, force=options.force)
-    print(f"written: {options.write}, {members} members")
+    common.put(f"written: {options.write}, {members} members")
     return 0

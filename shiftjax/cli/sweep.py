@@ -92,13 +92,13 @@ def call(options: argparse.Namespace) -> int:
     result = replace(result, settings={**result.settings, **drawn})
     common.report_outcomes(result)
     if options.json:
-        print(json.dumps(ensemble_tables.summary(result), allow_nan=False, ensure_ascii=False))
+        common.put_json(ensemble_tables.summary(result))
     else:
         ensemble_tables.show(result, study, options)
     running.save(result, options)
     if options.picture is not None:
         picture.draw(result, options.picture)
-        print(f"drawn: {options.picture}", file=sys.stderr)
+        common.say(f"drawn: {options.picture}")
     return running.exit_code(result, stop)
 
 
@@ -130,7 +130,7 @@ def _study(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         with suppress(ModelError):
             ready = members_of(Study(out).xarray).status != int(Outcome.interrupted)
-            print(f"{int(ready.sum())} of {len(ready)} members are in {out}; --resume goes on", file=sys.stderr)
+            common.say(f"{int(ready.sum())} of {len(ready)} members are in {out}; --resume goes on")
         raise
     tree = study.xarray
     for note in json.loads(tree.attrs["notes"]):
@@ -138,7 +138,7 @@ def _study(options: argparse.Namespace) -> int:
     members = members_of(tree)
     showing_members.warn(members)
     if options.json:
-        print(json.dumps(showing_members.summary(study.path, members), allow_nan=False, ensure_ascii=False))
+        common.put_json(showing_members.summary(study.path, members))
     else:
         showing_members.show(study.path, members)
     sizes = tree["trajectories"].sizes if "trajectories" in tree else {}

@@ -3,60 +3,84 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 
 from shiftjax.cli import common, parsing
+from shiftjax.cli.rows import DIGITS
 from shiftjax.ensembles.store import store
 from shiftjax.ensembles.store.members import Column, Members, members_of
 from shiftjax.ensembles.store.top import Top, top
+from shiftjax.ensembles.study.rankings import ranking
+from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
-from shiftjax.run.results.plain_values import plain
+from shiftjax.run.results.plain_values import digits_to_tell, plain
 
+COUNT = 10  # members, unless so many are asked for
 WIDEST = 12  # columns of design numbers and metrics in a table that a person reads
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("store", metavar="STORE", help="what `sweep --out` wrote")
-    line = "a metric, a design number or a number of the certificate; or an expression: '{swing} / {coupler.mass}'"
+    line = "a metric, a design number or a number of the certificate; or an expression: '{swing} / {coupler.mass}'; "
+    line += "or all in one, as in a choice of members: best:5:swing"
     add("metric", metavar="METRIC", help=line)
-    add("-n", type=parsing.count, default=10, metavar="N", help="how many; default 10")
+    add("-n", type=parsing.count, metavar="N", help="how many; default 10")
     ends = parser.add_mutually_exclusive_group()
     ends.add_argument("--largest", action="store_const", const="largest", dest="end", help="largest first (default)")
     ends.add_argument("--smallest", action="store_const", const="smallest", dest="end", help="smallest first")
-    line = "of the certificate: the least accurate first"
-    ends.add_argument("--worst", action="store_const", const="worst", dest="end", help=line)
+    line = "first, as the study says what is good of a metric; of the certificate the {} accurate"
+    ends.add_argument("--worst", action="store_const", const="worst", dest="end", help="worst " + line.format("least"))
+    ends.add_argument("--best", action="store_const", const="best", dest="end", help="best " + line.format("most"))
     add("--json", action="store_true", help="print them as JSON")
-    parser.set_defaults(end="largest")
 
 
 def call(options: argparse.Namespace) -> int:
     members = members_of(store.read(options.store))
-    ranking = top(members, options.metric, options.n, options.end)
+    order = top(members, *_wanted(options, members))
+    if order.note:
+        common.say(f"note: {order.note}")
     if options.json:
-        print(json.dumps(_document(members, ranking), allow_nan=False, ensure_ascii=False))
+        common.put_json(_document(members, order))
         return 0
-    shown = _shown(members, ranking)
+    shown = _shown(members, order)
     head = ("member", *(_title(column) for column in shown), "status")
+    digits = [(column, digits_to_tell(column.values[order.rows], DIGITS)) for column in shown]
     rows = [
-        (str(members.numbers[row]), *(f"{column.values[row]:.6g}" for column in shown), _status(members, row))
-        for row in ranking.rows
+        (str(members.numbers[row]), *(f"{c.values[row]:.{n}g}" for c, n in digits), _status(members, row))
+        for row in order.rows
     ]
-    print(f"{ranking.end} {ranking.column.name} of {len(members.numbers)} members\n")
+    meant = f" ({order.end} first)" * (order.asked != order.end)
+    common.put(f"{order.asked} {order.column.name} of {len(members.numbers)} members{meant}")
+    common.put()
     common.table(head, rows, left=())
-    if ranking.failed or ranking.unknown:
-        words = [f"{ranking.failed} that failed"] * bool(ranking.failed)
-        words += [f"{ranking.unknown} without a finite value"] * bool(ranking.unknown)
-        print(f"note: left out: {' and '.join(words)}", file=sys.stderr)
+    if order.failed or order.unknown:
+        words = [f"{order.failed} that failed"] * bool(order.failed)
+        words += [f"{order.unknown} without a finite value"] * bool(order.unknown)
+        common.say(f"note: left out: {' and '.join(words)}")
     return 0
+
+
+def _wanted(options: argparse.Namespace, members: Members) -> tuple[str, int, str]:
+    """Column, how many and which end: of the options, or of a ranking in place of the column."""
+    words = None if any(c.name == options.metric for c in members.columns) else ranking(options.metric)
+    if words is None:
+        return options.metric, options.n or COUNT, options.end or "largest"
+    if words.among:
+        todo = "A choice of members ranks some only: shiftjax view, --ghosts."
+        raise ModelError("top", f"of {words.among}", "a ranking of all members", todo)
+    if not words.column or not words.count:
+        raise ModelError("top", options.metric, "best:5:METRIC, worst:, largest: and smallest: alike", "Name a metric.")
+    given = "-n" * (options.n is not None) or f"--{options.end}" * (options.end is not None)
+    if given:
+        raise ModelError(given, f"with {options.metric}", "one of them", "Leave it out.")
+    return words.column, words.count, words.end
 
 
 def _shown(members: Members, ranking: Top) -> list[Column]:
     """What it was ordered by first, then the design and the metrics."""
     others = [c for c in (*members.design, *members.metrics) if c.name != ranking.column.name]
     if len(others) > WIDEST:
-        print(f"note: {len(others) - WIDEST} more columns with --json", file=sys.stderr)
+        common.say(f"note: {len(others) - WIDEST} more columns with --json")
     return [ranking.column, *others[:WIDEST]]
 
 
@@ -82,7 +106,9 @@ def _document(members: Members, ranking: Top) -> dict[str, object]:
     units = {column.name: column.unit for column in (*members.columns, ranking.column)}
     words = {
         "ordered_by": ranking.column.name,
+        "asked": ranking.asked,
         "end": ranking.end,
+        "note": ranking.note,
         "failed": ranking.failed,
         "unknown": ranking.unknown,
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +41,8 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def call(options: argparse.Namespace) -> int:
     if options.doctor:
-        print("\n".join(context.diagnosis()))
+        for line in context.diagnosis():
+            common.put(line)
         return 0
     if options.study is None:
         raise ModelError("view", "no study", "a stored study or a model", "Say which, as `shiftjax view four_bar`.")
@@ -90,7 +90,7 @@ def live_of(options: argparse.Namespace, varied: Sequence[str]) -> Live:
     model = common.open_model(options, options.study)
     changes, derive = common.assigned(options, model), common.entries(options.derive, "--derive")
     model = model.replace(changes) if changes else model
-    print(f"compiling {model.name or options.study} ...", file=sys.stderr, flush=True)
+    common.say(f"compiling {model.name or options.study} ...")
     wanted = {"channels": options.channel, "step": options.step or STEP, "drive": common.drives(options)}
     return Live(model, varied, derive=derive, **wanted)
 

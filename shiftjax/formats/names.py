@@ -77,15 +77,20 @@ class Names:
     def body(self, node: Node, local: str) -> str:
         """Absolute path of the body a node names; one name is looked up in the assembly `local` only."""
         names = _names(node)
+        path = self._path(names, local)
+        if path is None:
+            _missing(node, "body", local, self.called(names[-1]), self.bodies)
+        return path
+
+    def _path(self, names: list[str], local: str) -> str | None:
+        """Absolute path of the body of these names, None where there is none."""
         if names == [FIXED]:
             return FIXED
         for path in _candidates(names, local):
             if path in self.bodies:
                 return path
         same = self.called(names[-1])
-        if len(names) == 1 and not local and len(same) == 1:
-            return same[0]
-        _missing(node, "body", local, same, self.bodies)
+        return same[0] if len(names) == 1 and not local and len(same) == 1 else None
 
     def joint(self, node: Node, local: str) -> str:
         """Absolute path of the joint a node names."""
@@ -124,7 +129,10 @@ class Names:
         return known[named[0]], kind.coordinates[named[0]].unit
 
     def frame(self, node: Node, local: str) -> FrameRef:
-        """The frame a node names: [body, frame], [[assembly, ..., body], frame] or one text path."""
+        """The frame a node names: [body, frame], [[assembly, ..., body], frame] or one text path.
+
+        A path whose last name is that of a frame and no body, as `crank:pin` of the builder, is that frame.
+        """
         value = node.value
         if isinstance(value, str) and ":" in value:
             names = value.split(":")
@@ -132,7 +140,11 @@ class Names:
         if not isinstance(value, (list, tuple)) or len(value) != 2:
             node.refuse('[["assembly", "body"], "frame"] or ["body", "frame"]', "Name a body and one of its frames.")
         body_node, frame_node = Node(value, node.where, node.warnings).items()
-        body, frame = self.body(body_node, local), frame_node.text()
+        names, frame = _names(body_node), frame_node.text()
+        if len(names) > 1 and frame == ORIGIN and self._path(names, local) is None and self._path(names[:-1], local):
+            body_node, frame_node = (Node(part, body_node.where, node.warnings) for part in (names[:-1], names[-1]))
+            frame = names[-1]
+        body = self.body(body_node, local)
         frames = self.frames_of(body)
         if frame != ORIGIN and frame not in frames:
             hint = nearest(frame[:60], [*frames, ORIGIN]) or "Add the frame, or name another."

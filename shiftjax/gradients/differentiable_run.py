@@ -112,7 +112,7 @@ class DifferentiableRun:
         if options.numerics.tolerance is not None and self._jumps.metrics:
             jumping = f"a derivative where forces jump ({', '.join(self._jumps.metrics)})"
             raise ModelError("tolerance", jumping, "fixed steps there", "Give a step in place of the tolerance.")
-        names = ("time", "units", "model", "settings", "metric_units", "metric_texts")
+        names = ("time", "units", "model", "settings", "metric_units", "metric_texts", "metric_aims")
         self.static = {name: getattr(result, name) for name in names}
         self.static["report"] = {**result.report, "jumps": self._jumps.listed}
         self._shapes = {path: np.shape(values)[1:] for path, values in result.channels.items()}

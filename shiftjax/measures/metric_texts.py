@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest, need_mapping
 from shiftjax.lanes.member_values import MemberValues
+from shiftjax.measures.aims import NO_AIM, Aim, aim_of, without_aim
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.dialects import FUNCTIONS, LANES
 from shiftjax.measures.evaluation import constant, evaluate
 from shiftjax.measures.expression import Expression, FunctionCall, Name, Text, Vector, is_path, names, replaced, written
-from shiftjax.measures.expression_units import unit_of
+from shiftjax.measures.expression_units import MIXED, unit_of
 from shiftjax.measures.grammar import parse
 from shiftjax.measures.metric import MetricKind, Option
 from shiftjax.measures.metrics import METRICS
@@ -25,12 +27,13 @@ Options = Mapping[str, Any]  # name -> number, text or tuple of numbers, None wh
 
 @record
 class Metric:
-    """One metric: an expression of its terms, which are named by their texts."""
+    """One metric: an expression of its terms, which are named by their texts; and which of its values are good."""
 
     text: str
     node: Expression
     terms: tuple[Term, ...]
     unit: str
+    aim: Aim = NO_AIM
 
 
 class Reader:
@@ -46,15 +49,24 @@ class Reader:
         self.where, self.channels, self.span = where, channels, span
 
     def read(self, definition: str | Mapping[str, Any]) -> Metric:
-        """The metric of a text, or of a mapping of kind, of and options.
+        """The metric of a text, or of a mapping of kind, of and options, or of a text as `of`; a mapping may say what
+        is good of it, too (`aims.AIM`).
 
         Raises:
             ModelError: what is no metric, unknown channels, times outside of the run.
         """
-        if isinstance(definition, Mapping):
-            term = self._of_mapping(definition)
-            text = ", ".join(f"{name}={value!r}" for name, value in definition.items())
-            return Metric(text, Name(term.text()), (term,), term.unit)
+        if not isinstance(definition, Mapping):
+            return self._of_text(definition)
+        words = without_aim(definition)
+        if set(words) == {"of"} and isinstance(words["of"], str):
+            metric = self._of_text(words["of"])
+        else:
+            term = self._of_mapping(words)
+            text = ", ".join(f"{name}={value!r}" for name, value in words.items())
+            metric = Metric(text, Name(term.text()), (term,), term.unit)
+        return replace(metric, aim=aim_of(definition, self.where, "" if metric.unit == MIXED else metric.unit))
+
+    def _of_text(self, definition: str) -> Metric:
         terms: dict[str, Term] = {}
         node = self._over_terms(parse(definition, self.where, LANES), terms)
         if not terms:

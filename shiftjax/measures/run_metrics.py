@@ -13,6 +13,7 @@ import numpy as np
 from shiftjax.errors import ModelError, wrong
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.accumulators import Accumulators
+from shiftjax.measures.aims import NO_AIM, Aim
 from shiftjax.measures.certificate import TAKEN
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels
@@ -35,12 +36,14 @@ class Measured:
     Attributes:
         values: name -> (B,), not numbers where a member ended early. units, texts: name -> unit, and what it is.
         extremes: channel path -> (B, 2, size) the smallest and the largest value over all steps.
+        aims: name -> what is good of it, of those that say so.
     """
 
     values: Mapping[str, np.ndarray]
     extremes: Mapping[str, np.ndarray]
     units: Mapping[str, str]
     texts: Mapping[str, str]
+    aims: Mapping[str, Aim]
 
 
 class Metrics(Accumulators):
@@ -126,7 +129,7 @@ class Metrics(Accumulators):
             for path, pairs in self._extremes.items()
         }
         extremes = {path: np.where(ended, np.nan, ends).transpose(2, 1, 0) for path, ends in extremes.items()}
-        return Measured(values, extremes, self.units, self.texts)
+        return Measured(values, extremes, self.units, self.texts, self.aims)
 
     def of_terms(self, values: Sequence[Any]) -> dict[str, Any]:
         """The metrics but functions of arrays, from the values (B,) of their terms, arrays of NumPy or JAX."""
@@ -152,6 +155,11 @@ class Metrics(Accumulators):
         return {name: metric.text for name, metric in self._metrics.items()} | {
             name: text_of_function(function) for name, function in self.functions_of_arrays.items()
         }
+
+    @property
+    def aims(self) -> dict[str, Aim]:
+        """name -> what is good of it, of those that say so."""
+        return {name: metric.aim for name, metric in self._metrics.items() if metric.aim != NO_AIM}
 
     @property
     def units(self) -> dict[str, str]:

@@ -210,6 +210,10 @@ class Model:
             return ()
         return ("contact_detection is on in the file: bodies pass through each other, contacts are not simulated",)
 
+    def undrawn(self) -> tuple[str, ...]:
+        """What the file asks for of its terrains and no picture has, a sentence each."""
+        return tuple(filter(None, (item.undrawn() for item in self.terrain)))
+
     def elements(self) -> Iterator[tuple[str, Any]]:
         """Path and record of every active element that may have numbers, in the order of the file."""
         yield "model_parameters", self

@@ -160,6 +160,10 @@ class Light:
     options: FrozenJson = FrozenJson()
 
 
+UNDRAWN_MAPS = ("specular_map", "normal_map", "bump_map", "property_map")  # of a terrain
+STRAIGHT = ("linear", "bilinear", "none")  # what is drawn between the samples of a terrain
+
+
 @record
 class Terrain:
     """A terrain raster for the viewer."""
@@ -167,6 +171,16 @@ class Terrain:
     name: str
     parent: FrameRef
     options: FrozenJson = FrozenJson()
+
+    def undrawn(self) -> str:
+        """What the file asks for and no picture has, a sentence; "" where there is nothing or it is switched off."""
+        if self.options.get("active") is False:
+            return ""
+        lacking = [key for key in UNDRAWN_MAPS if self.options.get(key) not in (None, "")]
+        between = self.options.get("interpolation_type")
+        straight = between in (None, "", *STRAIGHT)
+        lacking += [] if straight else [f"interpolation_type {between!r} (flat triangles stand between samples)"]
+        return f"terrain:{self.name}: {', '.join(lacking)}: not drawn" if lacking else ""
 
 
 @record

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shiftjax.errors import need, refuse_text
+from shiftjax.errors import need, printable, refuse_text
 from shiftjax.markup import text_table
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import every_channel
@@ -37,7 +37,7 @@ def text(model: Model) -> str:
     """The report as a person reads it."""
     report = info(model)
     lines = [
-        f"{model.name or 'model'}: {report['bodies']} bodies, {report['joints']} joints,"
+        f"{printable(model.name) or 'model'}: {report['bodies']} bodies, {report['joints']} joints,"
         f" {report['coordinates']} coordinates, {report['loops']} loops, rank {report['rank']},"
         f" {report['dof']} degrees of freedom",
         "",

@@ -201,6 +201,7 @@ def _structure(prepared: Prepared, report: dict[str, Any]) -> Iterator[str]:
 
 def _left_out(model: Model) -> Iterator[str]:
     yield from model.ignored()
+    yield from model.undrawn()
     yield from (f"{path} is left out: it touches something switched off" for path in model.dangling())
 
 

@@ -11,7 +11,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, save
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.mechanism.model import FrameRef
+from shiftjax.mechanism.model import FrameRef, Model
 from tests.support.documents import everything, new
 
 
@@ -127,6 +127,25 @@ def test_builder_includes_files(tmp_path: Path) -> None:
     model = load(builder.document, folder=tmp_path)
     assert "cell:arm:pendulum:link1" in dict(model.bodies())
     assert "other:pendulum:link1" in dict(model.bodies())
+
+
+def test_a_frame_may_be_one_text() -> None:
+    """`crank:pin` is the frame pin of crank, from its assembly and by its full path; a body of that path comes first."""
+
+    def built(parent: Any) -> Model:
+        builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+        a = builder.assembly("m")
+        a.body("crank", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"pin": (1.0, 0.0, 0.0)})
+        a.body("rod", mass=1.0, inertia=(1.0, 1.0, 1.0)).joint("hub", "Rx", child="crank")
+        a.joint("pin", "Rx", parent=parent, child="rod")
+        return builder.build()
+
+    assert built("crank:pin") == built(("crank", "pin")) == built("m:crank:pin") == built(("m:crank", "pin"))
+    assert built("m:crank") == built("crank") != built("crank:pin")
+    with pytest.raises(ModelError, match=r"found .pn.; allowed: a frame of m:crank: origin, pin\. Did you mean .pin."):
+        built("crank:pn")
+    with pytest.raises(ModelError, match=r"found no body .crunk:pin."):
+        built("crunk:pin")
 
 
 def test_builder_errors_are_those_of_the_reader() -> None:

@@ -1,13 +1,17 @@
 """What a user can get wrong in a call: one ModelError that says where, and nothing silently taken otherwise."""
 
+import ast
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
+import tomlkit
 
-from shiftjax.cli import common
+from shiftjax.cli import common, main
 from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
@@ -17,6 +21,7 @@ from shiftjax.run.info import info
 from shiftjax.run.simulate import simulate
 from shiftjax.run.step_function import compile as compile_step
 
+ROOT = Path(__file__).resolve().parents[2]
 SHORT: dict[str, Any] = {"span": 0.01, "step": 1e-3}
 
 
@@ -132,6 +137,57 @@ def test_a_name_cannot_steer_the_terminal_from_a_table(capsys: pytest.CaptureFix
     both = capsys.readouterr()
     for text in both:
         assert "crank\\x1b[2J\\u202e" in text and text.replace("\n", "").isprintable()
+
+
+HOSTILE = "crank\x1b[2J\u202e\nerror: all is well"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A folder with a model file, a study of it and a store, whose names could steer a terminal."""
+    monkeypatch.chdir(tmp_path)
+    document = json.loads((ROOT / "models" / "four_bar.json").read_text(encoding="utf-8"))
+    (tmp_path / f"{HOSTILE}.json").write_text(json.dumps(document), encoding="utf-8")
+    metric = "maximum(crank_pivot.q)"
+    study = {"model": f"{HOSTILE}.json", "span": 0.02, "step": 0.01, "metrics": {HOSTILE: metric}}
+    (tmp_path / f"{HOSTILE}.toml").write_text(tomlkit.dumps(study), encoding="utf-8")
+    return HOSTILE
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check {}.json", "check {}.toml", "check {}.toml --json", "info {}.json", "info {}.json --dot",
+        "info {}.json --paths", "run {}.json --span 0.02 --out {}.zarr", "sweep {}.toml --out {}.zarr",
+        "export {}.json --span 0.02 --html {}.html", "render {}.json --span 0.02 --out {}.png --size 64x64",
+        "info none{}.json", "run {}.json --nothing{}", "export {}.json --span 0.02 --html {}.txt",
+    ],
+)  # fmt: skip
+def test_a_name_cannot_steer_the_terminal_from_any_command(
+    command: str, hostile: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Names of files, metrics and options are escaped wherever a command prints them, in JSON as JSON does."""
+    main([word.replace("{}", hostile) for word in command.split()])
+    both = capfd.readouterr()
+    text = both.out + both.err
+    assert text.replace("\n", "").isprintable() and not any(line.startswith("error: all") for line in text.split("\n"))
+    silent = command.endswith(("--dot", "--paths"))  # no name of a file is in it
+    assert silent or "crank\\x1b" in text or "crank\\u001b" in text
+
+
+def test_commands_print_by_functions_that_escape() -> None:
+    """`common.put`, `put_json` and `say`; a bare `print` in a command would send a name as it is."""
+    for path in sorted((ROOT / "shiftjax" / "cli").glob("*.py")):
+        calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        bare = sum(isinstance(call, ast.Name) and call.id == "print" for call in calls)
+        assert bare == {"common.py": 3, "__init__.py": 1}.get(path.name, 0), path.name
+
+
+def test_json_escapes_what_steers_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    document = {"name": "\x7f\x9b\u202e\u2028\U000e0001\u00e4\U0001f527\\\n"}
+    common.put_json(document)
+    text = capsys.readouterr().out
+    assert text.removesuffix("\n").isprintable() and json.loads(text) == document and "\u00e4\U0001f527" in text
 
 
 def test_fractions_are_numbers_and_a_span_may_be_tiny() -> None:

@@ -255,6 +255,14 @@ def test_a_picture_that_is_none_is_told(tmp_path: Path) -> None:
     assert piece.mesh.texture is None and "cannot identify image" in piece.warnings[0]
 
 
+def test_maps_that_are_not_drawn_are_said(tmp_path: Path) -> None:
+    path = meshfiles.written(tmp_path, "obj", textured=True)
+    with (tmp_path / "wedge.mtl").open("a") as file:
+        file.write(f"map_Ks {meshfiles.PICTURE}\nnorm {meshfiles.PICTURE}\nmap_Bump {meshfiles.PICTURE}\n")
+    piece = only(load(path))
+    assert piece.mesh.texture is not None and piece.warnings == ("specular and bump and normal maps are not drawn",)
+
+
 # -- refusals --------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,9 @@ import pytest
 from PIL import Image
 
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
 from shiftjax.poses import matrices
+from shiftjax.run.verdict import verdict
 from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.scene import Scene, ScenePart, Snapshot
@@ -26,10 +28,14 @@ HEIGHTS = np.array([[0.0, 1.0, 2.0], [0.5, 1.5, 2.5]])  # rises by 1 a column, a
 def hill(folder: Path, parent: Any = ("fixed", "mound"), **options: Any) -> Scene:
     """A body on a hinge above a terrain read from `hill.tif`, on a frame of ground or of the body."""
     Image.fromarray(HEIGHTS.astype(np.float32)).save(folder / "hill.tif")
+    return scene_of(model_of(parent, **options), {"a:rod": STILL}, folder=folder)
+
+
+def model_of(parent: Any = ("fixed", "mound"), **options: Any) -> Model:
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("mound", T=(10.0, 0.0, -1.0))
     builder.assembly("a").body("rod").joint("pivot", "Ry", child="rod")
     builder.terrain("hill", parent=parent, **{"elevation_map": "hill.tif", **options})
-    return scene_of(builder.build(), {"a:rod": STILL}, folder=folder)
+    return builder.build()
 
 
 def terrain_of(scene: Scene) -> list[ScenePart]:
@@ -115,6 +121,23 @@ def test_what_cannot_be_read_is_a_warning(tmp_path: Path, options: dict[str, Any
     (warning,) = scene.warnings
     assert re.search(message, warning)
     assert len(terrain_of(scene)) == drawn
+
+
+def test_what_is_not_drawn_is_said(tmp_path: Path) -> None:
+    """Normal and specular maps and curved interpolation are in no picture: the scene and `check` name them."""
+    asked: dict[str, Any] = {
+        "normal_map": "n.png",
+        "specular_map": "s.png",
+        "bump_map": None,
+        "interpolation_type": "bicubic",
+    }
+    scene = hill(tmp_path, **asked)
+    (warning,) = scene.warnings
+    assert warning.startswith("terrain:hill: specular_map, normal_map, interpolation_type 'bicubic'")
+    assert len(terrain_of(scene)) == 1 and warning in verdict(model_of(**asked))["notes"]
+    assert hill(tmp_path, interpolation_type="bilinear", normal_map="").warnings == ()
+    assert not any("terrain" in note for note in verdict(model_of(interpolation_type="bilinear"))["notes"])
+    assert hill(tmp_path, active=False, **asked).warnings == ()
 
 
 def test_a_terrain_is_seen_and_hidden_by_its_path(tmp_path: Path) -> None:

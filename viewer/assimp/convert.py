@@ -25,6 +25,7 @@ KINDS = {1: "points", 2: "lines", 3: "triangles"}
 FACE = np.dtype([("count", np.uint32), ("padding", np.uint32), ("indices", np.uint64)])
 STRING, INTEGER = 3, 4  # aiPropertyTypeInfo; 1 and 2 are floats of 4 and 8 bytes
 DIFFUSE, BASE = 1, 12  # aiTextureType
+UNDRAWN = {2: "specular", 4: "emission", 5: "bump", 6: "normal", 9: "displacement", 13: "normal"}  # maps, alike
 CHANNELS = 8  # of texture coordinates
 TEXTURE_LIMIT = 8192  # pixels a side: software renderers take no more
 GREY: Colour = (0.6, 0.6, 0.6, 1.0)  # of what has no material, Assimp's own default
@@ -206,15 +207,17 @@ class _Materials:
         opaque = values.get(("$mat.gltf.alphaMode", 0)) == "OPAQUE"
         screen = _screen(np.array([red, green, blue, 1.0 if opaque else alpha]), self._source.linear)
         colour = _clipped(screen)
+        maps = list(dict.fromkeys(word for key, word in UNDRAWN.items() if ("$tex.file", key) in values))
+        notes = (f"{' and '.join(maps)} maps are not drawn",) if maps else ()
         if kind is None:
-            return _Material(colour)
+            return _Material(colour, notes=notes)
         file = values[("$tex.file", kind)]
         texture = self._texture(file, opaque) if isinstance(file, str) else "a texture without a name"
         if isinstance(texture, str):
-            return _Material(colour, notes=(texture,))
+            return _Material(colour, notes=(texture, *notes))
         channel = values.get(("$tex.uvwsrc", kind))
         number = int(channel[0]) if isinstance(channel, list) else 0
-        return _Material(colour, texture, number if 0 <= number < CHANNELS else 0)
+        return _Material(colour, texture, number if 0 <= number < CHANNELS else 0, notes)
 
     def _texture(self, name: str, opaque: bool) -> Texture | str:
         """The picture of that name, or why there is none."""

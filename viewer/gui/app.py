@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, printable
 from shiftjax.viewer.gui.actions import additions, looking
 from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.actions import saved as saved_views
@@ -81,7 +81,7 @@ def _run(study: StudyLike, scene: Scene, choices: dict[str, Any], message: str =
 
 def _reopened(name: str, options: dict[str, Any]) -> Window:
     """A window on the stored study of that name, after it was closed."""
-    print(f"opening {name} ...", file=sys.stderr, flush=True)
+    print(printable(f"opening {name} ..."), file=sys.stderr, flush=True)
     with opening.opened(name) as study:
         member = opening.first_member(study)
         study.prepare([member])

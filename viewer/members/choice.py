@@ -2,8 +2,10 @@
 
     17   3,7,9   10:20   ::10           members by number; a range ends before its last number
     all   kept   failed                 words
-    worst:5   best:5   worst:5:gap      a ranking, by `energy_error` where no name is given; of figures of the
-                                        certificate failed members are the worst, of others they come last
+    worst:5   best:5   worst:5:gap      a ranking by what is good, as the study says it of a metric (small where it
+                                        says nothing, with a note), of `energy_error` where no name is given; of figures
+                                        of the certificate failed members are the worst, of others they come last
+    largest:5:swing   smallest:5:swing  a ranking by the numbers themselves, those that failed last
     worst:5 of kept                     the same among the members that another choice means
     energy_error < 1e-9 and (four_bar:coupler.mass >= 1 or status == stuck)
                                         a query over all quantities; `not`, chains such as 0.9 < x < 1.1, and the
@@ -17,23 +19,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
 
 import numpy as np
 
+from shiftjax.ensembles.study.rankings import JUDGED, Ranking, assumed, ranking, rising
 from shiftjax.errors import ModelError, nearest
+from shiftjax.measures.aims import sense_of
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.paths import listed, shortened
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
 
-EXAMPLES = '17 | 3,7,9 | 10:20 | all | kept | failed | worst:5 | best:5:NAME of kept | a query such as "gap < 1e-9"'
+EXAMPLES = "17 | 3,7,9 | 10:20 | all | kept | failed | worst:5 | best:5:NAME of kept | largest:5:NAME | a query"
+EXAMPLES += ' such as "gap < 1e-9"'
 RANKED_BY = "energy_error"
-SMALLEST_IS_WORST = frozenset({"pivot_ratio"})
 MAX_CHARACTERS = 100_000  # characters of a choice
 MAX_DEPTH = 50  # of nested brackets
 MEMBERS = re.compile(r"[0-9:,\s]+")
 RANGE = re.compile(r"([0-9]{0,15}):([0-9]{0,15})(?::([0-9]{0,15}))?")
-RANKING = re.compile(r"(worst|best)(?::([0-9]{1,15})(?::(\S(?:.*?\S)??))?)?(?:\s+of\s+(\S.*))?", re.DOTALL)
 TOKEN = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?=[\s<>=!()]|$))"
     r"|(?P<sign><=|>=|==|!=|[<>()])"
@@ -58,6 +62,8 @@ class Choices:
     members: int
     kept: np.ndarray  # (K,) members with trajectories
     columns: Mapping[str, np.ndarray]  # name -> (members,); holds "status"
+    # name -> which values are good, "small" or "large", where the study says so
+    senses: Mapping[str, str] = field(default_factory=dict)
 
     def choose(self, text: str) -> np.ndarray:
         """(k,) member numbers: in the order given or ranked, otherwise ascending; without duplicates.
@@ -73,13 +79,16 @@ class Choices:
             )
         if MEMBERS.fullmatch(wanted):
             return self._numbered(wanted)
-        ranking = RANKING.fullmatch(wanted)
-        if ranking:
-            return self._ranked(wanted, ranking)
+        words = ranking(wanted)
+        if words:
+            return self._ranked(wanted, words)
         if wanted == "kept":
             return np.array(self.kept, np.int64)
         if wanted not in KEYWORDS and len(wanted.split()) == 1 and not any(sign in wanted for sign in "<>=!()"):
-            hint = nearest(wanted[:80], [*KEYWORDS, "worst:5", "best:5"]) or "A query compares, as in `gap < 1e-9`."
+            hint = (
+                nearest(wanted[:80], [*KEYWORDS, "worst:5", "best:5", "largest:5", "smallest:5"])
+                or "A query compares, as in `gap < 1e-9`."
+            )
             raise ModelError("choice of members", _short(wanted), EXAMPLES, hint)
         return np.flatnonzero(_Query(wanted, self).evaluate())
 
@@ -122,24 +131,35 @@ class Choices:
             raise ModelError("member", str(number), f"0 to {self.members - 1}", "Members are numbered from 0.")
         return int(number)
 
-    def _ranked(self, text: str, ranking: re.Match[str]) -> np.ndarray:
-        """Of the certificate, failed members are the worst, then those with NaN; of what was measured or varied, those
-        without a number come last, the best and the worst alike. Ties by member number."""
-        word, number, name, among = ranking.groups()
+    def assumed(self, text: str) -> str:
+        """What a choice assumes of what is good, a sentence; "" where it assumes nothing."""
+        words = ranking(text.strip())
+        if words is None:
+            return ""
+        known = resolved(words.column or RANKED_BY, self.columns, "choice of members")
+        return assumed(words.end, known, self._sense(known))
+
+    def _sense(self, known: str) -> str:
+        return sense_of(known, self.senses.get(known, ""))
+
+    def _ranked(self, text: str, words: Ranking) -> np.ndarray:
+        """Of the certificate, failed members are the worst, then those with NaN; of what was measured or varied, and of
+        the largest and smallest, those without a number come last, the best and the worst alike. Ties by number."""
         where = f"choice of members {_short(text)}"
-        if number is not None and int(number) == 0:
+        if words.count == 0:
             raise ModelError(where, "0", "a number from 1", "Say how many.")
-        if among is not None and RANKING.fullmatch(among):
+        if words.among and ranking(words.among):
             raise ModelError(where, "a ranking of a ranking", "one ranking", "Rank the members of a query or a range.")
-        known = resolved(name or RANKED_BY, self.columns, where)
-        ids = np.arange(self.members) if among is None else np.sort(self.choose(among))
+        known = resolved(words.column or RANKED_BY, self.columns, where)
+        ids = np.sort(self.choose(words.among)) if words.among else np.arange(self.members)
         values = self.columns[known][ids].astype(float)
-        badness = -values if known in SMALLEST_IS_WORST else values
-        badness[np.isnan(badness)] = np.inf
-        key, failed = (-badness if word == "worst" else badness), self.columns["status"][ids] > 0
-        count, front = int(number or 1), failed if word == "worst" else ~failed
-        if known not in CERTIFICATE:
+        key = values if rising(words.end, self._sense(known)) else -values
+        worst, failed = words.end == "worst", self.columns["status"][ids] > 0
+        key = np.where(np.isnan(values), -np.inf if worst else np.inf, key)
+        front = failed if worst else ~failed
+        if known not in CERTIFICATE or words.end not in JUDGED:
             front = ~failed & ~np.isnan(values)
+        count = words.count or 1
         foremost = _least(key, np.flatnonzero(front), count)
         return ids[np.concatenate([foremost, _least(key, np.flatnonzero(~front), count - len(foremost))])]
 

@@ -12,7 +12,9 @@ from shiftjax.viewer.members.choice import KEYWORDS, RANKED_BY
 from shiftjax.viewer.members.member_table import MEMBER, STATUS, MemberTable
 
 MOST = 8  # names, and examples
-WORD = re.compile(r"(?:(?P<ranking>(?:worst|best):[0-9]+:)|(?<![^\s`<>=!()]))(?P<word>`[^`]*|[^\s`<>=!()]*)$")
+WORD = re.compile(
+    r"(?:(?P<ranking>(?:worst|best|largest|smallest):[0-9]+:)|(?<![^\s`<>=!()]))(?P<word>`[^`]*|[^\s`<>=!()]*)$"
+)
 PLAIN = re.compile(r"[^\s`<>=!()]+")
 UPPER, LOWER = 0.9, 0.1  # shares of the members below the limits of the examples
 
@@ -64,6 +66,7 @@ def _candidates(table: MemberTable) -> Iterator[str]:
     for name in metrics[:1]:
         yield f"worst:5:{quoted(name)}"
         yield f"best:5:{quoted(name)} of kept"
+        yield f"largest:5:{quoted(name)}"
         yield f"{quoted(name)} > {_quantile(table, name, UPPER)}"
     for name in design[:1]:
         yield f"{quoted(name)} < {_quantile(table, name, LOWER)}"

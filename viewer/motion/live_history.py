@@ -224,6 +224,9 @@ class History:
     def choose(self, text: str) -> np.ndarray:
         return self._choices.choose(text)
 
+    def assumed(self, text: str) -> str:
+        return self._choices.assumed(text)
+
     def request(self, members: Sequence[int] | np.ndarray) -> None:
         """Does nothing: the one member is there."""
 

@@ -29,7 +29,8 @@ PIXELS = 2048  # largest side of a texture
 
 
 def terrain_parts(context: BuildContext, find: Callable[[str], Path], warnings: list[str]) -> Iterator[ScenePart]:
-    """One part for every terrain that is switched on and can be read; it receives shadows but casts none.
+    """One part for every terrain that is switched on and can be read; what is not drawn of it is a warning. It receives
+    shadows but casts none.
 
     As a caster it would enlarge the shadow maps and coarsen the shadows of bodies.
     """
@@ -38,6 +39,7 @@ def terrain_parts(context: BuildContext, find: Callable[[str], Path], warnings: 
         if node is None or terrain.options.get("active") is False:
             continue
         path = child("terrain", terrain.name)
+        warnings += [note] if (note := terrain.undrawn()) else []
         try:
             heights = _heights(_file(terrain, "elevation_map", path, find), path)
             spacing, repeats = (_pair(terrain.options.get(key), key, path) for key in ("scale", "texture_scale"))

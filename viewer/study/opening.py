@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax.ensembles.optimization.store_kind import is_optimization, refuse_start
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, printable
 from shiftjax.formats.files import load
 from shiftjax.viewer.study.study import ViewedStudy
 
@@ -74,7 +74,8 @@ def opened(
             raise ModelError(
                 name, problem, "a model that runs", f"Look at `{shlex.join(['shiftjax', 'run', name, *run_options])}`."
             )
-        print(*messages, sep="\n", end="\n" if messages else "", file=sys.stderr)
+        for line in messages:
+            print(printable(line), file=sys.stderr)
         yield ViewedStudy.open(target, where=name)  # the folder is temporary
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.errors import ModelError
+from shiftjax.measures.aims import aim_in
 
 
 class Columns(Mapping[str, np.ndarray]):
@@ -54,6 +55,12 @@ def variables_of(members: xr.Dataset) -> tuple[dict[str, str], dict[str, str]]:
         else:
             certificate[path] = name
     return design, metrics | dict(sorted(certificate.items()))
+
+
+def senses_in(members: xr.Dataset) -> dict[str, str]:
+    """Metric -> which of its values are good, of those of which the store says so."""
+    stated = {path: aim_in(members[name].attrs).good for path, name in by_path(members, set()).items()}
+    return {path: good for path, good in stated.items() if good}
 
 
 def by_path(dataset: xr.Dataset, without: set[str]) -> dict[str, str]:

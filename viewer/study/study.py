@@ -25,7 +25,7 @@ from shiftjax.viewer.motion.between import Between, Tracks
 from shiftjax.viewer.study.drawable_members import drawable_of
 from shiftjax.viewer.study.lacking_members import LackingMembers
 from shiftjax.viewer.study.resimulation import Resimulation
-from shiftjax.viewer.study.store_columns import Columns, variables_of
+from shiftjax.viewer.study.store_columns import Columns, senses_in, variables_of
 from shiftjax.viewer.study.store_contents import contents_of
 from shiftjax.viewer.study.trajectories import Trajectories
 
@@ -72,7 +72,7 @@ class ViewedStudy:
         design, metrics = variables_of(contents.columns)
         self.design, self.metrics = Columns(contents.columns, design), Columns(contents.columns, metrics)
         self._columns = Columns(contents.columns, {**metrics, **design, "status": "status", "member": "member"})
-        self._choices = Choices(self.members, self.kept, self._columns)
+        self._choices = Choices(self.members, self.kept, self._columns, senses_in(contents.columns))
         self.lacking = LackingMembers(where, self.kept)
         self.trajectories = Trajectories(stored, self.lacking, self.nodes, self.message, cache_bytes)
 
@@ -147,6 +147,10 @@ class ViewedStudy:
     def choose(self, text: str) -> np.ndarray:
         """(k,) members chosen by an expression, see `choice`."""
         return self._choices.choose(text)
+
+    def assumed(self, text: str) -> str:
+        """What a choice assumes of what is good, where the study says nothing of it; "" where it assumes nothing."""
+        return self._choices.assumed(text)
 
     def drawable(self, ids: Sequence[int] | np.ndarray) -> Drawable:
         """Splits members into those that can be drawn and those that cannot, with the reason."""

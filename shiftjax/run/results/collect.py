@@ -78,6 +78,7 @@ def collect(
         },
         metric_units=measured.units,
         metric_texts=measured.texts,
+        metric_aims=measured.aims,
         certificate={name: values if batched else values.item(0) for name, values in certificate(lanes, began).items()},
         status=pick(lanes.status),
         branch=pick(began.branch.astype(str)),

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.errors import ModelError
+from shiftjax.measures.aims import NO_AIM
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
@@ -117,6 +118,7 @@ def _members(result: Any, lift: Any) -> xr.Dataset:
     }
     for name, values in result.metrics.items():
         about = _about("metric", result.metric_units[name], path=name, metric=result.metric_texts[name])
+        about |= result.metric_aims.get(name, NO_AIM).attributes
         data[disk_name(name, taken)] = ("member", lift(values), about)
     data["status"] = ("member", lift(result.status).astype(np.int16), _about("status", "1", **meaning))
     data["message"] = ("member", np.array(messages, dtype=object), _about("message", "1"))

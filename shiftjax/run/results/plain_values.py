@@ -10,6 +10,8 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 
+ROUNDING = 1e-12  # of the size of values: what spreads by less is one value, rounded
+
 
 def is_known(values: Any) -> bool:
     """Whether an array has numbers; one that JAX traces has a shape alone, and refuses by a TypeError."""
@@ -46,6 +48,21 @@ def short_number(value: float) -> str:
     """A number in three digits, a count in full."""
     whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e9
     return str(int(value)) if whole else f"{value:.3g}"
+
+
+def digits_to_tell(values: np.ndarray, least: int) -> int:
+    """Significant digits by which values (B,) are told apart: their spread is shown to three digits.
+
+    Args:
+        least: so many at least. Whole numbers, and values that differ by rounding only, need no more.
+    """
+    finite = np.asarray(values, float)[np.isfinite(values)]
+    if not finite.size or np.array_equal(finite, np.round(finite)):
+        return least
+    size, spread = float(np.abs(finite).max()), float(np.ptp(finite))
+    if not ROUNDING * size < spread < math.inf:
+        return least
+    return max(least, math.floor(math.log10(size)) - math.floor(math.log10(spread)) + 3)
 
 
 def plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.formats.writer import to_dict
 from shiftjax.markup import html_lines
+from shiftjax.measures.aims import Aim
 from shiftjax.measures.certificate import CERTIFICATE as CERTIFICATE
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
@@ -42,7 +43,7 @@ class Result:
         channels: path -> (B, n, ...) what was asked to be recorded; NaN after a member ended early.
         units: channel path or design path -> unit.
         metrics: name -> (B,) numbers over all steps; NaN where a member ended early. `metric_units` has their units,
-            `metric_texts` what they are.
+            `metric_texts` what they are, `metric_aims` what is good of those that say so.
         extremes: channel path -> (B, 2, ...) the smallest and the largest value over all steps, where asked for.
         certificate: name of `CERTIFICATE` -> (B,) accuracies, plain numbers without `vary`.
         status: (B,) `Outcome` of every member.
@@ -89,6 +90,7 @@ class Result:
     extremes: Mapping[str, np.ndarray] = field(default_factory=dict)
     metric_units: Mapping[str, str] = field(default_factory=dict)
     metric_texts: Mapping[str, str] = field(default_factory=dict)
+    metric_aims: Mapping[str, Aim] = field(default_factory=dict)
 
     @property
     def batched(self) -> bool:

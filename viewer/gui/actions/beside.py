@@ -27,8 +27,9 @@ def choose(state: WindowState, right: RightHalf, text: str) -> None:
         if not len(drawable.ids):
             state.say(drawable.reason or f"{text}: no member that can be drawn", "choice at the right")
             return
-        if drawable.ids[0] in drawable.again:
-            state.say(drawable.reason)
+        again = drawable.reason if drawable.ids[0] in drawable.again else ""
+        if notes := [note for note in (right.study.assumed(text), again) if note]:
+            state.say("; ".join(notes))
         first = right.study.drawable(drawable.ids[:1])
         state.awaited.wish("right", right.study, first, lambda members: _shown(state, right, int(members[0])))
     except ModelError as error:

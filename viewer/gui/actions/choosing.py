@@ -17,8 +17,8 @@ def choose(state: WindowState, text: str) -> None:
         state.say(str(error), "choice")
         return
     state.panels.solved("choice")
-    if drawable.reason:
-        state.say(drawable.reason, "choice")
+    if notes := [note for note in (state.study.assumed(text), drawable.reason) if note]:
+        state.say("; ".join(notes), "choice")
     if not len(drawable.ids):
         state.say(f"{text}: no member that can be drawn", "choice")
         return
