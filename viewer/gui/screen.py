@@ -5,6 +5,7 @@ It works in any current GL context, a window's or one without a display; positio
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,7 @@ class Screen:
         self.state, self.pointer = state, Pointer(state, self._hit)
         self._draw_panes, self._scale = draw_panes, 1.0
         self._mouse: tuple[float, float] | None = None  # in the view, last position
+        self._undecided: list[tuple[int, Callable[[], Any]]] = []  # commands, after which input of the GUI library
         self.layout: PaneLayout = layout(1280, 720, 20, panes=True)
         self._context = imgui.create_context()
         self._plots = implot.create_context()
@@ -78,6 +80,7 @@ class Screen:
         io.delta_time = max(dt, 1e-4)
         imgui.get_style().font_scale_dpi = self.state.panels.zoom
         imgui.new_frame()
+        self._decide()
         try:
             self.layout = self._draw_panes(self.state, width, height)
         finally:
@@ -142,21 +145,18 @@ class Screen:
                 self.pointer.wheel(steps, modifiers)
 
     def key(self, name: str, modifiers: Modifiers, *, down: bool) -> None:
-        """A key by its name in `keys.KEYS`; runs its action unless a text box has the focus."""
+        """A key by its name in `keys.KEYS`; the next frame runs its action unless a text box has the focus then."""
         self._enter()
         self._modifiers(modifiers)
         imgui.get_io().add_key_event(KEYS[name], down)
-        if down and not imgui.get_io().want_text_input:
-            with under_cursor(self.state):
-                pointer.key(self.state, name, modifiers)
+        if down:
+            self._command(lambda: pointer.key(self.state, name, modifiers))
 
     def character(self, typed: str) -> None:
         """A character after the keyboard layout."""
         self._enter()
         imgui.get_io().add_input_character(ord(typed))
-        if not imgui.get_io().want_text_input:
-            with under_cursor(self.state):
-                pointer.character(self.state, typed)
+        self._command(lambda: pointer.character(self.state, typed))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -169,6 +169,25 @@ class Screen:
     def _modifiers(self, modifiers: Modifiers) -> None:
         for key, down in zip(MODIFIERS, modifiers, strict=True):
             imgui.get_io().add_key_event(key, down)
+
+    def _command(self, call: Callable[[], Any]) -> None:
+        """Notes a command of the keyboard, which `_decide` runs or drops."""
+        self._undecided.append((int(imgui.get_current_context().input_events_next_event_id), call))
+
+    def _decide(self) -> None:
+        """Runs the commands whose keys the GUI library has taken in, or drops them where it wants text.
+
+        It takes in a few events a frame: a key after a click waits until the click has been drawn, so that only then it
+        is known whether the click gave a text box the focus. Asked when a key arrives, it would answer for the frame
+        before.
+        """
+        waiting = imgui.get_current_context().input_events_queue
+        first = int(waiting[0].event_id) if len(waiting) else math.inf
+        ready = [call for number, call in self._undecided if number <= first]
+        self._undecided = self._undecided[len(ready) :]
+        for call in ready if not imgui.get_io().want_text_input else ():
+            with under_cursor(self.state):
+                call()
 
     def _free(self, x: float, y: float) -> bool:
         """Whether the mouse is over the view and not over a window on top of it."""
