@@ -77,18 +77,13 @@ def _menus(state: WindowState) -> float:
     """The menu bar; returns its height."""
     if not imgui.begin_main_menu_bar():
         return 0.0
-    height, panels = imgui.get_window_height(), state.panels
-    panels.menu_on = False
+    height = imgui.get_window_height()
     for title, lines in (("File", _file), ("Edit", _edit), ("View", _view), ("Members", _members), ("Help", _help)):
         is_open = imgui.begin_menu(title)
         ui.remember_item(f"menu:{title}")
         if is_open:
-            panels.menu_on = True
-            if panels.menu_closes:
-                imgui.close_current_popup()
             lines(state)
             imgui.end_menu()
-    panels.menu_closes = False
     imgui.end_main_menu_bar()
     return height
 
@@ -224,7 +219,8 @@ def _status(state: WindowState, box: Box, view: Box) -> None:
         imgui.text_disabled("m")
         imgui.same_line(panels.zoom * MODE)
         selected = f", {len(selection.selected)} selected" if selection.selected else ""
-        imgui.text(f"{selection.mode}, {state.map} keys (F1){selected}")
+        place = f"keyboard in {panels.pane} (F7 on, Escape back)" if panels.pane else f"{state.map} keys (F1)"
+        imgui.text(f"{selection.mode}, {place}{selected}")
         if state.snapped():
             imgui.same_line(0, GAP)
             imgui.text_disabled("at the nearest stored instant")
