@@ -46,6 +46,7 @@ def draw(state: WindowState, width: float, height: float) -> PaneLayout:
     ui.item_boxes.clear()
     menu = _menus(state)
     explorer, panels = state.explorer, state.panels
+    panels.unfinished = False
     boxes = layout(
         width, height, menu, panels.sizes, panes=panels.panes_on, sides=panels.sides_on, zoom=panels.zoom,
         study=explorer.shown_on,
@@ -181,7 +182,7 @@ def _view(state: WindowState) -> None:
     buttons.menu_item(state, "fullscreen")
     buttons.menu_item(state, "dump_display")
     imgui.set_next_item_width(140)
-    changed, rate = imgui.slider_float("frames a second, at least", state.panels.rate, *RATES, "%.0f")
+    changed, rate = imgui.slider_float("frames a second at most, 0: the screen's", state.panels.rate, *RATES, "%.0f")
     ui.remember_item("rate")
     if changed:
         state.panels.set_rate(rate)

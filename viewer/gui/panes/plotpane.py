@@ -44,6 +44,7 @@ def draw(state: WindowState) -> None:
             imgui.text_wrapped(str(error))
             continue
         band = plot_curves.band(state.study, name, SECONDS)
+        state.panels.unfinished |= plot_curves.collecting(state.study, name)
         _title(state, name, current, band)
         if implot.begin_plot(f"##{name}", imgui.ImVec2(-1, state.panels.zoom * HEIGHT), PLOT):
             ends = _axes(state, name)

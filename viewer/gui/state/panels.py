@@ -7,8 +7,7 @@ from typing import Any
 
 from shiftjax.viewer.gui.state.layout import Sizes
 
-RATES = (1.0, 240.0)  # limits of the frame rate [1/s]
-DEFAULT_RATE = 15.0  # lowest frame rate [1/s]
+RATES = (0.0, 240.0)  # limits of the highest frame rate [1/s]; 0 for that of the screen
 MESSAGES = 50  # the latest are kept
 PANES = ("Menu", "Model", "Properties", "Study", "Timeline")  # that the keyboard can move in, in this order
 
@@ -29,7 +28,8 @@ class Panels:
         clicked: names of actions whose buttons or menu items were clicked in this frame.
         requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT",
             "open:PATH".
-        rate: lowest frame rate of the window [1/s]; frame_seconds: of the latest frames, smoothed [s].
+        rate: highest frame rate of the window [1/s], 0 for that of the screen; frame_seconds: of the latest frames,
+            smoothed [s]; unfinished: whether a pane goes on with what it collects in the next frame.
         user_panels: added by the user: title -> a function of the state.
     """
 
@@ -45,11 +45,11 @@ class Panels:
         self.record_as = ".mp4"
         self.clicked: list[str] = []
         self.requests: list[str] = []
-        self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
+        self.rate, self.frame_seconds, self.unfinished = RATES[0], 0.0, False
         self.user_panels: dict[str, Callable[[Any], None]] = {}
 
     def set_rate(self, rate: float) -> None:
-        """Sets the lowest frame rate of the window [1/s], within RATES."""
+        """Sets the highest frame rate of the window [1/s], within RATES."""
         self.rate = min(max(float(rate), RATES[0]), RATES[1])
 
     def say(self, text: str, about: str = "") -> None:

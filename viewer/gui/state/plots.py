@@ -87,6 +87,11 @@ class PlotCurves:
             self._bands[key] = _Collected(study, name)
         return self._bands[key].advance(seconds)
 
+    def collecting(self, study: StudyLike, name: str) -> bool:
+        """Whether a band takes more calls."""
+        collected = self._bands.get((id(study), name))
+        return collected is not None and collected.band is None and bool(collected.left)
+
 
 class _Collected:
     """A band that is being collected: curves of members, the first of which says how many there may be."""
