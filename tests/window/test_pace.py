@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.gui.state.pace import BLINK, SETTLE, WATCH, Pace
+from shiftjax.viewer.gui.state.pace import BLINK, SETTLE, WATCH, FramePace
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import FAST, Scene, Strokes
 from shiftjax.viewer.study.member_scenes import MemberScenes
@@ -24,7 +24,7 @@ def state(study: ViewedStudy, scene: Scene) -> WindowState:
 
 
 def interval(state: WindowState, since_event: float = 60.0, *, typing: bool = False) -> float:
-    pace = Pace()
+    pace = FramePace()
     pace.stirred = 0.0
     return pace.interval(state, SCREEN, since_event, typing=typing)
 

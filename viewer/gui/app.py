@@ -30,7 +30,7 @@ from shiftjax.viewer.gui.panes import panes
 from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state.layout import roomy
-from shiftjax.viewer.gui.state.pace import Pace
+from shiftjax.viewer.gui.state.pace import FramePace
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets.bundle import glfw, imgui
 from shiftjax.viewer.members.study_like import Design, StudyLike
@@ -136,7 +136,7 @@ class Window:
         self._window: Any = self._open(size)
         self._place = (0, 0, *size)  # rectangle before fullscreen
         self._clock = self._drawn = time.perf_counter()
-        self._pace = Pace()
+        self._pace = FramePace()
         self._stirred()
         try:
             self._listen()  # before any other library sets callbacks: a later call would replace these

@@ -14,7 +14,7 @@ BLINK = 0.2  # s between frames while a text box has the focus: its cursor blink
 WATCH = 1 / 15  # s between frames while something that sends no events may change the picture
 
 
-class Pace:
+class FramePace:
     """Time from frame to frame.
 
     Attributes:
