@@ -8,7 +8,7 @@ import pytest
 
 from shiftjax.ensembles.store import store
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer.gui.actions import actions, selecting
+from shiftjax.viewer.gui.actions import actions, choosing, grid, selecting
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.emptiness import in_sight, why_empty
 from shiftjax.viewer.gui.state.state import WindowState
@@ -94,3 +94,17 @@ def test_spheres_at_the_edge_of_the_picture_are_in_sight(orthographic: bool) -> 
     assert (in_sight(camera, points, np.zeros(400), size) == inside).all()
     near = in_sight(camera, points, np.full(400, 0.3), size)
     assert (near >= inside).all() and near.sum() > inside.sum()
+
+
+def test_a_grid_is_sorted_by_the_metric_of_its_labels(window: Offscreen) -> None:
+    """Members in rising order are; a ranking keeps its order."""
+    state = window.state
+    state.explorer.colour = next(name for name in state.explorer.table.names if name.endswith("T[0]"))
+    selecting.show(state, "")
+    choosing.choose(state, "0,1,2")
+    for metric, order in (("swing", [1, 0, 2]), (state.explorer.colour, [0, 1, 2])):
+        state.explorer.colour = metric
+        assert grid.members_for(state, 4) == order, metric
+    state.explorer.colour = "swing"
+    choosing.choose(state, "2,0,1")
+    assert grid.members_for(state, 4) == [2, 0, 1]

@@ -19,6 +19,7 @@ from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion.curves import Curve
 from shiftjax.viewer.motion.envelope import envelope
+from shiftjax.viewer.scene.palette import CATEGORIES
 from shiftjax.viewer.scene.ramp import ramp
 from shiftjax.viewer.ticks import ticks
 
@@ -26,7 +27,7 @@ HEIGHT = 150.0
 CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
 PLOT = int(implot.Flags_.no_mouse_text | implot.Flags_.no_menus | implot.Flags_.no_box_select)
 FIT = int(implot.AxisFlags_.auto_fit)
-COLOURS = ((0.36, 0.62, 0.95), (0.95, 0.55, 0.25), (0.40, 0.78, 0.42), (0.85, 0.45, 0.75))  # of components
+COLOURS = tuple((red, green, blue) for red, green, blue, _ in CATEGORIES[:4])  # of components
 STEEL = (0.55, 0.65, 0.8)
 FAINT, SHADE = 0.35, 0.22  # opacity of ghosts' curves and of the band
 SECONDS = 0.01  # of each frame for collecting a band
