@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest
-from shiftjax.formats.units import WORDS, unit_in_si
 from shiftjax.outcome import Outcome
+from shiftjax.quantities import WORDS, unit_in_si
 from shiftjax.record import record
 from shiftjax.viewer.members.column_names import meant, resolved, short
 
