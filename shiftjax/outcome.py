@@ -28,6 +28,12 @@ class Outcome(IntEnum):
     too_small = 9
 
 
+class WithRemedy(str):
+    """What ended a run, with its remedy: that of its outcome is not added."""
+
+    __slots__ = ()
+
+
 REMEDY: dict[Outcome, str] = {
     Outcome.ok: "",
     Outcome.near_singular: (

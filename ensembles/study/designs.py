@@ -27,10 +27,10 @@ from shiftjax.ensembles.study.spec import assigned
 from shiftjax.ensembles.study.switching import element, switched
 from shiftjax.errors import ModelError, wrong
 from shiftjax.formats.files import load
-from shiftjax.formats.units import check_unit
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
+from shiftjax.quantities import check_unit
 from shiftjax.run.derive import with_derived
 from shiftjax.run.start.drives import driven
 

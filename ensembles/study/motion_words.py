@@ -16,7 +16,7 @@ from typing import Any
 from shiftjax.constraints.drives import TYPES, ConstantSpeed, Drive
 from shiftjax.ensembles.study.spec import split_assignment
 from shiftjax.errors import ModelError, nearest, need, need_number, one_of
-from shiftjax.formats.units import split_quantity, unit_in_si
+from shiftjax.quantities import split_quantity, unit_in_si
 
 _CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 _PART = re.compile(r"\s*(\w+)\s*=\s*(\[[^\]]*\]|[^,\[\]]*?)\s*(?:,|$)")

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shiftjax.errors import ModelError, nearest, need, need_count, need_number, one_of
-from shiftjax.formats.units import split_quantity, unit_in_si
+from shiftjax.quantities import split_quantity, unit_in_si
 from shiftjax.record import record
 
 SPREADING = ("sobol", "lhs")  # points of a unit cube that fill it more evenly than independent draws

@@ -14,10 +14,10 @@ from shiftjax.ensembles.study.motion_words import parse_drive
 from shiftjax.ensembles.study.spec import parse_set, split_assignment
 from shiftjax.errors import ModelError, printable
 from shiftjax.formats.files import load
-from shiftjax.formats.units import check_unit
 from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.quantities import check_unit
 from shiftjax.run.results.result import Result, remedy
 from shiftjax.run.results.summary import how_run
 

@@ -46,6 +46,7 @@ def call(options: argparse.Namespace) -> int:
         return 0
     if options.study is None:
         raise ModelError("view", "no study", "a stored study or a model", "Say which, as `shiftjax view four_bar`.")
+    _of_saved_view(options)
     if options.live:
         return _live(options)
     given = [name for name in ("vary", "step") if getattr(options, name)]
@@ -60,6 +61,13 @@ def call(options: argparse.Namespace) -> int:
             choices = _choices(options) | {"member": member, "ghosts": others, "beside": beside}
             app.show(study, scenes.first, note=note, **choices)
     return 0
+
+
+def _of_saved_view(options: argparse.Namespace) -> None:
+    """A saved view in the place of a study: the study that it names, in this view."""
+    study = opening.study_of_view(options.study)
+    if study and not options.live and options.view == "iso":
+        options.study, options.view = study, options.study
 
 
 def _live(options: argparse.Namespace) -> int:

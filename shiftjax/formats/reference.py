@@ -14,10 +14,10 @@ from shiftjax.field import SHAPES, Field
 from shiftjax.formats.examples import EXAMPLES, SEVERAL
 from shiftjax.formats.json_text import dumps
 from shiftjax.formats.schema import READ_ONLY
-from shiftjax.formats.units import FACTORS, SHORT
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.mechanism.fields import JOINT, element, labels
 from shiftjax.mechanism.scene_fields import SHAPED
+from shiftjax.quantities import FACTORS, SHORT
 
 INTRODUCTION = """# The Shift JSON format
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from shiftjax.field import Field
-from shiftjax.formats.units import FACTORS
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.fields import GEOMETRIES, SHAPED, UNSIMULATED, element, labels
+from shiftjax.quantities import FACTORS
 
 EXACTLY_ONE = {"a restraint": ("joint", "body_frame_pair")}
 NUMBER, TEXT = {"type": "number"}, {"type": "string"}

@@ -18,10 +18,11 @@ from shiftjax.formats.include import Mount
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.node import Node
 from shiftjax.formats.settings import settings
-from shiftjax.formats.units import FACTORS, SHORT, Units
+from shiftjax.formats.units import Units
 from shiftjax.mechanism.model import SI, Model, unused
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import Light, RunSettings, Terrain
+from shiftjax.quantities import FACTORS, SHORT
 
 ACTING = {  # list of an assembly -> reader of its items
     "restraints": connections.restraint,

@@ -23,9 +23,9 @@ Array = Any  # of JAX, traced
 def derived(
     model: Model,
     design: Mapping[str, Array],
-    assign: Mapping[str, float] | None,
+    assign: Mapping[str, float | str] | None,
     derive: Mapping[str, Formula],
-) -> tuple[dict[str, Array], dict[str, float]]:
+) -> tuple[dict[str, Array], dict[str, float | str]]:
     """`run.derive.with_derived` of traced numbers.
 
     Args:

@@ -17,7 +17,6 @@ import math
 import re
 from collections.abc import Iterator
 
-from shiftjax.formats.units import WORDS, unit_in_si
 from shiftjax.measures.dialects import Dialect
 from shiftjax.measures.expression import (
     BINDING,
@@ -31,6 +30,7 @@ from shiftjax.measures.expression import (
     Text,
     Vector,
 )
+from shiftjax.quantities import WORDS, unit_in_si
 
 LONGEST = 20_000  # characters: a target curve of some hundred points
 DEEPEST = 100  # brackets and signs within each other

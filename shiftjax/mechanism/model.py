@@ -40,6 +40,7 @@ from shiftjax.mechanism.records import (
     Vector,
     walk,
 )
+from shiftjax.quantities import in_si
 from shiftjax.record import record
 from shiftjax.viewing import view
 
@@ -254,23 +255,27 @@ class Model:
                 rotations[f"{path}.initial_displacement.R"] = joint.initial_displacement.R
         return rotations
 
-    def replace(self, values: Mapping[str, float]) -> Model:
+    def replace(self, values: Mapping[str, float | str]) -> Model:
         """The model with other numbers at some paths (the leading assembly may be left out where unique).
 
         It remembers where it comes from: a run closes its loops by walking from there, as it does for varied numbers.
 
+        Args:
+            values: by path, in SI, or texts with a unit, as "200 mm".
+
         Raises:
-            ModelError: no such number; values that are not finite, or that a file could not have.
+            ModelError: no such number; values that are not finite, of another unit, or that a file could not have.
         """
         need_mapping("replace", values)
-        known = self.numbers()
+        known, units = self.numbers(), self.number_units() if any(isinstance(v, str) for v in values.values()) else {}
         grouped: dict[str, dict[str, float]] = {}
         order: list[str] = []
         for path, value in values.items():
             full = self._number(path, known)
             order.append(full)
             target, field = split(full)
-            grouped.setdefault(target, {})[field] = _finite(full, value)
+            number = in_si(value, units[full], full) if isinstance(value, str) else value
+            grouped.setdefault(target, {})[field] = _finite(full, number)
         touched = {path: {steps(field) for field in fields} for path, fields in grouped.items()}
         gravity = list(self.gravity)
         for field, value in grouped.pop("model_parameters", {}).items():
@@ -362,7 +367,9 @@ def _finite(path: str, value: object) -> float:
     """The value as a finite float."""
     refuse_traced(path, value, f"Use vary={{{path!r}: [value]}} of `simulate`, one value a member.")
     if isinstance(value, bool) or not isinstance(value, abstract_numbers.Real) or not math.isfinite(value):
-        raise ModelError(path, repr(value)[:80], "one finite number", "Give a number.")
+        raise ModelError(
+            path, repr(value)[:80], "one finite number", 'Give a number, or a text with its unit, as "200 mm".'
+        )
     return float(value)
 
 

@@ -39,7 +39,7 @@ def assemble(
     metrics: Mapping[str, Definition] | None = None,
     keep: int | str | Sequence[int] = "none",
     vary: Mapping[str, Any] | None = None,
-    assign: Mapping[str, float] | None = None,
+    assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     hold: Sequence[str] = (),
     strict_start: bool = False,

@@ -73,9 +73,9 @@ class Numbers(Mapping[str, Any]):
 def with_derived(
     model: Model,
     vary: Mapping[str, Any] | None,
-    assign: Mapping[str, float] | None,
+    assign: Mapping[str, float | str] | None,
     derive: Mapping[str, Formula] | None,
-) -> tuple[dict[str, Any] | None, dict[str, float]]:
+) -> tuple[dict[str, Any] | None, dict[str, float | str]]:
     """`vary` and `assign` of a run with the derived numbers among them.
 
     Raises:

@@ -29,7 +29,7 @@ class DesignOptions:
     """Which designs are run."""
 
     vary: Mapping[str, Any] | None = None
-    assign: Mapping[str, float] | None = None
+    assign: Mapping[str, float | str] | None = None
     derive: Mapping[str, Formula] | None = None
 
     def worked_out(self, model: Model) -> DesignOptions:

@@ -75,7 +75,7 @@ def simulate(
     keep: int | str | Sequence[int] = "none",
     log_jacobian: bool = False,
     vary: Mapping[str, Any] | None = None,
-    assign: Mapping[str, float] | None = None,
+    assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     hold: Sequence[str] = (),
     start: Result | None = None,
@@ -124,7 +124,8 @@ def simulate(
 
         vary: the designs: number path -> (B,) values, one a member. Where JAX traces them, as inside of `jax.grad`,
             channels and metrics of the result are JAX arrays with first derivatives.
-        assign: number path -> value for all members, walked to from the file's start like varied ones.
+        assign: number path -> value for all members, in SI or as "200 mm", walked to from the file's start like
+            varied ones.
         derive: number path -> what it follows from: a text such as "7.8 * {rod:tip.T[0]}", paths of numbers in braces,
             or a function of the numbers by path; `rod` makes those of a rod.
 

@@ -130,7 +130,7 @@ def test_builder_includes_files(tmp_path: Path) -> None:
 
 
 def test_a_frame_may_be_one_text() -> None:
-    """`crank:pin` is the frame pin of crank, from its assembly and by its full path; a body of that path comes first."""
+    """`crank:pin` is the frame pin of crank, from its assembly and by its path; a body of that path comes first."""
 
     def built(parent: Any) -> Model:
         builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))

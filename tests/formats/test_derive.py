@@ -16,10 +16,10 @@ from shiftjax.ensembles.study.rod import rod
 from shiftjax.ensembles.study.sample import sample
 from shiftjax.ensembles.study.spec import parse_set, parse_vary
 from shiftjax.errors import ModelError
-from shiftjax.formats.units import check_unit, unit_in_si
 from shiftjax.measures.dialects import NUMBERS
 from shiftjax.measures.evaluation import evaluate_number
 from shiftjax.measures.grammar import parse
+from shiftjax.quantities import check_unit, unit_in_si
 from shiftjax.run.derive import with_derived
 
 ROUNDED = 1e-15  # the same formula, written in another order of operations

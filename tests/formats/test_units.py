@@ -5,8 +5,8 @@ import math
 import pytest
 
 from shiftjax.formats import load, to_dict
-from shiftjax.formats.units import FACTORS
 from shiftjax.models import names
+from shiftjax.quantities import FACTORS
 from shiftjax.run.simulate import simulate
 from tests.support.documents import driven, everything
 

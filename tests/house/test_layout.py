@@ -29,6 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "plan_elements",
         "plugins",
         "poses",
+        "quantities",
         "record",
         "registry",
         "rotations",

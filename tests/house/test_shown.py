@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 import re
 from pathlib import Path
 
@@ -131,6 +132,7 @@ def test_plot_draws_what_was_recorded(many: shiftjax.Result, one: shiftjax.Resul
     panels = one.plot().axes
     assert [panel.get_title() for panel in panels] == CHANNELS
     assert [text.get_text() for text in panels[1].get_legend().get_texts()] == ["[0]", "[1]", "[2]"]
+    assert len(pickle.loads(pickle.dumps(figure)).axes) == 1
 
 
 @pytest.mark.usefixtures("offscreen")

@@ -201,3 +201,37 @@ def test_command_lines_that_say_no_motion_are_refused(text: str, message: str) -
 def test_a_joint_that_nothing_drives_has_no_load_of_a_drive() -> None:
     with pytest.raises(ModelError, match="a joint that nothing drives"):
         simulate(four_bars(), 0.01, channels=["hinge.drive_load"])
+
+
+# -- more drives than freedoms -----------------------------------------------------------------------------------------
+
+
+HELD = {"crank_pivot": shiftjax.Polynomial([0.2, 1.0]), "rocker_pivot": shiftjax.Polynomial([0.3])}
+
+
+@pytest.mark.parametrize(
+    ("drive", "status", "text"),
+    [
+        ({"crank_pivot": 1.0, "rocker_pivot": 0.0}, Outcome.locked,
+         "four_bar:crank_pivot and four_bar:rocker_pivot are 2 drives on one freedom"),
+        ({"crank_pivot": 1.0, "rocker_pivot": 1.0, "crank_pin": 0.2}, Outcome.locked,
+         "four_bar:crank_pin, four_bar:crank_pivot and four_bar:rocker_pivot are 3 drives on one freedom"),
+        (HELD, Outcome.not_assembled, "four_bar:crank_pivot and four_bar:rocker_pivot are 2 drives on one freedom"),
+    ],
+)  # fmt: skip
+def test_drives_that_are_more_than_the_freedoms_are_named(drive: dict, status: Outcome, text: str) -> None:
+    result = shiftjax.simulate("four_bar", 0.1, drive=drive)
+    assert result.status == status
+    assert text in result.messages[0] and "of them out" in result.messages[0]
+    assert "drive it less far" not in result.messages[0] and "hold fewer" not in result.messages[0]
+
+
+def test_one_drive_that_goes_too_far_is_said_as_before() -> None:
+    result = shiftjax.simulate("four_bar", 1.0, drive={"rocker_pivot": 3.0})
+    assert result.status == Outcome.locked and "drives on" not in result.messages[0]
+
+
+def test_drives_that_agree_are_no_fault() -> None:
+    """Both cranks are held where they start."""
+    result = shiftjax.simulate("four_bar", 0.1, drive={"crank_pivot": 0.0, "rocker_pivot": 0.0})
+    assert result.status == Outcome.ok

@@ -1,15 +1,22 @@
 """The scene of a stored study: its shape files are those beside the model's file, wherever the store lies."""
 
+import argparse
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
 import shiftjax.models as library
+from shiftjax.cli import view
 from shiftjax.ensembles.store import store
+from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.run.simulate import simulate
+from shiftjax.viewer.gui.actions import saved
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Scene
+from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 
@@ -56,3 +63,66 @@ def test_a_store_whose_model_is_gone_is_shown_with_automatic_shapes(source: Path
     assert vertices(scene) > 0
     (warning,) = scene.warnings
     assert "link.obj" in warning and "no such file" in warning and str(source.parent) in warning
+
+
+# -- what is no stored study -------------------------------------------------------------------------------------------
+
+
+def test_a_model_without_a_span_runs_for_some_seconds_and_says_so(source: Path, capsys) -> None:
+    document = json.loads(source.read_text(encoding="utf-8"))
+    for integrator in document["model_parameters"]["integrators"]:
+        integrator.pop("time_span")
+    source.write_text(json.dumps(document), encoding="utf-8")
+    with opening.opened(str(source)) as study:
+        assert study.time[-1] == pytest.approx(opening.SPAN)
+    assert f"says no span: {opening.SPAN:g} s are run; --span says another" in capsys.readouterr().err
+    with opening.opened(str(source), ["--span", "0.1"]) as study:
+        assert study.time[-1] == pytest.approx(0.1)
+    assert "span" not in capsys.readouterr().err
+
+
+def test_a_model_that_does_not_run_is_one_error(source: Path) -> None:
+    with pytest.raises(ModelError) as error, opening.opened(str(source), ["--span", "-1"]):
+        raise AssertionError
+    assert "shiftjax: error" not in str(error.value) and "span" in str(error.value)
+
+
+def test_the_file_of_a_study_says_how_it_is_run_and_shown(tmp_path: Path) -> None:
+    file = tmp_path / "swing.toml"
+    file.write_text('model = "four_bar"\nspan = 0.1\n', encoding="utf-8")
+    with pytest.raises(ModelError, match=r"which says what is to run.*shiftjax sweep .*swing.toml --out swing.zarr"):
+        opening.opened(str(file)).__enter__()
+    (tmp_path / "swing.zarr").mkdir()
+    with pytest.raises(ModelError, match=r"Show what it gave: .*swing.zarr"):
+        opening.opened(str(file)).__enter__()
+
+
+def viewed(*words: str) -> argparse.Namespace:
+    """The options of `shiftjax view` as they are carried out."""
+    parser = argparse.ArgumentParser()
+    view.define(parser)
+    options = parser.parse_args(list(words))
+    view._of_saved_view(options)
+    return options
+
+
+def test_a_saved_view_opens_its_study(stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(stored.parent)
+    state = WindowState(MemberScenes(ViewedStudy.open(stored.name)))
+    file = saved.save(state, "view.json")
+    options = viewed("view.json")
+    assert (options.study, options.view) == (stored.name, str(file))
+    monkeypatch.chdir(tmp_path)  # the study lies beside the view
+    options = viewed("elsewhere/view.json")
+    assert Path(options.study).resolve() == stored.resolve()
+    with opening.opened(options.study) as study:
+        saved.load(WindowState(MemberScenes(study)), options.view)
+    options = viewed("four_bar", "--view", "elsewhere/view.json")
+    assert (options.study, options.view) == ("four_bar", "elsewhere/view.json")
+
+
+def test_other_commands_say_what_a_saved_view_is(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(stored.parent)
+    saved.save(WindowState(MemberScenes(ViewedStudy.open(stored.name))), "view.json")
+    with pytest.raises(ModelError, match=r"a view that the window saved.*`shiftjax view run.zarr --view view.json`"):
+        opening.opened("view.json").__enter__()

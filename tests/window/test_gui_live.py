@@ -193,6 +193,7 @@ def test_a_run_that_ends_by_itself_stops_at_its_end(window: Offscreen, session: 
     assert not state.clock.playing and not session.running and state.clock.time == state.span[1]
     assert state.panels.messages.count("the end") == 1
     window.key("Space")
+    window.frames()
     assert not state.clock.playing and state.panels.messages.count("the end") == 2
 
 

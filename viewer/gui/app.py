@@ -30,6 +30,7 @@ from shiftjax.viewer.gui.panes import panes
 from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state.layout import roomy
+from shiftjax.viewer.gui.state.pace import FramePace
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets.bundle import glfw, imgui
 from shiftjax.viewer.members.study_like import Design, StudyLike
@@ -42,6 +43,7 @@ from shiftjax.viewer.study.member_scenes import MemberScenes
 SIZE = (1280, 800)
 NO_WINDOW: Any = None  # the clipboard belongs to no window: GLFW warns where one is named
 LONGEST = 0.5  # s of wall time that one slow frame counts for at most
+EARLY = 1e-3  # s before the screen's next picture a frame may begin: what waits for the screen then loses none
 BUTTONS = {glfw.MOUSE_BUTTON_LEFT: "Left", glfw.MOUSE_BUTTON_RIGHT: "Right", glfw.MOUSE_BUTTON_MIDDLE: "Middle"}
 NAMED = {
     glfw.KEY_SPACE: "Space", glfw.KEY_ESCAPE: "Escape", glfw.KEY_TAB: "Tab", glfw.KEY_ENTER: "Enter",
@@ -134,6 +136,8 @@ class Window:
         self._window: Any = self._open(size)
         self._place = (0, 0, *size)  # rectangle before fullscreen
         self._clock = self._drawn = time.perf_counter()
+        self._pace = FramePace()
+        self._stirred()
         try:
             self._listen()  # before any other library sets callbacks: a later call would replace these
             self.screen = Screen(self.state, panes.draw)
@@ -161,18 +165,11 @@ class Window:
         additions.add_overlay(self.state, call)
 
     def run(self) -> None:
-        """Draws until the window is closed, at the rate `state.panels.rate` at least and on every event.
-
-        While it records, as often as the movie has pictures: a frame is one of them.
+        """Draws until the window is closed: at the screen's rate while something moves or an event came just before,
+        else on events only. While it records, as often as the movie has pictures: a frame is one of them.
         """
         while self.frame():
-            recording = self.state.recording
-            rate, wait = (
-                (recording.rate, time.sleep) if recording else (self.state.panels.rate, glfw.wait_events_timeout)
-            )
-            left = 1 / rate - (time.perf_counter() - self._drawn)
-            if left > 0:
-                wait(left)
+            self._wait()
 
     def frame(self) -> bool:
         """Handles events and draws one frame; False after a request to close."""
@@ -189,10 +186,11 @@ class Window:
             scale = pixels[0] / width
             # without framebuffer scaling, text is scaled by the density of the screen
             self.state.panels.zoom = max(glfw.get_window_content_scale(self._window)[0] / scale, 1.0)
-            self.screen.draw(width, height, scale, 0, passed)
+            self.screen.draw(width, height, scale, 0, min(passed, LONGEST))
             self._serve()
             glfw.swap_buffers(self._window)
-        self.state.panels.frame_seconds = 0.9 * self.state.panels.frame_seconds + 0.1 * passed
+        if passed < LONGEST:  # it slept otherwise
+            self.state.panels.frame_seconds = 0.9 * self.state.panels.frame_seconds + 0.1 * passed
         return not glfw.window_should_close(self._window)
 
     def close(self) -> None:
@@ -204,6 +202,47 @@ class Window:
             self._window = None
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        """Waits for the next frame; events that come meanwhile are handled at once and bring it near."""
+        rate = self._screen_rate()
+        while not glfw.window_should_close(self._window):
+            now = time.perf_counter()
+            typing = imgui.get_io().want_text_input
+            left = self._drawn + self._pace.interval(self.state, rate, now, typing=typing) - now
+            if left <= EARLY:
+                return
+            if self.state.recording is not None:
+                time.sleep(left)
+                return
+            glfw.wait_events_timeout(min(left - EARLY, LONGEST))  # not for ever: Ctrl+C in the terminal needs a return
+
+    def _screen_rate(self) -> float:
+        """Pictures a second of the screen in the middle of the window; 60 where it does not say."""
+        x, y = glfw.get_window_pos(self._window)
+        for monitor in glfw.get_monitors():
+            left, top = glfw.get_monitor_pos(monitor)
+            mode = glfw.get_video_mode(monitor)
+            inside = (
+                0 <= x + self.size[0] / 2 - left < mode.size.width,
+                0 <= y + self.size[1] / 2 - top < mode.size.height,
+            )
+            if all(inside) and mode.refresh_rate > 0:
+                return float(mode.refresh_rate)
+        return 60.0
+
+    def _stirred(self, *_: object) -> None:
+        """Something happened to the window: frames go on for a while."""
+        self._pace.stirred = time.perf_counter()
+
+    def _hear(self, handle: Callable[..., None]) -> Callable[..., None]:
+        """A callback of GLFW that stirs the window, too."""
+
+        def heard(*event: Any) -> None:
+            self._stirred()
+            handle(*event)
+
+        return heard
 
     def _open(self, size: tuple[int, int]) -> Any:
         glfw.set_error_callback(self._on_error)
@@ -233,12 +272,15 @@ class Window:
         return self._errors[-1] if self._errors else otherwise
 
     def _listen(self) -> None:
-        window = self._window
-        glfw.set_cursor_pos_callback(window, lambda _, x, y: self.screen.mouse_move(x, y))
-        glfw.set_mouse_button_callback(window, self._on_button)
-        glfw.set_scroll_callback(window, self._on_wheel)
-        glfw.set_key_callback(window, self._on_key)
-        glfw.set_char_callback(window, lambda _, code: self.screen.character(chr(code)))
+        window, hear = self._window, self._hear
+        glfw.set_cursor_pos_callback(window, hear(lambda _, x, y: self.screen.mouse_move(x, y)))
+        glfw.set_mouse_button_callback(window, hear(self._on_button))
+        glfw.set_scroll_callback(window, hear(self._on_wheel))
+        glfw.set_key_callback(window, hear(self._on_key))
+        glfw.set_char_callback(window, hear(lambda _, code: self.screen.character(chr(code))))
+        for name in ("window_refresh", "framebuffer_size", "window_pos", "window_focus", "window_iconify",
+                     "window_content_scale", "cursor_enter"):  # fmt: skip
+            getattr(glfw, f"set_{name}_callback")(window, self._stirred)
 
     def _on_button(self, window: Any, button: int, action: int, mods: int) -> None:
         if button in BUTTONS:

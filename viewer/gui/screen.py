@@ -5,6 +5,7 @@ It works in any current GL context, a window's or one without a display; positio
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from shiftjax.viewer.gui.picture import symbols
 from shiftjax.viewer.gui.picture.ray_picking import hits_at, pickable
 from shiftjax.viewer.gui.picture.renderers import Views
 from shiftjax.viewer.gui.pointer import Modifiers, Pointer
+from shiftjax.viewer.gui.state import keys
 from shiftjax.viewer.gui.state.layout import PaneLayout, layout
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
@@ -26,6 +28,7 @@ from shiftjax.viewer.gui.widgets import fonts
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures
 
+WINDOWS = {"Menu": "##MainMenuBar"}  # names of the GUI library for panes, where they differ
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
 MODIFIERS = (imgui.Key.mod_ctrl, imgui.Key.mod_alt, imgui.Key.mod_shift)
 KEYS: dict[str, Any] = {
@@ -47,6 +50,7 @@ class Screen:
         self.state, self.pointer = state, Pointer(state, self._hit)
         self._draw_panes, self._scale = draw_panes, 1.0
         self._mouse: tuple[float, float] | None = None  # in the view, last position
+        self._undecided: list[tuple[int, Callable[[], Any]]] = []  # commands, after which input of the GUI library
         self.layout: PaneLayout = layout(1280, 720, 20, panes=True)
         self._context = imgui.create_context()
         self._plots = implot.create_context()
@@ -77,7 +81,11 @@ class Screen:
         io.display_framebuffer_scale = imgui.ImVec2(scale, scale)
         io.delta_time = max(dt, 1e-4)
         imgui.get_style().font_scale_dpi = self.state.panels.zoom
+        self._keyboard_in_panes()
         imgui.new_frame()
+        self._decide()
+        self._close_popup()
+        self._focus_pane()
         try:
             self.layout = self._draw_panes(self.state, width, height)
         finally:
@@ -132,6 +140,7 @@ class Screen:
                 self.pointer.release(button, *self._in_view(x, y), clock)
         elif self._free(x, y):
             imgui.set_window_focus(None)  # takes the keyboard focus from text boxes
+            self.state.panels.enter("")
             self.pointer.press(button, *self._in_view(x, y), modifiers)
 
     def mouse_wheel(self, steps: float, x: float, y: float, modifiers: Modifiers) -> None:
@@ -142,21 +151,18 @@ class Screen:
                 self.pointer.wheel(steps, modifiers)
 
     def key(self, name: str, modifiers: Modifiers, *, down: bool) -> None:
-        """A key by its name in `keys.KEYS`; runs its action unless a text box has the focus."""
+        """A key by its name in `keys.KEYS`; the next frame runs its action unless a text box has the focus then."""
         self._enter()
         self._modifiers(modifiers)
         imgui.get_io().add_key_event(KEYS[name], down)
-        if down and not imgui.get_io().want_text_input:
-            with under_cursor(self.state):
-                pointer.key(self.state, name, modifiers)
+        if down:
+            self._command(lambda: self._of_pane(name, modifiers) or pointer.key(self.state, name, modifiers))
 
     def character(self, typed: str) -> None:
         """A character after the keyboard layout."""
         self._enter()
         imgui.get_io().add_input_character(ord(typed))
-        if not imgui.get_io().want_text_input:
-            with under_cursor(self.state):
-                pointer.character(self.state, typed)
+        self._command(lambda: pointer.character(self.state, typed))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -169,6 +175,59 @@ class Screen:
     def _modifiers(self, modifiers: Modifiers) -> None:
         for key, down in zip(MODIFIERS, modifiers, strict=True):
             imgui.get_io().add_key_event(key, down)
+
+    def _command(self, call: Callable[[], Any]) -> None:
+        """Notes a command of the keyboard, which `_decide` runs or drops."""
+        self._undecided.append((int(imgui.get_current_context().input_events_next_event_id), call))
+
+    def _decide(self) -> None:
+        """Runs the commands whose keys the GUI library has taken in, or drops them where it wants text.
+
+        It takes in a few events a frame: a key after a click waits until the click has been drawn, so that only then it
+        is known whether the click gave a text box the focus. Asked when a key arrives, it would answer for the frame
+        before.
+        """
+        waiting = imgui.get_current_context().input_events_queue
+        first = int(waiting[0].event_id) if len(waiting) else math.inf
+        ready = [call for number, call in self._undecided if number <= first]
+        self._undecided = self._undecided[len(ready) :]
+        for call in ready if not imgui.get_io().want_text_input else ():
+            with under_cursor(self.state):
+                call()
+
+    def _of_pane(self, name: str, modifiers: Modifiers) -> bool:
+        """Whether a key moves in a pane, and is no command."""
+        return bool(self.state.panels.pane) and name in keys.OF_PANES and not any(modifiers[:2])
+
+    def _keyboard_in_panes(self) -> None:
+        """Notes what is open, and lets the keyboard move in the panes or not."""
+        panels, io = self.state.panels, imgui.get_io()
+        panels.popups = len(imgui.get_current_context().open_popup_stack)
+        moving = int(imgui.ConfigFlags_.nav_enable_keyboard)
+        io.config_flags = io.config_flags | moving if panels.pane else io.config_flags & ~moving
+
+    def _close_popup(self) -> None:
+        """Closes all popups where that was asked for, unless the GUI library has closed the innermost."""
+        panels, popups = self.state.panels, imgui.get_current_context().open_popup_stack
+        if panels.popup_closes and len(popups) == panels.popups > 0:
+            imgui.internal.close_popup_to_level(0, True)
+        panels.popup_closes = False
+
+    def _focus_pane(self) -> None:
+        """Moves the keyboard to the first item of the pane it went to, or to the view."""
+        panels = self.state.panels
+        if not panels.pane_moved:
+            return
+        panels.pane_moved = False
+        window = imgui.internal.find_window_by_name(WINDOWS.get(panels.pane, panels.pane)) if panels.pane else None
+        if window is None:
+            imgui.set_window_focus(None)
+            return
+        imgui.internal.focus_window(window)
+        layers = imgui.internal.NavLayer
+        imgui.get_current_context().nav_layer = layers.menu if panels.pane == "Menu" else layers.main
+        imgui.internal.nav_init_window(window, True)
+        imgui.set_nav_cursor_visible(True)
 
     def _free(self, x: float, y: float) -> bool:
         """Whether the mouse is over the view and not over a window on top of it."""

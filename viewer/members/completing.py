@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from shiftjax.errors import ModelError
+from shiftjax.outcome import Outcome
 from shiftjax.viewer.members.choice import KEYWORDS, RANKED_BY
 from shiftjax.viewer.members.member_table import MEMBER, STATUS, MemberTable
 
@@ -73,8 +74,16 @@ def _candidates(table: MemberTable) -> Iterator[str]:
     if metrics and design:
         one, other = metrics[0], design[-1]
         yield f"{quoted(one)} < {_quantile(table, one, 0.5)} and {quoted(other)} > {_quantile(table, other, 0.5)}"
-    yield f"{STATUS} != ok"
+    for ended in _failures(table)[:1]:
+        yield f"{STATUS} == '{ended}'"
+    yield f"{STATUS} != 'ok'"
     yield f"{MEMBER} < 10"
+
+
+def _failures(table: MemberTable) -> list[str]:
+    """How members ended early, the most frequent first."""
+    statuses, counts = np.unique(table.column(STATUS), return_counts=True)
+    return [Outcome(int(status)).name for status in statuses[np.argsort(-counts)] if status > 0]
 
 
 def _varies(table: MemberTable, name: str) -> bool:

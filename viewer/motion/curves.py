@@ -18,7 +18,7 @@ from shiftjax.measures.observed_state import ObservedState
 from shiftjax.mechanism.paths import split
 from shiftjax.record import record
 from shiftjax.topology.partition import Partition
-from shiftjax.viewer.members.choice import resolved
+from shiftjax.viewer.members.column_names import resolved
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion.joint_tracks import along
 from shiftjax.viewer.motion.mechanism import lane_of, mechanism_of, numbers_of

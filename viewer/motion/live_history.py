@@ -15,7 +15,8 @@ import numpy as np
 from shiftjax.mechanism.model import Model
 from shiftjax.poses import continuous
 from shiftjax.record import record
-from shiftjax.viewer.members.choice import Choices, resolved
+from shiftjax.viewer.members.choice import Choices
+from shiftjax.viewer.members.column_names import resolved
 from shiftjax.viewer.members.study_like import NOBODY, Drawable, Placed
 from shiftjax.viewer.motion.between import Between, Tracks
 

@@ -20,6 +20,16 @@ PALETTE: tuple[Colour, ...] = (  # of bodies; away from the colours of joints
     (0.56, 0.48, 0.40, 1.0),
     (0.43, 0.75, 0.78, 1.0),
 )
+CATEGORIES: tuple[Colour, ...] = (  # of what is told apart by colour, also by the colour-blind (Okabe, Ito: Color
+    # Universal Design, 2002), without black
+    (0.337, 0.706, 0.914, 1.0),  # sky blue
+    (0.902, 0.624, 0.000, 1.0),  # orange
+    (0.000, 0.620, 0.451, 1.0),  # bluish green
+    (0.800, 0.475, 0.655, 1.0),  # reddish purple
+    (0.941, 0.894, 0.259, 1.0),  # yellow
+    (0.000, 0.447, 0.698, 1.0),  # blue
+    (0.835, 0.369, 0.000, 1.0),  # vermilion
+)
 GREY: Colour = (0.50, 0.51, 0.53, 1.0)
 LOWEST, HIGHEST = 0.02, 0.3  # opacities of many ghosts and of few
 

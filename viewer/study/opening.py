@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,18 +21,55 @@ from shiftjax.formats.files import load
 from shiftjax.viewer.study.study import ViewedStudy
 
 OUTPUT_STEP = 0.02  # s, of a model whose file names none
+SPAN = 5.0  # s, of a model whose file names none and that nobody gives one
+SAVED_VIEW = "shiftjax view"  # what the window writes into the file of a view as its format
+COMMANDS_ERROR = "shiftjax: error: "  # before what a command could not do
 
 
 def is_stored(name: str) -> bool:
     """Whether `name` is a result on disk and no model."""
     path = Path(name)
     if path.suffix == ".json" and path.is_file():
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            return False
-        return isinstance(document, dict) and document.get("format") == "shiftjax"
+        return _document(path).get("format") == "shiftjax"
     return path.suffix in (".zarr", ".csv")
+
+
+def study_of_view(name: str) -> str | None:
+    """The study of which a file of that name is a saved view, "" where it names none; None of any other file.
+
+    A path in it is that of the folder where the window was opened: of this one, else of the file's own.
+    """
+    path = Path(name)
+    document = _document(path) if path.suffix == ".json" and path.is_file() else {}
+    if document.get("format") != SAVED_VIEW:
+        return None
+    study = document.get("study", "")
+    beside = path.parent / study if isinstance(study, str) else path
+    return str(beside) if study and not Path(str(study)).exists() and beside.exists() else str(study)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """What a JSON file holds; nothing where it cannot be read."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _refuse_others(name: str) -> None:
+    """Raises where a name is that of a study that has not run, or of a saved view."""
+    path = Path(name)
+    if path.suffix.lower() == ".toml":
+        store = path.with_suffix(".zarr")
+        todo = f"Run it first: `shiftjax sweep {shlex.quote(name)} --out {shlex.quote(store.name)}`."
+        if store.exists():
+            todo = f"Show what it gave: {store}. Run it again where the file has changed since."
+        raise ModelError(name, "the file of a study, which says what is to run", "what it gave, or a model", todo)
+    study = study_of_view(name)
+    if study is not None:
+        todo = f"Open it by `shiftjax view {shlex.quote(study or 'STUDY')} --view {shlex.quote(name)}`."
+        raise ModelError(name, "a view that the window saved", "a study or a model", todo)
 
 
 @contextmanager
@@ -60,17 +98,25 @@ def opened(
     if is_stored(name):
         yield ViewedStudy.open(name)
         return
+    _refuse_others(name)
     model = load(name)
     with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder:
         target = Path(folder) / "run.zarr"
         words = ["run", name, "--out", str(target), *run_options]
         if model.settings.output_step is None and "--output-step" not in run_options:
             words += ["--output-step", str(OUTPUT_STEP)]
+        if model.settings.span is None and "--span" not in run_options:
+            words += ["--span", str(SPAN)]
+            print(f"note: {name} says no span: {SPAN:g} s are run; --span says another", file=sys.stderr)
         command = [sys.executable, "-m", "shiftjax", *words]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         messages = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("written:")]
         if not target.exists():
-            problem = messages[-1] if messages else f"`shiftjax run` ended with code {done.returncode}"
+            problem = (
+                messages[-1].removeprefix(COMMANDS_ERROR)
+                if messages
+                else f"`shiftjax run` ended with code {done.returncode}"
+            )
             raise ModelError(
                 name, problem, "a model that runs", f"Look at `{shlex.join(['shiftjax', 'run', name, *run_options])}`."
             )

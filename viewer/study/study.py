@@ -19,7 +19,8 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.run.results.labelled import to_tree
 from shiftjax.run.results.result import Result
-from shiftjax.viewer.members.choice import Choices, resolved
+from shiftjax.viewer.members.choice import Choices
+from shiftjax.viewer.members.column_names import resolved
 from shiftjax.viewer.members.study_like import Drawable, Placed
 from shiftjax.viewer.motion.between import Between, Tracks
 from shiftjax.viewer.study.drawable_members import drawable_of
@@ -72,7 +73,8 @@ class ViewedStudy:
         design, metrics = variables_of(contents.columns)
         self.design, self.metrics = Columns(contents.columns, design), Columns(contents.columns, metrics)
         self._columns = Columns(contents.columns, {**metrics, **design, "status": "status", "member": "member"})
-        self._choices = Choices(self.members, self.kept, self._columns, senses_in(contents.columns))
+        senses = senses_in(contents.columns)
+        self._choices = Choices(self.members, self.kept, self._columns, senses, self._columns.unit)
         self.lacking = LackingMembers(where, self.kept)
         self.trajectories = Trajectories(stored, self.lacking, self.nodes, self.message, cache_bytes)
 

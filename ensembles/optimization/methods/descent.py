@@ -67,7 +67,7 @@ class Descent(DescentMethod):
         out["z"] = jnp.where(good, row["z"] + changes, (row["z"] + row["base"]) / 2)
         out["optimiser"] = chosen(good, state, row["optimiser"])
         arrived = good & (size <= wanted.tolerance) & (seen["unmet"] <= wanted.constraint_tolerance)
-        out["ended"] = ending(out, seen, arrived)
+        out["ended"] = ending(out, arrived)
         if len(self.problem.equal):
             by = jnp.where(good, seen["by"], row["base_by"])
             corrected(self.problem, out, row, by, good & (row["since"] + 1 >= wanted.correction_every))

@@ -91,7 +91,7 @@ class LeastSquares(ProjectedMethod):
         moves = jnp.abs(jnp.where(way == 0.0, 0.0, seen["gradient"]))
         cosine = jnp.max(moves / jnp.where(sizes > 0, sizes, 1.0)) / jnp.sqrt(2.0 * seen["merit"])
         arrived = good & ((size <= wanted.tolerance) | (cosine <= wanted.tolerance))
-        out["ended"] = ending(out, seen, arrived | self._exhausted(row, seen, good | first))
+        out["ended"] = ending(out, arrived | self._exhausted(row, seen, good | first))
         return chosen(row["ended"] > 0, row, out)
 
     def _exhausted(self, row: Row, seen: Row, good: Array) -> Array:

@@ -74,7 +74,7 @@ class LimitedMemory(ProjectedMethod):
         self._remember(out, row, seen, good)
         out["slope"], out["again"] = jnp.where(good, seen["gradient"], row["slope"]), jnp.asarray(0)
         arrived = good & (size <= wanted.tolerance) & (seen["unmet"] <= wanted.constraint_tolerance)
-        out["ended"] = ending(out, seen, arrived, PATIENCE)
+        out["ended"] = ending(out, arrived, PATIENCE)
         again = jnp.asarray(False)
         if len(self.problem.equal):
             again = self._correct(out, row, seen, good)

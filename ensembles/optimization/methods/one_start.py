@@ -31,7 +31,7 @@ def begun(z: Array, home: Array, metrics: int) -> Row:
     best = {"best": z, "best_objective": inf, "best_excess": inf, "best_metrics": jnp.zeros(metrics)}
     best |= {"best_jumps": none, "best_growth": jnp.asarray(0.0)}
     good = {"base": home, "base_merit": inf, "base_objective": inf, "base_excess": inf, "base_unmet": inf}
-    good["base_gradient"] = inf
+    good |= {"base_gradient": inf, "base_uncertain": none}
     counts = dict.fromkeys(("ran", "halved", "in_a_row", "ended", "asked", "runs", "slopes"), none)
     return {"z": z, **good, **best, **counts}
 
@@ -53,7 +53,7 @@ def advanced(row: Row, seen: Mapping[str, Array], good: Array, allowed: float, s
     best = {"best": seen["at"], "best_metrics": seen["metrics"]}
     best |= {f"best_{name}": seen[name] for name in ("objective", "excess", "jumps", "growth")}
     base = {"base": seen["at"], "base_gradient": size}
-    base |= {f"base_{name}": seen[name] for name in ("merit", "objective", "excess", "unmet")}
+    base |= {f"base_{name}": seen[name] for name in ("merit", "objective", "excess", "unmet", "uncertain")}
     for is_new, values in ((better, best), (good, base)):
         out |= {name: jnp.where(is_new, value, row[name]).astype(row[name].dtype) for name, value in values.items()}
     out["ran"] = jnp.where(seen["status"] <= 0, 1, row["ran"])
@@ -64,12 +64,12 @@ def advanced(row: Row, seen: Mapping[str, Array], good: Array, allowed: float, s
     return out
 
 
-def ending(row: Row, seen: Mapping[str, Array], arrived: Array, patience: int = PATIENCE) -> Array:
+def ending(row: Row, arrived: Array, patience: int = PATIENCE) -> Array:
     """How a start ended, 0 where it goes on, after as many points in a row that are not good as there is patience.
 
     It does not converge by slopes that may be wrong.
     """
-    arrived = arrived & (seen["uncertain"] == 0)
+    arrived = arrived & (row["base_uncertain"] == 0)
     tired = jnp.where(row["ran"] > 0, int(DescentEnding.stalled), int(DescentEnding.infeasible))
     return jnp.where(arrived, int(DescentEnding.converged), jnp.where(row["in_a_row"] >= patience, tired, 0))
 

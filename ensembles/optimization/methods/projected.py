@@ -85,7 +85,8 @@ class ProjectedMethod(DescentMethod):
 
     def _shapes(self) -> dict[str, tuple[tuple[int, ...], type]]:
         """Shape of what slopes give of one start."""
-        return {"gradient": ((len(self.problem.parameters),), float), "jumps": ((), np.int32), "growth": ((), float)}
+        counts = dict.fromkeys(("jumps", "uncertain"), ((), np.int32))
+        return {"gradient": ((len(self.problem.parameters),), float), **counts, "growth": ((), float)}
 
     # -- of one start --------------------------------------------------------------------------------------------------
 

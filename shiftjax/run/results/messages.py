@@ -11,12 +11,13 @@ import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.measures.channel import Channel
-from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.outcome import REMEDY, Outcome, WithRemedy
 from shiftjax.run.advance.accuracy import inaccuracies
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import moved_by_drivers
+from shiftjax.run.start.overdriven import overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.rounded import notes_of_rounding
 from shiftjax.run.start.stated import Start
@@ -64,13 +65,14 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
     if outcome is Outcome.not_assembled and not began.closed[k] and prepared.plan.constraints and began.gap[k] > 0:
         group = prepared.plan.constraints[int(began.worst[k])]
         what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
-        return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {text}"
+        return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {_too_many_drives(prepared, began, k) or text}"
     if outcome is Outcome.start_changed or (outcome is Outcome.not_assembled and began.changed[k]):
         return f"{moved.text(k)}: {REMEDY[Outcome.start_changed]}"
     if outcome is Outcome.branch_unsure:
         return f"assembly branch {began.branch[k]!r}: {text}"
     if k in lanes.causes and outcome in (Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck):
-        return f"{lanes.causes[k]}: {text}"
+        cause = lanes.causes[k]
+        return cause if isinstance(cause, WithRemedy) else f"{cause}: {text}"
     if outcome is Outcome.loop_open and _gained_rank(prepared, lanes, k):
         text = (
             "the run began at a singular pose, where the loops lose rank and the motion is not determined: "
@@ -83,6 +85,13 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h:.6g} s: {text}"
     return text
+
+
+def _too_many_drives(prepared: Prepared, began: Start, k: int) -> str:
+    """The drives of the loop that stays open the most, where they are more than its freedoms."""
+    blocks = prepared.plan.substructures
+    index = next((i for i, block in enumerate(blocks) if int(began.worst[k]) in block.groups), None)
+    return "" if index is None else overdriven(prepared, index)
 
 
 class _Moved:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib.util import find_spec
 from typing import Any
 
@@ -22,7 +23,7 @@ def plot(result: Any, *paths: str) -> Any:
         result: a `Result`. paths: of channels; all that were recorded where left out.
 
     Returns:
-        a figure of matplotlib.pyplot.
+        a figure of matplotlib.pyplot, which a notebook shows once.
 
     Raises:
         ModelError: no matplotlib, nothing recorded, a channel that was not.
@@ -41,14 +42,24 @@ def plot(result: Any, *paths: str) -> Any:
     members = members_to_keep(MOST_LINES, result.members)
     colours = member_colours(result, members) if result.batched else None
     figure, panels = pyplot.subplots(
-        len(wanted), sharex=True, squeeze=False, figsize=(PANEL[0], PANEL[1] * len(wanted)), layout="constrained"
-    )
+        len(wanted), sharex=True, squeeze=False, figsize=(PANEL[0], PANEL[1] * len(wanted)), layout="constrained",
+    )  # fmt: skip
     for panel, path in zip(panels[:, 0], wanted, strict=True):
         values = np.asarray(result.channels[path])
         draw_channel(panel, path, values[members] if result.batched else values[None], result, colours)
         panel.set_xlabel("")
     panels[-1, 0].set_xlabel("time [s]")
+    figure.__dict__["_ipython_display_"] = functools.partial(_show_once, figure)  # a class of its own has no pickle
     return figure
+
+
+def _show_once(figure: Any) -> None:
+    """What a notebook asks first when it shows a figure: as the value of a cell, or with all open ones at its end."""
+    from matplotlib import pyplot
+
+    if "inline" in pyplot.get_backend():
+        pyplot.close(figure)
+    raise NotImplementedError  # it is shown as any other
 
 
 def member_colours(result: Any, members: np.ndarray) -> np.ndarray:

@@ -11,11 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.outcome import REMEDY, Outcome, WithRemedy
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.closing.closer import CLOSED, STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.closing.host_evaluation import prescribed_coordinates
 from shiftjax.run.closing.poses import close
+from shiftjax.run.start.overdriven import overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.run.travel.limits import Travel, travel
@@ -74,10 +75,12 @@ def _stand_still(prepared: Prepared, lanes: Ensemble, members: np.ndarray) -> di
         q = lanes.table.rows("q", judged).astype(float)
         end = _end_of_path(prepared, judged, index, q, now[followed], AHEAD * s.h / strides, strides)
         names = ", ".join(prepared.plan.coordinates[group.coordinates[0]].path for group in drivers)
-        for k in np.flatnonzero(np.isfinite(end)):
-            out[int(judged[k])] = (
-                f"at {end[k]:.6g} s: {names} driven to where no pose near closes the loops of their substructure"
-            )
+        stands = np.flatnonzero(np.isfinite(end))
+        too_many = overdriven(prepared, index) if len(stands) else ""
+        for k in stands:
+            cause = f"{names} driven to where no pose near closes the loops of their substructure"
+            at = f"at {end[k]:.6g} s: "
+            out[int(judged[k])] = WithRemedy(at + too_many) if too_many else at + cause
     return out
 
 

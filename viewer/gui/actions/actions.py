@@ -100,6 +100,8 @@ PLAIN: dict[str, Callable[[WindowState], None]] = {
     "fullscreen": window.ask("fullscreen"),
     "panes": lambda s: s.panels.toggle_panes(),
     "record": movie_recording.toggle,
+    "next_pane": lambda s: s.panels.next_pane(1, study=s.explorer.shown_on),
+    "previous_pane": lambda s: s.panels.next_pane(-1, study=s.explorer.shown_on),
     "screenshot": window.ask("screenshot"),
     "quit": window.ask("quit"),
     "remove": shape_editing.remove,

@@ -31,6 +31,17 @@ def toggle(state: WindowState) -> None:
 
 
 def members_for(state: WindowState, count: int) -> list[int]:
+    """So many of the chosen members, see `_few`, by the metric that their labels show, from small to large; those of a
+    ranking, and designs of an optimisation, stay in their order."""
+    few = _few(state, count)
+    metric = metric_of(state)
+    if state.study.titles or not (np.diff(state.choice.chosen) > 0).all() or metric not in state.explorer.table.names:
+        return few
+    numbers = state.explorer.table.column(metric)[few].astype(float)
+    return [few[k] for k in np.argsort(numbers, kind="stable")]  # NaN last
+
+
+def _few(state: WindowState, count: int) -> list[int]:
     """So many of the chosen members: the first of a choice in its order, or those spread over a selection;
     of an optimisation's designs, unless they are ranked, the first, the last and others evenly between."""
     chosen, explorer = state.choice.chosen, state.explorer
@@ -97,9 +108,14 @@ def _size(view: Box, count: int, across: int) -> tuple[float, float]:
     return max(width, 1.0), max(height, 1.0)
 
 
+def metric_of(state: WindowState) -> str:
+    """The column that the labels of cells show: what colours ghosts, else points, else what a scatter plot shows."""
+    return state.choice.colour_by or state.explorer.colour or state.explorer.y
+
+
 def lines(state: WindowState, half: RightHalf) -> list[str]:
     """The label of a cell: its member and the metric that colours; a note once its run is over."""
-    metric = state.choice.colour_by or state.explorer.colour or state.explorer.y
+    metric = metric_of(state)
     table = state.explorer.table
     caption = [half.study.title(half.member)]
     if metric not in ("", "member", *caption[0].split()):  # the title may say it

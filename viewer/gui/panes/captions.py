@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shiftjax.viewer.gui.actions import beside, grid
+from shiftjax.viewer.gui.picture import emptiness
 from shiftjax.viewer.gui.state.layout import Box, halves
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
@@ -20,11 +21,25 @@ def draw(state: WindowState, view: Box) -> None:
     """A caption over each half or cell, behind all panes."""
     if state.explorer.cells:
         _cells(state, view)
+    elif state.beside is None:
+        _empty(state, view)
     if state.beside is None:
         return
     for name, box, lines in zip(("left", "right"), halves(view), beside.captions(state, state.beside), strict=True):
         _caption(box, lines)
         ui.item_boxes[f"half:{name}"] = box
+
+
+def _empty(state: WindowState, view: Box) -> None:
+    """Why there is nothing in the view, in its middle."""
+    text = emptiness.why_empty(state, (view.width, view.height))
+    ui.item_boxes.pop("empty view", None)
+    if text:
+        size = imgui.calc_text_size(text)
+        low = view.x + (view.width - size.x) / 2 - 2 * EDGE, view.y + (view.height - size.y) / 2 - 2 * EDGE
+        box = Box(max(low[0], view.x), max(low[1], view.y), size.x + 4 * EDGE, size.y + 4 * EDGE)
+        _caption(box, [text])
+        ui.item_boxes["empty view"] = box
 
 
 def _cells(state: WindowState, view: Box) -> None:

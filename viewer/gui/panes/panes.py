@@ -46,6 +46,7 @@ def draw(state: WindowState, width: float, height: float) -> PaneLayout:
     ui.item_boxes.clear()
     menu = _menus(state)
     explorer, panels = state.explorer, state.panels
+    panels.unfinished = False
     boxes = layout(
         width, height, menu, panels.sizes, panes=panels.panes_on, sides=panels.sides_on, zoom=panels.zoom,
         study=explorer.shown_on,
@@ -77,18 +78,13 @@ def _menus(state: WindowState) -> float:
     """The menu bar; returns its height."""
     if not imgui.begin_main_menu_bar():
         return 0.0
-    height, panels = imgui.get_window_height(), state.panels
-    panels.menu_on = False
+    height = imgui.get_window_height()
     for title, lines in (("File", _file), ("Edit", _edit), ("View", _view), ("Members", _members), ("Help", _help)):
         is_open = imgui.begin_menu(title)
         ui.remember_item(f"menu:{title}")
         if is_open:
-            panels.menu_on = True
-            if panels.menu_closes:
-                imgui.close_current_popup()
             lines(state)
             imgui.end_menu()
-    panels.menu_closes = False
     imgui.end_main_menu_bar()
     return height
 
@@ -186,7 +182,7 @@ def _view(state: WindowState) -> None:
     buttons.menu_item(state, "fullscreen")
     buttons.menu_item(state, "dump_display")
     imgui.set_next_item_width(140)
-    changed, rate = imgui.slider_float("frames a second, at least", state.panels.rate, *RATES, "%.0f")
+    changed, rate = imgui.slider_float("frames a second at most, 0: the screen's", state.panels.rate, *RATES, "%.0f")
     ui.remember_item("rate")
     if changed:
         state.panels.set_rate(rate)
@@ -224,7 +220,8 @@ def _status(state: WindowState, box: Box, view: Box) -> None:
         imgui.text_disabled("m")
         imgui.same_line(panels.zoom * MODE)
         selected = f", {len(selection.selected)} selected" if selection.selected else ""
-        imgui.text(f"{selection.mode}, {state.map} keys (F1){selected}")
+        place = f"keyboard in {panels.pane} (F7 on, Escape back)" if panels.pane else f"{state.map} keys (F1)"
+        imgui.text(f"{selection.mode}, {place}{selected}")
         if state.snapped():
             imgui.same_line(0, GAP)
             imgui.text_disabled("at the nearest stored instant")

@@ -18,6 +18,8 @@ from shiftjax.viewer.members.distributions import Band
 from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion.curves import Curve
+from shiftjax.viewer.motion.envelope import envelope
+from shiftjax.viewer.scene.palette import CATEGORIES
 from shiftjax.viewer.scene.ramp import ramp
 from shiftjax.viewer.ticks import ticks
 
@@ -25,7 +27,7 @@ HEIGHT = 150.0
 CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
 PLOT = int(implot.Flags_.no_mouse_text | implot.Flags_.no_menus | implot.Flags_.no_box_select)
 FIT = int(implot.AxisFlags_.auto_fit)
-COLOURS = ((0.36, 0.62, 0.95), (0.95, 0.55, 0.25), (0.40, 0.78, 0.42), (0.85, 0.45, 0.75))  # of components
+COLOURS = tuple((red, green, blue) for red, green, blue, _ in CATEGORIES[:4])  # of components
 STEEL = (0.55, 0.65, 0.8)
 FAINT, SHADE = 0.35, 0.22  # opacity of ghosts' curves and of the band
 SECONDS = 0.01  # of each frame for collecting a band
@@ -37,6 +39,8 @@ def draw(state: WindowState) -> None:
     names = plot_curves.names(state.study, state.selection.pick)
     if not names:
         imgui.text_disabled("no channel of this was recorded")
+    else:
+        _width(state, plot_curves)
     for k, name in enumerate(names):
         try:
             current = plot_curves.get(state.study, state.choice.member, name)
@@ -44,6 +48,7 @@ def draw(state: WindowState) -> None:
             imgui.text_wrapped(str(error))
             continue
         band = plot_curves.band(state.study, name, SECONDS)
+        state.panels.unfinished |= plot_curves.collecting(state.study, name)
         _title(state, name, current, band)
         if implot.begin_plot(f"##{name}", imgui.ImVec2(-1, state.panels.zoom * HEIGHT), PLOT):
             ends = _axes(state, name)
@@ -54,6 +59,19 @@ def draw(state: WindowState) -> None:
             _remember(state, name)
             implot.end_plot()
             plot_curves.span = (ends[0].value, ends[1].value)
+
+
+def _width(state: WindowState, plot_curves: PlotCurves) -> None:
+    """How much of the time the axes show: all, or so many seconds before the cursor."""
+    first, last = state.span
+    choices = [0.0, *plots.widths(last - first)]
+    labels = ["all of the time", *(f"the last {width:g} s before the cursor" for width in choices[1:])]
+    at = choices.index(plot_curves.width) if plot_curves.width in choices else 0
+    imgui.set_next_item_width(-1)
+    changed, at = imgui.combo("##width", at, labels)
+    ui.remember_item("plot width")
+    if changed:
+        plot_curves.follow(choices[at])
 
 
 def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
@@ -84,11 +102,9 @@ def _title(state: WindowState, name: str, current: Curve, band: Band | None) -> 
 
 def _axes(state: WindowState, name: str) -> tuple[implot.BoxedValue, implot.BoxedValue]:
     """One time axis for all plots, whose ends are known after the plot; a vertical one that fits, ticks that differ."""
-    plot_curves, growing = state.pane_data(PlotCurves), state.study.growing
+    plot_curves = state.pane_data(PlotCurves)
     implot.setup_axes("t [s]", "", 0, FIT)
-    if plot_curves.span is None or growing:
-        plot_curves.span = state.span
-    low, high = plot_curves.span
+    low, high = plot_curves.ends(state.span, state.clock.time, growing=state.study.growing)
     ends = implot.BoxedValue(low), implot.BoxedValue(high if high > low else low + 1.0)
     implot.setup_axis_links(implot.ImAxis_.x1, *ends)
     marks = ticks(*plot_curves.limits.get(name, (0.0, 1.0)), 5)
@@ -129,8 +145,7 @@ def _others(state: WindowState, name: str) -> None:
                 colour = COLOURS[(k + 1) % len(COLOURS)]
             place = "" if line.study is state.study else f" of {line.study.model.name or line.study.where}"
             label = f"member {line.member}{place}" if few and not c else f"##{k} {c}"
-            values = np.ascontiguousarray(line.curve.values[:, c])
-            implot.plot_line(label, line.curve.time, values, _spec(colour, 0.8 if few else FAINT))
+            _line(label, line.curve.time, line.curve.values[:, c], colour, 0.8 if few else FAINT)
 
 
 def _current(state: WindowState, current: Curve) -> None:
@@ -138,8 +153,21 @@ def _current(state: WindowState, current: Curve) -> None:
     alone = len(current.labels) == 1
     for k in range(current.values.shape[1]):
         label = f"member {state.choice.member}" if alone else current.labels[k]
-        times, values = (np.ascontiguousarray(a) for a in (current.time, current.values[:, k]))
-        implot.plot_line(label, times, values, _spec(COLOURS[k % len(COLOURS)], 1.0, 2.0))
+        _line(label, current.time, current.values[:, k], COLOURS[k % len(COLOURS)], 1.0, 2.0)
+
+
+def _line(label: str, time: np.ndarray, values: np.ndarray, colour: tuple[float, float, float], opacity: float,
+          weight: float = 1.0) -> None:  # fmt: skip
+    """A curve; of more instants than the plot has columns, the edges of its envelope and a shade between them."""
+    limits = implot.get_plot_limits()
+    columns = int(implot.get_plot_size().x)
+    reached = envelope(time, values, (limits.x.min, limits.x.max), columns)
+    if reached is None:
+        implot.plot_line(label, *(np.ascontiguousarray(a) for a in (time, values)), _spec(colour, opacity, weight))
+        return
+    implot.plot_shaded(label, reached.time, reached.low, reached.high, _spec(colour, SHADE * opacity))
+    for edge in (reached.low, reached.high):
+        implot.plot_line(label, reached.time, edge, _spec(colour, opacity))
 
 
 def _cursor(state: WindowState, k: int, current: Curve) -> None:

@@ -70,9 +70,10 @@ def _text(text: str) -> None:
 def info(state: WindowState) -> list[tuple[str, str]]:
     """Rates and sizes."""
     report = state.study.report
+    highest = state.panels.rate
     rate = 1 / state.panels.frame_seconds if state.panels.frame_seconds > 0 else 0.0
     return [
-        ("frames a second", f"{rate:.1f} (at least {state.panels.rate:.0f} requested)"),
+        ("frames a second", f"{rate:.1f} while it moves" + (f", at most {highest:.0f}" if highest else "")),
         ("time a second", f"{state.clock.speed:g} s" if state.clock.playing else "paused"),
         ("members", f"{state.study.members}, {len(state.study.kept)} with trajectories"),
         ("instants", f"{len(state.study.time)} over {state.span[1] - state.span[0]:g} s"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import colorsys
 
+from shiftjax.viewer.scene.palette import CATEGORIES
 from shiftjax.viewer.scene.scene import Colour
 
 FADED = 0.2  # opacity of translucent items and of those in front of the pick
@@ -11,8 +12,7 @@ TRACE: Colour = (0.85, 0.15, 0.45, 1.0)
 ARROW: Colour = (0.95, 0.55, 0.05, 1.0)
 PULL: Colour = (0.10, 0.65, 0.25, 1.0)
 ROUTE: Colour = (0.10, 0.55, 0.60, 0.9)
-TURNS: Colour = (0.90, 0.40, 0.05, 1.0)  # glyphs of joints that turn, and of those that slide
-SLIDES: Colour = (0.15, 0.55, 0.15, 1.0)
+TURNS, SLIDES = CATEGORIES[6], CATEGORIES[2]  # glyphs of joints that turn, and of those that slide
 
 
 def of_hue(hue: float) -> Colour:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, one_of
+from shiftjax.outcome import Outcome
 from shiftjax.viewer.members import completing
 from shiftjax.viewer.members.distributions import spread
 from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
@@ -176,6 +177,26 @@ class Explorer:
     def members(self) -> np.ndarray:
         """(k,) the members shown, rising."""
         return self.cached("members", self.revision, lambda: np.flatnonzero(self.shown))
+
+    def left_out(self, names: Sequence[str]) -> str:
+        """How many of the members shown have no number in one of some columns, and how they ended; "" for none.
+
+        Args:
+            names: of the columns that a plot shows.
+        """
+
+        def made() -> str:
+            numbers = {name: np.isfinite(self.numbers(name)) for name in dict.fromkeys(names)}
+            without = ~np.logical_and.reduce(list(numbers.values()))
+            if not without.any():
+                return ""
+            where = ", ".join(self.short(name) for name, finite in numbers.items() if not finite.all())
+            ended = np.unique(np.asarray(self.study.status)[self.shown][without], return_counts=True)
+            causes = sorted(zip(*(a.tolist() for a in ended), strict=True), key=lambda pair: -pair[1])
+            words = ", ".join(f"{count:,} {Outcome(status).name}" for status, count in causes)
+            return f"{int(without.sum()):,} of {len(without):,} left out, no number in {where}: {words}"
+
+        return self.cached(f"left out {tuple(names)}", self.revision, made)
 
     def set_axes(self, names: Sequence[str]) -> None:
         """The parallel axes, two at least."""

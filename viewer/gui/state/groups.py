@@ -9,7 +9,7 @@ from __future__ import annotations
 from shiftjax.mechanism.records import FIXED
 from shiftjax.record import record
 from shiftjax.viewer.gui.state.values import Mechanism
-from shiftjax.viewer.scene.palette import GREY, PALETTE
+from shiftjax.viewer.scene.palette import CATEGORIES, GREY
 from shiftjax.viewer.scene.scene import Colour
 
 BY = ("", "loop", "substructure", "assembly")  # "" for every body's own colour
@@ -32,7 +32,7 @@ def groups(mechanism: Mechanism, by: str) -> tuple[ColourGroup, ...]:
     for k, (name, paths) in enumerate(parts_of_groups.items()):
         ungrouped = tuple(path for path in dict.fromkeys(paths) if path not in taken and path != FIXED)
         taken |= set(ungrouped)
-        out.append(ColourGroup(name, PALETTE[k % len(PALETTE)], ungrouped))
+        out.append(ColourGroup(name, CATEGORIES[k % len(CATEGORIES)], ungrouped))
     rest = [*(path for path, _ in mechanism.model.bodies()), *mechanism.joints]
     out.append(ColourGroup(f"in no {by}", GREY, tuple(path for path in rest if path not in taken)))
     return tuple(group for group in out if group.paths)

@@ -23,6 +23,19 @@ BUTTONS = ("Left", "Right", "Middle")
 GESTURES = (*(f"{button} {how}" for button in BUTTONS for how in ("click", "double-click", "drag")), "Wheel")
 KEYS = frozenset((*string.ascii_uppercase, *string.digits, *(f"F{k}" for k in range(1, 13)), *NAMED))
 USER = "Added by the user"
+OF_PANES = (
+    "Space",
+    "Tab",
+    "Enter",
+    "Home",
+    "End",
+    "PageUp",
+    "PageDown",
+    "Left",
+    "Right",
+    "Up",
+    "Down",
+)  # move in panes
 
 
 @record
@@ -204,7 +217,8 @@ ACTIONS = (
     ),
     *_rows(
         "Picking and selecting",
-        ("escape", "close a menu or window, leave manipulation, drop the pick, stop following", "Escape", "Escape"),
+        ("escape", "close a menu, list or window, leave a pane or manipulation, drop the pick, stop following",
+         "Escape", "Escape"),
         ("select", "add the pick to the selection", "S", "S"),
         ("deselect", "take the pick out of the selection", "Shift+S", "Shift+S"),
         ("clear_selection", "empty the selection", "Ctrl+Escape", "Ctrl+Escape"),
@@ -239,6 +253,8 @@ ACTIONS = (
         ("swap_map", "the other map of keys", "F4", "F4"),
         ("fullscreen", "fill the screen, or not", "F5", "F5"),
         ("panes", "hide or show the panes", "Tab", "Tab"),
+        ("next_pane", "the keyboard moves in the menu and the panes, one after the other", "F7", "F7"),
+        ("previous_pane", "the keyboard moves in the pane before", "Shift+F7", "Shift+F7"),
         ("screenshot", "write a picture of the view", "F12", "F12"),
         ("record", "record the view to a movie, or end it", "R", "Alt+R"),
         ("dump_display", "settings of the display classes", "Ctrl+D", "Ctrl+D"),

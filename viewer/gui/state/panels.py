@@ -7,9 +7,9 @@ from typing import Any
 
 from shiftjax.viewer.gui.state.layout import Sizes
 
-RATES = (1.0, 240.0)  # limits of the frame rate [1/s]
-DEFAULT_RATE = 15.0  # lowest frame rate [1/s]
+RATES = (0.0, 240.0)  # limits of the highest frame rate [1/s]; 0 for that of the screen
 MESSAGES = 50  # the latest are kept
+PANES = ("Menu", "Model", "Properties", "Study", "Timeline")  # that the keyboard can move in, in this order
 
 
 class Panels:
@@ -22,12 +22,14 @@ class Panels:
         search, typed, study: contents of text boxes, of the tree, of the members and of the study to open; opened: keys
             of open rows of the tree.
         messages: the latest ones; message: the one in the status bar, "" once its problem is solved.
-        menu_on: whether a menu is open; menu_closes: whether it closes in the next frame.
+        popups: how many menus, lists and popups are open one in the other; popup_closes: whether all are to close.
+        pane: the pane that the keyboard moves in, one of PANES, "" for the view; pane_moved: whether it changed.
         record_as: suffix of the next movie.
         clicked: names of actions whose buttons or menu items were clicked in this frame.
         requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT",
             "open:PATH".
-        rate: lowest frame rate of the window [1/s]; frame_seconds: of the latest frames, smoothed [s].
+        rate: highest frame rate of the window [1/s], 0 for that of the screen; frame_seconds: of the latest frames,
+            smoothed [s]; unfinished: whether a pane goes on with what it collects in the next frame.
         user_panels: added by the user: title -> a function of the state.
     """
 
@@ -38,15 +40,16 @@ class Panels:
         self.search, self.typed, self.study, self.opened = "", "", "", opened
         self.messages: list[str] = []
         self.message, self._about = "", ""
-        self.menu_on = self.menu_closes = False
+        self.popups, self.popup_closes = 0, False
+        self.pane, self.pane_moved = "", False
         self.record_as = ".mp4"
         self.clicked: list[str] = []
         self.requests: list[str] = []
-        self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
+        self.rate, self.frame_seconds, self.unfinished = RATES[0], 0.0, False
         self.user_panels: dict[str, Callable[[Any], None]] = {}
 
     def set_rate(self, rate: float) -> None:
-        """Sets the lowest frame rate of the window [1/s], within RATES."""
+        """Sets the highest frame rate of the window [1/s], within RATES."""
         self.rate = min(max(float(rate), RATES[0]), RATES[1])
 
     def say(self, text: str, about: str = "") -> None:
@@ -68,10 +71,30 @@ class Panels:
         self.panes_on = not (self.panes_on and self.sides_on)
         self.sides_on = True
 
+    def enter(self, pane: str) -> None:
+        """The keyboard moves in a pane, "" for the view, from the next frame on."""
+        self.pane, self.pane_moved = pane, True
+
+    def next_pane(self, by: int, *, study: bool) -> None:
+        """The keyboard goes on to the next pane, or back to the one before; after the last to the view.
+
+        Args:
+            study: whether the study pane is open.
+        """
+        shown = {"Model": self.panes_on and self.sides_on, "Properties": self.panes_on and self.sides_on,
+                 "Study": study, "Timeline": self.panes_on}  # fmt: skip
+        rounds = ["", *(name for name in PANES if shown.get(name, True))]
+        at = rounds.index(self.pane) if self.pane in rounds else 0
+        self.enter(rounds[(at + by) % len(rounds)])
+
     def close(self) -> bool:
-        """Closes what lies over the view: an open menu, else the window that was opened last; False where none is."""
-        if self.menu_on:
-            self.menu_closes = True
+        """Closes what lies over the view: open menus, lists and popups, else leaves the pane that the keyboard
+        moves in, else closes the window that was opened last; False where none is.
+        """
+        if self.popups:
+            self.popup_closes = True
+        elif self.pane:
+            self.enter("")
         elif self.user_panels:
             self.user_panels.popitem()
         elif self.info_on:

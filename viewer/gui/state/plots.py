@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time as clock
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -36,6 +37,7 @@ class PlotCurves:
 
     Attributes:
         limits: plot -> its limits in the last frame; span: of the time axes of all plots, None before the first.
+        follows: whether the axes show the seconds before the time cursor; width: how many, 0 for all.
     """
 
     def __init__(self) -> None:
@@ -44,6 +46,7 @@ class PlotCurves:
         self._names: tuple[tuple[int, str | None], list[str]] = ((0, None), [])
         self.limits: dict[str, tuple[float, float]] = {}
         self.span: tuple[float, float] | None = None
+        self.follows, self.width = False, 0.0
 
     def names(self, study: StudyLike, pick: str | None) -> list[str]:
         """The curves of an item, see `curves_of`."""
@@ -86,6 +89,38 @@ class PlotCurves:
         if key not in self._bands:
             self._bands[key] = _Collected(study, name)
         return self._bands[key].advance(seconds)
+
+    def ends(self, whole: tuple[float, float], now: float, *, growing: bool) -> tuple[float, float]:
+        """Ends of the time axes of all plots [s]: the seconds before the cursor, all of a run that goes on, or where
+        the mouse moved them.
+
+        Args:
+            whole: first and last instant [s]; now: the time cursor [s].
+        """
+        if self.follows and 0.0 < self.width < whole[1] - whole[0]:
+            start = min(max(now - self.width, whole[0]), whole[1] - self.width)
+            self.span = start, start + self.width
+        elif self.span is None or growing or self.follows:
+            self.span = whole
+        return self.span
+
+    def follow(self, width: float) -> None:
+        """Shows so many seconds before the time cursor from now on; 0 for all."""
+        self.follows, self.width = width > 0, width
+        self.span = None
+
+    def collecting(self, study: StudyLike, name: str) -> bool:
+        """Whether a band takes more calls."""
+        collected = self._bands.get((id(study), name))
+        return collected is not None and collected.band is None and bool(collected.left)
+
+
+def widths(whole: float) -> list[float]:
+    """Round numbers of seconds that the axes may show of a run of so many, rising, a few."""
+    if not whole > 0:
+        return []
+    power = math.floor(math.log10(whole))
+    return [width for k in (power - 2, power - 1, power) for part in (1, 2, 5) if (width := part * 10.0**k) < whole]
 
 
 class _Collected:

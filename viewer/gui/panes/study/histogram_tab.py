@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.panes.study import brushing, column_choice
+from shiftjax.viewer.gui.panes.study import brushing, column_choice, lacking
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.distributions import histogram
@@ -19,6 +19,7 @@ def draw(state: WindowState) -> None:
     column_choice.axis_box(explorer, state.panels.zoom, "of", "bars")
     imgui.same_line()
     imgui.text_disabled("drag: select, Shift adds, Ctrl within")
+    lacking.draw(explorer, [explorer.bars])
     column, room = explorer.bars, imgui.get_content_region_avail()
     low, high = explorer.table.span(column)
     low, high = (low, high) if high > low else (low - 0.5, high + 0.5)

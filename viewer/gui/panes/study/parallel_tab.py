@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.panes.study import brushing, column_choice, images
+from shiftjax.viewer.gui.panes.study import brushing, column_choice, images, lacking
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
@@ -26,6 +26,7 @@ def draw(state: WindowState) -> None:
     _choose(state)
     imgui.same_line()
     imgui.text_disabled("drag over an axis: select, Shift adds, Ctrl within")
+    lacking.draw(explorer, explorer.axes)
     axes, room = explorer.axes, imgui.get_content_region_avail()
     fitted = (-0.35, len(axes) - 0.65, -MARGIN, 1.0 + MARGIN)
     buttons = implot.get_input_map()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.panes.study import brushing, column_choice, images
+from shiftjax.viewer.gui.panes.study import brushing, column_choice, images, lacking
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import colourbar
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
@@ -28,6 +28,7 @@ def draw(state: WindowState) -> None:
         column_choice.axis_box(explorer, state.panels.zoom, label, attribute)
         imgui.same_line()
     imgui.text_disabled("drag: select, Shift adds, Ctrl within; click: open; right drag, wheel: move, zoom")
+    lacking.draw(explorer, explorer.plotted())
     table, room = explorer.table, imgui.get_content_region_avail()
     bar = state.panels.zoom * BAR if explorer.colour or explorer.counts()[0] > DENSE else 0.0
     size = (max(room.x - bar, 40.0), max(room.y, 40.0))

@@ -1,0 +1,32 @@
+"""Drives that are more than the freedoms of their loops: two on one freedom contradict each other but by chance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import shiftjax.run.closing.host_evaluation as host
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.topology.partition import complete_pivoting
+
+RANK = 1e-8  # of the largest pivot
+
+
+def overdriven(prepared: Prepared, index: int) -> str:
+    """Names the drives of a substructure where they are more than the motions that its loops leave it, with the remedy;
+    "" where they are not.
+    """
+    plan = prepared.plan
+    groups = [plan.constraints[k] for k in plan.substructures[index].groups]
+    paths = [plan.coordinates[group.coordinates[0]].path for group in groups if group.prescribes]
+    if len(paths) < 2:
+        return ""
+    of_loops = np.repeat([not group.prescribes for group in groups], [group.rows for group in groups])
+    _, J = host.closure(prepared.file_lane(), prepared.file_start.q, index)
+    free = J.shape[2] - int(complete_pivoting(J[:, of_loops], RANK).rank[0])
+    if len(paths) <= free:
+        return ""
+    names, freedoms = f"{', '.join(paths[:-1])} and {paths[-1]}", "one freedom" if free == 1 else f"{free} freedoms"
+    return (
+        f"{names} are {len(paths)} drives on {freedoms} of their loops, and ask for what these do not allow together: "
+        f"leave {len(paths) - free} of them out, or give them motions that agree"
+    )
