@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError, need_number, one_of
-from shiftjax.formats.units import check_unit, split_quantity, unit_in_si
 from shiftjax.measures.certificate import CERTIFICATE
+from shiftjax.quantities import check_unit, split_quantity, unit_in_si
 from shiftjax.record import record
 
 GOOD = ("small", "large")
