@@ -13,6 +13,7 @@ from shiftjax.record import record
 
 # Of a gradient, which rounding may take where a small change grows: eps times the growth.
 LOST = {"f64": 1e-6, "f32": 1e-3}
+NONE = "an outcome of it has no value, or its start no derivative by a number (docs: gradients, What has no gradient)"
 TODO = "(docs: gradients, What a gradient says of itself)"
 
 
@@ -65,7 +66,7 @@ def doubts_of(
     uncertain = np.any([cause.members for cause in causes], axis=0) if causes else np.zeros(len(lost), bool)
     for k in np.flatnonzero(lost | (jumps > 0) | rounded | uncertain).tolist():
         if lost[k]:
-            out[k] = f"has no gradient: {run_messages[k] or 'an outcome of it has no value'}"
+            out[k] = f"has no gradient: {run_messages[k] or NONE}"
             continue
         parts = []
         if jumps[k]:

@@ -3,9 +3,10 @@
 Problem: q, v and the forces' states of `assembly.start_of` as functions of `Prepared.values`. Joints outside loops
 stand where they are stated; in loops held joints do and the others follow by the implicit function theorem, quaternions
 in their tangent space; speeds follow by differentiated least squares.
-Refused: numbers for whose neighbours the loops do not close, and freedoms that nothing holds where a number moves the
-loop: there the pose depends on the way that led to it. Only links that spin unfelt may: their spin follows by the least
-move, which is right for all that does not see it.
+Refused: numbers for whose neighbours the loops do not close; numbers for whose neighbours they do not move, as of an
+axis that leaves its plane: redundant rows of J are so no more, and close what moved; and freedoms that nothing holds
+where a number moves the loop: there the pose depends on the way that led to it. Only links that spin unfelt may:
+their spin follows by the least move, which is right for all that does not see it.
 
 Host code, all members at once.
 """
@@ -29,6 +30,7 @@ from shiftjax.run.start.stated import Start
 BLOCK = 8 << 20  # bytes of Jacobians of the members that are done together
 STILL = 1e-12  # a dimensionless closure that changes less, for a number that changes by 1 or by the model's length
 MOVED = 1e-6  # part of a freedom's largest motion: a joint that moves less does not hold it
+LOCKS = 1e-6  # part of a change of J that takes mobility
 OPEN = 1e-6  # part of a change of closures that no joint takes back: 0.2 for a Bricard, 2e-15 elsewhere
 
 
@@ -156,20 +158,25 @@ class StartDerivative:
     def _judge(self, needed: Collection[str]) -> None:
         """Fills `undefined`; raises for a number that has a derivative in no member that stands as stated."""
         shape = self.prepared.values.shape
-        rigid, loose = np.zeros(shape, bool), np.zeros(shape, bool)
+        rigid, loose, locked = (np.zeros(shape, bool) for _ in range(3))
         counts = np.array([len(joints) for joints in self.start.held_positions]).reshape(-1, 1)
         stands = np.zeros(shape[1], bool)
         for group in self._groups():
             members = group.members
             stands[members] = (self.start.holds[:, members] == counts).all(0)
             free = [self._loose(group, loop) for loop in group.loops]
+            moving = [self._moving(group, s) for s in range(len(group.loops))]
             for k in range(shape[0]):
                 self.undefined[k, members], rigid[k, members], loose[k, members] = self._judged(group, k, free)
+                locked[k, members] = ~self.undefined[k, members] & self._locks(group, k, moving)
+        self.undefined |= locked
         for k, path in ((k, path) for k, path in enumerate(self.prepared.vary) if path in needed):
             if stands.any() and rigid[k, stands].all():
                 raise _rigid(path)
             if stands.any() and loose[k, stands].all():
                 raise _loose(path, self._loosest())
+            if stands.any() and locked[k, stands].all():
+                raise _locked(path)
 
     def _loose(self, group: _Group, loop: LoopStart) -> np.ndarray:
         """(B,) whether a loop has freedoms that nothing holds and something feels."""
@@ -200,6 +207,48 @@ class StartDerivative:
             alone = (np.abs(opened).max(1, initial=0.0) > still) & (loop.unreachable(opened) > OPEN)
             rigid |= alone & (loop.unclosable(opened) > OPEN) if alone.any() else alone
         return bad | rigid | loose, rigid, loose
+
+    def _moving(self, group: _Group, s: int) -> np.ndarray:
+        """(B,) whether a loop moves only since rows of it are redundant, here and beside this pose."""
+        loop = group.loops[s]
+        redundant = loop.redundant
+        if not redundant.any():
+            return redundant
+        motion = np.zeros((self._plan.nv, len(group.members)))
+        motion[loop.columns] = _outside(loop.motion(), loop)
+        along = self._change_of_rows(group, s, np.zeros_like(group.values), motion)
+        return redundant & (loop.locking(along) < LOCKS)  # else the pose is singular, and those beside it are not
+
+    def _locks(self, group: _Group, k: int, moving: Sequence[np.ndarray]) -> np.ndarray:
+        """(B,) whether a change of a number takes a loop's mobility.
+
+        Args:
+            moving: of every loop `_moving`.
+        """
+        out = np.zeros(len(group.members), bool)
+        change = np.zeros_like(group.values)
+        change[k] = 1.0
+        if not any(moves.any() for moves in moving) or not self._reaches(group, change):
+            return out
+        for s, (loop, moves) in enumerate(zip(group.loops, moving, strict=True)):
+            if moves.any():
+                moved = displacements(self._plan, group.q, self._tangent_of(group, change)[0])
+                out |= moves & (loop.locking(self._change_of_rows(group, s, change, moved)) > LOCKS)
+        return out
+
+    def _reaches(self, group: _Group, change: np.ndarray) -> bool:
+        """Whether a loop or what is stated depends on a number at all."""
+        still = np.concatenate([np.zeros_like(group.q), change])
+        at = np.concatenate([group.q, group.values])
+        rows = (function.tangent(at, still).any() for function in self._functions.rows)
+        return any(rows) or any(part.any() for part in self._stated(group, change))
+
+    def _change_of_rows(self, group: _Group, s: int, change: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        """(B, m, n) that of J of a loop along a change of `values` and displacements (nv, B)."""
+        J = group.loops[s].J
+        both = np.concatenate([changes_of_coordinates(self._plan, group.q, moved), change])
+        rows = self._functions.rows[s].tangent(np.concatenate([group.q, group.values]), both).T
+        return rows[:, : J[0].size].reshape(J.shape)
 
     def _loosest(self) -> str:
         """A joint of one coordinate that nothing holds, "" where there is none."""
@@ -241,6 +290,12 @@ def _rigid(path: str) -> ModelError:
     fault = "a derivative by a number for whose neighbours the loops do not close"
     todo = "Vary other numbers: the mechanism is over-constrained, and moves at single values of this one only."
     return ModelError(path, fault, "numbers that leave the loops closed", todo)
+
+
+def _locked(path: str) -> ModelError:
+    fault = "a derivative by a number for whose neighbours a loop does not move"
+    todo = "Vary other numbers: the loop moves since its axes are parallel or meet, at single values of this one only."
+    return ModelError(path, fault, "numbers that leave the loops their mobility", todo)
 
 
 def _loose(path: str, joint: str) -> ModelError:

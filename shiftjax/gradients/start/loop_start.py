@@ -95,6 +95,31 @@ class LoopStart:
         """(B,) part of a push that no displacement of any joint takes back."""
         return _part(push - apply(self.J, apply(self._whole, push)), push)
 
+    @cached_property
+    def _spaces(self) -> tuple[np.ndarray, np.ndarray]:
+        """(B, m, m) and (B, n, n): rows that no motion opens and motions that open none, from one decomposition; the
+        other columns are 0."""
+        u, s, vt = np.linalg.svd(np.ascontiguousarray(self.J), full_matrices=True)
+        ranks = (s > RANK * s.max(1, initial=0.0, keepdims=True)).sum(1)[:, None]
+        rows, motions = (np.arange(size)[None] >= ranks for size in self.J.shape[1:])
+        return u * rows[:, None, :], vt.transpose(0, 2, 1) * motions[:, None, :]
+
+    @property
+    def redundant(self) -> np.ndarray:
+        """(B,) whether a loop moves though it has rows too many: a change may take its mobility."""
+        return np.logical_and(*((space != 0.0).any((1, 2)) for space in self._spaces))
+
+    def locking(self, J: np.ndarray) -> np.ndarray:
+        """(B,) part of a change of J (B, m, n) that closes motions with rows that no motion opened."""
+        rows, motions = self._spaces
+        closed = np.ascontiguousarray(rows.transpose(0, 2, 1) @ J @ motions)
+        return _part(closed.reshape(len(J), -1), J.reshape(len(J), -1))
+
+    def motion(self) -> np.ndarray:
+        """(B, n) one in general position that opens no row."""
+        motions = self._spaces[1]
+        return apply(motions, np.broadcast_to(np.cos(1.0 + np.arange(motions.shape[2])), motions.shape[::2]))
+
     def idle_motion(self) -> np.ndarray:
         """(B, n) a motion in general position that the loops and the held joints leave, its largest part 1."""
         general = np.cos(1.0 + np.arange(len(self.free)))
