@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from shiftjax.errors import ModelError
 from shiftjax.gradients.doubts import Cause, Doubts, doubts_of, warn
 from shiftjax.gradients.forward.tangents import Directions, Forward
 from shiftjax.gradients.jumps.crossings import Jumps, Met
+from shiftjax.gradients.jumps.stops import Stops, changes
 from shiftjax.gradients.measured import MeasuredAdjoint, causes_of
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.gradients.reverse.backward import WayBack
@@ -69,6 +70,9 @@ class _Ran(NamedTuple):
     causes: tuple[Cause, ...]
 
 
+_Finer = Callable[["DifferentiableRun", np.ndarray], list[np.ndarray]]  # of a run, for some members, groups of slopes
+
+
 class DifferentiableRun:
     """`simulate` of one model with some varied numbers, for `transforms.differentiable`.
 
@@ -76,7 +80,8 @@ class DifferentiableRun:
         vary: full paths of the P varied numbers.
         options: all others of `simulate`; `tape_memory` is that of the tapes. traced: those of `vary` that must have a
             derivative; all where left out.
-        warns: whether a derivative that tells less than it seems warns, once a call.
+        warns: whether a derivative that tells less than it seems warns, once a call. refines: whether slopes of members
+            that pass a stop in few steps are taken again at smaller ones.
 
     Attributes:
         outputs: M numbers a member: channels at all instants, metrics, status, certificate, `jumps`.
@@ -94,6 +99,7 @@ class DifferentiableRun:
         traced: Sequence[str] | None = None,
         *,
         warns: bool = True,
+        refines: bool = True,
     ) -> None:
         self.model, self.vary = model, tuple(vary)
         self.traced = self.vary if traced is None else tuple(traced)
@@ -112,6 +118,10 @@ class DifferentiableRun:
         if options.numerics.tolerance is not None and self._jumps.metrics:
             jumping = f"a derivative where forces jump ({', '.join(self._jumps.metrics)})"
             raise ModelError("tolerance", jumping, "fixed steps there", "Give a step in place of the tolerance.")
+        self._stops = Stops(nominal.begun, [place.path for place in self._jumps.places])
+        self._refines = refines and options.numerics.tolerance is None and bool(self._stops.knots)
+        self._asked, self._finer = options, dict[int, DifferentiableRun]()
+        hidden = {**self._jumps.metrics, **(self._stops.metrics if self._refines else {})}
         names = ("time", "units", "model", "settings", "metric_units", "metric_texts", "metric_aims")
         self.static = {name: getattr(result, name) for name in names}
         self.static["report"] = {**result.report, "jumps": self._jumps.listed}
@@ -120,8 +130,8 @@ class DifferentiableRun:
         self.recorded = sum(int(np.prod(shape)) for shape in self._shapes.values())
         self.outputs = self.recorded + len(self._metrics) + 2 + len(self._certificate)
         self._constants = {path: numbers[path] for path in self._jumps.constants if path not in self.vary}
-        if self._jumps.metrics:
-            self.options = options.changed(metrics={**(options.recording.metrics or {}), **self._jumps.metrics})
+        if hidden:
+            self.options = options.changed(metrics={**(options.recording.metrics or {}), **hidden})
             self._begun = self._simulated(x, np.inf).begun
 
     @property
@@ -189,6 +199,9 @@ class DifferentiableRun:
         out[:, :, at : at + len(self._metrics)] = np.moveaxis(tangents.metrics, -1, 0)[:, :, : len(self._metrics)]
         lost = (lanes.status > 0) | np.isnan(dq).any((0, 2)) | np.isnan(dv).any((0, 2))
         causes = self._causes(taped, np.ones((len(x), self.outputs), bool))
+        causes += self._refined(
+            taped, x, self._groups(out), lambda run, some: self._groups(run.tangent(x[some], dx[:, some]))
+        )
         ran = _Ran(np.arange(len(x)), met, result.messages, tangents.followed[:, 0], causes)
         self._doubt([ran], lost, tangents.growth.T)
         return out
@@ -197,11 +210,20 @@ class DifferentiableRun:
         """Cotangents (K, B, P) of the numbers from those (K, B, M) of the outputs; NaN for members that ended
         early or whose cotangent asks for a metric that is none, but for those of which nothing is asked."""
         out, growth, runs = np.empty((len(y_bar), *x.shape)), np.full(y_bar.shape[:2], np.nan), list[_Ran]()
+
+        def finer(members: np.ndarray) -> _Finer:
+            def slopes(run: DifferentiableRun, some: np.ndarray) -> list[np.ndarray]:
+                which = members[some]
+                return [self._scaled(x[which], run.adjoint(x[which], y_bar[:, which]))]
+
+            return slopes
+
         for members, taped in self._ways(x):
             followed = np.zeros(len(members), int)
             for k, bars in enumerate(y_bar):
                 out[k, members], growth[k, members], followed = self._adjoint(taped, bars[members])
             causes = self._causes(taped, (y_bar[:, members] != 0.0).any(0))
+            causes += self._refined(taped, x[members], [self._scaled(x[members], out[:, members])], finer(members))
             runs.append(_Ran(members, self._met(taped), taped.result.messages, followed, causes))
         asked = np.isin(self.vary, self.traced)  # others have no derivative, and need none
         self._doubt(runs, np.asarray(np.isnan(out[:, :, asked]).any((0, 2))), growth)
@@ -266,6 +288,31 @@ class DifferentiableRun:
         """What makes slopes of metrics doubtful, of those outputs (B, M) of members that are asked for."""
         of = {name: asked[:, self.recorded + k] for k, name in enumerate(self._metrics)}
         return causes_of(taped.begun.measured, taped.begun.lanes.measured_of(), taped.jumping, of) if of else ()
+
+    def _groups(self, changes: np.ndarray) -> list[np.ndarray]:
+        """Changes (K, B, M) of outputs, channel by channel and metric by metric."""
+        ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes.values()] + [1] * len(self._metrics))
+        return np.split(changes, ends, axis=2)[:-1]
+
+    def _scaled(self, x: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        """Slopes (K, B, P) by parts of the numbers (B, P) that are differentiated; a part of 0 is 1."""
+        return (slopes * np.where(x == 0.0, 1.0, np.abs(x)))[:, :, np.isin(self.vary, self.traced)]
+
+    def _refined(self, taped: _Taped, x: np.ndarray, slopes: list[np.ndarray], at: _Finer) -> tuple[Cause, ...]:
+        """Members whose slopes change at smaller steps, of those that pass a stop in few steps."""
+        if not self._refines:
+            return ()
+
+        def finer(part: int, members: np.ndarray) -> list[np.ndarray]:
+            if part not in self._finer:
+                settings = self._begun.lanes.settings
+                given = self._asked.changed(step=settings.h / part, output_step=settings.h * settings.every)
+                self._finer[part] = DifferentiableRun(
+                    self.model, self.vary, given, self.traced, warns=False, refines=False
+                )
+            return at(self._finer[part], members)
+
+        return changes(self._stops.stay(taped.result.metrics, len(x)), slopes, finer)
 
     def _doubt(self, runs: Sequence[_Ran], lost: np.ndarray, growth: np.ndarray) -> None:
         """Notes what a derivative does not tell by itself, and warns.

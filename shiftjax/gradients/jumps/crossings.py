@@ -103,7 +103,7 @@ class Jumps:
         """name -> text: how often each knot is passed, and when first."""
         texts = {}
         for path, knot, _ in self.places:
-            signal = f"{_quoted(path)}.knots[{knot}]"
+            signal = f"{quoted(path)}.knots[{knot}]"
             texts[f"{HIDDEN}{signal}"] = f"sign_changes({signal})"
             texts[f"{HIDDEN}{signal} first"] = f"first_crossing({signal})"
         return texts
@@ -194,6 +194,6 @@ def _ends_of_tables(prepared: Prepared, traced: Collection[str]) -> list[tuple[P
     return ends
 
 
-def _quoted(path: str) -> str:
+def quoted(path: str) -> str:
     """A path as expressions read it."""
     return ":".join(part if PLAIN.fullmatch(part) else f"`{part}`" for part in parts(path))
