@@ -142,7 +142,7 @@ class Metrics(Accumulators):
         """Name -> (B,) whether a metric has one of some terms (t, B)."""
         order = {text: k for k, text in enumerate(self.terms)}
         places = {name: [order[term.text()] for term in metric.terms] for name, metric in self._metrics.items()}
-        return {name: terms[which].any(0) for name, which in places.items()}
+        return {name: np.any(terms[which], axis=0) for name, which in places.items()}
 
     def unresolved_of(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Name -> (B,) whether steps are too coarse for a derivative of a metric; accumulators (k, B)."""
