@@ -90,8 +90,9 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
     need_plugins(where, about)
     if asked.get("t0"):
         raise _lost(where, "a run that goes on from another one, the end of which no store holds")
-    if asked.get("tie"):
-        raise _lost(where, f"a tie that is a function of Python ({', '.join(asked['tie'])})")
+    ties = asked.get("tie") or {}
+    if lost := [name for name, tie in ties.items() if not isinstance(tie, dict)]:
+        raise _lost(where, f"a tie that is a function of Python ({', '.join(lost)})")
     document = json.loads(about["model"])
     model = dataclasses.replace(load(document), source=str(about["model_source"]))
     model = with_origin(model, json.loads(about.get("model_origin", "[]")))
@@ -100,6 +101,8 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
     settings: dict[str, Any] = {name: asked[name] for name in KEYWORDS if name in asked}
     settings |= {name: math.inf if asked[name] is None else asked[name] for name in LIMITS if name in asked}
     settings |= {"span": asked["span"], "output_step": asked["output_step"]}
+    if ties:
+        settings["tie"] = {name: tie["of"] for name, tie in ties.items()}
     if asked.get("accuracy") == "all" or (asked.get("accuracy") == "sampled" and not of_sample(tree)):
         settings["accuracy"] = "all"
     if asked.get("tolerance") is not None:  # which decides the steps; those that are stored are the unit of a clock

@@ -35,7 +35,7 @@ Words = str | float | Sequence[Any] | Mapping[str, Any]
 ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")
 MOTION = ("span", "step", "tolerance", "output_step", "method", "strict_inertia", *LIMITS)  # of no use to assemble
-SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold")
+SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold", "tie")
 EMPTY = FrozenJson()
 
 
@@ -57,6 +57,7 @@ class Definition:
         set: number path -> the value of all members, in SI or as "30deg".
         drive: joint -> a constant speed, a text such as "harmonic(amplitude=0.3, frequency=2)", or a `Harmonic` and
             its like; its numbers have paths, as JOINT_drive.amplitude, that vary, set and derive name.
+        tie: name -> an equation of coordinates of joints and the time t, as "left.q == -2 * right.q".
         hold: joints that keep their place while loops are closed.
         span, step, output_step: [s], as those of `simulate`.
         tolerance, method, precision, backend: as those of `simulate`.
@@ -88,6 +89,7 @@ class Definition:
     switch: Mapping[str, bool | Sequence[bool]] = EMPTY
     set: Mapping[str, float | str] = EMPTY
     drive: Mapping[str, Any] = EMPTY
+    tie: Mapping[str, str] = EMPTY
     hold: Sequence[str] = ()
     span: float | None = None
     step: float | None = None
@@ -154,7 +156,11 @@ class Definition:
         return {
             name: value
             for name, value in given.items()
-            if value is not None and value != [] and value is not False and not (self.assemble_only and name in MOTION)
+            if value is not None
+            and value != []
+            and value != {}
+            and value is not False
+            and not (self.assemble_only and name in MOTION)
         }
 
     @property

@@ -20,6 +20,7 @@ from shiftjax.ensembles.study.spec import NUMBERS, SPREADING, assigned, varied
 from shiftjax.errors import ModelError, need, need_count, need_mapping, need_number, one_of, refuse_text
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.measures.aims import GOOD, aim_of
+from shiftjax.measures.equations import equation
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.run.programs.integrators import METHODS
@@ -148,6 +149,12 @@ def _drive(where: str, joint: str, value: Any) -> Any:
         isinstance(value, str | Mapping) and "file" in value
     ):  # a file is read where it is needed, in the folder of the study
         motion(value, where)
+    return value
+
+
+def _tie(where: str, name: str, value: Any) -> Any:
+    need(where, value, str, 'an equation as a text, as "left.q == -2 * right.q"')
+    equation(value, where)
     return value
 
 
@@ -309,6 +316,9 @@ KEYS: dict[str, Key] = {
         Key("drive", _entries(_drive), _table_schema(DRIVE),
             "joint -> its motion: a text of `--drive`, a constant speed, or a table of its type and numbers", "none",
             '[drive]\ncrank_pivot = "harmonic(amplitude=0.3, frequency=2)"', "SI, or stated"),
+        Key("tie", _entries(_tie), _table_schema(TEXT),
+            "name -> an equation of coordinates of joints, `JOINT.q`, and the time `t`, that always holds", "none",
+            '[tie]\ngear = "rocker_pivot.q == 0.5 * crank_pivot.q"', "SI"),
         Key("metrics", _entries(_metric), _table_schema(METRIC),
             'name -> what is computed of every member: a text, or a table of it as `of`, which values are `good` '
             '("small" or "large") and between which `limits` they should be', "none",

@@ -234,7 +234,12 @@ def _refuse_settings(definition: Definition, groups: Sequence[MemberGroup]) -> N
 
 def _plan(group: MemberGroup) -> Plan:
     """The plan of a group, unless its first member states a start that it cannot have, as of a joint that is driven."""
-    given = options_of(vary=group.vary(0, 1), derive=group.settings.get("derive"), hold=group.settings.get("hold", ()))
+    given = options_of(
+        vary=group.vary(0, 1),
+        derive=group.settings.get("derive"),
+        hold=group.settings.get("hold", ()),
+        tie=group.settings.get("tie"),
+    )
     design = given.design.worked_out(group.model)
     return prepare(group.model, design.vary or {}, replace(given, design=design), refuse=False).plan
 

@@ -20,7 +20,8 @@ def choices_of(tree: xr.DataTree) -> Choices:
     trajectories = tree["trajectories"].to_dataset() if "trajectories" in tree.children else {}
     recorded = np.asarray(trajectories["member"].values if "pose" in trajectories else [], np.int64)
     senses = {column.name: column.good for column in members.columns if column.good}
-    return Choices(len(members.numbers), recorded, columns, senses)
+    units = {column.name: column.unit for column in members.columns}
+    return Choices(len(members.numbers), recorded, columns, senses, lambda name: units.get(name, ""))
 
 
 def first_of(place: str, text: str, option: str) -> int:

@@ -107,6 +107,7 @@ def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     given["assign"] = assigned(options, model) or None
     given["derive"] = entries(options.derive, "--derive") or None
     given["hold"] = options.hold or None
+    given["tie"] = entries(options.tie, "--tie") or None
     given["strict_start"] = options.strict_start or None
     given["strict_inertia"] = options.strict_inertia or None
     given["drive"] = drives(options) or None

@@ -33,5 +33,5 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError(where, reason, "a folder that can be written", "Name one with --out.") from None
     path = (folder / plain_html.address(names[options.page])).resolve()
     if options.print or not webbrowser.open(path.as_uri()):
-        common.put(path)
+        common.put(str(path))
     return 0

@@ -7,7 +7,7 @@ import math
 
 from shiftjax.ensembles.study.keeping import extreme_words
 
-CHANGES = ("set", "derive", "drive", "hold")  # options of what a run changes of its model
+CHANGES = ("set", "derive", "drive", "tie", "hold")  # options of what a run changes of its model
 
 
 def positive(text: str) -> float:
@@ -89,6 +89,8 @@ def add_changes(parser: argparse._ActionsContainer) -> None:
     )
     line = "move this joint: at a constant speed, or by harmonic(amplitude=.3,frequency=2), polynomial(...), table(...)"
     add("--drive", action="append", default=[], metavar="JOINT=MOTION", help=line)
+    line = "an equation of places of joints and the time t that always holds, as a gear: gear='left.q == -2 * right.q'"
+    add("--tie", action="append", default=[], metavar="NAME=EQUATION", help=line)
     add(
         "--hold",
         action="append",

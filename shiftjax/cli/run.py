@@ -17,7 +17,9 @@ from shiftjax.run.results.plain_values import short_number
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
-OF_STUDY = "span step method tolerance output_step metric set derive drive hold strict_start backend precision".split()
+OF_STUDY = (
+    "span step method tolerance output_step metric set derive drive tie hold strict_start backend precision".split()
+)
 # options that say what a stored study says
 OF_STUDY += ["strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy"]
 

@@ -15,7 +15,7 @@ from shiftjax.errors import ModelError
 SAME = (
     "span step tolerance method output_step backend precision energy_limit gap_limit angle_limit samples keep".split()
 )
-TABLES = ("vary", "set", "derive", "drive")  # options PATH=WORDS
+TABLES = ("vary", "set", "derive", "drive", "tie")  # options PATH=WORDS
 
 
 def definition_of(options: argparse.Namespace) -> Definition:

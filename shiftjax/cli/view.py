@@ -78,7 +78,7 @@ def _live(options: argparse.Namespace) -> int:
         raise ModelError(
             f"--view {options.view}", "with --live", "a standard view", "Views are saved of stored studies."
         )
-    for name in ("span", "start", "member", "ghosts", "beside", "hold"):
+    for name in ("span", "start", "member", "ghosts", "beside", "hold", "tie"):
         if getattr(options, name) not in (None, "", []):
             raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
     sliders = [_slider(text) for text in options.vary]

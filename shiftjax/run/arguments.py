@@ -38,7 +38,7 @@ def _backend(where: str, value: Any) -> None:
 def _tie(where: str, value: Any) -> None:
     need_mapping(where, value)
     for name, function in value.items():
-        need(f"{where} {name}", function, CoordinateFunction, "a CoordinateFunction")
+        need(f"{where} {name}", function, (CoordinateFunction, str), "a CoordinateFunction, or an equation as a text")
 
 
 def _limit(where: str, value: Any) -> None:
@@ -96,9 +96,17 @@ def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:
     return {path: re.sub(r" at 0x[0-9a-f]+", "", text) for path, text in plain.items()}
 
 
+def _ties(ties: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Equations as {"of": text}, from which a run can be repeated; functions as text."""
+    texts = {name: {"of": tie} for name, tie in (ties or {}).items() if isinstance(tie, str)}
+    functions = _described({name: tie for name, tie in (ties or {}).items() if name not in texts})
+    return {name: texts.get(name, functions.get(name)) for name in ties or {}}
+
+
 WRITTEN: dict[str, Callable[[Any], Any]] = {
     "assign": lambda value: dict(value or {}),
     **dict.fromkeys(("hold", "independent", "cut"), list),
-    **dict.fromkeys(("drive", "tie"), _described),
+    "drive": _described,
+    "tie": _ties,
     "backend": lambda value: value or "cpu",
 }

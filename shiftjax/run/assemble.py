@@ -44,7 +44,7 @@ def assemble(
     hold: Sequence[str] = (),
     strict_start: bool = False,
     drive: Mapping[str, Drivable] | None = None,
-    tie: Mapping[str, CoordinateFunction] | None = None,
+    tie: Mapping[str, CoordinateFunction | str] | None = None,
     backend: str | None = None,
     precision: str = "f64",
     threads: int | None = None,

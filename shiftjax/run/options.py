@@ -56,7 +56,7 @@ class MotionOptions:
     """What is prescribed."""
 
     drive: Mapping[str, Drivable] | None = None
-    tie: Mapping[str, CoordinateFunction] | None = None
+    tie: Mapping[str, CoordinateFunction | str] | None = None
 
 
 # What the error of coordinates rests on: energy and single steps, or members that run again at half the step, a sample

@@ -82,7 +82,7 @@ def simulate(
     strict_start: bool = False,
     strict_inertia: bool = False,
     drive: Mapping[str, Drivable] | None = None,
-    tie: Mapping[str, CoordinateFunction] | None = None,
+    tie: Mapping[str, CoordinateFunction | str] | None = None,
     repartition: bool = True,
     move_steps: bool = True,
     schedule: Schedule | None = None,
@@ -136,7 +136,8 @@ def simulate(
 
         drive: what is prescribed: joint -> its motion: a constant speed, (B,) speeds one a member, a `ConstantSpeed`,
             `Harmonic`, `Polynomial` or `Table`, whose numbers may be (B,), or f(t) [rad or m], which JAX traces.
-        tie: name -> a `CoordinateFunction` of coordinates and time that stays zero.
+        tie: name -> what ties coordinates of joints, as gears and cams do: an equation of them and the time t as a
+            text, "left.q == -2 * right.q", or a `CoordinateFunction` that stays zero.
 
         repartition: the choice of coordinates: False switches the trigger off.
         move_steps: False lets steps land on singular poses.

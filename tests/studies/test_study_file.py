@@ -52,6 +52,8 @@ kept = st.one_of(
     st.just({"worst": {"metric": "gap", "count": 3}, "best": [{"metric": "gap", "count": 1, "good": "large"}]}),
 )
 texts = st.lists(names, max_size=3)
+aims = {"good": st.sampled_from(["small", "large"]), "limits": st.sampled_from([[0, "30deg"], ["-inf", 2.5]])}
+measured = st.fixed_dictionaries({"of": names, "over": numbers}, optional=aims)
 OPTIONAL: dict[str, st.SearchStrategy[Any]] = {
     "span": positive, "step": positive, "output_step": positive, "method": st.sampled_from(["rk4", "euler"]),
     "precision": st.sampled_from(["f64", "f32"]), "backend": names, "seed": st.integers(0, 2**31),
@@ -59,8 +61,8 @@ OPTIONAL: dict[str, st.SearchStrategy[Any]] = {
     "energy_limit": positive | st.just(float("inf")), "derive": st.dictionaries(names, names, max_size=2),
     "drive": st.dictionaries(names, motions, max_size=2), "keep": kept,
     "switch": st.dictionaries(names, st.sampled_from([True, [False], [True, False]]), max_size=2),
-    "metrics": st.dictionaries(names.filter(lambda n: n.strip() and "/" not in n),
-                               names | st.fixed_dictionaries({"of": names, "over": numbers}), max_size=2),
+    "metrics": st.dictionaries(names.filter(lambda n: n.strip() and "/" not in n), names | measured, max_size=2),
+    "tie": st.dictionaries(names, st.just("a.q == 2 * b.q"), max_size=2),
     "vary": st.dictionaries(names, laws, max_size=4),
     "set": st.dictionaries(names, numbers | st.just("30deg"), max_size=2),
 }  # fmt: skip

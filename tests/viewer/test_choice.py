@@ -23,7 +23,7 @@ COLUMNS = {
     "tip-base": np.arange(7.0) / 10,
 }
 UNITS = {"four_bar:coupler.mass": "kg", "four_bar:coupler:tip.T[2]": "m", "car:left:hub.q": "rad", "tip-base": "m"}
-CHOICES = Choices(7, np.array([0, 3, 5]), COLUMNS, lambda name: UNITS.get(name, ""))
+CHOICES = Choices(7, np.array([0, 3, 5]), COLUMNS, units=lambda name: UNITS.get(name, ""))
 
 
 @pytest.mark.parametrize(

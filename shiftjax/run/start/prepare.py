@@ -26,6 +26,7 @@ from shiftjax.run.start.drives import driven, refuse_driven
 from shiftjax.run.start.prepared import Prepared, coordinates_named, start_lane
 from shiftjax.run.start.rounded import rounded
 from shiftjax.run.start.stated import Start, Statements
+from shiftjax.run.start.ties import ties_of
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan
@@ -58,7 +59,7 @@ def prepare(
     if refuse:
         refuse_unsupported(model)
     numerics, assign, hold = options.numerics, options.design.assign, options.start.hold
-    drive, tie = options.motion.drive or {}, options.motion.tie or {}
+    drive, tie = options.motion.drive or {}, ties_of(options.motion.tie or {}, model)
     model, varied, functions = driven(model, drive)
     vary, base = {**vary, **varied}, model.origin or model
     model = model.replace(assign) if assign else model
