@@ -1,7 +1,8 @@
 """The documentation: every block of code runs, every link leads somewhere, every public object is described.
 
 A block is taken as it stands. `<!-- not run: REASON -->` on the line before leaves it out, `<!-- needs: MODULE -->`
-leaves it out where a package is missing. Blocks of a page share a namespace and an empty folder.
+leaves it out where a package is missing. Blocks of a page share a namespace and an empty folder. A text after
+`<!-- printed: by WHAT -->` is what the block before it prints, or its last command, and is compared with it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import inspect
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,10 +39,11 @@ from shiftjax.run.results.result import CERTIFICATE
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(
-    r"(?:<!-- (?P<mark>not run|needs): (?P<why>.*?) -->\n)?^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.M | re.S
+    r"(?:<!-- (?P<mark>not run|needs|printed): (?P<why>.*?) -->\n)?^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.M | re.S
 )
 SETTING_UP = ("python3 -m venv", "pip install", "apt-get")  # lines of a shell that make an environment: this is one
 LARGEST = 100_000  # bytes of a picture
+WALL_TIME = re.compile(r"\bin \d+(?:\.\d+)? s\b")
 SAME = 1e-2  # relative difference of numbers that a notebook prints, on another machine; below 1e-9 both are rounding
 
 
@@ -50,31 +52,41 @@ def blocks(page: str) -> Iterator[tuple[str, str]]:
     for found in BLOCK.finditer(page):
         left_out = found["mark"] == "not run" or (found["mark"] == "needs" and find_spec(found["why"]) is None)
         if not left_out:
-            yield found["kind"], found["code"]
+            yield "printed" if found["mark"] == "printed" else found["kind"], found["code"]
 
 
-def run_shell(code: str) -> None:
-    """Runs the lines of a block; a command of this package in this process."""
+def run_shell(code: str, before: Callable[[], object] = lambda: None) -> None:
+    """Runs the lines of a block; a command of this package in this process.
+
+    Args:
+        before: called before each.
+    """
     for line in code.replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)
         if not words or any(line.startswith(beginning) for beginning in SETTING_UP):
             continue
         assert words[0] == "shiftjax", f"what is {line!r}? A block that cannot run here says why: <!-- not run: ... -->"
         ending = ["--print"] if words[1] == "docs" else []
+        before()
         assert main([*words[1:], *ending]) == 0, line
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "tutorial.ipynb"])
-def test_every_block_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_block_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     names: dict[str, object] = {}
     for kind, code in blocks(text(name)):
+        if kind == "printed":
+            now = capsys.readouterr().out
+            assert same(compact(now), compact(code)), f"{name} shows what is not printed any more; now it is\n{now}"
+            continue
+        capsys.readouterr()
         if kind == "python":
             with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # as a reader has them
                 exec(compile(code, f"{name}", "exec"), names)
         elif kind == "sh":
-            run_shell(code)
+            run_shell(code, capsys.readouterr)
         elif kind == "json":
             document = json.loads(code)
             if "assemblies" in document and "model_parameters" in document:
@@ -117,6 +129,10 @@ def test_blocks_are_found_and_can_fail() -> None:
     with pytest.raises(AssertionError):
         run_shell("shiftjax run no_such_model\n")
     run_shell("# nothing\n\npip install x\nshiftjax \\\n models\n")
+    printed = "```sh\nx\n```\n\n<!-- printed: by x -->\n```text\ngap 1.5 m\n```\n"
+    assert list(blocks(printed)) == [("sh", "x\n"), ("printed", "gap 1.5 m\n")]
+    assert same(compact("a   1.5 m, in 0.1 s\n"), compact("a 1.501 m,\n in 3 s"))
+    assert not same(compact("gap 1.5 m, 3 s"), compact("gap 1.5 m, 4 s")) and not same(compact("a b"), compact("a c"))
 
 
 def test_every_page_is_listed_once() -> None:
@@ -232,6 +248,11 @@ def test_the_notebook_shows_what_it_prints(tmp_path: Path, monkeypatch: pytest.M
 
 
 NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
+
+
+def compact(printed: str) -> str:
+    """A print-out without what no two runs have alike: wall times, and the widths of columns."""
+    return re.sub(r"\s+", " ", WALL_TIME.sub("in some time", printed)).strip()
 
 
 def same(a: str, b: str) -> bool:

@@ -51,7 +51,7 @@ def test_assign_takes_quantities() -> None:
 def test_a_gradient_beside_an_assigned_quantity_is_that_of_the_number() -> None:
     import jax
 
-    def end(mass: float, tip: object) -> float:
+    def end(mass: float, tip: float | str) -> float:
         run = shiftjax.simulate("four_bar", 0.1, vary={MASS: [mass]}, assign={TIP: tip}, channels=["rocker_pivot.q"])
         return run.channels["rocker_pivot.q"][0, -1]
 

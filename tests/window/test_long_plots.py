@@ -1,6 +1,7 @@
 """Plots of long recordings: envelopes, the last seconds before the cursor, the cursor followed."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def test_many_instants_are_drawn_as_their_envelope(window: Offscreen, monkeypatc
     drawn: list[np.ndarray] = []
     plot_line = implot.plot_line
 
-    def noted(label: str, x: np.ndarray, y: np.ndarray, *rest: object) -> None:
+    def noted(label: str, x: np.ndarray, y: np.ndarray, *rest: Any) -> None:
         drawn.append(y)
         plot_line(label, x, y, *rest)
 

@@ -4,6 +4,7 @@ import math
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from shiftjax.viewer.gui.actions import actions
@@ -53,7 +54,7 @@ def test_a_pane_that_collects_goes_on(state: WindowState) -> None:
 
 
 def test_what_others_may_change_is_looked_at(state: WindowState) -> None:
-    state.overlays.append(lambda _: Strokes())
+    state.overlays.append(lambda _: Strokes(np.zeros((0, 2, 3)), np.zeros((0, 4))))
     assert interval(state) == WATCH
     state.overlays.clear()
     state.awaited.text = "simulating"

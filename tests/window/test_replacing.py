@@ -14,11 +14,12 @@ import shiftjax
 from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import reopening as replacing
+from shiftjax.viewer.gui.actions import saved
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import FAST, Scene
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study import opening, recent
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.window.test_gui_panes import run_window, xvfb
@@ -52,6 +53,13 @@ def state(study: ViewedStudy, scene: Scene, folder: Path, monkeypatch: pytest.Mo
 def window(state: WindowState) -> Iterator[Offscreen]:
     with Offscreen(state, (900, 600)) as screen:
         yield screen
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of these tests alone."""
+    monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 def test_stored_studies_are_listed_and_completed(state: WindowState, folder: Path) -> None:
@@ -129,6 +137,7 @@ from pathlib import Path
 from shiftjax.cli import main
 from shiftjax.viewer.gui import app
 from shiftjax.viewer.gui.actions import reopening as replacing
+from shiftjax.viewer.gui.actions import saved
 
 wanted = {wanted!r}
 def run(window):  # as it is, but that it asks for the studies one after the other
@@ -167,3 +176,50 @@ def test_a_window_goes_on_with_another_study(folder: Path, tmp_path: Path, monke
         f"four.zarr 2 True {size}", "-", f"one.json 1 True {size}", "-", f"four.zarr 2 True {size}", "four_again.zarr",
     ]  # fmt: skip
     assert "opening one.json" in done.stderr
+
+
+# -- shown lately, dropped ---------------------------------------------------------------------------------------------
+
+
+def test_studies_shown_lately_are_listed_the_latest_first(folder: Path, cache: Path) -> None:
+    assert recent.studies() == []
+    for name in (*STORES, STORES[0]):
+        recent.note(str(folder / name))
+    for name in ("model.json", "nowhere.zarr"):
+        recent.note(str(folder / name))
+    assert [path.name for path in recent.studies()] == [STORES[0], STORES[2], STORES[1]]
+    (cache / recent.FILE).write_text("{", encoding="utf-8")
+    assert recent.studies() == [], "a file that is no list"
+
+
+def test_a_study_shown_lately_is_opened_from_the_menu(window: Offscreen, folder: Path) -> None:
+    recent.note(str(folder / STORES[1]))
+    window.click("menu:File")
+    window.click("menu:Open...")
+    window.frames(2)
+    window.click(f"recent:{STORES[1]}")
+    assert window.state.panels.requests == [f"{replacing.REQUEST}:{folder / STORES[1]}"]
+
+
+def test_a_dropped_study_takes_the_place_of_this_one(state: WindowState, folder: Path) -> None:
+    replacing.drop(state, [str(folder / STORES[0])])
+    assert state.panels.requests == [f"{replacing.REQUEST}:{folder / STORES[0]}"]
+
+
+def test_a_dropped_view_is_opened(state: WindowState, tmp_path: Path) -> None:
+    state.go_to(0.2)
+    file = saved.save(state, tmp_path / "view.json")
+    state.go_to(0.0)
+    replacing.drop(state, [str(file)])
+    assert state.clock.time == pytest.approx(0.2) and not state.panels.requests
+
+
+def test_what_cannot_be_shown_is_said_when_it_is_dropped(state: WindowState, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "swing.toml").write_text("model = 'four_bar'", encoding="utf-8")
+    for paths, text in (
+        ([str(tmp_path / "swing.toml")], "shiftjax sweep"),
+        ([str(folder / "model.json")], "no result"),
+        ([str(folder / name) for name in STORES], "3 files were dropped"),
+    ):
+        replacing.drop(state, paths)
+        assert text in state.panels.message and not state.panels.requests

@@ -37,7 +37,7 @@ from shiftjax.viewer.members.study_like import Design, StudyLike
 from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.recording import new_file
 from shiftjax.viewer.scene.scene import RenderSettings, Scene, Strokes
-from shiftjax.viewer.study import member_scenes, opening
+from shiftjax.viewer.study import member_scenes, opening, recent
 from shiftjax.viewer.study.member_scenes import MemberScenes
 
 SIZE = (1280, 800)
@@ -131,6 +131,8 @@ class Window:
             looking.follow_named(self.state, follow)
         if saved:
             saved_views.load(self.state, saved)
+        if live is None:
+            recent.note(study.where)
         self.next_study, self.size = "", size
         self._errors: list[str] = []
         self._window: Any = self._open(size)
@@ -278,6 +280,7 @@ class Window:
         glfw.set_scroll_callback(window, hear(self._on_wheel))
         glfw.set_key_callback(window, hear(self._on_key))
         glfw.set_char_callback(window, hear(lambda _, code: self.screen.character(chr(code))))
+        glfw.set_drop_callback(window, hear(lambda _, paths: replacing.drop(self.state, paths)))
         for name in ("window_refresh", "framebuffer_size", "window_pos", "window_focus", "window_iconify",
                      "window_content_scale", "cursor_enter"):  # fmt: skip
             getattr(glfw, f"set_{name}_callback")(window, self._stirred)

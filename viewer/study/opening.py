@@ -18,11 +18,11 @@ import numpy as np
 from shiftjax.ensembles.optimization.store_kind import is_optimization, refuse_start
 from shiftjax.errors import ModelError, printable
 from shiftjax.formats.files import load
+from shiftjax.viewer.saved_format import SAVED_VIEW
 from shiftjax.viewer.study.study import ViewedStudy
 
 OUTPUT_STEP = 0.02  # s, of a model whose file names none
 SPAN = 5.0  # s, of a model whose file names none and that nobody gives one
-SAVED_VIEW = "shiftjax view"  # what the window writes into the file of a view as its format
 COMMANDS_ERROR = "shiftjax: error: "  # before what a command could not do
 
 
@@ -57,7 +57,7 @@ def _document(path: Path) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _refuse_others(name: str) -> None:
+def refuse_others(name: str) -> None:
     """Raises where a name is that of a study that has not run, or of a saved view."""
     path = Path(name)
     if path.suffix.lower() == ".toml":
@@ -98,7 +98,7 @@ def opened(
     if is_stored(name):
         yield ViewedStudy.open(name)
         return
-    _refuse_others(name)
+    refuse_others(name)
     model = load(name)
     with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder:
         target = Path(folder) / "run.zarr"
@@ -146,6 +146,7 @@ def require_viewable(name: str) -> None:
 
         trail.trail(path)
         return
+    refuse_others(name)
     if path.suffix in (".zarr", ".json") and path.exists() and not is_stored(name):
         raise ModelError(name, "no result", "a stored study", "Run a model by `shiftjax run` or `shiftjax view`.")
     first_member(ViewedStudy.open(name))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from shiftjax.errors import ModelError
+from shiftjax.viewer.gui.actions import saved
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.study import opening
 
@@ -45,3 +47,18 @@ def replace(state: WindowState, name: str) -> bool:
     state.panels.solved("open")
     state.panels.requests.append(f"{REQUEST}:{name.strip()}")
     return True
+
+
+def drop(state: WindowState, paths: Sequence[str]) -> None:
+    """Files that were dropped onto the window: a stored study takes the place of this one, a saved view is opened;
+    what is neither becomes a message.
+    """
+    if len(paths) != 1:
+        state.say(f"{len(paths)} files were dropped: drop one stored study, or one saved view.")
+    elif opening.study_of_view(paths[0]) is None:
+        replace(state, paths[0])
+    else:
+        try:
+            saved.load(state, paths[0])
+        except ModelError as error:
+            state.say(str(error))

@@ -21,9 +21,9 @@ from shiftjax.viewer.gui.actions import saved_checks as checks
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import Design
-from shiftjax.viewer.study.opening import SAVED_VIEW
+from shiftjax.viewer.saved_format import SAVED_VIEW, VERSION
 
-FORMAT = {"format": SAVED_VIEW, "version": 1}
+FORMAT = {"format": SAVED_VIEW, "version": VERSION}
 SUFFIX, HINT = ".json", "view.json"
 MOST_BYTES = 1 << 24  # of a file; a selection of a million members takes 170 kB
 MOST_GHOSTS = 4096  # chosen members that are listed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from shiftjax.viewer.gui.actions import actions, exporting, saved
 from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.panes import (
@@ -25,6 +27,7 @@ from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.movie import MOVIES
 from shiftjax.viewer.scene.camera import VIEWS
+from shiftjax.viewer.study import recent
 
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
@@ -137,10 +140,25 @@ def _open(state: WindowState) -> None:
             ui.remember_item(f"open:{name}")
         if not matches:
             imgui.text_disabled("no stored study of that name here")
+        chosen = _recent(state) or chosen
         if chosen and replacing.replace(state, chosen):
             imgui.close_current_popup()
         imgui.end_menu()
     ui.remember_item("menu:Open...")
+
+
+def _recent(state: WindowState) -> str:
+    """Studies that were shown lately; the path of the one that was chosen."""
+    chosen, here = "", Path(state.study.where).absolute()
+    others = [path for path in recent.studies() if path != here]
+    if others:
+        imgui.separator_text("shown lately")
+    for path in others:
+        if imgui.menu_item_simple(f"{path.name}##{path}"):
+            chosen = str(path)
+        ui.remember_item(f"recent:{path.name}")
+        imgui.set_item_tooltip(str(path))
+    return chosen
 
 
 def _saved(state: WindowState) -> None:

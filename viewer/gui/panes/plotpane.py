@@ -163,7 +163,8 @@ def _line(label: str, time: np.ndarray, values: np.ndarray, colour: tuple[float,
     columns = int(implot.get_plot_size().x)
     reached = envelope(time, values, (limits.x.min, limits.x.max), columns)
     if reached is None:
-        implot.plot_line(label, *(np.ascontiguousarray(a) for a in (time, values)), _spec(colour, opacity, weight))
+        x, y = np.ascontiguousarray(time), np.ascontiguousarray(values)
+        implot.plot_line(label, x, y, _spec(colour, opacity, weight))
         return
     implot.plot_shaded(label, reached.time, reached.low, reached.high, _spec(colour, SHADE * opacity))
     for edge in (reached.low, reached.high):

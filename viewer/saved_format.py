@@ -1,0 +1,4 @@
+"""What marks the file of a view that the window saved."""
+
+SAVED_VIEW = "shiftjax view"  # its format
+VERSION = 1
