@@ -145,8 +145,9 @@ class Optimum:
         return group.model.replace(derived | (assign or {}))
 
     def to_pandas(self) -> DataFrame:
-        """One row a start: objective, excess of the constraints, how it ended, iterations, runs, those of them with
-        slopes, those that were turned back from, jumps of forces that gradients ignore and growth of small changes, its best design and the metrics there."""
+        """One row a start: objective, excess of the constraints, how it ended, iterations, runs, those with
+        slopes, those that were turned back from, jumps of forces that gradients ignore and growth of small changes, its
+        best design and the metrics there."""
         rows = self.starts
         columns: dict[str, Any] = {"objective": self.objective, "excess": rows["excess"].values, "ending": self.ending}
         columns |= {name: rows[name].values for name in ("iterations", "runs", "slopes", "halved", "jumps", "growth")}
