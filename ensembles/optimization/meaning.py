@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, nearest
 from shiftjax.measures.evaluation import evaluate
 from shiftjax.measures.expression import Expression, is_path, names
+from shiftjax.run.derive import with_derived
 
 
 def bounds(
@@ -93,3 +94,16 @@ def expressions(
         if size != 1:
             raise ModelError(where, f"{size} numbers", "one number", "Pick with [k].")
     return dict(wanted.expressions), numbers
+
+
+def design_numbers(
+    group: MemberGroup, vary: Mapping[str, np.ndarray], named: Mapping[str, str]
+) -> dict[str, list[np.ndarray]]:
+    """Numbers of designs, those that follow from others among them.
+
+    Args:
+        vary: full path -> (N,) of what varies. named: what they are called -> full path.
+    """
+    columns, assigned = with_derived(group.model, vary, None, group.settings.get("derive"))
+    numbers = {**group.model.numbers(), **assigned, **(columns or {})}
+    return {name: [np.asarray(numbers[full], float)] for name, full in named.items()}

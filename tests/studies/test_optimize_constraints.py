@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shiftjax.cli import main
 from shiftjax.ensembles.optimization.optimize import DescentProgress, asked, method_of, optimize, problem_of
+from shiftjax.ensembles.optimization.optimum_page import OptimumContent
+from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.errors import ModelError
@@ -41,7 +44,7 @@ def test_the_method_of_choice_meets_constraints_from_every_start() -> None:
     assert found.starts["slopes"].values.sum() < other.starts["slopes"].values.sum()
 
 
-def test_a_sum_of_links_is_kept_and_needs_no_way_back() -> None:
+def test_a_sum_of_links_is_kept_and_needs_no_way_back(tmp_path: Path) -> None:
     """Numbers in braces, one of which follows from another, and an equality."""
     study = four_bar(
         [f"{{{COUPLER}}} + {{{ROCKER}}} <= 0.9", f"{{{CRANK}}} == 0.1", "{coupler.mass} >= 1.3"],
@@ -52,12 +55,17 @@ def test_a_sum_of_links_is_kept_and_needs_no_way_back() -> None:
     assert problem.of_runs.tolist() == [False] * 3
     x = problem.designs(np.arange(1), np.array([[0.1, 0.5, 0.45]]))[0]
     np.testing.assert_allclose(np.asarray(problem.value(np.zeros(2), x)[1]), [0.05, 0.0, -0.2], atol=1e-15)
+    study_file.write(study, tmp_path / "links.toml")
+    assert main(["check", str(tmp_path / "links.toml")]) == 0
     found = optimize(study)
     assert found.ending == ["converged"] * 6 and (found.starts["excess"].values <= MET).all()
     links = sum(found.designs[f"four_bar:{path}"] for path in (COUPLER, ROCKER))
     np.testing.assert_allclose(links, 0.9, atol=MET)
     np.testing.assert_allclose(found.designs[f"four_bar:{CRANK}"], 0.1, atol=MET)
     np.testing.assert_allclose(found.objective, found.objective.min(), rtol=1e-6)
+    of_page = OptimumContent(found).excess
+    assert (of_page <= MET).all() and np.abs(of_page[:, :2]).max() <= MET  # the coupler's mass has room
+    np.testing.assert_allclose(of_page[:, 2], 1.3 - 3 * found.designs[f"four_bar:{COUPLER}"], atol=1e-15)
 
 
 @pytest.mark.parametrize("method", ["sqp", "lbfgs", "adam"])
