@@ -37,6 +37,7 @@ AXES = {  # of every array, after iteration and start
     "gradient": ("parameter",),
     "metrics": ("metric",),
     "by": ("constraint",),
+    "rows": ("constraint", "parameter"),
     "triangle": ("row", "parameter"),
     "projected": ("row",),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, nearest
 from shiftjax.measures.evaluation import evaluate
 from shiftjax.measures.expression import Expression, is_path, names
+from shiftjax.run.derive import with_derived
 
 
 def bounds(
@@ -68,19 +69,41 @@ def parameters(wanted: Wanted, group: MemberGroup) -> tuple[str, ...]:
     return tuple(chosen) or known
 
 
-def expressions(wanted: Wanted, metrics: Sequence[str]) -> dict[str, Expression]:
+def expressions(
+    wanted: Wanted, metrics: Sequence[str], group: MemberGroup
+) -> tuple[dict[str, Expression], dict[str, str]]:
     """The objective, constraints and residuals of metrics, by their texts; a constraint as what is to be 0 at most.
 
+    Returns:
+        And the full paths of the numbers of the design that constraints name in braces, by what stands there.
+
     Raises:
-        ModelError: other names in them than those of metrics, vectors.
+        ModelError: other names in them than those of metrics, and in constraints of numbers; vectors.
     """
+    limits, numbers = {constraint.text for constraint in wanted.constraints}, dict[str, str]()
     for text, node in wanted.expressions:
         where = "optimize.objective" if text == "objective" else f"optimize, {text}"
         for name in names(node):
-            if is_path(name) and name.text not in metrics:
+            if text in limits and name.braces and name.text not in metrics:
+                numbers[name.text] = group.model.resolve(name.text)
+            elif is_path(name) and name.text not in metrics:
                 todo = "Make a metric of it, and name that."
-                raise ModelError(where, repr(name.text), f"names of metrics: {', '.join(metrics)}", todo)
-        size = len(evaluate(node, {metric: [1.0] for metric in metrics}, where))
+                more = ", numbers in braces" if text in limits else ""
+                raise ModelError(where, repr(name.text), f"names of metrics: {', '.join(metrics)}{more}", todo)
+        size = len(evaluate(node, {name: [1.0] for name in (*metrics, *numbers)}, where))
         if size != 1:
             raise ModelError(where, f"{size} numbers", "one number", "Pick with [k].")
-    return dict(wanted.expressions)
+    return dict(wanted.expressions), numbers
+
+
+def design_numbers(
+    group: MemberGroup, vary: Mapping[str, np.ndarray], named: Mapping[str, str]
+) -> dict[str, list[np.ndarray]]:
+    """Numbers of designs, those that follow from others among them.
+
+    Args:
+        vary: full path -> (N,) of what varies. named: what they are called -> full path.
+    """
+    columns, assigned = with_derived(group.model, vary, None, group.settings.get("derive"))
+    numbers = {**group.model.numbers(), **assigned, **(columns or {})}
+    return {name: [np.asarray(numbers[full], float)] for name, full in named.items()}

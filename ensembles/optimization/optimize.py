@@ -24,6 +24,7 @@ from shiftjax.ensembles.optimization.methods.descent import Descent
 from shiftjax.ensembles.optimization.methods.least_squares import LeastSquares
 from shiftjax.ensembles.optimization.methods.limited_memory import LimitedMemory
 from shiftjax.ensembles.optimization.methods.one_start import Seen, State
+from shiftjax.ensembles.optimization.methods.sequential_quadratic import SequentialQuadratic
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.problem import DescentMethod, Problem
 from shiftjax.ensembles.optimization.resuming import grows
@@ -34,7 +35,7 @@ from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition, document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import MemberGroup
-from shiftjax.ensembles.study.optimization_words import MONOTONE, Wanted
+from shiftjax.ensembles.study.optimization_words import MONOTONE, QUADRATIC, Wanted
 from shiftjax.errors import ModelError, need_path
 from shiftjax.record import record
 from shiftjax.shield import interruptible
@@ -145,6 +146,8 @@ def method_of(problem: Problem) -> DescentMethod:
     """How its starts go down."""
     if problem.wanted.residuals:
         return LeastSquares(problem)
+    if problem.wanted.method in QUADRATIC:
+        return SequentialQuadratic(problem)
     return (LimitedMemory if problem.wanted.method in MONOTONE else Descent)(problem)
 
 

@@ -145,7 +145,7 @@ class Optimum:
         return group.model.replace(derived | (assign or {}))
 
     def to_pandas(self) -> DataFrame:
-        """One row a start: objective, excess of the constraints, how it ended, iterations, runs, those of them with
+        """One row a start: objective, excess of the constraints, how it ended, iterations, runs, those with
         slopes, those that were turned back from, jumps of forces that gradients ignore and growth of small changes, its
         best design and the metrics there."""
         rows = self.starts

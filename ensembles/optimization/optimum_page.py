@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.ensembles.optimization import descent_figures
-from shiftjax.ensembles.optimization.meaning import expressions
+from shiftjax.ensembles.optimization.meaning import design_numbers, expressions
 from shiftjax.ensembles.optimization.optima import Cluster, at_bound, clusters, widths
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.report import style
@@ -21,6 +21,7 @@ from shiftjax.ensembles.report.content import unit_text
 from shiftjax.ensembles.report.html import Book, code, key, number, table
 from shiftjax.ensembles.report.page import shell
 from shiftjax.ensembles.report.writing import check_target, save, save_page
+from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.optimization_words import LEAST_SQUARES, DescentEnding, Wanted
 from shiftjax.measures.evaluation import evaluate
 from shiftjax.mechanism.model import Model
@@ -80,14 +81,18 @@ class OptimumContent:
     @cached_property
     def excess(self) -> np.ndarray:
         """(N, C) by which every constraint is exceeded at the best design of every start; below 0 it has room."""
-        nodes = expressions(self.wanted, self.optimum.metrics) if self.wanted.constraints else {}
-        columns = []
+        if not self.wanted.constraints:
+            return np.zeros((len(self.numbers), 0))
+        optimum, columns = self.optimum, []
+        (group,) = designs(optimum.definition)
+        nodes, numbers = expressions(self.wanted, optimum.metrics, group)
+        of_metrics = optimum.starts["metrics"].values.T if optimum.metrics else ()
+        named = {name: [values] for name, values in zip(optimum.metrics, of_metrics, strict=True)}
+        named |= design_numbers(group, {**group.vary(), **optimum.designs}, numbers)
         for constraint in self.wanted.constraints:
-            named = {
-                name: [v] for name, v in zip(self.optimum.metrics, self.optimum.starts["metrics"].values.T, strict=True)
-            }
-            columns.append(np.asarray(evaluate(nodes[constraint.text], named, constraint.text)[0], float))
-        return np.stack(columns, axis=1) if columns else np.zeros((len(self.numbers), 0))
+            values = np.asarray(evaluate(nodes[constraint.text], named, constraint.text)[0], float)
+            columns.append(np.broadcast_to(values, len(self.numbers)))
+        return np.stack(columns, axis=1)
 
 
 def write_optimum(

@@ -19,8 +19,10 @@ from shiftjax.ensembles.optimization.space import BoxSpace, MemberwiseFunction, 
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import OPTAX, Wanted
+from shiftjax.gradients.derived import derived
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.measures.evaluation import evaluate
+from shiftjax.measures.expression import names as names_in
 
 Array = Any  # of JAX, traced
 
@@ -66,7 +68,7 @@ class Problem:
         self.space: Space | BoxSpace = Space(*limits) if wanted.method in OPTAX else BoxSpace(*limits)
         self._target = np.zeros(0) if self.data is None else self.data.target(self.runs)
         self._sigmas = np.array([dict(wanted.sigmas).get(text, 1.0) for text in wanted.residuals])
-        self._nodes = expressions(wanted, self.runs.metrics)
+        self._nodes, self._design = expressions(wanted, self.runs.metrics, group)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,7 +88,7 @@ class Problem:
 
     def starts(self) -> np.ndarray:
         """(N, P) free numbers of the starts."""
-        return self.space.free(self.given[:, self._columns])
+        return self.space.free(self.given[:, self.columns])
 
     def home(self) -> np.ndarray:
         """(P,) free numbers of the model's own design, inside of the bounds: where a start that cannot run turns to."""
@@ -94,13 +96,13 @@ class Problem:
         return self.space.free(np.array([numbers[path] for path in self.parameters]))
 
     @cached_property
-    def _columns(self) -> list[int]:
+    def columns(self) -> list[int]:
         return [self.runs.paths.index(path) for path in self.parameters]
 
     def designs(self, members: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """(n, V) designs of some members from their parameters (n, P)."""
         x = self.given[members].copy()
-        x[:, self._columns] = numbers
+        x[:, self.columns] = numbers
         return x
 
     def place(self, z: Array) -> tuple[Array, Array]:
@@ -123,18 +125,32 @@ class Problem:
         Args:
             metrics: (M,). x: (V,) its varied numbers.
         """
-        named = {name: [metrics[k]] for k, name in enumerate(self.names)}
+        named = {name: [metrics[k]] for k, name in enumerate(self.names)} | self._of_design(x)
         values = {text: evaluate(node, named, text)[0] for text, node in self._nodes.items()}
         objective = jnp.asarray(values.pop("objective"), float)
         return objective, jnp.stack([jnp.zeros(()), *values.values()])[1:]
+
+    def _of_design(self, x: Array) -> dict[str, list[Array]]:
+        """The numbers of a design that constraints name, by what stands in their braces; no run is needed for them."""
+        if not self._design:
+            return {}
+        varied = {path: x[k : k + 1] for k, path in enumerate(self.runs.paths)}
+        columns, assigned = derived(self.group.model, varied, None, self.group.settings.get("derive") or {})
+        numbers = {**self.group.model.numbers(), **assigned}
+        return {text: [columns[full][0] if full in columns else numbers[full]] for text, full in self._design.items()}
 
     def excess(self, by: Array) -> Array:
         """By how much the constraint is exceeded that is exceeded most."""
         return jnp.max(jnp.where(self.equal, jnp.abs(by), jnp.maximum(by, 0.0)), initial=0.0)
 
+    @cached_property
+    def of_runs(self) -> np.ndarray:
+        """(C,) which constraints need a run: those that name metrics."""
+        return np.array([any(n.text in self.names for n in names_in(c.excess)) for c in self.wanted.constraints], bool)
+
     def of_parameters(self, x: np.ndarray) -> np.ndarray:
         """(n, P) of (n, V) of all varied numbers."""
-        return x[:, self._columns]
+        return x[:, self.columns]
 
 
 class DescentMethod:

@@ -14,9 +14,10 @@ from shiftjax.measures.grammar import parse
 from shiftjax.record import record
 
 LEAST_SQUARES = ("levenberg_marquardt", "gauss_newton")
-MONOTONE = ("lbfgs",)  # its curvature is of steps that go down
+MONOTONE = ("lbfgs",)
+QUADRATIC = ("sqp",)
 OPTAX = ("adam", "adamw", "adabelief", "adagrad", "adamax", "lion", "nadam", "radam", "rmsprop", "sgd", "yogi")
-METHODS = (*OPTAX, *MONOTONE, *LEAST_SQUARES)
+METHODS = (*OPTAX, *MONOTONE, *QUADRATIC, *LEAST_SQUARES)
 RATE = 0.05  # of a bounded number's way through the middle of its bounds: a step of 1/80 of their distance
 
 
@@ -31,7 +32,7 @@ class DescentEnding(IntEnum):
 
 @record
 class Constraint:
-    """An inequality, or an equality: an expression of names of metrics that is 0 at most, or 0."""
+    """An inequality, or an equality: an expression of metrics, and numbers in braces, that is 0 at most, or 0."""
 
     text: str
     excess: Expression
@@ -49,7 +50,7 @@ class Wanted:
         data: a .csv file of what channels should be, one instant a line, its first column `time`.
         parameters: those of the varied paths that are changed, all where empty.
         bounds: path -> smallest and largest value in SI, None for none; those of its law where left out.
-        constraints: on metrics.
+        constraints: on metrics, and on numbers of the design, in braces.
         expressions: the objective, the constraints' `excess` and residuals of metrics by their texts, read.
         starts: how many; as many as the study has members where None.
         method: one of `METHODS`. options: of the optimiser of optax.
@@ -98,8 +99,9 @@ def wanted(words: Mapping[str, Any], where: str = "optimize") -> Wanted:
         given = "both" if objective else "neither"
         todo = "Give objective, or residuals for least squares."
         raise ModelError(f"{where}.objective", f"{given} objective and residuals", "one of them", todo)
-    method = words.get("method", "levenberg_marquardt" if residuals else "adam")
-    one_of(f"{where}.method", method, LEAST_SQUARES if residuals else (*OPTAX, *MONOTONE))
+    default = "levenberg_marquardt" if residuals else "sqp" if words.get("constraints") else "adam"
+    method = words.get("method", default)
+    one_of(f"{where}.method", method, LEAST_SQUARES if residuals else (*OPTAX, *MONOTONE, *QUADRATIC))
     constraints = tuple(
         _constraint(f"{where}.constraints", text) for text in _texts(where, words.get("constraints", ()))
     )
@@ -183,7 +185,7 @@ def _constraint(where: str, text: str) -> Constraint:
     if not (isinstance(relation, Operation) and relation.sign in ("<=", ">=", "==")) or any(
         isinstance(side, Operation) and side.sign in RELATIONS for side in parts(relation)
     ):
-        allowed = 'a relation of metrics, as "swing >= 0.5" or "height == 0.2"'
+        allowed = 'a relation of metrics, as "swing >= 0.5", or of numbers, as "{crank:tip.T[0]} <= 0.2"'
         raise ModelError(where, repr(text)[:80], allowed, "Make two of a range.")
     small, large = (relation.right, relation.left) if relation.sign == ">=" else (relation.left, relation.right)
     return Constraint(text, Operation("-", small, large), relation.sign == "==")

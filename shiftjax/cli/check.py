@@ -187,7 +187,7 @@ def _optimized(definition: Definition, groups: Sequence[MemberGroup]) -> dict[st
     if wanted is None:
         return None
     names = parameters(wanted, groups[0])
-    expressions(wanted, [*definition.metrics])
+    expressions(wanted, [*definition.metrics], groups[0])
     low, high, _ = bounds(definition, wanted, groups[0], names)
     return {
         "objective": wanted.objective or f"half the sum of squares of {', '.join(wanted.residuals)}",

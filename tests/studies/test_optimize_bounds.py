@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -41,7 +42,8 @@ def test_the_least_squares_of_a_box_are_those_of_an_active_set_method() -> None:
 
 def identified(folder: Path, stiffness: str) -> Definition:
     """Mass, stiffness and damping of an arm sought from its motion, which has those of 2.3 kg and 44 N/m."""
-    model, clock = balanced_arm(pull=-5.0), {"span": 1.0, "step": 5e-3, "output_step": 0.05}
+    model = balanced_arm(pull=-5.0)
+    clock: dict[str, Any] = {"span": 1.0, "step": 5e-3, "output_step": 0.05}
     truth = {"a:arm.mass": 2.3, f"a:{STIFFNESS}": 44.0}
     run = shiftjax.simulate(model.replace(truth), **clock, channels=["pivot.q"])
     lines = [f"{t!r}, {q!r}" for t, q in zip(run.time.tolist(), run.channels["pivot.q"].tolist(), strict=True)]

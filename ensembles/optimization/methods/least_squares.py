@@ -107,7 +107,7 @@ class LeastSquares(ProjectedMethod):
         better = row["damping"] * jnp.maximum(LESS, 1.0 - (2.0 * ratio - 1.0) ** 3)
         damping = jnp.where(good, better, row["damping"] * row["factor"])
         out["damping"] = jnp.where(first, row["damping"], jnp.clip(damping, LEAST, MOST))
-        out["factor"] = jnp.where(good | first, 2.0, 2.0 * row["factor"])
+        out["factor"] = jnp.where(jnp.logical_or(good, first), 2.0, 2.0 * row["factor"])
 
     def _step(self, row: Row) -> tuple[Array, Array]:
         """The next point, and by how much the linear model says that the sum falls there."""

@@ -92,7 +92,7 @@ class LimitedMemory(ProjectedMethod):
             longer = jnp.concatenate([row[name][1:], value[None]])
             out[name] = jnp.where(good, jnp.where(new, longer, row[name]), 0.0)
 
-    def _correct(self, out: Row, row: Row, seen: Row, good: Array) -> Array:
+    def _correct(self, out: Row, row: Row, seen: Row, good: Array) -> Any:
         """Corrects multipliers and penalty now and then, also where nothing better is found.
 
         Returns:
@@ -103,7 +103,7 @@ class LimitedMemory(ProjectedMethod):
         now = near | (good & (row["since"] + 1 >= self.problem.wanted.correction_every))
         now = (now | ((out["in_a_row"] >= PATIENCE - 1) & jnp.isfinite(out["base_merit"]))) & (out["ended"] == 0)
         multipliers, penalty = corrected(self.problem, out, row, by, now)
-        again = multipliers | penalty
+        again = jnp.logical_or(multipliers, penalty)
         for name in ("steps", "changes"):
             out[name] = jnp.where(penalty, 0.0, out[name])
         out["base_merit"] = jnp.where(again, jnp.inf, out["base_merit"])
