@@ -18,6 +18,9 @@ from shiftjax.run.programs.setup import Setup
 JUDGED = (Outcome.inaccurate, Outcome.near_singular)  # warnings that are given at the end of every run anew
 
 
+WENT_ON = "goes on from a run that was not certain: "
+
+
 def program_of(setup: Setup, identity: str, settings: Settings) -> tuple[object, ...]:
     """What must be the same for lanes to go on: the code, the method, the step, and when coordinates change."""
     return (
@@ -72,3 +75,29 @@ def go_on(
         lanes.begin_metrics(here)
         lanes.evaluate("observe", here)
     return lanes
+
+
+def uncertain_before(
+    lanes: Ensemble, status: np.ndarray, warnings: np.ndarray, messages: Sequence[str], *, repeated: bool
+) -> dict[int, str]:
+    """Warns members whose earlier run was `inaccurate` or `near_singular` where the certificate does not cover it.
+
+    Lanes that go on carry all that an estimate rests on, and are judged by the whole, as one run of both spans is.
+    Lanes that begin afresh (another step, a tolerance, a result from a store) know nothing of what went before, and
+    repeats at half the step begin where the earlier run ended: there what was uncertain stays so, for good.
+
+    Args:
+        status, messages: (B,) of the earlier run. warnings: (B,) bits of its warnings, 0 where they are not known.
+        repeated: whether the earlier run's errors, or those of this one, rest on repeats.
+
+    Returns:
+        member -> a sentence for its message.
+    """
+    out: dict[int, str] = {}
+    for_good = np.array([WENT_ON in message for message in messages]) | (not lanes.settings.before or repeated)
+    for outcome in JUDGED:
+        went = (status == int(outcome)) | (status <= 0) & (warnings & 1 << -int(outcome) != 0)
+        members = np.flatnonzero(went & for_good & (lanes.status <= 0))
+        lanes.warn(members, outcome)
+        out |= {int(k): WENT_ON + messages[k].rpartition(WENT_ON)[2] for k in members}
+    return out

@@ -33,7 +33,7 @@ from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
-from shiftjax.run.going_on import ending_of
+from shiftjax.run.going_on import ending_of, uncertain_before
 from shiftjax.run.half_steps import first_share, repeats_of
 from shiftjax.run.indeterminate import notes_of_reactions
 from shiftjax.run.inertias import judge_inertias
@@ -229,7 +229,7 @@ def run_with(model: Model | str, options: Options) -> Result:
 
     def gather() -> Result:
         say_locked(prepared, lanes, bounds)
-        fast = _judged(prepared, lanes)
+        fast = _judged(prepared, lanes, before, accuracy)
         whole = numerics.schedule is None and not (lanes.status == Outcome.interrupted).any()
         return collect(
             prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
@@ -273,12 +273,18 @@ def _basis(lanes: Ensemble, accuracy: str) -> list[str]:
     return []
 
 
-def _judged(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
+def _judged(prepared: Prepared, lanes: Ensemble, before: Result | None, accuracy: str) -> dict[int, list[str]]:
     """Warns members that are not accurate enough, and tells what of their inputs the steps do not see."""
     judge_inertias(prepared, lanes, np.arange(prepared.members))
     judge(lanes)
     fast = fast_inputs(prepared, lanes)
     lanes.warn(np.array([*fast], int), Outcome.inaccurate)
+    if before is not None:
+        status = np.atleast_1d(before.status)
+        warnings = np.zeros(len(status), int) if before.ending is None else before.ending.counts["warnings"]
+        repeated = {accuracy, before.settings.get("accuracy", "local")} != {"local"}
+        for k, text in uncertain_before(lanes, status, warnings, before.messages, repeated=repeated).items():
+            fast.setdefault(k, []).append(text)
     return fast
 
 

@@ -149,3 +149,23 @@ def test_other_settings_begin_afresh_at_the_end() -> None:
         assert second.final is not None and whole.final is not None
         assert 0.0 < np.abs(second.final["q"] - whole.final["q"]).max() < AGAIN
         assert (second.status == 0).all()
+
+
+@pytest.mark.parametrize("more", [{"step": 5e-4}, {"tolerance": 1e-8}, {"accuracy": "all"}])
+def test_what_was_inaccurate_stays_so(more: dict[str, Any]) -> None:
+    """Where lanes begin afresh, or are judged by repeats, the second part alone is good: it was a plain 0."""
+    arms = {"hinge.initial_velocity": [0.0, 2.0]}
+    load = {"times": [0.0503, 0.0504, 0.0505, 0.0506], "values": [0.0, 500.0, 500.0, 0.0], "outside": "hold"}
+    builder = shiftjax.ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("wheel", mass=1.0, inertia=(1.0, 2.0, 1.0)).joint("hinge", "Ry", child="wheel")
+    a.force("push", "table_load", joint="hinge", interpolation="linear", **load)
+    model, vary = builder.build(), arms | {"push.values[1]": [500.0, 0.0], "push.values[2]": [500.0, 0.0]}
+    first = simulate(model, 0.1, 1e-3, vary=vary, accuracy=more.get("accuracy"))
+    assert first.status.tolist() == [Outcome.inaccurate, 0]
+    settings = {"step": 1e-3, **more} if "tolerance" not in more else more
+    second = simulate(model, 0.1, start=first, vary=vary, **settings)
+    third = simulate(model, 0.1, start=second, vary=vary, **settings)
+    for run in (second, third):
+        assert run.status.tolist() == [Outcome.inaccurate, 0]
+        assert run.messages[0].count("goes on from a run that was not certain") <= 1
+        assert "changes within steps" in run.messages[0] and run.messages[1] == ""
