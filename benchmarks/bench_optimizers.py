@@ -1,4 +1,4 @@
-"""The methods of `[optimize]` beside SciPy's `trf`, SLSQP and differential evolution, on five problems of mechanisms.
+"""The methods of `[optimize]` beside SciPy's `trf`, SLSQP and differential evolution, on four problems of mechanisms.
 
 Every method has the same bounds, starts and runs; SciPy's work in parts of the distance of the bounds, too. Counted are
 runs without and with slopes (a Jacobian or gradient, whatever it takes), and, start by start, where the final value is
@@ -20,7 +20,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import Bounds, differential_evolution, least_squares, minimize
+from scipy.optimize import differential_evolution, least_squares, minimize
 from timer import emit
 
 import shiftjax
@@ -83,23 +83,15 @@ def swing() -> Definition:
     )  # fmt: skip
 
 
-def torque() -> Definition:
-    """The motion of a delta robot with least torque, whose first motor takes less than that."""
-    study = study_file.read(models.study("delta_minimum_torque"))
-    words = {name: study.optimize[name] for name in ("objective", "bounds")}
-    return dataclasses.replace(study, optimize={**words, "constraints": ["torque_1 <= 3.0"]})
-
-
 PROBLEMS: dict[str, Callable[[Path], Definition]] = {
     "identification": lambda folder: identification(folder, "10:120~sobol"),
     "identification at a bound": lambda folder: identification(folder, "10:40~sobol"),
     "path synthesis": lambda folder: path_synthesis(),
     "four-bar with constraints": lambda folder: swing(),
-    "delta with a constraint": lambda folder: torque(),
 }
 
 
-METHOD = {"path synthesis": "lbfgs", "four-bar with constraints": "sqp", "delta with a constraint": "sqp"}
+METHOD = {"path synthesis": "lbfgs", "four-bar with constraints": "sqp"}
 
 
 class Counted:
@@ -123,7 +115,7 @@ class Counted:
             self._last = (u.tobytes(), x[0], outputs[0], bool(status[0] <= 0 and np.isfinite(outputs).all()))
         return self._last[1:]
 
-    def of(self, outputs: Any, x: np.ndarray) -> Any:
+    def of(self, outputs: Any, x: Any) -> Any:
         """Residuals, or the objective and the excess of every constraint, of outputs."""
         if self.problem.wanted.residuals:
             return self.problem.residuals(outputs)
@@ -165,8 +157,9 @@ def by_scipy(problem: Problem) -> Iterator[tuple[float, int, int]]:
     for member, start in enumerate(problem.starts()):
         one = Counted(problem, member)
         if problem.wanted.residuals:
+            jacobian: Any = one.jacobian
             end = least_squares(
-                one.values, start, one.jacobian, (box.lower, box.upper), method="trf", x_scale="jac", **tight
+                one.values, start, jacobian, (box.lower, box.upper), method="trf", x_scale="jac", **tight
             )
             yield float(end.cost), one.runs, one.slopes
             continue
@@ -177,7 +170,7 @@ def by_scipy(problem: Problem) -> Iterator[tuple[float, int, int]]:
         ]  # fmt: skip
         end = minimize(
             lambda u, one=one: one.values(u)[0], start, jac=lambda u, one=one: one.jacobian(u)[0],
-            bounds=Bounds(box.lower, box.upper), constraints=constraints, method="SLSQP",
+            bounds=list(zip(box.lower, box.upper, strict=True)), constraints=constraints, method="SLSQP",
             options={"maxiter": ITERATIONS, "ftol": 1e-12},
         )  # fmt: skip
         counts = one.runs, one.slopes
