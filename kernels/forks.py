@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Any, TypeVar
 
 L = TypeVar("L", bound=AbstractContextManager[Any])
@@ -33,3 +36,16 @@ class Threads:
         if self._pool is None or self._process != os.getpid():
             self._pool, self._process = ThreadPoolExecutor(self.count), os.getpid()
         return self._pool
+
+
+def _fresh_locks() -> None:
+    """New locks of the cached properties, each of which has one in Python before 3.12, that a thread may have held."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "shiftjax":
+            for owner in list(vars(module).values()):
+                for value in list(vars(owner).values()) if isinstance(owner, type) else ():
+                    if isinstance(value, cached_property) and hasattr(value, "lock"):
+                        vars(value)["lock"] = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_fresh_locks)

@@ -99,5 +99,5 @@ def uncertain_before(
         went = (status == int(outcome)) | (status <= 0) & (warnings & 1 << -int(outcome) != 0)
         members = np.flatnonzero(went & for_good & (lanes.status <= 0))
         lanes.warn(members, outcome)
-        out |= {int(k): WENT_ON + messages[k].rpartition(WENT_ON)[2] for k in members}
+        out |= {k: WENT_ON + messages[k].rpartition(WENT_ON)[2] for k in members.tolist()}
     return out

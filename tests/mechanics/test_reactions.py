@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -336,7 +336,7 @@ def test_only_joints_have_reactions() -> None:
 MASS, WEIGHT = 3.4, 3.4 * 9.81  # of what is carried below
 
 
-def carried(joints: dict[str, Sequence[float]], type_: str, centre: Sequence[float]) -> Model:
+def carried(joints: Mapping[str, Sequence[float]], type_: str, centre: Sequence[float]) -> Model:
     """A slab at rest on joints of one type to ground, at places of its own, its centre of mass where asked."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     a = builder.assembly("a")

@@ -134,7 +134,7 @@ def carriage() -> Model:
     return builder.build()
 
 
-def swung(drive: Any, step: float = 1e-3, span: float = 0.6, **more: Any) -> Result:
+def swung(drive: Any, step: float | None = 1e-3, span: float = 0.6, **more: Any) -> Result:
     return simulate(carriage(), span, step, drive={"shaker": drive}, channels=["hinge.q"], **more)
 
 

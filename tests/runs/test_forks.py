@@ -60,3 +60,41 @@ def test_forked_processes_simulate(tmp_path: Path) -> None:
     words = [sys.executable, "-W", "ignore", "-c", FORKING]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+INSIDE = """
+import os, sys, threading, time
+from shiftjax import load, simulate
+from shiftjax.lanes.code import Code
+
+def inside(lock):
+    with lock:
+        began.set()
+        time.sleep(0.5)
+
+simulate("pendulum", 0.01, 1e-3)
+began, lock = threading.Event(), getattr(vars(Code)["graph"], "lock", threading.Lock())
+threading.Thread(target=inside, args=(lock,)).start()
+began.wait()
+child = os.fork()
+if child == 0:
+    os._exit(0 if simulate("four_bar", 0.01, 1e-3).status <= 0 else 3)
+begun = time.monotonic()
+while time.monotonic() - begun < float(sys.argv[1]):
+    ended, how = os.waitpid(child, os.WNOHANG)
+    if ended:
+        sys.exit(os.waitstatus_to_exitcode(how))
+    time.sleep(0.05)
+os.kill(child, 9)
+sys.exit("the child hangs")
+"""
+ENOUGH = 60.0  # s, for a four-bar on a busy machine; a child that waits for a lock waits for ever
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system that forks")
+def test_cached_properties_have_locks_of_their_own(tmp_path: Path) -> None:
+    """Python 3.11 has one a property, held while a thread of the parent builds a graph."""
+    environment = {**os.environ, "SHIFTJAX_CACHE_DIR": str(tmp_path)}
+    words = [sys.executable, "-W", "ignore", "-c", INSIDE, f"{ENOUGH:g}"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
