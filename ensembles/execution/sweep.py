@@ -290,8 +290,8 @@ def _computed(
                 waiting.append((shard, pool.submit(_run_parts, plan, shard, threads, partial(tell, shard))))
             except RuntimeError as error:
                 refuse_other(error)
-                todo = "Raise the limit of memory or of threads (`ulimit`), or give threads=1; resume goes on."
-                raise ModelError("sweep", "a system that starts no more threads", "two", todo) from error
+                remedy = "Raise the limit of memory or of threads (`ulimit`), or give threads=1; resume goes on."
+                raise ModelError("sweep", "a system that starts no more threads", "two", remedy) from error
             if len(waiting) == AT_ONCE:
                 first, future = waiting.popleft()
                 yield first, future.result()
