@@ -124,8 +124,16 @@ def inaccuracies(lanes: Ensemble, k: int) -> str:
         f"(limit {limit:.3g}{unit})"
         for name, (value, limit, unit) in above.items()
     ]
-    excess = max((value / limit for value, limit, _ in above.values()), default=1.0)
-    return f"{', '.join(sentences)}: {_remedy(lanes, excess, float(energy_errors(lanes)[k]))}"
+    remedies = list[str]()
+    if "gap" in above and any(block.rounded for block in lanes.setup.plan.substructures):
+        del above["gap"]
+        remedies.append(
+            "loops miss by the digits of the file, with any step: write more digits, or take a larger gap_limit"
+        )
+    if above:
+        excess = max(value / limit for value, limit, _ in above.values())
+        remedies.append(_remedy(lanes, excess, float(energy_errors(lanes)[k])))
+    return f"{', '.join(sentences)}: {'; '.join(remedies)}"
 
 
 def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
