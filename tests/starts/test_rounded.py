@@ -13,6 +13,7 @@ import pytest
 
 from shiftjax import Model, load, simulate
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.outcome import Outcome
 from shiftjax.run.verdict import verdict
 from tests.support.exported import exported
 from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
@@ -72,6 +73,15 @@ def test_what_is_more_than_rounding_stays_open() -> None:
     assert simulate(four_bar(1e-4), 0.01).status == 1
     tilted = verdict(four_bar(tilt=1e-3))
     assert not tilted["assembled"] or tilted["dof"] == 0
+
+
+def test_digits_are_the_remedy_where_they_are_the_cause() -> None:
+    """No smaller step closes what a file of six digits leaves open, and one of four digits may be meant to close."""
+    result = simulate(load(exported(document("four_bar"), 6)), 0.1, step=1e-3, gap_limit=1e-7)
+    assert result.status == Outcome.inaccurate and "write more digits, or take a larger gap_limit" in result.messages[0]
+    assert "take steps" not in result.messages[0]
+    assert "if its numbers are rounded, write more digits" in simulate(four_bar(1e-4), 0.01).messages[0]
+    assert "digits" not in simulate(four_bar(0.1), 0.01).messages[0]
 
 
 def test_members_and_gradients_of_a_file_of_eight_digits() -> None:

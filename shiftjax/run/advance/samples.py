@@ -17,7 +17,9 @@ class Samples:
 
     Attributes:
         at: (B,) clock of the last one [steps since the start of the first run]; path: (B,) integral of |v| dt [rad];
-        slowness: (B,) integral of dt / T [s/J]; doubt: (B,) sum of relative speed changes at singular poses.
+        slowness: (B,) integral of dt / T [s/J]; lag: (B,) integral of slowness over path [rad s/J];
+        action: (B,) integral of T dt [J s]; variation: (B,) integral of |a| dt, of the largest coordinate [rad/s];
+        doubt: (B,) sum of relative speed changes at singular poses.
         drift: (B,) sum of what the steps did wrong to a coordinate; rate: (B,) that of the last step looked at, not a
             number before the first [rad, or parts of the model's length].
     """
@@ -25,6 +27,9 @@ class Samples:
     at: np.ndarray
     path: np.ndarray
     slowness: np.ndarray
+    lag: np.ndarray
+    action: np.ndarray
+    variation: np.ndarray
     doubt: np.ndarray
     drift: np.ndarray
     rate: np.ndarray

@@ -13,7 +13,7 @@ import numpy as np
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.run.advance.ensemble import Ensemble
-from shiftjax.run.advance.samples import next_samples
+from shiftjax.run.advance.samples import Samples, next_samples
 from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS, Setup
 
@@ -37,9 +37,7 @@ def sample(lanes: Ensemble, members: np.ndarray) -> None:
     sampled, clock = members[here], clock[here]
     if len(sampled):
         steps, rate = clock - s.at[sampled], local_errors(lanes, sampled)
-        path, slowness = shares_until_now(lanes, sampled, steps)
-        s.path[sampled] += path
-        s.slowness[sampled] += slowness
+        _add(s, sampled, shares_until_now(lanes, sampled, steps))
         s.drift[sampled] += steps * (s.rate[sampled] + rate) / 2
         s.rate[sampled] = rate
         s.at[sampled] = clock
@@ -54,28 +52,51 @@ def sample_step(
         clock: (n,) at its end. speeds: (nv, n). kinetic: (n,) energy, and the largest of the run so far [J].
     """
     s = lanes.samples
-    path, slowness = _shares(lanes, clock - s.at[members], speeds, kinetic, most)
-    s.path[members] += path
-    s.slowness[members] += slowness
+    _add(s, members, _shares(lanes, members, clock - s.at[members], speeds, np.zeros_like(speeds), kinetic, most))
     s.at[members] = clock
 
 
-def shares_until_now(lanes: Ensemble, members: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What an interval that ends now adds to path and slowness."""
-    speeds = lanes.table.rows("x", members, slice(lanes.setup.plan.nv)).astype(float)
+def shares_until_now(lanes: Ensemble, members: np.ndarray, steps: np.ndarray) -> dict[str, np.ndarray]:
+    """What an interval of some steps that ends now adds to sums of `Samples`, by their names."""
+    within = slice(lanes.setup.plan.nv)
+    speeds, accelerations = (lanes.table.rows(name, members, within).astype(float) for name in ("x", "dx"))
     kinetic = lanes.table.rows("rep", members, REPORTS.index("kinetic")).astype(float)
     largest = lanes.table.rows("acc", members, ACCUMULATORS.index("kinetic")).astype(float)
-    return _shares(lanes, steps, speeds, kinetic, largest)
+    return _shares(lanes, members, steps, speeds, accelerations, kinetic, largest)
 
 
 def _shares(
-    lanes: Ensemble, steps: np.ndarray, speeds: np.ndarray, kinetic: np.ndarray, largest: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    setup, time = lanes.setup, steps * lanes.settings.h
-    unit = np.asarray(scales(speed_units(setup.plan), setup.length))[:, None]
-    fastest = np.abs(speeds / unit).max(0, initial=0.0)
-    slow = np.maximum(kinetic, SLOWEST * largest)
-    return time * fastest, time / np.where(slow > 0, slow, np.inf)
+    lanes: Ensemble,
+    members: np.ndarray,
+    steps: np.ndarray,
+    speeds: np.ndarray,
+    accelerations: np.ndarray,
+    kinetic: np.ndarray,
+    largest: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """As `shares_until_now`.
+
+    Where a motion turns, T vanishes, but an error of the energy moves the place of turning only, by dE over the force,
+    and hardly its instant; on the top of a barrier it costs the time of slow passing. The acceleration tells them
+    apart: by as much as it exceeds its mean so far, a kinetic energy of the size of the mean takes the place of T.
+    """
+    s, time = lanes.samples, steps * lanes.settings.h
+    unit = np.asarray(scales(speed_units(lanes.setup.plan), lanes.setup.length))[:, None]
+    fastest, strongest = (np.abs(rows / unit).max(0, initial=0.0) for rows in (speeds, accelerations))
+    action, variation = time * kinetic, time * strongest
+    duration = s.at[members] * lanes.settings.h + time
+    with np.errstate(all="ignore"):
+        ratio = np.nan_to_num(strongest * duration / (s.variation[members] + variation))
+        turning = np.nan_to_num((s.action[members] + action) / duration) * ratio**2
+        slow = np.clip(kinetic + turning, SLOWEST * largest, np.maximum(largest, kinetic))
+    path, slowness = time * fastest, time / np.where(slow > 0, slow, np.inf)
+    lag = path * (s.slowness[members] + slowness / 2)
+    return {"path": path, "slowness": slowness, "lag": lag, "action": action, "variation": variation}
+
+
+def _add(samples: Samples, members: np.ndarray, shares: dict[str, np.ndarray]) -> None:
+    for name, share in shares.items():
+        getattr(samples, name)[members] += share
 
 
 def local_errors(lanes: Ensemble, members: np.ndarray) -> np.ndarray:

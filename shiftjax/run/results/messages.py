@@ -24,6 +24,7 @@ from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 
 SHOWN = 8  # members named in a note
+FEW_DIGITS = 1e-3  # m or rad, or of a length above 1 m: what numbers of three digits may leave open
 UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
 
 
@@ -65,7 +66,10 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
     if outcome is Outcome.not_assembled and not began.closed[k] and prepared.plan.constraints and began.gap[k] > 0:
         group = prepared.plan.constraints[int(began.worst[k])]
         what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
-        return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {_too_many_drives(prepared, began, k) or text}"
+        todo = _too_many_drives(prepared, began, k) or text
+        if began.gap[k] <= FEW_DIGITS * max(1.0, lanes.setup.length):
+            todo += "; if its numbers are rounded, write more digits of them"
+        return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {todo}"
     if outcome is Outcome.start_changed or (outcome is Outcome.not_assembled and began.changed[k]):
         return f"{moved.text(k)}: {REMEDY[Outcome.start_changed]}"
     if outcome is Outcome.branch_unsure:
