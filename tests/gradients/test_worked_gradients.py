@@ -139,7 +139,7 @@ def test_adam_brings_a_coupler_to_a_point() -> None:
         run = shiftjax.simulate(
             "four_bar", 0.5, 5e-3, hold=["crank_pivot"],
             vary={"coupler:tip.T[0]": design[:1], "rocker:tip.T[0]": design[1:]},
-            metrics={"miss": "minimum(norm(coupler:tip.position - [0.3, 0, -0.3]))"},
+            metrics={"miss": "path_distance(coupler:tip.position, points=[[0.3, 0, -0.3]])"},
         )  # fmt: skip
         return run.metrics["miss"][0]
 
