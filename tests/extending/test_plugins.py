@@ -141,7 +141,7 @@ if __name__ == "__main__":
     again = Resimulation("out.zarr")
     again.request([2])
     again.wait([2])
-    print(again.result(2).channels["pivot.q"].max(), stored.metrics["largest"][2])
+    print(again.result(2).channels["pivot.q"].max(), stored.metrics["largest"][2])  # of instants; of curves
     again.close()
 """
 
@@ -161,7 +161,7 @@ def test_a_study_in_other_processes_and_its_members_again(folder: Path) -> None:
     code, out, err = process(folder, "workers.py")
     assert code == 0, err
     largest, stored = map(float, out.split())
-    assert largest == pytest.approx(stored, abs=1e-12) and largest > 0.05
+    assert stored - 1e-4 < largest <= stored and largest > 0.05
     code, _, err = shell(folder, "report", "out.zarr")
     assert code == 2 and "my_parts.py, which are not loaded" in err and "--plugin" in err and "Traceback" not in err
     code, _, err = process(folder, "-c", ELSEWHERE)

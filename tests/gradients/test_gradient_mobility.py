@@ -1,4 +1,4 @@
-"""Numbers whose neighbours do not move: closed poses beside the design, and no motion through them."""
+"""Numbers whose neighbours do not move: closed poses beside the design, and no motion through them (F25)."""
 
 from __future__ import annotations
 

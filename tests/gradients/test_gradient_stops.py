@@ -1,4 +1,4 @@
-"""Slopes through stops: a hard one throws a mass back in few steps, and is warned of; others say nothing."""
+"""Slopes through stops: a hard one throws a mass back in few steps, and is warned of; others say nothing (F25)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slopes of metrics of what jumps with a force: integrals against closed forms, instants with a warning."""
+"""Slopes of metrics of what jumps with a force: integrals against closed forms, instants with a warning (F25)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extremes between steps: value, instant and both slopes against closed forms, and what no curve describes."""
+"""Extremes between steps: value, instant and both slopes against closed forms, and what no curve describes (F25)."""
 
 from __future__ import annotations
 

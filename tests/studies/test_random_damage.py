@@ -65,7 +65,9 @@ def test_two_chunks_that_changed_places_are_seen(whole: Path, tmp_path: Path) ->
     first, second = one.read_bytes(), other.read_bytes()
     one.write_bytes(second)
     other.write_bytes(first)
-    with pytest.raises(ModelError, match=r"array members/swing, chunk 2: found a chunk that is not as it was written"):
+    with pytest.raises(
+        ModelError, match=r"array members/swing, chunk [23]: found a chunk that is not as it was written"
+    ):
         _ = Study(place).table
 
 

@@ -46,7 +46,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         vary={"coupler:tip.T[0]": "0.40:1.5~sobol", "rocker.mass": "0.5:2~sobol"},
         metrics={"reach": "maximum(coupler:tip.position[0])", "swing": "rms(rocker_pivot.v)"},
         optimize={"objective": "exp(-reach)", "constraints": ["reach <= 0.7", "swing >= 0"], "iterations": 30,
-                  "method": "lbfgs", "parameters": ["coupler:tip.T[0]"], "constraint_tolerance": 1e-3},
+                  "method": "sqp", "parameters": ["coupler:tip.T[0]"], "constraint_tolerance": 1e-3},
     )  # fmt: skip
     return optimize(study, tmp_path_factory.mktemp("optimum") / "reach.zarr").path
 

@@ -83,14 +83,14 @@ def _shares(
     s, time = lanes.samples, steps * lanes.settings.h
     unit = np.asarray(scales(speed_units(lanes.setup.plan), lanes.setup.length))[:, None]
     fastest, strongest = (np.abs(rows / unit).max(0, initial=0.0) for rows in (speeds, accelerations))
-    action, variation = time * kinetic, time * strongest
     duration = s.at[members] * lanes.settings.h + time
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # members that failed may hold what is no number
+        action, variation = time * kinetic, time * strongest
         ratio = np.nan_to_num(strongest * duration / (s.variation[members] + variation))
         turning = np.nan_to_num((s.action[members] + action) / duration) * ratio**2
         slow = np.clip(kinetic + turning, SLOWEST * largest, np.maximum(largest, kinetic))
-    path, slowness = time * fastest, time / np.where(slow > 0, slow, np.inf)
-    lag = path * (s.slowness[members] + slowness / 2)
+        path, slowness = time * fastest, time / np.where(slow > 0, slow, np.inf)
+        lag = path * (s.slowness[members] + slowness / 2)
     return {"path": path, "slowness": slowness, "lag": lag, "action": action, "variation": variation}
 
 
