@@ -81,15 +81,16 @@ def check_unit(unit: str, expected: str, where: str) -> None:
         raise ModelError(where, f"unit {unit!r}", f"a unit of {expected}", "Correct the unit, or the path.")
 
 
-def in_si(text: str, unit: str, where: str) -> float:
+def in_si(text: str, unit: str | None, where: str) -> float:
     """A quantity that a user wrote, "200 mm", in SI; a number alone is taken as it is.
 
     Args:
-        unit: of the number that it is meant for.
+        unit: of the number that it is meant for; None where it may be any.
 
     Raises:
         ModelError: no finite number, a unit that is none, or one of something else.
     """
     number, written = split_quantity(text, where)
-    check_unit(written, unit, where)
+    if unit is not None:
+        check_unit(written, unit, where)
     return number * unit_in_si(written, where)[0]

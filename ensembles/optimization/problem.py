@@ -141,7 +141,11 @@ class Problem:
 
     def excess(self, by: Array) -> Array:
         """By how much the constraint is exceeded that is exceeded most."""
-        return jnp.max(jnp.where(self.equal, jnp.abs(by), jnp.maximum(by, 0.0)), initial=0.0)
+        return jnp.max(self.violations(by), initial=0.0)
+
+    def violations(self, by: Array) -> Array:
+        """(C,) by how much each constraint is exceeded, 0 where it is met; of (C,) of `value`."""
+        return jnp.where(self.equal, jnp.abs(by), jnp.maximum(by, 0.0))
 
     @cached_property
     def of_runs(self) -> np.ndarray:

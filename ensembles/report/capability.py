@@ -15,11 +15,11 @@ import math
 import numpy as np
 
 from shiftjax.record import record
+from shiftjax.run.results.plain_values import ROUNDING
 
 QUANTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
 NORMAL_95 = 1.959963984540054  # of the normal law: 95 % lie within so many standard deviations
 REACH = 3.0  # standard deviations of a law without bounds that are taken for its tolerance: 99.73 % of a normal one
-NO_SPREAD = 1e-12  # of the size of values: what spreads by less is one value, rounded
 
 
 @record
@@ -77,7 +77,7 @@ class Stack:
 def scatter(values: np.ndarray) -> Scatter:
     """Of values (n,), all finite, n from 2."""
     mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
-    if deviation <= NO_SPREAD * float(np.abs(values).max()):
+    if deviation <= ROUNDING * float(np.abs(values).max()):
         deviation = 0.0
     skewness = float(np.mean((values - mean) ** 3)) / deviation**3 if deviation > 0.0 else 0.0
     levels = tuple(float(q) for q in np.quantile(values, QUANTILES))

@@ -16,7 +16,7 @@ from typing import Any
 from shiftjax.constraints.drives import TYPES, ConstantSpeed, Drive
 from shiftjax.ensembles.study.spec import split_assignment
 from shiftjax.errors import ModelError, nearest, need, need_number, one_of
-from shiftjax.quantities import split_quantity, unit_in_si
+from shiftjax.quantities import in_si
 
 _CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 _PART = re.compile(r"\s*(\w+)\s*=\s*(\[[^\]]*\]|[^,\[\]]*?)\s*(?:,|$)")
@@ -128,5 +128,4 @@ def _number(given: Any, where: str) -> float:
     if not isinstance(given, str):
         need_number(where, given, "a finite number")
         return float(given)
-    value, unit = split_quantity(given, where)
-    return value * unit_in_si(unit, where)[0]
+    return in_si(given, None, where)

@@ -63,13 +63,14 @@ def _contents(path: Path, base: Path) -> tuple[Any, list[str]]:
     A model that somebody sends may include files anywhere. What lies outside of its folder `base` is quoted in errors
     only where it is a model: else a message, and whoever reads it, would learn what is in files that are no models.
     """
+    inside = path.is_relative_to(base.resolve())
     try:
         data, warnings = reader_of(path)(read_text(path), path.name)
     except ModelError:
-        if path.is_relative_to(base.resolve()):
+        if inside:
             raise
         data, warnings = None, []
-    if not path.is_relative_to(base.resolve()) and not (isinstance(data, Mapping) and "assemblies" in data):
+    if not inside and not (isinstance(data, Mapping) and "assemblies" in data):
         todo = "Check 'include' and 'include_directories'."
         raise ModelError(str(path), "a file that is no model", "a model file, with 'assemblies'", todo)
     return data, warnings

@@ -11,7 +11,7 @@ from typing import Any
 
 from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.measures.certificate import CERTIFICATE
-from shiftjax.quantities import check_unit, split_quantity, unit_in_si
+from shiftjax.quantities import in_si
 from shiftjax.record import record
 
 GOOD = ("small", "large")
@@ -106,7 +106,4 @@ def _limit(word: Any, where: str, unit: str) -> float:
     if not isinstance(word, str):
         need_number(where, word, LIMITS)
         return float(word)
-    number, stated = split_quantity(word, where)
-    if stated and unit:
-        check_unit(stated, unit, where)
-    return number * unit_in_si(stated, where)[0]
+    return in_si(word, unit or None, where)

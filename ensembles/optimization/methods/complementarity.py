@@ -1,4 +1,4 @@
-"""BoxSpace-constrained linear complementarity by block principal pivoting. Run-time, JAX.
+"""Box-constrained linear complementarity by block principal pivoting. Run-time, JAX.
 
 Of a matrix M (n, n), whose principal minors are positive, a vector q and bounds low < high, the one w for which each
     low < w < high and (M w + q) = 0,  or  w = low and (M w + q) >= 0,  or  w = high and (M w + q) <= 0.

@@ -98,10 +98,7 @@ class SequentialQuadratic(ProjectedMethod):
         return {**scores, "accepted": accepted, "bars": bars, "direct": direct}
 
     def _merit(self, row: Row, objective: Array, by: Array) -> Array:
-        return row["scale"] * objective + jnp.sum(row["prices"] * self._over(row["scales"] * by))
-
-    def _over(self, by: Array) -> Array:
-        return jnp.where(self.problem.equal, jnp.abs(by), jnp.maximum(by, 0.0))
+        return row["scale"] * objective + jnp.sum(row["prices"] * self.problem.violations(row["scales"] * by))
 
     def _advance(self, row: Row, seen: Row) -> Row:
         wanted = self.problem.wanted
@@ -170,7 +167,7 @@ class SequentialQuadratic(ProjectedMethod):
         ratio = (row["base_merit"] - seen["merit"]) / jnp.where(row["promised"] > 0, row["promised"], jnp.inf)
         longer = (ratio > GOOD) & (far >= 0.9 * row["radius"])
         after = jnp.where(longer, 2.0 * row["radius"], jnp.where(ratio < POOR, 0.5 * row["radius"], row["radius"]))
-        over = jnp.sum(self._over(row["scales"] * seen["by"]))
+        over = jnp.sum(self.problem.violations(row["scales"] * seen["by"]))
         again = ~good & ~first & (row["corrected"] == 0) & is_finite(seen) & (over > 0)
         shorter = SHORTER * jnp.minimum(far, row["radius"])
         radius = jnp.where(good, after, jnp.where(again, row["radius"], shorter))
@@ -196,10 +193,10 @@ class SequentialQuadratic(ProjectedMethod):
         def solved(prices: Array) -> tuple[Array, Array, Array]:
             lower = jnp.concatenate([low, jnp.where(self.problem.equal, -prices, none)])
             w, _ = complementary(matrix, vector, lower, jnp.concatenate([high, prices]))
-            return w[:count], w[count:], jnp.sum(self._over(by + rows @ w[:count]))
+            return w[:count], w[count:], jnp.sum(self.problem.violations(by + rows @ w[:count]))
 
         least = solved(TOP * row["prices"])[2]
-        before = jnp.sum(self._over(by))
+        before = jnp.sum(self.problem.violations(by))
         enough = least + (1 - REMOVED) * jnp.maximum(before - least, 0.0) + ROUNDING * (1.0 + before)
 
         def dearer(state: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -212,6 +209,6 @@ class SequentialQuadratic(ProjectedMethod):
         )
         removed = left <= ROUNDING * (1.0 + before)
         prices = jnp.where(removed, jnp.maximum(prices, ABOVE * jnp.abs(multipliers)), prices)
-        ahead = self._over(plain + rows @ step)
+        ahead = self.problem.violations(plain + rows @ step)
         fall = -(gradient @ step + step @ hessian @ step / 2)
-        return step, multipliers, prices, fall + jnp.sum(prices * (self._over(plain) - ahead))
+        return step, multipliers, prices, fall + jnp.sum(prices * (self.problem.violations(plain) - ahead))
