@@ -19,7 +19,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
-from shiftjax.run.options import ACCURACIES
+from shiftjax.run.advance.repeats import ACCURACIES
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 

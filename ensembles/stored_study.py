@@ -150,7 +150,9 @@ class Study:
     def _models(self) -> tuple[MemberGroup, ...]:
         """The groups of the study with one member each, whose designs do not matter."""
         alone = {"vary": FrozenJson(), "samples": None, "table": None, "correlation": FrozenJson()}
-        return designs(dataclasses.replace(self.definition, **alone))
+        groups = designs(dataclasses.replace(self.definition, **alone))
+        growths = [about.get("error_growth") for about in self.groups]
+        return tuple(group.with_growth(growth) for group, growth in zip(groups, growths, strict=True))
 
     def report(self, path: str | Path, *, force: bool = False) -> Path:
         """Writes the study explained on one page, NAME.html: distributions, effects, extremes, failures, accuracy.

@@ -5,7 +5,7 @@ Works for what `run`, `sweep` of a model, and `sweep` of a study write, whether 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import xarray as xr
 
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.store.members import role_of
-from shiftjax.ensembles.store.recipe import Recipe, of_result, of_sample
+from shiftjax.ensembles.store.recipe import Recipe, of_result
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
@@ -22,7 +22,6 @@ from shiftjax.run.results.labelled import to_tree
 from shiftjax.version import VERSION
 
 COMPARED = ("metric", "certificate", "status")  # roles of the columns that must come out as they are stored
-SCALED = ("angle_error", "status")  # columns that follow from all members where those were sampled
 
 
 @record
@@ -67,8 +66,7 @@ def again(
         simulated = to_tree(recipe.run(channels=_channels(tree, recipe), keep="all", progress=tell))
         rows = tree["members"].to_dataset().isel(member=recipe.members)
         table = simulated["members"].to_dataset()
-        scaled = SCALED if of_sample(tree) else ()
-        differing = _differences(rows, table, str(tree.attrs.get("shiftjax_version", "")), scaled)
+        differing = _differences(rows, table, str(tree.attrs.get("shiftjax_version", "")))
         messages = tuple(str(text) for text in table["message"].values)
         yield Again(recipe.members, simulated["trajectories"].to_dataset(), messages, differing)
         before += size
@@ -89,20 +87,14 @@ def _channels(tree: xr.DataTree, recipe: Recipe) -> list[str]:
     return [str(values.attrs.get("path", name)) for name, values in variables if name != "pose"]
 
 
-def _differences(
-    stored: xr.Dataset, repeated: xr.Dataset, version: str, scaled: Collection[str] = ()
-) -> tuple[str, ...]:
-    """A sentence for every member of which a figure is not the one that is stored.
-
-    Args:
-        scaled: columns that a few members alone cannot have as they are stored.
-    """
+def _differences(stored: xr.Dataset, repeated: xr.Dataset, version: str) -> tuple[str, ...]:
+    """A sentence for every member of which a figure is not the one that is stored."""
     columns = {str(values.attrs.get("path", name)): values for name, values in repeated.data_vars.items()}
     interrupted = np.asarray(stored["status"].values) == int(Outcome.interrupted)
     worst = [("", 0.0)] * stored.sizes["member"]
     for name, values in stored.data_vars.items():
         path = str(values.attrs.get("path", name))
-        if role_of(str(name), dict(values.attrs)) not in COMPARED or path not in columns or path in scaled:
+        if role_of(str(name), dict(values.attrs)) not in COMPARED or path not in columns:
             continue
         for k, (old, new) in enumerate(zip(values.values.tolist(), columns[path].values.tolist(), strict=True)):
             size = _difference(old, new)

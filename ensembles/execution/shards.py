@@ -17,6 +17,7 @@ import xarray as xr
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.record import record
+from shiftjax.run.advance.repeats import sample_size
 from shiftjax.run.assemble import assemble
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.results.labelled import ORDER, disk_name, to_tree
@@ -26,6 +27,7 @@ from shiftjax.run.simulate import simulate
 STEPS = 4e8  # of a shard's members together: ten seconds of four-bars on two cores, of which starts take a tenth
 ASSEMBLY = 2e4  # steps of a four-bar take as long as one assembly of random lengths: 0.4 ms
 LEAST, MOST = 256, 1 << 16  # members of a shard
+OF_MOTION = ("output_step", "progress", "accuracy", "error_growth")  # keywords that mean nothing where nothing moves
 SHARE = 0.125  # of the free memory: two shards run while one is written, and all are counted generously
 
 
@@ -108,8 +110,23 @@ def recorded(
     """
     few = {path: values[places] for path, values in part.group.vary(part.begin, part.end).items()}
     more = {"channels": part.group.settings.get("channels", []), "keep": "all", "vary": few}
-    more |= {"progress": progress, "threads": threads}
+    more |= {"progress": progress, "threads": threads, "accuracy": "local", "error_growth": None}
     return trajectories(simulated(part, definition, more), part, places)
+
+
+def measured_growth(group: MemberGroup, definition: Definition) -> float | None:
+    """By what estimates of the errors of a group's members are multiplied, as a sample of them shows it.
+
+    Measured once, at the beginning of a study, so that what is said of a member does not depend on its shard. None
+    where nothing is estimated.
+    """
+    if definition.assemble_only or definition.accuracy not in (None, "sampled"):
+        return None
+    places = np.unique(np.linspace(0, group.members - 1, sample_size(group.members)).astype(int))
+    few = {path: values[places] for path, values in group.vary().items()}
+    more = {"channels": [], "metrics": {}, "output_step": None, "accuracy": "all", "vary": few}
+    growth = simulated(Portion(group, 0, 1), definition, more).settings["error_growth"]
+    return 1.0 if growth is None else growth
 
 
 def probed(group: MemberGroup, definition: Definition) -> tuple[Result, Need, xr.Dataset, xr.Dataset]:
@@ -128,12 +145,10 @@ def simulated(part: Portion, definition: Definition, more: Mapping[str, Any]) ->
     """The result of the members of a part, or of those whose numbers stand in `more`, simulated or only assembled."""
     given = {**part.group.settings, "vary": part.group.vary(part.begin, part.end), **more}
     if definition.assemble_only:
-        return assemble(
-            part.group.model, **{k: value for k, value in given.items() if k not in ("output_step", "progress")}
-        )
+        return assemble(part.group.model, **{k: value for k, value in given.items() if k not in OF_MOTION})
     if given.get("output_step", 0) is None:  # nothing is recorded but the ends
         given["output_step"] = given.get("span") or part.group.model.settings.span
-    return simulate(part.group.model, **{"accuracy": "local", **given})  # of each by itself: shards may be any
+    return simulate(part.group.model, **given)
 
 
 def table(result: Result, part: Portion) -> xr.Dataset:

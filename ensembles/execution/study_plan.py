@@ -23,7 +23,8 @@ from shiftjax.record import record
 from shiftjax.run.results.plain_values import plain
 from shiftjax.version import VERSION
 
-PLANNED = ("shiftjax_version", "study", "study_folder", "shard_size", "designs")  # attributes that make a plan
+PLANNED = ("shiftjax_version", "study", "study_folder", "shard_size", "designs", "groups")  # attributes of a plan
+GROWTH = "error_growth"  # of a group: by what estimates of errors are multiplied
 
 
 @record
@@ -70,6 +71,8 @@ def _plan(folder: str, words: str) -> StudyPlan:
     if about["designs"] != digest(groups):
         fault = "designs that are not those it was begun with: a file that the study names, or a library, has changed"
         raise ModelError(folder, fault, "the same designs", "Put the file back, or begin a new study.")
+    listed = json.loads(about["groups"])
+    groups = tuple(group.with_growth(words.get(GROWTH)) for group, words in zip(groups, listed, strict=True))
     recorded_members = definition.kept.at_once(total(groups))
     return StudyPlan(Path(folder), definition, groups, int(about["shard_size"]), tuple(recorded_members.tolist()))
 

@@ -29,6 +29,7 @@ from shiftjax.ensembles.execution.shards import (
     ASSEMBLY,
     Portion,
     columns,
+    measured_growth,
     parts,
     probed,
     recorded,
@@ -36,7 +37,7 @@ from shiftjax.ensembles.execution.shards import (
     shard_size,
     together,
 )
-from shiftjax.ensembles.execution.study_plan import StudyPlan, digest, embedded, opened, resumed, study_digest
+from shiftjax.ensembles.execution.study_plan import GROWTH, StudyPlan, digest, embedded, opened, resumed, study_digest
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.store.checksums import MEND
 from shiftjax.ensembles.store.damage import begun_badly, damaged, origin, put_back
@@ -172,14 +173,17 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
 def _begun(definition: Definition, place: Path, source: str, shard: int | None) -> Iterator[Path]:
     """The draft of an empty store, beside its place. One member of each group is run before: what cannot run is refused
     at once."""
-    groups = designs(definition)
+    groups = [group.with_growth(measured_growth(group, definition)) for group in designs(definition)]
     count, probes = total(groups), [probed(group, definition) for group in groups]
     first, rows = probes[0][0], columns([row for _, _, row, _ in probes], groups)
     refuse_unknown((str(v.attrs.get("path", name)) for name, v in rows.data_vars.items()), definition.kept)
     steps = ASSEMBLY if definition.assemble_only else _steps(first)
     size = shard or shard_size(max((need for _, need, _, _ in probes), key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
-    listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
+    listed = [
+        {"switches": dict(g.switches), "first": g.first, "members": g.members, GROWTH: g.settings.get(GROWTH)}
+        for g in groups
+    ]
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
     about |= {"groups": json.dumps(listed), "designs": digest(groups), "model_source": source}
     about[study_store.STUDY_DIGEST] = study_digest(definition, groups)

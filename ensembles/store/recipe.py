@@ -25,14 +25,13 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Assembly, Element
 from shiftjax.plugins import need_plugins
 from shiftjax.record import record
-from shiftjax.run.advance.repeats import LEAST
 from shiftjax.run.assemble import assemble
 from shiftjax.run.results.labelled import with_origin
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
 KEYWORDS = "step method precision repartition move_steps hold independent cut cluster backend strict_start".split()
-KEYWORDS.append("strict_inertia")
+KEYWORDS += ["strict_inertia", "accuracy", "error_growth"]
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")  # a limit that is infinite is null in JSON
 STILL = ("channels", "metrics", "hold", "backend", "precision", "strict_start", "derive", "drive", "keep", "threads",
          "announce")  # fmt: skip  # keywords that mean something where nothing moves
@@ -63,7 +62,7 @@ class Recipe:
         given = {**self.settings, **more, "vary": dict(self.vary)}
         if self.still:
             return assemble(self.model, **{name: given[name] for name in (*STILL, "vary") if name in given})
-        return simulate(self.model, **{"accuracy": "local", **given})
+        return simulate(self.model, **given)
 
 
 def designs_of(rows: xr.Dataset) -> dict[str, np.ndarray]:
@@ -103,19 +102,13 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
     settings |= {"span": asked["span"], "output_step": asked["output_step"]}
     if ties:
         settings["tie"] = {name: tie["of"] for name, tie in ties.items()}
-    if asked.get("accuracy") == "all" or (asked.get("accuracy") == "sampled" and not of_sample(tree)):
-        settings["accuracy"] = "all"
+    if settings.setdefault("accuracy", "local") != "sampled":  # versions that did not say it had no other
+        settings["error_growth"] = None
     if asked.get("tolerance") is not None:  # which decides the steps; those that are stored are the unit of a clock
         settings["tolerance"] = asked["tolerance"]
         del settings["step"]
     settings |= {"metrics": _metrics(rows), "drive": drive} if drive else {"metrics": _metrics(rows)}
     return Recipe(np.asarray(members, np.int64), model, vary, settings, still)
-
-
-def of_sample(tree: xr.DataTree) -> bool:
-    """Whether the errors of some members of a result rest on a sample of all, which is gone where a few run again."""
-    accuracy = json.loads(tree.attrs.get("settings", "{}")).get("accuracy")
-    return accuracy == "sampled" and tree["members"].sizes["member"] > LEAST
 
 
 def _metrics(rows: xr.Dataset) -> dict[str, str]:

@@ -34,7 +34,16 @@ from shiftjax.run.programs.integrators import method_of
 Words = str | float | Sequence[Any] | Mapping[str, Any]
 ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")
-MOTION = ("span", "step", "tolerance", "output_step", "method", "strict_inertia", *LIMITS)  # of no use to assemble
+MOTION = (
+    "span",
+    "step",
+    "tolerance",
+    "output_step",
+    "method",
+    "strict_inertia",
+    "accuracy",
+    *LIMITS,
+)  # of no use to assemble
 SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold", "tie")
 EMPTY = FrozenJson()
 
@@ -71,6 +80,8 @@ class Definition:
         strict_start: members whose stated start the loops do not allow are not run.
         strict_inertia: members with moments of inertia that no body has are not run.
         energy_limit, gap_limit, angle_limit: above which a member is `inaccurate`; math.inf for none.
+        accuracy: "local", "sampled" or "all", as of `simulate`; the sample is one of the whole study, which begins
+            with it.
         optimize: what `optimize` makes small, and how: the table `[optimize]`.
         folder: where relative names of files are relative to; the working folder where empty.
 
@@ -107,6 +118,7 @@ class Definition:
     energy_limit: float | None = None
     gap_limit: float | None = None
     angle_limit: float | None = None
+    accuracy: str | None = None
     optimize: Mapping[str, Any] = EMPTY
     folder: str = dataclasses.field(default="", compare=False)
 

@@ -23,6 +23,7 @@ from shiftjax.measures.aims import GOOD, aim_of
 from shiftjax.measures.equations import equation
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
+from shiftjax.run.advance.repeats import ACCURACIES
 from shiftjax.run.programs.integrators import METHODS
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -292,11 +293,15 @@ KEYS: dict[str, Key] = {
             "strict_inertia = true"),
         Key("energy_limit", _limit, LIMIT, "energy error above which a member is inaccurate", "1e-3",
             "energy_limit = 1e-4"),
-        Key("gap_limit", _limit, LIMIT, "the same for its gap, in parts of the model's length", "1e-6",
+        Key("gap_limit", _limit, LIMIT, "the same for its gap, in parts of the model's length", "1e-6, in f32 1e-5",
             "gap_limit = 1e-8"),
         Key("angle_limit", _limit, LIMIT,
             "the same for the estimated error of its coordinates, in rad or parts of the model's length", "1e-3",
             "angle_limit = 1e-2"),
+        Key("accuracy", lambda where, value: one_of(where, value, ACCURACIES), {"enum": list(ACCURACIES)},
+            "what that estimate rests on: `local`, the energy and single steps; `all`, a run of every member at half "
+            "the step; `sampled`, those of a sample of the study and of members that are doubted", "`sampled`",
+            'accuracy = "all"'),
         Key("vary", _entries(_vary),
             _table_schema({"anyOf": [TEXT, VALUES, *map(_law_schema, NUMBERS)]}),
             "number path -> how it varies: a text of `--vary`, a list of values, or a table of a law and its numbers",

@@ -44,6 +44,12 @@ class MemberGroup:
         """
         return {path: values[begin:end] for path, values in self.values.items() if path not in self.absent}
 
+    def with_growth(self, growth: float | None) -> MemberGroup:
+        """The group whose settings say by what estimates of errors are multiplied; None for the group as it is."""
+        if growth is None:
+            return self
+        return dataclasses.replace(self, settings={**self.settings, "error_growth": growth})
+
 
 def total(groups: Sequence[MemberGroup]) -> int:
     """Members of a study."""

@@ -6,6 +6,7 @@ import argparse
 import math
 
 from shiftjax.ensembles.study.keeping import extreme_words
+from shiftjax.run.advance.repeats import ACCURACIES
 
 CHANGES = ("set", "derive", "drive", "tie", "hold")  # options of what a run changes of its model
 
@@ -123,8 +124,10 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--backend", metavar="NAME", help="cpu or xla; left out, the fastest there is")
     add("--precision", choices=["f64", "f32"], help="left out, f64")
     add("--energy-limit", type=positive, metavar="X", help="energy error above which a run is inaccurate; 1e-3")
-    add("--gap-limit", type=positive, metavar="X", help="the same for the gap, in parts of the model's length; 1e-6")
+    add("--gap-limit", type=positive, metavar="X", help="the same for the gap, in parts of the model's length; 1e-6, in f32 1e-5")
     add("--angle-limit", type=positive, metavar="X", help="the same for the error of coordinates [rad]; 1e-3")
+    line = "what that error rests on: an estimate (local), a run of every member at half the step (all), or such of a "
+    add("--accuracy", choices=ACCURACIES, help=line + "sample and of members that are doubted (sampled); sampled")
     add("--threads", type=count, metavar="N", help="of the processor; left out, all")
     add("--out", metavar="FILE", help="write the result to FILE")
     add("--force", action="store_true", help="replace FILE where it exists")

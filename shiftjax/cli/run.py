@@ -30,8 +30,6 @@ def define(parser: argparse.ArgumentParser) -> None:
     line = "of a stored study, given instead of MODEL: run this member again, as it was; a number, or a choice, as "
     line += "best:1:swing, of which the first"
     parser.add_argument("--member", metavar="K", help=line)
-    line = "what the error of coordinates rests on: a run at half the step (all) or an estimate (local, if left out)"
-    parser.add_argument("--accuracy", choices=["local", "all"], help=line)
     parser.add_argument("--log", action="store_true", help="print every change of coordinates")
     parser.add_argument("--log-jacobian", action="store_true", help="the same with the Jacobian block at that instant")
 
@@ -42,8 +40,6 @@ def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
     wanted = "none" if options.out is None else "all"
     given = {**common.arguments(options, model), "keep": wanted, "log_jacobian": options.log_jacobian}
-    if options.accuracy is not None:
-        given["accuracy"] = options.accuracy
     return _run(options, partial(simulate, model, **given))
 
 

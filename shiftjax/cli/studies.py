@@ -13,8 +13,8 @@ from shiftjax.ensembles.study.designs import designs
 from shiftjax.errors import ModelError
 
 SAME = (
-    "span step tolerance method output_step backend precision energy_limit gap_limit angle_limit samples keep".split()
-)
+    "span step tolerance method output_step backend precision energy_limit gap_limit angle_limit accuracy samples keep"
+).split()
 TABLES = ("vary", "set", "derive", "drive", "tie")  # options PATH=WORDS
 
 

@@ -12,8 +12,9 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need, need_count, need_function, need_mapping, need_number, one_of, refuse_text
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.run.advance.repeats import ACCURACIES
 from shiftjax.run.advance.schedule import Schedule
-from shiftjax.run.options import ACCURACIES, Options
+from shiftjax.run.options import Options
 from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.results.result import Result
 
@@ -61,8 +62,10 @@ CHECKS: dict[str, Check] = {
     "start": _optional(lambda where, value: need(where, value, Result, "a Result")),
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
     "method": _optional(lambda where, value: one_of(where, value, METHODS)),
-    **dict.fromkeys(("energy_limit", "gap_limit", "angle_limit"), _limit),
+    **dict.fromkeys(("energy_limit", "angle_limit"), _limit),
+    "gap_limit": _optional(_limit),
     "accuracy": _optional(lambda where, value: one_of(where, value, ACCURACIES)),
+    "error_growth": _optional(lambda where, value: need_number(where, value, "a number of at least 1", least=1.0)),
     "backend": _backend,
     "precision": lambda where, value: one_of(where, value, DTYPES),
     "threads": _optional(lambda where, value: need_count(where, value, 1)),

@@ -137,9 +137,15 @@ def lanes_at(
     lanes.warn(np.flatnonzero(began.changed & good), Outcome.start_changed)
     lanes.warn(np.flatnonzero(began.unsure), Outcome.branch_unsure)
     if before is not None:
+        lanes.samples.drift += errors_of(before)
         ended = np.atleast_1d(before.status) > 0
         lanes.status[ended] = np.atleast_1d(before.status)[ended]
     return lanes
+
+
+def errors_of(before: Result | None) -> np.ndarray | float:
+    """(B,) errors of coordinates with which a run begins that goes on from another [rad, or parts of the length]."""
+    return 0.0 if before is None else np.nan_to_num(np.atleast_1d(before.certificate["angle_error"]))
 
 
 def _can_go_on(prepared: Prepared, settings: Settings, ending: Ending | None, identity: str) -> bool:

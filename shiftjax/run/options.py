@@ -59,9 +59,8 @@ class MotionOptions:
     tie: Mapping[str, CoordinateFunction | str] | None = None
 
 
-# What the error of coordinates rests on: energy and single steps, or members that run again at half the step, a sample
-# or all of them.
-ACCURACIES = ("local", "sampled", "all")
+# In parts of the model's length, where nothing is said: some rounding of a loop's closure.
+GAP_LIMITS = {"f64": 1e-6, "f32": 1e-5}
 
 
 @record
@@ -80,14 +79,16 @@ class NumericsOptions:
     cluster: bool = True
     precision: str = "f64"
     energy_limit: float = 1e-3
-    gap_limit: float = 1e-6
+    gap_limit: float | None = None  # by `GAP_LIMITS` where left out
     angle_limit: float = 1e-3
-    accuracy: str | None = None  # one of ACCURACIES, "local" where left out
+    accuracy: str | None = None  # one of ACCURACIES, "sampled" where left out
+    error_growth: float | None = None  # of a sample, whose members need not run again
 
     @property
     def limits(self) -> dict[str, Any]:
         """What is accurate enough."""
-        return {name: getattr(self, name) for name in ("energy_limit", "gap_limit", "angle_limit")}
+        gap = GAP_LIMITS[self.precision] if self.gap_limit is None else self.gap_limit
+        return {"energy_limit": self.energy_limit, "gap_limit": gap, "angle_limit": self.angle_limit}
 
 
 @record

@@ -31,14 +31,14 @@ from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
-from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
+from shiftjax.run.beginning import CLOCKS, Begun, errors_of, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.going_on import ending_of, uncertain_before
 from shiftjax.run.half_steps import first_share, repeats_of
 from shiftjax.run.indeterminate import notes_of_reactions
 from shiftjax.run.inertias import judge_inertias
 from shiftjax.run.memory import Need, need_of, notes_of, refuse_too_much
-from shiftjax.run.options import Options, options_of
+from shiftjax.run.options import NumericsOptions, Options, options_of
 from shiftjax.run.programs.controlled import ControlledPrograms
 from shiftjax.run.programs.integrators import method_of
 from shiftjax.run.programs.lane_program import Programs
@@ -92,9 +92,10 @@ def simulate(
     backend: str | None = None,
     precision: str = "f64",
     energy_limit: float = 1e-3,
-    gap_limit: float = 1e-6,
+    gap_limit: float | None = None,
     angle_limit: float = 1e-3,
     accuracy: str | None = None,
+    error_growth: float | None = None,
     threads: int | None = None,
     tape_memory: float | None = None,
     progress: Callable[[float], None] = lambda done: None,
@@ -150,12 +151,15 @@ def simulate(
         backend: the machine: "cpu" or "xla"; the fastest there is where left out.
         precision: "f64" or "f32".
         energy_limit: a member that finishes with a larger energy error is `inaccurate`.
-        gap_limit: the same for its gap, in parts of the model's length.
+        gap_limit: the same for its gap, in parts of the model's length; 1e-6 where left out, in f32 1e-5.
         angle_limit: the same for the estimated error of its coordinates, in rad or parts of the model's length.
         accuracy: what that estimate rests on: "local", the energy and what single steps do wrong; "all", every member
             runs again at half the step, or a tolerance of a 32nd, and the difference is its error, also where errors
             grow by themselves; "sampled", up to 8 members or 2 % of them do, at most 64, and the estimates of the
-            others are scaled by what these show. "local" where left out.
+            others are multiplied by what these show; those that are then above the limit run again, too. "sampled"
+            where left out.
+        error_growth: by what estimates are multiplied, in place of what a sample shows: as `settings` of a result says
+            it of a larger ensemble.
         threads: of the kernel; all cores where left out.
         tape_memory: bytes that the way back of gradients may take; a quarter of what is free where left out. It changes
             no gradient, and nothing where JAX traces no number.
@@ -178,6 +182,7 @@ def simulate(
         tie=tie, repartition=repartition, move_steps=move_steps,
         schedule=schedule, independent=independent, cut=cut, cluster=cluster, backend=backend, precision=precision,
         energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit, accuracy=accuracy,
+        error_growth=error_growth,
         threads=threads, tape_memory=tape_memory, progress=progress, announce=announce, watch=watch,
     )  # fmt: skip
     return run_with(model, given)
@@ -193,10 +198,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     check_arguments(**options.flat())
     model = model if isinstance(model, Model) else load(model)
     numerics, recording, machine, before = options.numerics, options.recording, options.machine, options.start.start
-    accuracy = numerics.accuracy or "local"
-    numerics = replace(numerics, method=method_of(numerics), accuracy=accuracy)
-    if numerics.tolerance is not None:
-        numerics = replace(numerics, tolerance=float(numerics.tolerance))  # 1 is one, too: lane code takes floats
+    numerics, accuracy = _completed(numerics)
     times = _clock(model, options)
     design = options.design.worked_out(model)
     prepared = prepare(model, design.vary or {}, replace(options, design=design, numerics=numerics))
@@ -238,17 +240,36 @@ def run_with(model: Model | str, options: Options) -> Result:
             notes=(*(() if before is not None else notes(prepared, began)),
                    *_of_channels(prepared, lanes, observed, measured, need), *_basis(lanes, accuracy)),
             ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=topology_report(prepared),
-            asked=stated_settings(replace(options, design=design, numerics=numerics), ASKED),
+            asked={**stated_settings(replace(options, design=design, numerics=numerics), ASKED),
+                   "error_growth": _growth(lanes)},
             wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
 
     def repeat() -> None:
         if accuracy != "local":
-            rest = partial(_rest, machine.progress, share)
-            lanes.repeats = repeats_of(prepared, lanes, began, blocks, accuracy, _advance, rest)
+            precise = partial(make_kernel, machine.backend, "f64", machine.threads)
+            errors, rest = (before and before.repeated, errors_of(before)), partial(_rest, machine.progress, share)
+            lanes.repeats = repeats_of(prepared, lanes, began, blocks, numerics, errors, precise, _advance, rest)
             machine.progress(1.0)
 
     return _run(prepared, lanes, numerics.schedule, repeat, gather)
+
+
+def _completed(numerics: NumericsOptions) -> tuple[NumericsOptions, str]:
+    """Numerics with the method and what errors rest on, where they were left out; and the latter."""
+    accuracy = numerics.accuracy or "sampled"
+    if numerics.error_growth is not None and accuracy != "sampled":
+        todo = "Leave one of them out."
+        raise ModelError("error_growth", f"beside accuracy={accuracy!r}", "with accuracy='sampled'", todo)
+    numerics = replace(numerics, method=method_of(numerics), accuracy=accuracy, **numerics.limits)
+    if numerics.tolerance is not None:
+        numerics = replace(numerics, tolerance=float(numerics.tolerance))  # 1 is one, too: lane code takes floats
+    return numerics, accuracy
+
+
+def _growth(lanes: Ensemble) -> float | None:
+    """By what estimates of errors were multiplied; None where none was measured."""
+    return None if lanes.repeats is None else lanes.repeats.growth(estimated_errors(lanes)[0])
 
 
 def _rest(progress: Callable[[float], None], share: float, done: float) -> None:

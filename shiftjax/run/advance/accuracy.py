@@ -8,9 +8,10 @@ go, and all angles are off by about
 
 For a steady motion that is dE (mean of |v|) (integral of dt / 2T); what has come to rest is late, but not elsewhere.
 Where a motion turns, T is not what counts (`sampling`). The integrals are taken from a few samples of a run. Measured
-on one-degree-of-freedom loops (`benchmarks/study_accuracy.py`): angles against a run of a sixteenth of the step were
-off by 0.5 of this in the median and by 6 at most. It says nothing of motions of several freedoms in which errors grow
-by themselves: there members that ran again at half the step, `Ensemble.repeats`, stand in for it.
+on 1 000 one-degree-of-freedom loops (`benchmarks/study_accuracy.py --accuracy local`): angles against a run of a
+sixteenth of the step were off by 0.73 of the estimate, `FACTOR` in it, at most. It says nothing of motions in which
+errors grow by themselves or are forgotten: there members that ran again at half the step, `Ensemble.repeats`, stand in
+for it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
         are some; (B,) by what is lost at singular poses.
     """
     estimated, lost = estimated_errors(lanes)
-    return estimated if lanes.repeats is None else lanes.repeats.applied(estimated), lost
+    return estimated if lanes.repeats is None else lanes.repeats.applied(estimated, lanes.settings.angle_limit), lost
 
 
 def estimated_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:

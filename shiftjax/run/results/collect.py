@@ -108,6 +108,7 @@ def collect(
         final=final,
         schedule=lanes.schedule(),
         ending=ending,
+        repeated=lanes.repeats and lanes.repeats.ends,
     )
 
 

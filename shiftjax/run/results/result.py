@@ -21,6 +21,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
 from shiftjax.run.advance.ending import Ending
+from shiftjax.run.advance.repeats import RepeatedEnds
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.results.plain_values import is_known
 from shiftjax.run.results.plain_values import members_to_keep as members_to_keep
@@ -62,6 +63,8 @@ class Result:
         branch: (B,) texts: the signs by which the assemblies of the loops differ, one an Assur group ("+-").
         final: name -> (B, ...) the state at the end.
         ending: the lanes at the end, from which `start=` goes on to the last bit; a stored result has none.
+        repeated: where members that ran again at half the step ended, from which those of a run that goes on begin; a
+            stored result has none.
         schedule: the partitions and moved steps of every member, with which `schedule=` repeats the run.
     """
 
@@ -86,6 +89,7 @@ class Result:
     schedule: Schedule | None = None
     branch: np.ndarray | None = None
     ending: Ending | None = None
+    repeated: RepeatedEnds | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
     extremes: Mapping[str, np.ndarray] = field(default_factory=dict)
     metric_units: Mapping[str, str] = field(default_factory=dict)
