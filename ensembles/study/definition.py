@@ -34,16 +34,8 @@ from shiftjax.run.programs.integrators import method_of
 Words = str | float | Sequence[Any] | Mapping[str, Any]
 ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")
-MOTION = (
-    "span",
-    "step",
-    "tolerance",
-    "output_step",
-    "method",
-    "strict_inertia",
-    "accuracy",
-    *LIMITS,
-)  # of no use to assemble
+# Of no use to `assemble`.
+MOTION = ("span", "step", "tolerance", "output_step", "method", "strict_inertia", "accuracy", *LIMITS)
 SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold", "tie")
 EMPTY = FrozenJson()
 

@@ -298,7 +298,7 @@ KEYS: dict[str, Key] = {
         Key("angle_limit", _limit, LIMIT,
             "the same for the estimated error of its coordinates, in rad or parts of the model's length", "1e-3",
             "angle_limit = 1e-2"),
-        Key("accuracy", lambda where, value: one_of(where, value, ACCURACIES), {"enum": list(ACCURACIES)},
+        Key("accuracy", _word(ACCURACIES), {"enum": list(ACCURACIES)},
             "what that estimate rests on: `local`, the energy and single steps; `all`, a run of every member at half "
             "the step; `sampled`, those of a sample of the study and of members that are doubted", "`sampled`",
             'accuracy = "all"'),

@@ -124,7 +124,12 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--backend", metavar="NAME", help="cpu or xla; left out, the fastest there is")
     add("--precision", choices=["f64", "f32"], help="left out, f64")
     add("--energy-limit", type=positive, metavar="X", help="energy error above which a run is inaccurate; 1e-3")
-    add("--gap-limit", type=positive, metavar="X", help="the same for the gap, in parts of the model's length; 1e-6, in f32 1e-5")
+    add(
+        "--gap-limit",
+        type=positive,
+        metavar="X",
+        help="the same for the gap, in parts of the model's length; 1e-6, in f32 1e-5",
+    )
     add("--angle-limit", type=positive, metavar="X", help="the same for the error of coordinates [rad]; 1e-3")
     line = "what that error rests on: an estimate (local), a run of every member at half the step (all), or such of a "
     add("--accuracy", choices=ACCURACIES, help=line + "sample and of members that are doubted (sampled); sampled")

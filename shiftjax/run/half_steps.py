@@ -100,7 +100,7 @@ class _Again:
     def __post_init__(self) -> None:
         count = len(self.lanes.status)
         self._errors, self._early = np.full(count, np.nan), np.zeros(count, bool)
-        self._left = 1.0  # of the progress
+        self._done, self._left = 0.0, 1.0  # of the progress
         self._kernel = self.lanes.kernel if self.lanes.setup.precision == "f64" else self.kernel()
         none = RepeatedEnds(*(np.full_like(rows, np.nan) for rows in (self.began.q, self.began.v, self.began.states)))
         (ends, errors), self._ended = self.before, none
@@ -160,6 +160,11 @@ class _Again:
             self._note_ends(some, again)
             self._left /= 2.0
 
+    def _tell(self, done: float) -> None:
+        """Half of what is left is given to each portion, of which there may be more than are known."""
+        self._done = max(self._done, 1.0 - self._left * (1.0 - done / 2.0))
+        self.progress(self._done)
+
     def _precise(self, observed: Sequence[Channel] = ()) -> Programs:
         """Programs of repeats, in double precision, which shows what rounding does; compiled already if the run's are.
 
@@ -186,8 +191,8 @@ class _Again:
         parts = finer if s.tolerance is None else 1
         settings = replace(
             s, h=s.h / parts, steps=parts * s.steps, every=parts * s.steps // instants, t0=s.begin, before=0,
-            log_jacobian=False, tolerance=tolerance,
-            progress=lambda done: self.progress(1.0 - self._left * (1.0 - done / 2.0)),
+            log_jacobian=False, estimates=False, tolerance=tolerance,
+            progress=self._tell,
         )  # fmt: skip
         blocks = [[of[int(k)] for k in members] for of in self.blocks]
         began, kernel = (self.began, self.lanes.kernel) if finer == 1 else (self._goes_on, self._kernel)

@@ -24,6 +24,8 @@ ROUNDED = 8.0  # units in the last place of a coordinate, by which the two may d
 
 def begin_samples(lanes: Ensemble, members: np.ndarray) -> None:
     """What the first step does wrong, of those members of which no step has been looked at."""
+    if not lanes.settings.estimates:
+        return
     fresh = members[np.isnan(lanes.samples.rate[members])]
     if len(fresh):
         lanes.samples.rate[fresh] = local_errors(lanes, fresh)
@@ -31,6 +33,8 @@ def begin_samples(lanes: Ensemble, members: np.ndarray) -> None:
 
 def sample(lanes: Ensemble, members: np.ndarray) -> None:
     """Adds a sample of those members that have come to the next instant of samples."""
+    if not lanes.settings.estimates:
+        return
     s = lanes.samples
     clock = lanes.clock_of(members).astype(float)
     here = clock >= next_samples(s.at[members])

@@ -26,6 +26,7 @@ class Settings:
     energy_limit: float = 1e-3  # above these a member that has finished is `inaccurate`: energy error,
     gap_limit: float = 1e-6  # gap over the model's length,
     angle_limit: float = 1e-3  # error of coordinates [rad, or parts of the model's length]
+    estimates: bool = True  # whether errors are looked at on the way; not of runs that only measure those of others
     progress: Callable[[float], None] = lambda done: None
 
     @property
