@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -361,28 +359,3 @@ def test_the_public_function_is_that_of_a_plain_run() -> None:
     assert inspect.signature(shiftjax.simulate) == inspect.signature(run_simulate)
     assert shiftjax.simulate.__doc__ == run_simulate.__doc__ and shiftjax.simulate.__name__ == "simulate"
     assert pickle.loads(pickle.dumps(shiftjax.simulate)) is shiftjax.simulate
-
-
-ALONE = """
-import jax, jax.numpy as jnp
-from shiftjax import ModelError, simulate
-
-def last(m, precision):
-    given = dict(span=0.02, step=2e-3, channels=["rocker_pivot.q"], precision=precision)
-    return simulate("four_bar", vary={"coupler.mass": m}, **given).channels["rocker_pivot.q"][:, -1].sum()
-try:
-    jax.grad(last)(jnp.ones(2), "f64")
-except ModelError as error:
-    print(error)
-found = jax.jit(jax.grad(last), static_argnums=1)(jnp.ones(2), "f32")
-print(found.dtype, found.shape, jax.config.jax_enable_x64)
-"""
-
-
-def test_x64_switched_off() -> None:
-    """f64 says what to do, f32 runs, and no global setting is changed."""
-    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    refused, single = done.stdout.strip().splitlines()
-    assert 'jax.config.update("jax_enable_x64", True), or precision="f32"' in refused
-    assert single == "float32 (2,) False"

@@ -218,37 +218,6 @@ def test_a_host_is_told_by_its_identity() -> None:
     assert static(first) != static(second)
 
 
-ALONE = """
-import jax, jax.numpy as jnp, numpy as np
-from shiftjax.errors import ModelError
-from shiftjax.gradients.transforms import differentiable
-
-class Square:
-    outputs = 1
-    def run(self, x): return np.square(x).sum(1, keepdims=True)
-    def tangent(self, x, dx): return (2 * x * dx).sum(1, keepdims=True)
-    def adjoint(self, x, y_bar): return 2 * x * y_bar
-
-x = jnp.ones((2, 3))
-try:
-    differentiable(Square())(x)
-except ModelError as error:
-    print(error)
-f = differentiable(Square(), precision="f32")
-found = jax.jit(jax.grad(lambda x: f(x).sum()))(x)
-print(found.dtype, found.tolist(), jax.config.jax_enable_x64)
-"""
-
-
-def test_x64_switched_off() -> None:
-    """f64 says what to do, f32 runs, and no global setting is changed."""
-    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    refused, single = done.stdout.strip().splitlines()
-    assert 'jax.config.update("jax_enable_x64", True), or precision="f32"' in refused
-    assert single == "float32 [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]] False"
-
-
 CROWD = """
 import os
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

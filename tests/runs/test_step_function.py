@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -92,32 +90,6 @@ def test_what_compile_refuses() -> None:
         simulator.start({"rod.inertia.Iyy": [1.0]})
     with pytest.raises(ModelError, match="moves no mass"):
         compile_step(pendulum().replace({"rod.mass": 0.0, "rod.inertia.Iyy": 0.0}))
-
-
-X64_OFF = """
-import jax, shiftjax
-sim = shiftjax.compile("pendulum")
-for call in (lambda: sim.start({}), lambda: sim.step({}, {})):
-    try:
-        call()
-    except shiftjax.ModelError as error:
-        print(error)
-single = shiftjax.compile("pendulum", precision="f32")
-params, state = single.start({})
-state, info = jax.jit(jax.vmap(single.step))(params, state)
-print(state["q"].dtype, float(state["clock"][0, 0]), bool(jax.config.jax_enable_x64))
-print(shiftjax.simulate("pendulum", span=0.1, vary={"model_parameters.gravity[1]": [-9.0]}).final["q"].dtype)
-"""
-
-
-def test_x64_switched_off() -> None:
-    """Contract: an f64 simulator says what to do; f32 steps and simulate run; no global setting is changed."""
-    done = subprocess.run([sys.executable, "-c", X64_OFF], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    first, second, single, double = done.stdout.strip().splitlines()
-    assert first == second and 'jax.config.update("jax_enable_x64", True), or precision="f32"' in first
-    assert single == "float32 1.0 False"
-    assert double == "float64"
 
 
 # -- one evaluation of every function ------------------------------------------------------------------------------
