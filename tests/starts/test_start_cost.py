@@ -12,12 +12,15 @@ from shiftjax import load
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.in_numpy import MEMBERS, InNumpy
+from shiftjax.mechanism.model import Model
 from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.closing import host_functions
 from shiftjax.run.options import options_of
+from shiftjax.run.start import file_pose
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.geometries import designs_of
 from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.stated import Start
 from tests.support import start_mechanisms as given
 
 NEAR = 1e-5  # m: nearer to its limit than this a loop is judged neither way here; the margin is 1e-7 of the size
@@ -196,3 +199,32 @@ def test_blocks_of_members_start_as_one(monkeypatch: pytest.MonkeyPatch) -> None
     parts = start_of(prepare(load("four_bar"), vary))
     for name in ("q", "v", "gap", "change", "branch", "unsure", "moved"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
+
+
+def searched(monkeypatch: pytest.MonkeyPatch, model: Model, **given_options: Any) -> tuple[int, Start]:
+    """How many closures the file's own pose takes, and the start of two members."""
+    count, real = [0], file_pose.closure
+
+    def counted(lane: Any, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
+        count[0] += 1
+        return real(lane, q, index)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(file_pose, "closure", counted)
+        start = start_of(prepare(model, {"second:tip.T[0]": [0.4, 0.41]}, options_of(**given_options)))
+    return count[0], start
+
+
+def test_the_pose_of_a_file_is_sought_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for every run of the model, nor twice for one; for other numbers or joints it is sought anew."""
+    monkeypatch.setattr(file_pose, "_poses", {})
+    model = given.five_bar(left=-1.2)
+    first, start = searched(monkeypatch, model)
+    again, same = searched(monkeypatch, model)
+    assert first > 0 and again == 0
+    assert np.array_equal(start.q, same.q) and np.array_equal(start.holds, same.holds)
+    assert searched(monkeypatch, given.five_bar(left=-1.25))[0] > 0
+    assert searched(monkeypatch, model, hold=["right_joint"])[0] > 0
+    assert searched(monkeypatch, model)[0] == 0
+    tie = {"gear": CoordinateFunction(("a:left", "a:right_joint"), lambda q, t: q[0] + 0.5 * q[1])}
+    assert all(searched(monkeypatch, model, tie=tie)[0] > 0 for _ in range(2)), "what a user's function does may change"

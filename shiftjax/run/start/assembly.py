@@ -20,7 +20,7 @@ from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import StartLane, per_member, stated_coordinates
 from shiftjax.run.closing.walks import LaneOf
 from shiftjax.run.start.branches import MOVED, NEAR, distances, gaps, most, signs, units_of
-from shiftjax.run.start.file_pose import closed_file_pose
+from shiftjax.run.start.file_pose import closed_file
 from shiftjax.run.start.geometries import designs_of
 from shiftjax.run.start.member_poses import MemberPoses
 from shiftjax.run.start.prepared import Prepared
@@ -57,9 +57,8 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, st
         lane_of: lane of some members, their numbers a fraction of the way from the file's to their own.
         statements: what is stated of their starts.
     """
-    q_file = stated_coordinates(file_lane, 1)
-    everyone, blocks = np.arange(members), range(len(plan.substructures))
-    tied = [closed_file_pose(plan, file_lane, q_file, s, statements.positions) for s in blocks]
+    q_file, tied = closed_file(plan, file_lane, statements.positions)
+    everyone = np.arange(members)
 
     def started(some: np.ndarray) -> Start:
         return _started(plan, lambda k, fraction: lane_of(some[k], fraction), len(some), q_file, tied, statements)
