@@ -101,12 +101,17 @@ def test_a_run_that_went_on_is_repeated_too() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_schedule_serves_neighbouring_designs(backend: str) -> None:
-    """Another mass is run with the decisions of the first one: finite, closed, and no search."""
-    first = simulate("bricard", 1.0, 2e-3, backend="cpu")
+    """Another mass is run with the decisions of the first one: finite, closed, and no search.
+
+    A planar loop led by its rocker to where that turns back: two programs of three bodies, which XLA compiles in less
+    than half the time of six bodies in space.
+    """
+    first = simulate("four_bar", 0.5, 2e-3, independent=["rocker_pivot"], backend="cpu")
+    assert [line["old"] for line in first.log] == [["four_bar:rocker_pivot"]]
     model = first.model
     masses = [path for path in model.numbers() if path.endswith(".mass")]
     heavier = model.replace({masses[0]: 1.001 * model.numbers()[masses[0]]})
-    result = simulate(heavier, 1.0, 2e-3, schedule=first.schedule, backend=backend)
+    result = simulate(heavier, 0.5, 2e-3, schedule=first.schedule, backend=backend)
     assert result.status == 0 and result.certificate["gap"] < 1e-12
     assert [line["new"] for line in result.log] == [line["new"] for line in first.log]
 
