@@ -119,7 +119,7 @@ def test_a_sweep_names_the_members_of_its_extremes(shell) -> None:
     assert code == 0 and steps[1:3] == ["200", "200"]
 
 
-@pytest.mark.parametrize("name", ["four_bar", "pendulum", "stewart", "seven_axis_arm"])
+@pytest.mark.parametrize("name", ["four_bar", "pendulum", "double_wishbone", "seven_axis_arm"])
 def test_info_lists_every_channel(shell, name: str) -> None:
     """Each can be recorded as it is listed, with that unit and so many numbers; as text and as JSON."""
     every = json.loads(shell("info", name, "--paths", "--json")[1])
