@@ -6,7 +6,7 @@ work that is balanced against it: the error cancels in the energy. It follows fr
 * a sine of angular frequency w is integrated by Simpson's rule, which RK4 is for a function of time, with a relative
   error of (w h)^4 / 2880 a step (Hairer, Norsett, Wanner, Solving ODEs I, section II.1); above w h = 0.5 what resonates
   with it is wrong before that;
-* drives by tables, and functions of the user's, are in `fast_drives`;
+* drives by tables, and functions of the user's, are in `fast_drives`, springs that steps go past in `passed_springs`;
 * straight lines are integrated exactly but where a knot of a table lies inside a step: there the impulse that the
   stages see is compared with the one that the table says.
 """
@@ -25,6 +25,7 @@ from shiftjax.plan_elements import RowGroup
 from shiftjax.run.advance import fast_drives
 from shiftjax.run.advance.accuracy import moves_freely
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.passed_springs import passed_springs
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.time_laws import Harmonic, Table
 
@@ -49,6 +50,8 @@ def fast_inputs(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
                 out.setdefault(int(members[k]), []).append(f"{path} {sentence}")
         for path, k, sentence in _of_drives(prepared, lanes, lane, len(members)):
             out.setdefault(int(members[k]), []).append(f"{path} {sentence}")
+        for path, k, sentence in passed_springs(prepared, lanes):
+            out.setdefault(k, []).append(f"{path} {sentence}")
     return out
 
 
