@@ -109,7 +109,7 @@ class Accumulators:
         """Number of accumulators before those of what is watched."""
         return self.shared + sum(self.sizes)
 
-    def of_watched(self, rows: Sequence[Any]) -> Iterator[tuple[Watched, list[Any]]]:
+    def of_watched(self, rows: Sequence[Any] | np.ndarray) -> Iterator[tuple[Watched, list[Any]]]:
         """What is watched, each with its accumulators."""
         at = self.metrics
         for one in self.watched:

@@ -43,7 +43,8 @@ def tent(height: float, width: float, at: float = 0.0915, **more: Any) -> Model:
 
 
 def slid(model: Model, step: float | None = STEP, span: float = SPAN, **more: Any) -> Result:
-    return simulate(model, span, step, channels=["slide.q", "slide.v"], **more)
+    """Judged by what its steps did alone: repeats at half the step may see a barrier, too."""
+    return simulate(model, span, step, channels=["slide.q", "slide.v"], accuracy="local", **more)
 
 
 def place(t: float, at: np.ndarray, width: np.ndarray, height: np.ndarray) -> np.ndarray:
@@ -99,7 +100,7 @@ def test_a_hump_between_two_knots_is_said() -> None:
     """A cubic from knot to knot whose force is 0 there and whose integral is 0: V = 100 J (1 - s^2)^2, s = -1 to 1."""
     middle, half = 0.0935, 1e-3
     s = np.poly1d([1.0 / half, -middle / half])
-    force = 100.0 / half * np.polyval(np.poly1d([4.0, 0.0, -4.0, 0.0]), s)
+    force = np.poly1d([400.0 / half]) * s * (s * s - 1.0)
     result = slid(sled([middle - half, middle + half], [[0.0], force.coeffs.tolist(), [0.0]]))
     assert result.channels["slide.v"][-1] == SPEED
     assert result.status == Outcome.inaccurate and PASSED in result.messages[0]

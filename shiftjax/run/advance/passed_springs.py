@@ -86,7 +86,7 @@ def moving_mass(lane: Lane, one: PassedKnots, partition: Partition, q: np.ndarra
     for part in Reduced(motion, null_space(solved, free_speeds(plan)), large=plan.nv + 1).parts:
         J = host.per_member(values.numbers([slope(column) for column in part.Z]), members).T
         mass = host.matrices_per_member([values.numbers(row) for row in part.mass], members)
-        sound = np.isfinite(mass).all((1, 2)) & np.isfinite(J).all(1)
+        sound = np.asarray(np.isfinite(mass).all((1, 2)) & np.isfinite(J).all(1))
         mass = np.where(sound[:, None, None], mass, np.eye(len(part.Z)))
         mobile = np.einsum("ki,kij,kj->k", J, np.linalg.pinv(mass, hermitian=True), J)
         inverse += np.where(sound, mobile, np.nan)
