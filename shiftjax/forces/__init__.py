@@ -5,7 +5,7 @@ from __future__ import annotations
 import shiftjax.time_laws as time_laws
 from shiftjax.forces.external_wrench import ExternalWrench
 from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
-from shiftjax.forces.kind import ForceKind, Load, State, Switch
+from shiftjax.forces.kind import Course, ForceKind, Load, State, Switch
 from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
 from shiftjax.forces.restraints import Damper, Friction, Spring
 from shiftjax.plan_elements import ForceElement
@@ -30,4 +30,4 @@ FORCES: Registry[ForceKind] = Registry(
     },
 )
 
-__all__ = ["FORCES", "ForceElement", "ForceKind", "Load", "State", "Switch"]
+__all__ = ["FORCES", "Course", "ForceElement", "ForceKind", "Load", "State", "Switch"]

@@ -126,6 +126,23 @@ class Switch(NamedTuple):
     after: Scalar
 
 
+class Course(NamedTuple):
+    """A force over a displacement, from knot to knot: what a step that goes past several knots does not see.
+
+    Attributes:
+        x: the displacement [m or rad]. knots: (n,) where pieces meet, rising, in its unit.
+        before, after: (n,) the force against it on the left and on the right of every knot [N or N m].
+        work: (n - 1,) of some places from each knot to the next, equally far apart, the last one the next knot: the
+            integral of the force up to there [J].
+    """
+
+    x: Scalar
+    knots: Sequence[Scalar]
+    before: Sequence[Scalar]
+    after: Sequence[Scalar]
+    work: Sequence[Sequence[Scalar]]
+
+
 class ForceKind:
     """A kind of force: declared by class attributes, computed by `apply`.
 
@@ -177,6 +194,15 @@ class ForceKind:
             unit: of the displacement along which it acts.
         """
         return ()
+
+    def course_knots(self, element: ForceElement) -> int:
+        """How many knots its `course` has; 0 where it has none."""
+        return 0
+
+    def course(self, element: ForceElement, motion: MotionView) -> Course:
+        """What it is over its displacement, at any pose; lane code. Asked for where `course_knots` are two or more: a
+        step of fixed size that goes past more than one of them is judged by it."""
+        raise NotImplementedError
 
     def numbers(self) -> tuple[Field, ...]:
         """All its numeric fields: of the force, then the initial values of its states."""

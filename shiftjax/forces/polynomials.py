@@ -50,3 +50,13 @@ def piecewise_integral(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar
     for knot, value in zip(reversed(knots), reversed(values[:-1]), strict=True):
         out = select(x < knot, value, out)
     return out
+
+
+def integrals_between(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]], places: int) -> list[list[Scalar]]:
+    """Of every piece between knots the integrals from the left one to places equally far apart, up to the right one."""
+    out: list[list[Scalar]] = []
+    for left, right, piece in zip(knots, knots[1:], pieces[1:], strict=False):
+        integral = antiderivative(piece)
+        ends = [left + k / places * (right - left) for k in range(1, places + 1)]
+        out.append([ascending(integral, end) - ascending(integral, left) for end in ends])
+    return out

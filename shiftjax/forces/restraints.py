@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from shiftjax.algebra import Scalar, Vec, cross, dot, larger, matvec, minus, negative, plus, scale, sqrt
-from shiftjax.forces.kind import ForceKind, Load, Switch
-from shiftjax.forces.polynomials import piecewise, piecewise_integral, sides
+from shiftjax.forces.kind import Course, ForceKind, Load, Switch
+from shiftjax.forces.polynomials import integrals_between, piecewise, piecewise_integral, sides
 from shiftjax.plan_elements import ORIGIN, ForceElement, MotionView, NodeState
 from shiftjax.rotations import AXES
 
+PLACES = 4  # from knot to knot, up to which the work of a spring is given
 COINCIDENT = 1e-30  # m^2: frames at one point have no direction, and what acts along their line does not act
 
 
@@ -72,6 +73,19 @@ class Spring(RestraintForce):
         knots, pieces = _polynomials(element, motion)
         load.add_potential(piecewise_integral(knots, pieces, x))
         return piecewise(knots, pieces, x)
+
+    def course_knots(self, element: ForceElement) -> int:
+        knots: Any = dict(element.numbers)["knot_points"]
+        return len(knots)
+
+    def course(self, element: ForceElement, motion: MotionView) -> Course:
+        knots, pieces = _polynomials(element, motion)
+        if element.coordinates:
+            x = motion.coordinate(element.coordinates[0])
+        else:
+            _, x, _ = _between(element, motion)
+        before, after = zip(*sides(knots, pieces), strict=True)
+        return Course(x, knots, before, after, integrals_between(knots, pieces, PLACES))
 
 
 class Damper(RestraintForce):

@@ -54,7 +54,7 @@ class MeasuredAdjoint:
 
     def before(self, rows: np.ndarray) -> np.ndarray:
         """Accumulators from which a step leads to the start `rows`, with no interval of length or change 0."""
-        out, first, shared = rows.copy(), 1 + self.measured.carried, self.measured.size - sum(self.measured.sizes)
+        out, first, shared = rows.copy(), 1 + self.measured.carried, self.measured.shared
         out[0] -= BEFORE  # a state that is carried may stay what it is
         out[first:shared] += BEFORE
         return out

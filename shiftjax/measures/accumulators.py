@@ -1,14 +1,14 @@
 """The accumulators of terms in the lanes; equal terms and signals are accumulated once.
 
 After the certificate's come the time of the last instant, of long steps the state there (`step_path`), the signals
-there, then those of every term.
+there, those of every term, then those of what is watched beside them and no metric (`passed_knots`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,15 +22,32 @@ from shiftjax.measures.terms import Signal, Term
 SAME = 1e-6  # of the larger one: two values of a signal that are no jump
 
 
+class Watched(Protocol):
+    """What lanes accumulate that is no metric, has no slope, and goes on where a run goes on from another."""
+
+    @property
+    def size(self) -> int:
+        """Number of accumulators."""
+        ...
+
+    def update(self, accumulators: Vec, now: Scalar, seen: Any) -> Vec:
+        """They at the end of a step, at a time [s] and an `ObservedState`; lane code."""
+        ...
+
+    def begin(self, rows: list[np.ndarray]) -> None:
+        """Fills them (B,) where lanes start, after an `update` there."""
+        ...
+
+
 class Accumulators:
     """What the lanes of a run accumulate.
 
     Args:
-        terms: by their texts. path: the motion within a step, where steps are long.
+        terms: by their texts. path: the motion within a step, where steps are long. watched: beside the terms.
     """
 
-    def __init__(self, terms: Iterable[Term], path: StepPath | None = None) -> None:
-        self.terms, self.path = {term.text(): term for term in terms}, path
+    def __init__(self, terms: Iterable[Term], path: StepPath | None = None, watched: Sequence[Watched] = ()) -> None:
+        self.terms, self.path, self.watched = {term.text(): term for term in terms}, path, tuple(watched)
         self.carried = path.size if path else 0  # numbers of the state
 
     @cached_property
@@ -50,7 +67,12 @@ class Accumulators:
     @property
     def size(self) -> int:
         """Number of accumulators."""
-        return 1 + self.carried + sum(s.size for s in self.signals) + sum(self.sizes) if self.terms else 0
+        return self.metrics + sum(one.size for one in self.watched) if self.terms or self.watched else 0
+
+    @property
+    def shared(self) -> int:
+        """Number of accumulators before those of the terms."""
+        return 1 + self.carried + sum(signal.size for signal in self.signals)
 
     @property
     def of_partition(self) -> bool:
@@ -70,14 +92,29 @@ class Accumulators:
             t: time there [s]. state: its numbers, as `path` takes them. observe: a time and such numbers -> what
                 channels observe, an `ObservedState`.
         """
-        now = self._signals(t, observe(t, state))
+        here = observe(t, state)
+        now = self._signals(t, here)
         t_before, carried, before, of_terms = self._split(accumulators)
         seen = [(t_before, before), *self._between(t_before, carried, t, state, observe), (t, now)]
         out = [t, *state[: self.carried], *(scalar for signal in self.signals for scalar in now[signal.text])]
         for term, values in zip(self.terms.values(), of_terms, strict=True):
             interval = Interval(tuple(Instant(at, signals[term.signal.text]) for at, signals in seen))
             out += term.kind.update(values, interval, term.stated)
+        for one, values in self.of_watched(accumulators):
+            out += one.update(values, t, here)
         return out
+
+    @property
+    def metrics(self) -> int:
+        """Number of accumulators before those of what is watched."""
+        return self.shared + sum(self.sizes)
+
+    def of_watched(self, rows: Sequence[Any] | np.ndarray) -> Iterator[tuple[Watched, list[Any]]]:
+        """What is watched, each with its accumulators."""
+        at = self.metrics
+        for one in self.watched:
+            yield one, list(rows[at : at + one.size])
+            at += one.size
 
     def _signals(self, t: Scalar, seen: Any) -> dict[str, Vec]:
         """Text -> value of every expression."""
@@ -103,6 +140,11 @@ class Accumulators:
             fresh = term.kind.begin(Instant(t, before[term.signal.text]), term.stated)
             for row, value in zip(values, fresh, strict=True):
                 row[:] = value
+
+    def begin_watched(self, rows: np.ndarray) -> None:
+        """As `begin`, of what is watched; a run that goes on goes on with it."""
+        for one, values in self.of_watched(rows):
+            one.begin(values)
 
     def values_of_terms(self, rows: np.ndarray, t0: float) -> list[np.ndarray]:
         """The values (B,) of all terms from accumulators (k, B), complex ones too, that began at t0 [s]."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError, wrong
 from shiftjax.lanes.member_values import MemberValues
-from shiftjax.measures.accumulators import Accumulators
+from shiftjax.measures.accumulators import Accumulators, Watched
 from shiftjax.measures.aims import NO_AIM, Aim
 from shiftjax.measures.certificate import TAKEN
 from shiftjax.measures.channel import Channel
@@ -53,7 +53,7 @@ class Metrics(Accumulators):
         wanted: name -> text, mapping of kind, of and options, or function of times (n,) and channels by path.
         resolve: completes a short path. span: first and last time [s].
         extremes: channels of which the smallest and the largest value are accumulated, too.
-        path: the motion within a step, where steps are long.
+        path: the motion within a step, where steps are long. watched: beside the metrics.
 
     Raises:
         ModelError: what is no metric, unknown channels, times outside of the run.
@@ -67,6 +67,7 @@ class Metrics(Accumulators):
         span: tuple[float, float],
         extremes: Sequence[Channel] = (),
         path: StepPath | None = None,
+        watched: Sequence[Watched] = (),
     ) -> None:
         def by_path(paths: Sequence[str]) -> Sequence[Channel]:
             return channels(plan, paths, resolve)
@@ -90,7 +91,8 @@ class Metrics(Accumulators):
             for channel in extremes
         }
         of_extremes = [term for pairs in self._extremes.values() for pair in pairs for term in pair]
-        super().__init__([*(term for metric in self._metrics.values() for term in metric.terms), *of_extremes], path)
+        of_metrics = (term for metric in self._metrics.values() for term in metric.terms)
+        super().__init__([*of_metrics, *of_extremes], path, watched)
 
     def refuse_of_motions(self) -> None:
         """Raises where a metric says nothing of one pose."""

@@ -34,17 +34,17 @@ def ending_of(lanes: Ensemble) -> Ending:
     table = lanes.table.fitted(layout)
     choice, ratio = lanes.choice.copy(), lanes.ratio.copy()
     counts = {name: getattr(lanes, name).copy() for name in COUNTS}
-    samples = np.array(astuple(lanes.samples))
+    samples, watched = np.array(astuple(lanes.samples)), lanes.watched_of().copy()
     for member, before in lanes.cut_short.items():
         table.put(np.array([member]), before.lane.fitted(layout))
         choice[:, member], ratio[:, member] = before.choice, before.ratio
-        samples[:, member] = before.samples
+        samples[:, member], watched[:, member] = before.samples, before.lane.rows("acc", within=lanes.watched)[:, 0]
         for name, value in before.counts.items():
             counts[name][member] = value
     identity = lanes.recordings[0].programs.identity
     return Ending(
         program_of(lanes.setup, identity, lanes.settings), lanes.settings.t0, lanes.settings.end, table, choice,
-        ratio, tuple(map(tuple, lanes.known)), counts, samples,
+        ratio, tuple(map(tuple, lanes.known)), counts, samples, watched,
     )  # fmt: skip
 
 
@@ -64,6 +64,7 @@ def go_on(
     for name, values in ending.counts.items():
         setattr(lanes, name, values.copy())
     lanes.samples = Samples(*ending.samples.copy())
+    table.set("acc", ending.watched, within=lanes.watched)
     for outcome in JUDGED:
         lanes.warnings &= ~(1 << -int(outcome))
     gravest = np.zeros(members, int)
@@ -72,7 +73,7 @@ def go_on(
     lanes.status = np.where(status > 0, status, gravest)
     here = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() == settings.before))
     if len(here):
-        lanes.begin_metrics(here)
+        lanes.begin_metrics(here, afresh=False)
         lanes.evaluate("observe", here)
     return lanes
 

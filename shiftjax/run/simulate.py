@@ -19,6 +19,7 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
+from shiftjax.measures.passed_knots import watched
 from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.measures.step_path import StepPath
 from shiftjax.mechanism.model import Model
@@ -204,11 +205,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     prepared = prepare(model, design.vary or {}, replace(options, design=design, numerics=numerics))
     observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
     began_at = end_of(before.ending, before.settings) if before is not None else 0.0
-    measured = Metrics(
-        recording.metrics, prepared.plan, prepared.model.resolve, (began_at, began_at + times[0] * times[1]),
-        observed if recording.extremes else (),
-        StepPath(prepared.plan, numerics.precision) if numerics.tolerance is not None else None,
-    )  # fmt: skip
+    measured = _measured(prepared, options, observed, (began_at, began_at + times[0] * times[1]))
     kernel = make_kernel(machine.backend, numerics.precision, machine.threads)
     share = first_share(prepared.members, accuracy)
     settings = Settings(
@@ -270,6 +267,17 @@ def _completed(numerics: NumericsOptions) -> tuple[NumericsOptions, str]:
 def _growth(lanes: Ensemble) -> float | None:
     """By what estimates of errors were multiplied; None where none was measured."""
     return None if lanes.repeats is None else lanes.repeats.growth(estimated_errors(lanes)[0])
+
+
+def _measured(prepared: Prepared, options: Options, observed: Sequence[Channel], span: tuple[float, float]) -> Metrics:
+    """What is accumulated of a run in a span [s]; steps of a tolerance are long, and end at the knots of springs."""
+    plan, numerics, recording = prepared.plan, options.numerics, options.recording
+    extremes = observed if recording.extremes else ()
+    if numerics.tolerance is None:
+        path, beside = None, watched(plan)
+    else:
+        path, beside = StepPath(plan, numerics.precision), ()
+    return Metrics(recording.metrics, plan, prepared.model.resolve, span, extremes, path, beside)
 
 
 def _rest(progress: Callable[[float], None], share: float, done: float) -> None:

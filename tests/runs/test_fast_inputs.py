@@ -177,6 +177,7 @@ def test_tables_of_drives_are_judged_by_member() -> None:
         "a jump of the speed": (lambda t: jnp.where(t < 0.3004, 0.0, t - 0.3004), True),
         "a jump": (lambda t: jnp.where(t < 0.3004, 0.0, 0.01), True),
         "a blow": (lambda t: 5e-3 * jnp.exp(-(((t - 0.3004) / 1e-4) ** 2)), True),
+        "a short blow": (lambda t: 5e-3 * jnp.exp(-(((t - 0.30043) / 1e-5) ** 2)), True),
         "a sine of the steps' frequency": (lambda t: 1e-4 * jnp.sin(6283.0 * t), True),
     }.values(),
 )

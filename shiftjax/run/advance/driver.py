@@ -57,7 +57,7 @@ def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
     if len(late):  # of a run that goes on: the end of the one before cut their steps short
         run_to(lanes, before, late)
         with shielded():
-            lanes.begin_metrics(late[lanes.status[late] <= 0])
+            lanes.begin_metrics(late[lanes.status[late] <= 0], afresh=False)
             lanes.evaluate("observe", late[(lanes.status[late] <= 0) & (lanes.clock_of(late) == before)])
             sample(lanes, late[lanes.status[late] <= 0])
     until = before

@@ -24,7 +24,7 @@ class Ending:
         table: without rows of metrics; choice: (S, B) index into blocks[s]; ratio: (S, B) pivot ratio at partition.
         blocks: for every substructure the partitions that occurred.
         counts: (B,) arrays of the ensemble by name: status, warnings, repartitions ...
-        samples: (figures, B).
+        samples: (figures, B). watched: (accumulators, B) of what is watched beside the metrics.
     """
 
     program: tuple[object, ...]
@@ -36,6 +36,7 @@ class Ending:
     blocks: tuple[tuple[Block, ...], ...]
     counts: dict[str, np.ndarray]
     samples: np.ndarray
+    watched: np.ndarray
 
 
 def end_of(ending: Ending | None, settings: Mapping[str, Any]) -> float:

@@ -207,13 +207,29 @@ class Ensemble:
         """Accumulators of the metrics."""
         return self.table.rows("acc", members, METRICS)
 
-    def begin_metrics(self, members: np.ndarray) -> None:
-        """The metrics of some members begin where they stand."""
+    def watched_of(self, members: Members = ALL) -> np.ndarray:
+        """Accumulators of what is watched beside the metrics."""
+        return self.table.rows("acc", members, self.watched)
+
+    @property
+    def watched(self) -> slice:
+        """Those of the accumulators."""
+        metrics = self.recordings[0].programs.metrics
+        return slice(METRICS.start + (metrics.metrics if metrics else 0), None)
+
+    def begin_metrics(self, members: np.ndarray, *, afresh: bool = True) -> None:
+        """The metrics of some members begin where they stand.
+
+        Args:
+            afresh: whether what is watched beside them begins, too.
+        """
         metrics = self.recordings[0].programs.metrics
         if metrics is not None and len(members):
             self.evaluate("accumulate", members)
             rows = self.measured_of(members)
             metrics.begin(rows)
+            if afresh:
+                metrics.begin_watched(rows)
             self.table.set("acc", rows, members, METRICS)
 
     def between(self, a: LaneTable, b: LaneTable, s: np.ndarray, span: np.ndarray) -> LaneTable:

@@ -21,12 +21,13 @@ from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.constraints.coordinate_function import FunctionOfCoordinates
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.plan_elements import RowGroup
+from shiftjax.run.advance.between_stages import ALLOWED, PARTS, Integral, Range, parts_of, seen_in_steps
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.plan import flat
 
-PARTS = 8  # of a step, for the finer rule; even
+INSTANTS = 65536  # of a run, where that makes more parts of a step
 FINER, FEW = 64, 100  # parts of steps of a table, where so few have knots inside
 AT_ONCE = 8192  # steps
 MISSED = 0.01  # of the limit of angles: what may be missed, in rad or parts of the model's length
@@ -101,7 +102,7 @@ def functions(prepared: Prepared) -> Iterator[RowGroup]:
 def of_function(prepared: Prepared, lanes: Ensemble, group: RowGroup) -> str:
     """What is said of a function of the user's that changes within steps; nothing where it does not."""
     settings, drive = lanes.settings, Drive(prepared, group, [])
-    errors = missed(drive, settings.t0, settings.h, np.arange(settings.end), PARTS)
+    errors = missed(drive, settings.t0, settings.h, np.arange(settings.end), parts_of(settings.end, INSTANTS))
     if not isinstance(CONSTRAINTS[group.kind], DriverKind):
         errors[2] = 0.0  # its acceleration depends on the motion
     return _sentence(errors, lanes, group)
@@ -134,3 +135,35 @@ def _sentence(errors: np.ndarray, lanes: Ensemble, group: RowGroup) -> str:
     k = int(np.argmax(parts))
     wrong = f"{errors[k]:.2g} {unit}{PER[k]} of its {CHANGE[k]}"
     return f"changes within steps, whose stages miss {wrong}, {parts[k]:.2g} rad or parts of the size (limit {limit:g})"
+
+
+def in_long_steps(prepared: Prepared, lanes: Ensemble, group: RowGroup) -> Iterator[tuple[int, str]]:
+    """Member and what is said of a function of the user's that changes within steps that a tolerance chose.
+
+    The change of place that the stages of a step make of the speeds, that of speed times the step, and by how much
+    times the step the speed goes beyond those at the stages, but for the largest acceleration there times the step.
+    """
+    settings, drive = lanes.settings, Drive(prepared, group, [])
+    assert settings.tolerance is not None
+    driven = isinstance(CONSTRAINTS[group.kind], DriverKind)
+    unit = group.units[0] if driven else lanes.setup.functions[group.function].unit
+    (size,) = scales([unit], lanes.setup.length)
+    off = np.zeros(len(lanes.status))
+    integral = Integral(drive.at, lanes, INSTANTS)
+    speeds = Range(integral.values[1], integral.begin, 0.5 * integral.width)
+    for seen in seen_in_steps(drive.at, integral, lanes, lanes.status <= 0):
+        _, of_place, of_speed = seen.integrals - np.roll(seen.stages[..., -1] - seen.stages[..., 0], 1, axis=0)
+        low, high = speeds.over(seen.begins, seen.sizes)
+        beyond = np.maximum(seen.stages[1].min(1) - low, high - seen.stages[1].max(1))
+        beyond -= np.abs(seen.stages[2]).max(1) * seen.sizes
+        wrong = np.maximum(np.abs(of_place), np.maximum(beyond, 0.0) * seen.sizes)
+        if driven:  # the acceleration of what is tied depends on the motion
+            wrong = np.maximum(wrong, np.abs(of_speed) * seen.sizes)
+        np.maximum.at(off, seen.members, wrong / size)
+    limit = max(MISSED * settings.angle_limit, ALLOWED * settings.tolerance)
+    for k in np.flatnonzero(off > limit):
+        yield (
+            int(k),
+            f"changes within steps that the tolerance chose, whose stages miss {off[k]:.2g} rad or parts of the size "
+            f"of it (limit {limit:g}): write it as a table, whose knots end steps, or take steps of a fixed size",
+        )

@@ -6,7 +6,8 @@ work that is balanced against it: the error cancels in the energy. It follows fr
 * a sine of angular frequency w is integrated by Simpson's rule, which RK4 is for a function of time, with a relative
   error of (w h)^4 / 2880 a step (Hairer, Norsett, Wanner, Solving ODEs I, section II.1); above w h = 0.5 what resonates
   with it is wrong before that;
-* drives by tables, and functions of the user's, are in `fast_drives`;
+* drives by tables, and functions of the user's, are in `fast_drives`, forces of the user's kinds in `fast_forces`,
+  springs that steps go past in `passed_springs`;
 * straight lines are integrated exactly but where a knot of a table lies inside a step: there the impulse that the
   stages see is compared with the one that the table says.
 """
@@ -25,6 +26,8 @@ from shiftjax.plan_elements import RowGroup
 from shiftjax.run.advance import fast_drives
 from shiftjax.run.advance.accuracy import moves_freely
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.fast_forces import fast_forces
+from shiftjax.run.advance.passed_springs import passed_springs
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.time_laws import Harmonic, Table
 
@@ -36,12 +39,16 @@ MOST_KNOTS = 100_000  # of a table that repeats
 
 
 def fast_inputs(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
-    """Member -> what of its inputs the steps do not see, a sentence each; none where a tolerance chooses the steps."""
+    """Member -> what of its inputs the steps do not see, a sentence each."""
     out: dict[int, list[str]] = {}
-    if lanes.settings.tolerance is not None or not moves_freely(lanes):
-        return out
     members = np.flatnonzero(lanes.status <= 0)
-    if len(members):
+    if not len(members) or not moves_freely(lanes):
+        return out
+    if lanes.settings.tolerance is not None:  # steps end at knots, and sines are seen by their estimate
+        for group in fast_drives.functions(prepared):
+            for k, sentence in fast_drives.in_long_steps(prepared, lanes, group):
+                out.setdefault(k, []).append(f"{group.name} {sentence}")
+    else:
         lane = prepared.lane_of(members, 1.0)
         for path, sine, n in _inputs(prepared, lane):
             sentences = _of_sine(n, lanes, len(members)) if sine else _of_table(n, lanes, len(members))
@@ -49,6 +56,10 @@ def fast_inputs(prepared: Prepared, lanes: Ensemble) -> dict[int, list[str]]:
                 out.setdefault(int(members[k]), []).append(f"{path} {sentence}")
         for path, k, sentence in _of_drives(prepared, lanes, lane, len(members)):
             out.setdefault(int(members[k]), []).append(f"{path} {sentence}")
+        for path, k, sentence in passed_springs(prepared, lanes):
+            out.setdefault(k, []).append(f"{path} {sentence}")
+    for path, k, sentence in fast_forces(prepared, lanes):
+        out.setdefault(k, []).append(f"{path} {sentence}")
     return out
 
 

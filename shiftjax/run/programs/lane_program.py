@@ -175,7 +175,8 @@ class Builder:
             return ()
         accumulators = self.slots("acc")[len(ACCUMULATORS) :]
         curved = self.metrics.path is not None
-        depends = (tuple(self.metrics.terms), self.partition if self.metrics.of_partition else None, curved)
+        of_partition = self.partition if self.metrics.of_partition else None
+        depends = (tuple(self.metrics.terms), of_partition, curved, self.metrics.watched)
         foreign = not self.metrics.of_the_package
         rates = self.slots("dx", self.nx if curved else self.nv)
         reads = [*self.state_slots, *rates, *accumulators]
