@@ -40,7 +40,7 @@ class StudyPlan:
     @property
     def late(self) -> bool:
         """Whether trajectories are written when all shards are done."""
-        return bool(self.definition.kept.worst or self.definition.kept.best)
+        return bool(self.definition.kept.extremes)
 
     @property
     def shards(self) -> int:

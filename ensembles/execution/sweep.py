@@ -226,7 +226,7 @@ def _make_again(definition: Definition, place: Path, source: str) -> None:
         todo = "Resume it with its own study, or choose another name."
         raise ModelError(str(place), "the store of another study", "that of this one", todo)
     with _begun(definition, place, source, begun[1]) as draft, study_store.writing(place):
-        put_back(place, draft, late=bool(definition.kept.worst or definition.kept.best))
+        put_back(place, draft, late=bool(definition.kept.extremes))
 
 
 def _mend(place: Path) -> None:
@@ -401,7 +401,7 @@ def _write(plan: StudyPlan, shard: int, portions: Sequence[Rows]) -> Count:
 
 
 def _keep_extremes(plan: StudyPlan, threads: int | None) -> None:
-    """The trajectories of the members that are best and worst, and of those that are kept beside them."""
+    """The trajectories of the members that are ranked, and of those that are kept beside them."""
     keep = plan.definition.kept
     if not plan.late:
         return

@@ -174,9 +174,16 @@ def _diverging() -> Any:
     return LinearSegmentedColormap.from_list("report", [style.BLUE, "#f4f6f9", style.ORANGE])
 
 
+def errors_of(content: Content) -> tuple[list[Column], list[Column]]:
+    """Of gap, energy error and angle error those with something to draw, and those that are 0 or unknown everywhere."""
+    errors = [c for c in content.members.certificate if c.name in ("gap", "energy_error", "angle_error")]
+    drawn = [c for c in errors if (c.values[content.known(c)] > 0.0).any()]
+    return drawn, [c for c in errors if c not in drawn]
+
+
 def accuracy(content: Content) -> Any:
     """Gap, energy error and angle error of every member, best first."""
-    drawn = [c for c in content.members.certificate if c.name in ("gap", "energy_error", "angle_error")]
+    drawn, _ = errors_of(content)
     made, every = panels(len(drawn), 3, 2.2)
     for panel, column in zip(every, drawn, strict=True):
         values = np.sort(column.values[content.known(column)])

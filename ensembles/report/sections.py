@@ -200,14 +200,14 @@ def accuracy(content: Content, book: Book) -> str:
         rows.append((code(column.name), median, number(figure, 2), member, unit_text(column.unit) or "1", meaning))
     head = ("figure", "median", "worst", "member", "unit", "what it is")
     lead = "<p>Every run measures its own accuracy. Members that failed are left out here.</p>"
-    drawn = book.add(
-        figures.accuracy(content),
-        "accuracy",
-        "Accuracy of the members",
-        "A point (x, y) says: x percent of the members that finished are at least as exact as y. "
-        "Zeros are drawn at the smallest positive figure.",
-    )
-    return lead + table(head, rows, (0, 4, 5)) + drawn
+    known, empty = figures.errors_of(content)
+    caption = "A point (x, y) says: x percent of the members that finished are at least as exact as y. "
+    caption += "Zeros are drawn at the smallest positive figure."
+    title = "Accuracy of the members"
+    drawn = book.add(figures.accuracy(content), "accuracy", title, caption) if known else ""
+    zero = [column.name for column in empty if content.known(column).any()]
+    left_out = f"<p>Not drawn, since 0 for every member: {', '.join(map(code, zero))}.</p>" if zero else ""
+    return lead + table(head, rows, (0, 4, 5)) + drawn + left_out
 
 
 def metrics(content: Content, book: Book) -> str:

@@ -1,4 +1,4 @@
-"""The members with the best and the worst values of a column: those that `[keep]` names. Host only, no jax."""
+"""The first members by a column, those that `[keep]` ranks. Host only, no jax."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shiftjax.run.results.result import Result
 
 
 def extremes(members: xr.Dataset, keep: Keep) -> np.ndarray:
-    """(K,) the members that are among the worst or best of a metric.
+    """(K,) the members that are among the first by a metric.
 
     Args:
         members: the table of all members of a study.
@@ -27,14 +27,11 @@ def extremes(members: xr.Dataset, keep: Keep) -> np.ndarray:
     status = np.asarray(members["status"].values)
     numbers = np.asarray(members["member"].values)
 
-    def chosen(extreme: Extreme, *, best: bool) -> np.ndarray:
+    def chosen(extreme: Extreme) -> np.ndarray:
         values = values_of(members, extreme.metric)
-        return numbers[
-            ranked(values, status, rising=rising("best" if best else "worst", extreme.good))[: extreme.count]
-        ]
+        return numbers[ranked(values, status, rising=rising(extreme.end, extreme.good))[: extreme.count]]
 
-    parts = [chosen(e, best=False) for e in keep.worst] + [chosen(e, best=True) for e in keep.best]
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *map(chosen, keep.extremes)]))
 
 
 def values_of(members: xr.Dataset, metric: str) -> np.ndarray:
@@ -56,7 +53,7 @@ def refuse_unknown(names: Iterable[str], keep: Keep) -> None:
     """
     nothing = np.full(1, np.nan)
     known = Members(np.zeros(1, int), tuple(Column(name, "metric", "1", nothing) for name in names), nothing, nothing)
-    for extreme in (*keep.worst, *keep.best):
+    for extreme in keep.extremes:
         _column(known, extreme.metric)
 
 
@@ -68,7 +65,7 @@ def _column(members: Members, metric: str) -> Column:
 
 
 def with_extremes(result: Result, keep: Keep, run: Callable[[np.ndarray], Result]) -> Result:
-    """A result of which no poses were recorded, with those of the members that are among the worst or best.
+    """A result of which no poses were recorded, with those of the members that are ranked first.
 
     Args:
         run: gives some members again, with all their poses: (K,) numbers -> their result.

@@ -208,12 +208,11 @@ class Definition:
             raise ModelError("samples", fault, "grids only count their points", "Leave samples out.")
         refuse_undrawn(self.correlated, drawn, "correlation")
         known = [*self.metrics, *CERTIFICATE]
-        for word in ("worst", "best"):
-            for extreme in getattr(self.kept, word):
-                path = any(sign in extreme.metric for sign in "{.:[")  # a number or an expression: refused with rows
-                if extreme.metric not in known and not path:
-                    todo = nearest(extreme.metric, known) or "Add it to metrics."
-                    raise ModelError(f"keep.{word}.metric", repr(extreme.metric), ", ".join(known), todo)
+        for extreme in self.kept.extremes:
+            path = any(sign in extreme.metric for sign in "{.:[")  # a number or an expression: refused with rows
+            if extreme.metric not in known and not path:
+                todo = nearest(extreme.metric, known) or "Add it to metrics."
+                raise ModelError(f"keep.{extreme.end}.metric", repr(extreme.metric), ", ".join(known), todo)
 
 
 FIELDS = {field.name: field for field in dataclasses.fields(Definition)}

@@ -16,6 +16,7 @@ from shiftjax.ensembles.study.keeping import keep_words
 from shiftjax.ensembles.study.motion_words import motion
 from shiftjax.ensembles.study.optimization_words import SCHEMA as OPTIMIZE
 from shiftjax.ensembles.study.optimization_words import wanted
+from shiftjax.ensembles.study.rankings import ENDS, JUDGED
 from shiftjax.ensembles.study.spec import NUMBERS, SPREADING, assigned, varied
 from shiftjax.errors import ModelError, need, need_count, need_mapping, need_number, one_of, refuse_text
 from shiftjax.kernels.lane_program import DTYPES
@@ -220,13 +221,19 @@ CORRELATION = {
     },
     "additionalProperties": False,
 }
-EXTREME = {
-    "type": "object",
-    "properties": {"metric": TEXT, "count": {"type": "integer", "minimum": 1}, "good": {"enum": list(GOOD)}},
-    "required": ["metric", "count"],
-    "additionalProperties": False,
-}
-EXTREMES = {"anyOf": [EXTREME, {"type": "array", "items": EXTREME}]}
+
+
+def _extremes(more: dict[str, Any]) -> dict[str, Any]:
+    """The schema of members that are ranked by metrics: a table, or several."""
+    extreme = {
+        "type": "object",
+        "properties": {"metric": TEXT, "count": {"type": "integer", "minimum": 1}, **more},
+        "required": ["metric", "count"],
+        "additionalProperties": False,
+    }
+    return {"anyOf": [extreme, {"type": "array", "items": extreme}]}
+
+
 MEMBERS = {
     "anyOf": [
         {"enum": ["all", "none"]},
@@ -235,10 +242,13 @@ MEMBERS = {
         {"type": "array", "items": {"type": "integer", "minimum": 0}},
     ]
 }
-RANKED = {"type": "string", "pattern": "^(worst|best):[1-9][0-9]*(:| +by +).+$"}
+RANKED = {"type": "string", "pattern": f"^({'|'.join(ENDS)}):[1-9][0-9]*(:| +by +).+$"}
 KEEP_TABLE = {
     "type": "object",
-    "properties": {"members": MEMBERS, "worst": EXTREMES, "best": EXTREMES},
+    "properties": {
+        "members": MEMBERS,
+        **{end: _extremes({"good": {"enum": list(GOOD)}} if end in JUDGED else {}) for end in ENDS},
+    },
     "additionalProperties": False,
 }
 LIMITS = {"type": "array", "items": {"anyOf": [NUMBER, TEXT]}, "minItems": 2, "maxItems": 2}
@@ -330,8 +340,8 @@ KEYS: dict[str, Key] = {
             '[metrics]\nswing = "peak_to_peak(rocker_pivot.q)"'),
         Key("keep", lambda where, value: keep_words(value, where),
             {"anyOf": [*MEMBERS["anyOf"], RANKED, KEEP_TABLE]},
-            "whose trajectories are kept: `members`, and the `worst` and `best` of metrics",
-            "`members = 64`; none where `worst` or `best` are given",
+            "whose trajectories are kept: `members`, and the `worst`, `best`, `largest` and `smallest` of metrics",
+            "`members = 64`; none where members are ranked by metrics",
             '[keep]\nmembers = "every 10"\nworst = { metric = "swing", count = 5 }'),
         Key("optimize", _optimize, OPTIMIZE, "what `shiftjax optimize` makes small, and how", "nothing is optimised",
             '[optimize]\nobjective = "swing"\nmethod = "adam"\niterations = 50'),

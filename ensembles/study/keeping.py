@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from shiftjax.ensembles.study.rankings import JUDGED, ranking
+from shiftjax.ensembles.study.rankings import ENDS, JUDGED, ranking
 from shiftjax.errors import ModelError, nearest, need, need_count, one_of
 from shiftjax.measures.aims import GOOD, LARGE_IS_GOOD, TAKEN_FOR_GOOD, sense_of
 from shiftjax.record import record
 from shiftjax.run.results.plain_values import members_to_keep
 
 USUAL = 64  # members, as of `shiftjax sweep`
-MEMBERS = '"all", "none", "every 10", how many spread evenly, "worst:5 by NAME", or a list of members'
+MEMBERS = (
+    '"all", "none", "every 10", how many spread evenly, "worst:5 by NAME" (best:, largest:, smallest:), or a list of '
+    "members"
+)
 EXTREME = '{ metric = "NAME", count = 5 }'
 MOST = 10**9  # members
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -25,17 +28,26 @@ _EVERY = re.compile(r"every ([1-9][0-9]{0,8})")
 
 @record
 class Extreme:
-    """The members with the best or worst values of a metric.
+    """The first members by a metric.
 
     Attributes:
+        end: one of `rankings.ENDS`.
         metric: a metric of the study, or a number of the certificate.
         count: how many.
         good: whether "small" or "large" values of it are good; "" where nothing says so, and small is taken.
     """
 
+    end: str
     metric: str
     count: int
     good: str = ""
+
+    def text(self) -> str:
+        """Which members, in words."""
+        if self.end not in JUDGED:
+            return f"the {self.count} {self.end} of {self.metric}"
+        sense = f"{self.good} is" if self.good else f"{TAKEN_FOR_GOOD} is taken as"
+        return f"the {self.count} {self.end} of {self.metric} ({sense} good)"
 
 
 @record
@@ -45,13 +57,12 @@ class Keep:
     Attributes:
         members: "all", "none", how many spread evenly, or member numbers.
         every: n, where every n-th member is kept, from member 0; 0 where `members` holds.
-        worst, best: of metrics, beside them.
+        extremes: the first ones by metrics, beside them.
     """
 
     members: str | int | tuple[int, ...] = USUAL
     every: int = 0
-    worst: tuple[Extreme, ...] = ()
-    best: tuple[Extreme, ...] = ()
+    extremes: tuple[Extreme, ...] = ()
 
     def stated(self, total: int) -> np.ndarray:
         """(K,) the members, of so many, that are kept whatever their metrics are; rising.
@@ -76,7 +87,7 @@ class Keep:
             ModelError: a member that there is not.
         """
         stated = self.stated(total)
-        return stated[:0] if self.worst or self.best else stated
+        return stated[:0] if self.extremes else stated
 
     def text(self) -> str:
         """What is kept, in words."""
@@ -86,14 +97,7 @@ class Keep:
             usual = {"all": "all members", "none": "no members", "()": "no members"}.get(str(self.members))
             usual = usual or f"{self.members} members, spread evenly"
             members = f"members {', '.join(map(str, listed))}" if listed else usual
-        more = [(word, extreme) for word in ("worst", "best") for extreme in getattr(self, word)]
-        return "; ".join(
-            [members, *(f"the {e.count} {word} of {e.metric} ({_sense(e.good)} good)" for word, e in more)]
-        )
-
-
-def _sense(good: str) -> str:
-    return f"{good} is" if good else f"{TAKEN_FOR_GOOD} is taken as"
+        return "; ".join([members, *(extreme.text() for extreme in self.extremes)])
 
 
 def keep_words(words: Any, where: str = "keep") -> dict[str, Any]:
@@ -104,7 +108,7 @@ def keep_words(words: Any, where: str = "keep") -> dict[str, Any]:
     """
     if not isinstance(words, Mapping):
         words = extreme_words(words) or {"members": words}
-    known = ("members", "worst", "best")
+    known = ("members", *ENDS)
     for key in words:
         if key not in known:
             todo = nearest(str(key), known) or "Leave it out."
@@ -112,38 +116,36 @@ def keep_words(words: Any, where: str = "keep") -> dict[str, Any]:
     table = dict(words)
     if "members" in table:
         _members(table["members"], f"{where}.members")
-    for key in ("worst", "best"):
+    for key in ENDS:
         if key in table:
             entries = table[key] if isinstance(table[key], list | tuple) else [table[key]]
-            table[key] = [_extreme(entry, f"{where}.{key}") for entry in entries]
+            table[key] = [_extreme(entry, f"{where}.{key}", key) for entry in entries]
     return table
 
 
 def extreme_words(text: Any) -> dict[str, Any] | None:
-    """The table that "worst:5 by METRIC" or "best:5 by METRIC" means; None of anything else."""
+    """The table that "worst:5 by METRIC", or "best:", "largest:" or "smallest:" alike, means; None of anything else."""
     words = ranking(text) if isinstance(text, str) else None
-    if words is None or words.end not in JUDGED or not words.column or words.among or not 0 < (words.count or 0) < MOST:
+    if words is None or not words.column or words.among or not 0 < (words.count or 0) < MOST:
         return None
-    good = {"good": "large"} if words.column in LARGE_IS_GOOD else {}
+    good = {"good": "large"} if words.end in JUDGED and words.column in LARGE_IS_GOOD else {}
     return {words.end: [{"metric": words.column, "count": words.count, **good}]}
 
 
 def keep(words: Mapping[str, Any], senses: Mapping[str, str] = NOTHING) -> Keep:
-    """What checked words mean; `members` left out is 64, or none where worst or best are given.
+    """What checked words mean; `members` left out is 64, or none where members are ranked.
 
     Args:
         senses: metric -> which of its values are good, where the words do not say it themselves.
     """
-    members = words.get("members", "none" if "worst" in words or "best" in words else USUAL)
+    ends = [end for end in ENDS if end in words]
+    members = words.get("members", "none" if ends else USUAL)
     members = tuple(members) if isinstance(members, list) else members
     every = _EVERY.fullmatch(members) if isinstance(members, str) else None
-
-    def extremes(entries: Sequence[Mapping[str, Any]]) -> tuple[Extreme, ...]:
-        implied = (sense_of(entry["metric"], senses.get(entry["metric"], "")) for entry in entries)
-        return tuple(Extreme(**{"good": good, **entry}) for good, entry in zip(implied, entries, strict=True))
-
-    count = int(every[1]) if every else 0
-    return Keep("none" if every else members, count, *(extremes(words.get(key, ())) for key in JUDGED))
+    entries = [{"end": end, **entry} for end in ends for entry in words[end]]
+    implied = (sense_of(entry["metric"], senses.get(entry["metric"], "")) for entry in entries)
+    extremes = tuple(Extreme(**{"good": good, **entry}) for good, entry in zip(implied, entries, strict=True))
+    return Keep("none" if every else members, int(every[1]) if every else 0, extremes)
 
 
 def stated_senses(words: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -165,9 +167,9 @@ def _members(given: Any, where: str) -> None:
         raise ModelError(where, repr(given)[:80], MEMBERS, "Choose one of them.")
 
 
-def _extreme(entry: Any, where: str) -> dict[str, Any]:
+def _extreme(entry: Any, where: str, end: str) -> dict[str, Any]:
     need(where, entry, Mapping, f"a table, {EXTREME}")
-    known = ("metric", "count", "good")
+    known = ("metric", "count", "good") if end in JUDGED else ("metric", "count")
     for key in entry:
         if key not in known:
             todo = nearest(str(key), known) or "Leave it out."

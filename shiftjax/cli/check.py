@@ -148,7 +148,7 @@ def outline(definition: Definition) -> dict[str, Any]:
 
 
 def _group(group: MemberGroup) -> dict[str, Any]:
-    judgement = verdict(group.model)
+    judgement = verdict(group.model, group.settings.get("tie"))
     return {
         "switches": dict(group.switches),
         "first": group.first,

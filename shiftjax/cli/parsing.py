@@ -27,12 +27,14 @@ def count(text: str) -> int:
 
 
 def keep(text: str) -> int | str:
-    """all, none, how many members, or the worst or best by a metric."""
+    """all, none, how many members, or the first by a metric."""
     if text in ("all", "none") or extreme_words(text):
         return text
     if text.isascii() and text.isdigit():
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is neither all, none, a number of members nor worst:K by METRIC")
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is neither all, none, a number of members nor worst:K by METRIC, best:, largest: or smallest: alike"
+    )
 
 
 def add_model(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:

@@ -46,8 +46,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--vary", action="append", default=[], metavar="PATH=RANGE", help=f"{FORMS}; may be repeated")
     add("--samples", type=int, metavar="N", help="how many designs are drawn (at every grid point)")
     add("--seed", type=int, default=0, metavar="K", help="of the draws; default 0")
-    line = f"trajectories stored; default {USUAL}. RANK: 'worst:5 by METRIC' or 'best:5 by METRIC', of a column or an "
-    line += "expression as of `top`; large is worst, but small of pivot_ratio"
+    line = f"trajectories stored; default {USUAL}. RANK: 'worst:5 by METRIC', best:, largest: or smallest: alike, of a "
+    line += "column or an expression as of `top`; large is worst, but small of pivot_ratio"
     add("--keep", type=parsing.keep, metavar="all|K|none|RANK", help=line)
     add("--write", metavar="STUDY", help="write these options as a study, STUDY.toml, instead of running them")
     add("--picture", metavar="FILE", help="draw the trajectories that are kept, as .png, .svg or .pdf")

@@ -78,7 +78,7 @@ def _live(options: argparse.Namespace) -> int:
         raise ModelError(
             f"--view {options.view}", "with --live", "a standard view", "Views are saved of stored studies."
         )
-    for name in ("span", "start", "member", "ghosts", "beside", "hold", "tie"):
+    for name in ("span", "start", "member", "ghosts", "beside", "hold"):
         if getattr(options, name) not in (None, "", []):
             raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
     sliders = [_slider(text) for text in options.vary]
@@ -100,6 +100,7 @@ def live_of(options: argparse.Namespace, varied: Sequence[str]) -> Live:
     model = model.replace(changes) if changes else model
     common.say(f"compiling {model.name or options.study} ...")
     wanted = {"channels": options.channel, "step": options.step or STEP, "drive": common.drives(options)}
+    wanted["tie"] = common.entries(options.tie, "--tie") or None
     return Live(model, varied, derive=derive, **wanted)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shiftjax.time_laws as time_laws
-from shiftjax.constraints.coordinate_function import CoordinateFunction, FunctionOfCoordinates
+from shiftjax.constraints.coordinate_function import (
+    CoordinateFunction,
+    EquationOfCoordinates,
+    FunctionOfCoordinates,
+)
 from shiftjax.constraints.derived import Asked, DerivedConstraint
 from shiftjax.constraints.driver import Driver, DriverByLaw, DriverKind, FunctionOfTime, TimeFunction
 from shiftjax.constraints.drives import ConstantSpeed, Harmonic, Polynomial
-from shiftjax.constraints.kind import ConstraintKind, Rows, scales
+from shiftjax.constraints.kind import ANY, ConstraintKind, Rows, scales
 from shiftjax.constraints.loop_closure import LoopClosure
 from shiftjax.plan_elements import Loop, RowGroup
 from shiftjax.registry import Registry
@@ -18,6 +22,7 @@ CONSTRAINTS: Registry[ConstraintKind] = Registry(
         "loop": LoopClosure(),
         "driver": Driver(),
         "function": FunctionOfCoordinates(),
+        "equation": EquationOfCoordinates(),
         "constant_speed": DriverByLaw(time_laws.ConstantRate()),
         "harmonic": DriverByLaw(time_laws.Harmonic(from_start=True)),
         "polynomial": DriverByLaw(time_laws.Polynomial()),
@@ -26,6 +31,7 @@ CONSTRAINTS: Registry[ConstraintKind] = Registry(
 )
 
 __all__ = [
+    "ANY",
     "CONSTRAINTS",
     "Asked",
     "ConstantSpeed",

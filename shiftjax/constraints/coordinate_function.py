@@ -1,4 +1,4 @@
-"""A user's scalar function of coordinates and time: one row f(q_1, ..., q_n, t) = 0.
+"""A user's scalar function of coordinates and time: one row f(q_1, ..., q_n, t) = 0; of Python, or a text of a file.
 
 Its derivatives are taken by forward mode: J from unit tangents, nu from time, and gamma as the second derivative
 along the motion, since d^2/ds^2 f(q + s v, t + s) = (J v)_q v + 2 f_qt v + f_tt.
@@ -10,11 +10,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shiftjax.algebra import is_zero
-from shiftjax.constraints.kind import ConstraintKind, Rows
+from shiftjax.constraints.kind import ANY, ConstraintKind, Rows
 from shiftjax.errors import need_function, one_of, refuse_text
+from shiftjax.field import Field
 from shiftjax.lanes.outside import UserFunction
 from shiftjax.plan_elements import MotionView, RowGroup
 from shiftjax.record import record
+
+EQUATION = Field(
+    "equation",
+    "what always holds, of the displacements `q[0]`, `q[1]`, ... of its joints and the time `t`, in rad, m and s "
+    "whatever the units of the file",
+    "text",
+    required=True,
+)
 
 
 @record
@@ -58,3 +67,9 @@ class FunctionOfCoordinates(ConstraintKind):
             rates = [*(motion.speed(coordinate) for coordinate in group.coordinates), 1.0]
             rows.gamma = [-function.bend(point, rates)]
         return rows
+
+
+class EquationOfCoordinates(FunctionOfCoordinates):
+    """One row from an equation that stands in a model file."""
+
+    joints, listed, row_names, words, by_text = ANY, "constraints", ("equation",), (EQUATION,), True

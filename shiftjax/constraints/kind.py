@@ -45,15 +45,20 @@ def scales(units: Sequence[str], length: float) -> list[float]:
     return [length if unit == "m" else 1.0 for unit in units]
 
 
+ANY = -1  # as many joints as are listed
+
+
 class ConstraintKind:
     """A kind of constraint: declared by class attributes, computed by `rows`.
 
     Attributes:
-        joints, frames: how many of each it refers to (keys `joint` or `joints`, `frame` or `frames` in files).
+        joints, frames: how many of each it refers to (keys `joint` or `joints`, `frame` or `frames` in files); joints
+            may be `ANY`.
         fields: its numbers. words: its fields that hold words. row_names: what each of its rows constrains.
         time_dependent: whether it is rheonomic, so that it may do work.
         prescribes: whether it prescribes its joint, so that assembly does not move it.
         from_start: name of a number that is the joint's `initial_displacement` where it is left out, "" for none.
+        by_text: whether one of its words is a text that is made a function of the run (`measures.equations`).
         listed: the list of an assembly that holds it, "constraints" or "drivers"; "" where it comes from elsewhere.
     """
 
@@ -65,6 +70,7 @@ class ConstraintKind:
     time_dependent: ClassVar[bool] = False
     prescribes: ClassVar[bool] = False
     from_start: str = ""
+    by_text: ClassVar[bool] = False
     listed: ClassVar[str] = "constraints"
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shiftjax.constraints import CONSTRAINTS, ConstraintKind
+from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
 from shiftjax.field import SPRING
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.formats.entry import Entry, ascending, opened, scaled
@@ -326,6 +326,10 @@ def _several(node: Node, key: str, count: int) -> list[Node]:
     if count == 1:
         return [node[key]]
     references = list(node[f"{key}s"].items())
+    if count == ANY:
+        if not references:
+            node[f"{key}s"].refuse("a list of one at least", "Name them all.", "none of them")
+        return references
     if len(references) != count:
         node[f"{key}s"].refuse(f"a list of {count}", "Name them all.", f"{len(references)} of them")
     return references

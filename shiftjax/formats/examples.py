@@ -164,6 +164,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of 
         "forces": [[0, 0, 0], [5, 0, 0], [0, 0, 0]],
         "outside": "hold",
     },
+    "a constraint of type equation": {
+        "name": "gear",
+        "type": "equation",
+        "joints": ["pivot", "wheel"],
+        "equation": "q[0] == -2 * q[1] + 1 deg",
+    },
     "a driver of type constant_speed": {"name": "motor", "type": "constant_speed", "joint": "pivot", "speed": 6.2832},
     "a driver of type harmonic": {
         "name": "swing",

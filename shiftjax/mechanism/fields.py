@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from shiftjax.constraints import CONSTRAINTS, ConstraintKind
+from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
 from shiftjax.field import DAMPER, SPRING, Field, Role, filled
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import KINDS
@@ -221,7 +221,8 @@ def references(kind: ForceKind | ConstraintKind) -> tuple[Field, ...]:
     """The keys by which a kind of force or constraint refers to its joints and frames."""
     keys = []
     if kind.joints:
-        shape = ("joint", "the joint") if kind.joints == 1 else ("joints", f"the {kind.joints} joints")
+        several = "the joints" if kind.joints == ANY else f"the {kind.joints} joints"
+        shape = ("joint", "the joint") if kind.joints == 1 else ("joints", several)
         keys.append(Field(shape[0], shape[1], shape[0], required=True))
     if kind.frames:
         key, doc = ("frame", "the frame") if kind.frames == 1 else ("frames", f"the {kind.frames} frames")

@@ -71,3 +71,10 @@ def listed(paths: Iterable[str], limit: int = 4) -> str:
 def text_of(keys: Steps) -> str:
     """The text of steps in a path: `.T[2]`; inverse of `steps`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in keys)
+
+
+def natural_key(path: str) -> tuple[tuple[str | int, ...], str]:
+    """Sort key: the element's name, digits by value, then the whole path; independent of list order."""
+    name = path.rsplit(":", 1)[-1]
+    pieces = re.split(r"(\d+)", name)
+    return tuple(int(p) if p.isdigit() else p for p in pieces), path

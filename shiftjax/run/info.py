@@ -82,7 +82,7 @@ def dot(model: Model, *, whole: bool = False) -> str:
     colours = ("crimson", "royalblue", "forestgreen", "darkorange", "purple", "teal")
     colour = {j: colours[s % len(colours)] for s, block in enumerate(plan.substructures) for j in block.joints}
     ids = {
-        k: (node.path if whole or not node.virtual else f"{node.path} (virtual {k})")
+        k: _quoted(node.path if whole or not node.virtual else f"{node.path} (virtual {k})")
         for k, node in enumerate(plan.nodes)
     }
     lines = [
@@ -90,16 +90,20 @@ def dot(model: Model, *, whole: bool = False) -> str:
         "  node [shape=box, style=rounded];",
         '  "fixed" [style=filled, fillcolor=lightgray];',
     ]
-    lines += [f'  "{ids[k]}" [style=dashed];' for k, node in enumerate(plan.nodes) if node.virtual and not whole]
+    lines += [f"  {ids[k]} [style=dashed];" for k, node in enumerate(plan.nodes) if node.virtual and not whole]
     for k, joint in enumerate(plan.joints):
         lines.append(
-            f'  "{ids[joint.near]}" -- "{ids[joint.far]}" [label="{joint.path}", color={colour.get(k, "black")}];'
+            f"  {ids[joint.near]} -- {ids[joint.far]} [label={_quoted(joint.path)}, color={colour.get(k, 'black')}];"
         )
     if not whole:
-        lines += [
-            f'  "{ids[loop.virtual]}" -- "{ids[loop.real]}" [style=dotted, label="chord"];' for loop in plan.loops
-        ]
+        lines += [f'  {ids[loop.virtual]} -- {ids[loop.real]} [style=dotted, label="chord"];' for loop in plan.loops]
     return "\n".join([*lines, "}"])
+
+
+def _quoted(name: str) -> str:
+    """A name as a string of Graphviz, of whose labels a backslash begins an escape."""
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 def tables(model: Model) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import shiftjax.run.advance.driver as driver
+from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_number, one_of, refuse_text
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
@@ -92,6 +93,7 @@ class Live:
         step: float = 1e-3,
         channels: Sequence[str] = (),
         drive: Mapping[str, Drivable] | None = None,
+        tie: Mapping[str, CoordinateFunction | str] | None = None,
         derive: Mapping[str, Formula] | None = None,
         method: str = "rk4",
         backend: str | None = None,
@@ -101,13 +103,13 @@ class Live:
         Args:
             model: a Model, a library name or a path. vary: paths of the numbers that may change.
             step: seconds. channels: paths to observe. method: "rk4" or "euler".
-            drive: joint -> its motion, as of `simulate`, of one design.
+            drive: joint -> its motion, as of `simulate`, of one design. tie: as of `simulate`.
             derive: number path -> what it follows from, as of `simulate`; worked out at every change.
 
         Raises:
             ModelError: anything the model or the arguments make impossible.
         """
-        check_arguments(derive=derive)
+        check_arguments(derive=derive, tie=tie)
         check_method(method)
         one_of("backend", "cpu" if backend is None else backend, BACKENDS)
         refuse_text("vary", vary)
@@ -122,7 +124,8 @@ class Live:
         seen = [f"{body}.{what}" for body in bodies for what in BODY]
         self.model, self._derive = model, dict(derive or {})
         wanted = {path: [numbers.get(model.resolve(path), 0.0)] for path in vary}
-        prepared = prepare(model, self._derived(wanted), options_of(method=method, drive=functions), pulled=True)
+        options = options_of(method=method, drive=functions, tie=tie)
+        prepared = prepare(model, self._derived(wanted), options, pulled=True)
         every = channels_of(prepared.plan, [*seen, *channels], model.resolve)
         refuse_open_welds(prepared)
         refuse_massless_motion(prepared, prepared.file_start)

@@ -7,13 +7,14 @@ Errors end a run or refuse it. Warnings are things that can be meant, but seldom
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
+from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError
 from shiftjax.field import Role
 from shiftjax.joints import KINDS
@@ -22,6 +23,7 @@ from shiftjax.mechanism.paths import listed
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.holding import null_space
 from shiftjax.run.inertias import odd_inertias
+from shiftjax.run.options import options_of
 from shiftjax.run.start.physical import impossible
 from shiftjax.run.start.planar_loops import odd_axes
 from shiftjax.run.start.prepare import prepare
@@ -36,8 +38,11 @@ FORCES = ("N", "J", "W", "Pa")  # that the unit of a number of a force law begin
 TURN = 2.0 * math.pi
 
 
-def verdict(model: Model) -> dict[str, Any]:
+def verdict(model: Model, tie: Mapping[str, CoordinateFunction | str] | None = None) -> dict[str, Any]:
     """The report of `shiftjax check --json`.
+
+    Args:
+        tie: what a run ties beside the model, as of `simulate`.
 
     Returns:
         `valid`: whether a run would begin; `refused`: what it would refuse; `errors`: why it would end at once;
@@ -45,7 +50,7 @@ def verdict(model: Model) -> dict[str, Any]:
         every number of a force law that is not zero, as it acts, in SI.
     """
     model = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
-    prepared = prepare(model, {}, refuse=False)
+    prepared = prepare(model, {}, options_of(tie=tie), refuse=False)
     report = topology_report(prepared)
     refused = [f"{path}: {what} cannot be simulated yet" for path, what in model.unsupported()]
     errors = list(impossible(model, (), np.zeros((0, 1))).values())

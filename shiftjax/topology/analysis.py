@@ -21,9 +21,10 @@ from shiftjax.constraints import CONSTRAINTS
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import natural_key
 from shiftjax.topology.plan import Plan
 from shiftjax.topology.plan_builder import PlanBuilder
-from shiftjax.topology.spanning_tree import SpanningTree, TreeConstraint, natural_key, spanning_tree
+from shiftjax.topology.spanning_tree import SpanningTree, TreeConstraint, spanning_tree
 
 
 def analyze(
@@ -61,13 +62,18 @@ def analyze(
         named = tuple(index[plain_coordinate(model, path, where)] for path in paths)
         coupled = tuple(sorted({joint for joint, _ in named}))
         constraints.append(TreeConstraint(name, kind, named, coupled=coupled, function=k))
+    next_function = len(given)  # texts of files are made functions in this order, too (`measures.ties`)
     of_files = [*model.constraints(), *model.drivers()]
     for path, item in sorted(of_files, key=lambda pair: natural_key(pair[0])):
         named = tuple(index[coordinate] for coordinate in item.joints)
         between = tree.between(ref.body for ref in item.frames) if item.frames else ()
         coupled = tuple(sorted({*(joint for joint, _ in named), *between}))
-        constraints.append(TreeConstraint(path, item.type, named, item.frames, coupled, item=item))
+        function = -1
+        if CONSTRAINTS[item.type].by_text:
+            function, next_function = next_function, next_function + 1
+        constraints.append(TreeConstraint(path, item.type, named, item.frames, coupled, function, item=item))
     _refuse_two_drivers(tree, constraints)
+    _refuse_twice(constraints)
     clusters = _clusters(tree, constraints, cluster)
     order = _order(tree, constraints, clusters)
     return PlanBuilder(model, tree, constraints, order, clusters).plan(external_wrenches=external_wrenches)
@@ -90,6 +96,14 @@ def _refuse_two_drivers(tree: SpanningTree, constraints: Sequence[TreeConstraint
                 branch = tree.branches[named[0]]
                 raise ModelError(branch.kind.path_of(branch.path, named[1]), drivers, "one driver a joint", todo)
             driver_of[named] = constraint.name
+
+
+def _refuse_twice(constraints: Sequence[TreeConstraint]) -> None:
+    """Raises where a function names a coordinate twice: its row would hold one of the two slopes."""
+    for constraint in constraints:
+        if constraint.function >= 0 and len({*constraint.coordinates}) < len(constraint.coordinates):
+            fault = "a coordinate that is named twice"
+            raise ModelError(f"constraint {constraint.name}", fault, "each coordinate once", "Name it once.")
 
 
 def _clusters(tree: SpanningTree, constraints: Sequence[TreeConstraint], cluster: bool) -> list[list[int]]:

@@ -14,7 +14,7 @@ from shiftjax.constraints import CONSTRAINTS, ConstraintKind
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import JointKind
 from shiftjax.mechanism.fields import INERTIA, numbers_of, numeric_fields, role_of, value_of
-from shiftjax.mechanism.paths import Steps, child, text_of
+from shiftjax.mechanism.paths import Steps, child, natural_key, text_of
 from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Element, Frame, FrameRef, Joint, Placement
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
 from shiftjax.topology.plan import (
@@ -27,7 +27,7 @@ from shiftjax.topology.plan import (
     TreeNode,
     coordinates_of,
 )
-from shiftjax.topology.spanning_tree import ModelContents, SpanningTree, TreeConstraint, natural_key
+from shiftjax.topology.spanning_tree import ModelContents, SpanningTree, TreeConstraint
 
 
 class Numbering:

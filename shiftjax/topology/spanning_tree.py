@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,16 +9,9 @@ from typing import Any, Protocol
 
 from shiftjax.errors import ModelError
 from shiftjax.joints import KINDS, JointKind
-from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.paths import listed, natural_key
 from shiftjax.mechanism.records import FIXED, Body, Element, Frame, FrameRef, Joint, Restraint
 from shiftjax.plan_elements import Loop
-
-
-def natural_key(path: str) -> tuple[tuple[str | int, ...], str]:
-    """Sort key: the element's name, digits by value, then the whole path; independent of list order."""
-    name = path.rsplit(":", 1)[-1]
-    parts = re.split(r"(\d+)", name)
-    return tuple(int(p) if p.isdigit() else p for p in parts), path
 
 
 class ModelContents(Protocol):

@@ -94,6 +94,9 @@ def whole_file(label: str) -> dict[str, Any]:
         place.setdefault(PARTS[what][-1], []).append(example)
         if what == "a body":
             return document
+        if what == "a constraint":  # between two joints
+            wheel = {"name": "wheel", "type": "Rx", "parent": "fixed:origin", "child": "crank:origin"}
+            document["assemblies"][0]["joints"].append(wheel)
     document["assemblies"][0]["bodies"].append(crank)
     return document
 

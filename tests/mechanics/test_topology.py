@@ -328,6 +328,22 @@ def test_s33_dot_parses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert whole.count("--") == report["joints"] and "chord" not in whole and "virtual" not in whole
 
 
+def test_names_in_dot_are_escaped() -> None:
+    """A quote or a backslash in a name ended the string of Graphviz, or began an escape."""
+    builder = ModelBuilder()
+    a = builder.assembly("a")
+    strange = 'the "left" one', "end\\"
+    for name in strange:
+        a.body(name, mass=1.0, inertia=(1.0, 1.0, 1.0))
+        a.joint(f"{name} pin", "Rx", child=(name, "origin"))
+    string = r'"(?:[^"\\]|\\.)*"'
+    edge = re.compile(rf"  ({string}) -- ({string}) \[label=({string}), color=\w+\];")
+    edges = [m for m in map(edge.fullmatch, dot(builder.build()).splitlines()) if m]
+    ends = {re.sub(r"\\(.)", r"\1", m[2][1:-1]) for m in edges}
+    labels = {re.sub(r"\\(.)", r"\1", m[3][1:-1]) for m in edges}
+    assert ends == {f"a:{name}" for name in strange} and labels == {f"a:{name} pin" for name in strange}
+
+
 def test_tables_and_report_are_json(capsys: pytest.CaptureFixture[str]) -> None:
     """F6: report and tables are machine readable and the same from the command line."""
     model = load("two_slider_cranks")

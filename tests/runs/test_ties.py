@@ -12,16 +12,24 @@ import pytest
 
 import shiftjax
 from shiftjax.cli import main
+from shiftjax.cli import parser as command_line
+from shiftjax.cli.view import live_of
 from shiftjax.ensembles.execution.again import again
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
+from shiftjax.formats.writer import to_dict
+from shiftjax.run.live import Live
+from shiftjax.viewer.motion.mechanism import mechanism_from
+from shiftjax.viewer.motion.tree_coordinates import bodies_of, coordinates
+from shiftjax.viewer.study.study import ViewedStudy
 
 GEAR = "left.q == -2 * right.q"
 CRANK, SIDE = 0.1, 0.1 * 2.0**0.5  # m: of a Geneva drive of four slots, its centre distance is crank times sqrt(2)
 ENGAGED = "max(min(crank.q, pi / 4), -pi / 4)"
 GENEVA = f"wheel.q == atan2({CRANK} * sin({ENGAGED}), {SIDE!r} - {CRANK} * cos({ENGAGED}))"
 LOOP = 1e-9  # rad: a tie is closed in every step
+DRAWN = 1e-6  # rad: what the viewer may leave open
 SAME = 1e-6  # relative: central differences of a run at steps of 1e-5
 
 
@@ -121,3 +129,124 @@ def test_texts_that_tie_nothing_are_refused(text: str, match: str) -> None:
 def test_a_study_refuses_such_a_text_by_its_key() -> None:
     with pytest.raises(ModelError, match=r"tie.gear: found 'left' in"):
         Definition("four_bar", tie={"gear": "left == 2"}, span=1.0)
+
+
+# -- in model files
+
+
+def geared(text: str = "q[0] == -2 * q[1]", joints: tuple[str, ...] = ("left", "right"), **more: Any) -> shiftjax.Model:
+    """Two shafts whose file ties them."""
+    document = to_dict(shafts("left", "right"))
+    tie = {"name": "gear", "type": "equation", "joints": list(joints), "equation": text, **more}
+    document["assemblies"][0]["constraints"] = [tie]
+    return shiftjax.load(document)
+
+
+def test_a_model_file_states_ties(tmp_path: Path) -> None:
+    """The same run as with `tie=`, bit for bit; written and read again the same; off where it is not active."""
+    model, asked = geared(), {"channels": ["left.q", "right.q"], "output_step": 0.01}
+    shiftjax.save(model, tmp_path / "geared.json")
+    assert shiftjax.load(tmp_path / "geared.json") == model
+    run = shiftjax.simulate(model, 1.0, **asked)  # type: ignore[arg-type]
+    same = shiftjax.simulate(shafts("left", "right"), 1.0, tie={"gear": GEAR}, **asked)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(run.channels["left.q"], same.channels["left.q"])
+    assert run.report["dof"] == 1 and np.ptp(run.channels["left.q"]) > 1.0
+    assert shiftjax.simulate(geared(active=False), 0.1).report["dof"] == 2
+    a = shiftjax.ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    assembly = a.assembly("g")
+    for name in ("left", "right"):
+        assembly.body(name, mass=1.0, inertia=(0.01, 0.02, 0.02))
+        assembly.joint(f"{name}_pin", "Ry", child=name)
+    assembly.constraint("gear", "equation", joints=["left_pin", "right_pin"], equation="q[0] + q[1] - 0.1 * t")
+    moved = shiftjax.simulate(a.build(), 0.5, channels=["left_pin.q", "right_pin.q"], output_step=0.1)
+    assert np.abs(moved.channels["left_pin.q"] + moved.channels["right_pin.q"] - 0.1 * moved.time).max() < LOOP
+
+
+def test_ties_of_a_file_and_of_a_run_stand_beside_each_other() -> None:
+    """With a drive, too; each takes a freedom, whatever the order of names."""
+    document = to_dict(shafts("a", "b", "c", "d"))
+    document["assemblies"][0]["constraints"] = [
+        {"name": f"tie{k}", "type": "equation", "joints": joints, "equation": text}
+        for k, joints, text in ((10, ["c", "b"], "q[0] == 3 * q[1]"), (9, ["a", "b"], "q[0] == sin(q[1])"))
+    ]
+    channels = [f"{name}.q" for name in "abcd"]
+    run = shiftjax.simulate(
+        shiftjax.load(document), 0.5, drive={"b": lambda t: 0.4 * t}, tie={"last": "d.q == 2 * c.q"},
+        channels=channels, output_step=0.1,
+    )  # fmt: skip
+    a, b, c, d = (run.channels[name] for name in channels)
+    assert run.report["dof"] == 0
+    for off in (b - 0.4 * run.time, a - np.sin(b), c - 3.0 * b, d - 2.0 * c):
+        assert np.abs(off).max() < LOOP
+
+
+def test_a_tie_of_an_included_file_is_of_its_copy(tmp_path: Path) -> None:
+    shiftjax.save(geared(), tmp_path / "geared.json")
+    builder = shiftjax.ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    builder.assembly("hall").include("one", "geared.json").include("two", "geared.json")
+    (tmp_path / "hall.json").write_text(json.dumps(builder.document), encoding="utf-8")
+    hall = shiftjax.load(tmp_path / "hall.json")
+    run = shiftjax.simulate(hall, 0.2, channels=["one:g:left.q", "one:g:right.q", "two:g:left.q"])
+    assert run.report["dof"] == 2 and shiftjax.load(to_dict(hall)) == hall
+    assert np.abs(run.channels["one:g:left.q"] + 2.0 * run.channels["one:g:right.q"]).max() < LOOP
+    assert np.abs(run.channels["two:g:left.q"]).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("text", "joints", "match"),
+    [
+        ("left.q == 2 * q[1]", ("left", "right"), r"gear.equation: found 'left.q' in .*q\[0\], q\[1\]"),
+        ("t == 2", ("left", "right"), "found 't == 2'; allowed: an equation"),
+        ("[q[0], q[1]] == [2, 3]", ("left", "right"), "2 numbers"),
+        ("q[0] == q[2]", ("left", "right"), "gear.equation"),
+        ("q[0] < q[1]", ("left", "right"), "Write one ==, or none"),
+        ("q[0] == ", ("left", "right"), "gear.equation"),
+        ("q[0] == q[1]", ("left", "g:left"), "a coordinate that is named twice"),
+        ("q[0] == 1", (), "found none of them; allowed: a list of one at least"),
+    ],
+)
+def test_equations_of_files_that_are_none_are_refused(text: str, joints: tuple[str, ...], match: str) -> None:
+    with pytest.raises(ModelError, match=match):
+        shiftjax.simulate(geared(text, joints), 0.1)
+
+
+def test_the_window_closes_ties_of_a_file_between_instants() -> None:
+    """Where cubics of the coordinates alone would miss by more than a thousandth of a radian."""
+    model = geared("q[1] == 0.5 * sin(3 * q[0])")
+    study = ViewedStudy.of(shiftjax.simulate(model, 1.0, output_step=0.1, keep="all"))
+    mechanism = mechanism_from(study.model)
+    nodes = [study.nodes.index(body) for body in bodies_of(mechanism.plan)]
+    assert [group.kind for group in mechanism.plan.constraints] == ["equation"]
+    q = coordinates(mechanism.lane, study.poses(0, np.linspace(0.0, 1.0, 51))[:, nodes])
+    by_path = {one.path: k for k, one in enumerate(mechanism.plan.coordinates)}
+    left, right = q[by_path["g:left"]], q[by_path["g:right"]]
+    assert np.ptp(left) > 1.0 and np.abs(right - 0.5 * np.sin(3.0 * left)).max() < DRAWN
+
+
+# -- where ties were not known
+
+
+def test_a_running_simulation_is_tied(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The steps of `simulate`, bit for bit; `view --live --tie` was refused."""
+    model = shafts("left", "right")
+    live = Live(model, tie={"gear": GEAR}, channels=["left.q"])
+    for seconds in (0.013, 0.287):
+        live.advance(seconds)
+    whole = shiftjax.simulate(model, 0.3, tie={"gear": GEAR})
+    assert live.report["dof"] == 1 and whole.final is not None
+    np.testing.assert_array_equal(live.instant().q, whole.final["q"])
+    shiftjax.save(model, tmp_path / "gear.json")
+    words = ["view", str(tmp_path / "gear.json"), "--live", "--tie", f"gear={GEAR}"]
+    assert live_of(command_line(words).parse_args(words), []).report["dof"] == 1
+
+
+def test_check_counts_the_freedoms_that_ties_of_a_study_leave(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shiftjax.save(shafts("left", "right"), tmp_path / "gear.json")
+    study = tmp_path / "gear.toml"
+    words = f'model = "gear.json"\nspan = 0.1\n[vary]\n"left_disc.mass" = "1:2:2"\n[tie]\ngear = "{GEAR}"\n'
+    study.write_text(words, encoding="utf-8")
+    assert main(["check", str(study), "--json"]) == 0
+    (group,) = json.loads(capsys.readouterr().out)["groups"]
+    assert group["dof"] == 1

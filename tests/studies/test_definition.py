@@ -109,6 +109,8 @@ def test_a_study_is_pleasant_to_write_in_python() -> None:
         ({"keep": {"worst": {"metric": "swing"}}}, "keep.worst", "no count"),
         ({"keep": {"worst": {"metric": "swing", "count": 2}}}, "keep.worst.metric", "energy_error"),
         ({"keep": {"best": {"metric": "gap", "count": 2, "good": "big"}}}, "keep.best.good", "small, large"),
+        ({"keep": {"largest": {"metric": "gap", "count": 2, "good": "large"}}}, "keep.largest.good", "metric, count"),
+        ({"keep": {"smallest": {"metric": "swing", "count": 2}}}, "keep.smallest.metric", "energy_error"),
         ({"correlation": {"pair": []}}, "correlation.pair", "Did you mean 'pairs'"),
         ({"correlation": {"pairs": [["a", "b", 0.5]]}}, "correlation", "not drawn"),
         ({"table": "designs.txt"}, "table", ".csv, .parquet"),
@@ -371,6 +373,7 @@ def test_kept_members_must_be_there() -> None:
     ):
         assert four(keep=words).kept.text() == said
     assert extremes.text() == "3 members, spread evenly; the 2 best of gap (small is good)"
+    assert four(keep="largest:3:gap").kept.text() == "no members; the 3 largest of gap"
 
 
 def test_a_million_members_take_seconds() -> None:

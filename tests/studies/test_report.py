@@ -308,6 +308,17 @@ def test_no_name_ends_or_opens_the_script_that_the_charts_are_made_of(tmp_path: 
     assert name not in written
 
 
+def test_an_error_that_is_zero_everywhere_is_no_curve(tmp_path: Path) -> None:
+    """A crank that turns at one speed with nothing beside it has no error of its angle; a flat line was drawn of it."""
+    result = simulate("pendulum", span=0.05, vary={"link.mass": np.linspace(1.0, 2.0, 4)}, drive={"pivot": 2.0},
+                      metrics={"end": "final(pivot.q)"})  # fmt: skip
+    assert (result.certificate["angle_error"] == 0.0).all()
+    tree = store.read(store.write(result, tmp_path / "turning.zarr"))
+    model = load(json.loads(tree.attrs["model"]))
+    text = write(tree, model, tmp_path / "turning.html").read_text(encoding="utf-8")
+    assert re.search(r"Not drawn, since 0 for every member: [^.]*angle_error", text)
+
+
 def test_two_reports_of_one_store_are_equal(page: str, study: Path, tmp_path: Path) -> None:
     tree = store.read(study)
     again = write(tree, load(json.loads(tree.attrs["model"])), tmp_path / "again.html")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from shiftjax.cli import main
 from shiftjax.ensembles.execution.sweep import sweep
@@ -61,6 +62,30 @@ def test_best_and_worst_are_what_the_study_says(study: Study) -> None:
     assert top(members, "late", 1, "best").note == viewed.assumed("best:1:late")
     kept = study.xarray["trajectories"].to_dataset()["member"].values
     assert kept.tolist() == sorted(np.argsort(study.table["swing"].to_numpy(float), kind="stable")[:2].tolist())
+
+
+@pytest.mark.parametrize("keep", ["{}:2:late", "{}:2 by late", ""], ids=["choice", "by", "table"])
+@pytest.mark.parametrize("end", ["largest", "smallest", "best", "worst"])
+def test_what_is_kept_knows_every_ranking(keep: str, end: str, study: Study, tmp_path: Path) -> None:
+    """Only `worst` and `best` were known, so that of a metric without a sense none could be kept by its numbers."""
+    words = keep.format(end) if keep else {end: {"metric": "late", "count": 2}}
+    metrics = {"late": {"of": "maximum(rocker_pivot.q)", "good": "large"}}
+    definition = Definition("four_bar", metrics=metrics, keep=words, **WORDS)
+    ran = sweep(definition, tmp_path / "late.zarr")
+    order = np.argsort(study.table["late"].to_numpy(float), kind="stable")
+    chosen = sorted((order[:2] if end in ("smallest", "worst") else order[-2:]).tolist())
+    assert ran.xarray["trajectories"].to_dataset()["member"].values.tolist() == chosen
+    assert study_file.read(study_file.write(definition, tmp_path / "late.toml")) == definition
+
+
+def test_sweep_keeps_by_every_ranking(study: Study, tmp_path: Path) -> None:
+    order = np.argsort(study.table["late"].to_numpy(float), kind="stable")
+    words = ["--samples", str(MEMBERS), "--span", "0.3", "--step", "0.01", "--metric", "late=maximum(rocker_pivot.q)"]
+    place = tmp_path / "run.zarr"
+    ranked = ["--keep", "largest:3:late", "--out", str(place)]
+    assert main(["sweep", "four_bar", "--vary", "crank:tip.T[0]=0.12:0.18~sobol", *words, *ranked]) == 0
+    kept = xr.open_datatree(place, engine="zarr", consolidated=False)["trajectories"].to_dataset()["member"].values
+    assert kept.tolist() == sorted(order[-3:].tolist())
 
 
 def test_the_commands_say_what_they_assume(study: Study, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,6 +50,7 @@ kept = st.one_of(
     st.sampled_from(["all", "none", "every 7", 0, 12]),
     st.lists(st.integers(0, 99), max_size=3),
     st.just({"worst": {"metric": "gap", "count": 3}, "best": [{"metric": "gap", "count": 1, "good": "large"}]}),
+    st.just({"largest": [{"metric": "gap", "count": 3}], "smallest": [{"metric": "energy_error", "count": 1}]}),
 )
 texts = st.lists(names, max_size=3)
 aims = {"good": st.sampled_from(["small", "large"]), "limits": st.sampled_from([[0, "30deg"], ["-inf", 2.5]])}

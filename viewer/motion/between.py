@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -113,9 +114,9 @@ class _Parts:
 
     def __init__(self, study: StudyLike, mechanism: Mechanism) -> None:
         self._study = study
-        self._mechanism = dataclasses.replace(
-            mechanism, lane=dataclasses.replace(mechanism.lane, plan=_without_laws(mechanism.plan))
-        )
+        lane = mechanism.lane
+        plan = _without_laws(lane.plan, lane.functions)
+        self._mechanism = dataclasses.replace(mechanism, lane=dataclasses.replace(lane, plan=plan))
         bodies = bodies_of(mechanism.plan)
         self._whole = set(study.nodes).issuperset(bodies)
         self._nodes = [study.nodes.index(body) for body in bodies] if self._whole else []
@@ -293,9 +294,17 @@ def _repeated(lane: Lane, count: int) -> Lane:
     return dataclasses.replace(lane, params=type(lane.params)(numbers, lane.params.matrices))
 
 
-def _without_laws(plan: Plan) -> Plan:
-    """The plan without rows that prescribe motions in time or are a user's function, which no result holds."""
-    timeless = {k for k, group in enumerate(plan.constraints) if not group.time_dependent and group.function < 0}
+def _without_laws(plan: Plan, functions: Sequence[Any]) -> Plan:
+    """The plan without rows that prescribe motions in time.
+
+    Args:
+        functions: of the plan; those of the run alone, which no result holds, are in neither.
+    """
+    timeless = {
+        k
+        for k, group in enumerate(plan.constraints)
+        if (functions[group.function].function.timeless if group.function >= 0 else not group.time_dependent)
+    }
     blocks = []
     for block in plan.substructures:
         groups = tuple(k for k in block.groups if k in timeless)

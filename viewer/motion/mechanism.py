@@ -15,6 +15,7 @@ import numpy as np
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.joints import KINDS
+from shiftjax.measures.ties import ties_in
 from shiftjax.mechanism.model import Model, complete
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame, FrameRef, Joint
 from shiftjax.poses import matrices
@@ -71,9 +72,9 @@ def mechanism_from(model: Model) -> Mechanism:
     plan, numbers, matrices = analyze(model), model.numbers(), model.matrices()
     values = [numbers[n.path] for n in plan.numbers]
     parameters = Parameters(values, [matrices[path] for path in plan.matrices])
-    return Mechanism(
-        model, dict(model.joints()), frames, Lane(plan, parameters, characteristic_length(plan, values), (), 0.0)
-    )
+    functions = tuple(ties_in(model).values())
+    lane = Lane(plan, parameters, characteristic_length(plan, values), functions, 0.0)
+    return Mechanism(model, dict(model.joints()), frames, lane)
 
 
 def _frames(body: str, frames: tuple[Frame, ...]) -> dict[str, np.ndarray]:

@@ -14,6 +14,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.field import Role
 from shiftjax.joints import KINDS
+from shiftjax.measures.ties import ties_in
 from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
@@ -71,7 +72,7 @@ def prepare(
         functions={name: given.joints for name, given in tie.items()},
         external_wrenches=pulled,
     )
-    given = (*functions.values(), *tie.values())
+    given = (*functions.values(), *tie.values(), *ties_in(model).values())
     plan, matrices = _as_before(plan, model, foreign=from_outside(plan, given))
     place = {number.path: k for k, number in enumerate(plan.numbers)}
     known = varied_values(model, vary, place)

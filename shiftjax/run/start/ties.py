@@ -9,11 +9,10 @@ from collections.abc import Mapping
 
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError
-from shiftjax.joints import KINDS
 from shiftjax.measures.equations import PLACE, equation
+from shiftjax.measures.ties import unit_of_coordinate
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import split
 
 
 def ties_of(given: Mapping[str, CoordinateFunction | str], model: Model) -> dict[str, CoordinateFunction]:
@@ -31,11 +30,4 @@ def _of_text(name: str, text: str, model: Model) -> CoordinateFunction:
     paths = tuple(plain_coordinate(model, one.removesuffix(PLACE), where) for one in function.coordinates)
     if len(set(paths)) < len(paths):
         raise ModelError(where, repr(text)[:80], "each coordinate under one name", "Write one name of it.")
-    return CoordinateFunction(paths, function, _unit(paths[0], model))
-
-
-def _unit(path: str, model: Model) -> str:
-    """Of a coordinate: what a tie is off by is measured in that of its first one."""
-    joint, field = split(path)
-    kind = KINDS[dict(model.joints())[joint].type]
-    return kind.coordinates[kind.named(field)[0]].unit
+    return CoordinateFunction(paths, function, unit_of_coordinate(paths[0], model))
