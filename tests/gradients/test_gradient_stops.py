@@ -104,7 +104,7 @@ DAMPER = slider([[1.0, 0.0], [8.0, -2.1]], [0.3], "damper")
 @pytest.mark.parametrize(("model", "limits"), [(SEVERAL, (5e-4, 5e-4, 5e-4)), (DAMPER, (1e-4, 1e-4, 1e-4))])
 def test_several_passages_and_integrals(model: Model, limits: tuple[float, ...]) -> None:
     """Both modes alike, in steps of 1 ms; limits are about thrice the errors seen; stays are of over 100 steps."""
-    metrics = dict(zip("xyz", ("final(slide.v)", "integral(slide.a)", "rms(slide.a)"), strict=True))
+    metrics: dict[str, str] = dict(zip("xyz", ("final(slide.v)", "integral(slide.a)", "rms(slide.a)"), strict=True))
     fine, coarse = (run(model, step, metrics, 0.9) for step in (FINE, 1e-3))
     for name, within in zip(metrics, limits, strict=True):
         right = reverse(lambda v, name=name: fine(v)[name])

@@ -79,7 +79,7 @@ class TangentLanes(Ensemble):
         super()._advance(members, until)
         assert self.passages is not None
         new = self.passages.new(self._counts(before), self._counts(self.table.take(members)), members)
-        passes = new.any(0)
+        passes = np.asarray(new.any(0))
         if not passes.any():
             return
         members, until, new = members[passes], until[passes], new[:, passes]

@@ -164,7 +164,7 @@ class Passages:
     @property
     def follows(self) -> np.ndarray:
         """(B,) members of which passages are followed."""
-        return self.followed.any(0)
+        return np.asarray(self.followed.any(0))
 
     def new(self, before: np.ndarray, after: np.ndarray, members: np.ndarray) -> np.ndarray:
         """(knots, K) which are passed, and followed, between two counts of members (K,)."""

@@ -168,7 +168,7 @@ class WayBack:
             self._over(program, table, steps, members, seeds)
             return
         new = self._passages.new(self._counts(table), counts, members)
-        passes = new.any(0)
+        passes = np.asarray(new.any(0))
         if not passes.all():
             self._over(program, table.take(~passes), steps[~passes], members[~passes], seeds)
         for here, single in ((passes & (steps == 1), True), (passes & (steps > 1), False)):
