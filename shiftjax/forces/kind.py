@@ -119,11 +119,14 @@ class Switch(NamedTuple):
     Attributes:
         beyond: below 0 where the one law holds, from 0 on the other: the argument less a knot, in its unit.
         before, after: the force of the one and of the other law at the knot itself [N or N m]: alike, or a jump.
+        slope_before, slope_after: how they change there with the argument [N or N m per its unit]: alike, or a kink.
     """
 
     beyond: Scalar
     before: Scalar
     after: Scalar
+    slope_before: Scalar = 0.0
+    slope_after: Scalar = 0.0
 
 
 class Course(NamedTuple):

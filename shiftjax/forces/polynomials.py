@@ -28,9 +28,16 @@ def piecewise(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]], x: Sc
     return out
 
 
-def sides(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]]) -> list[tuple[Scalar, Scalar]]:
-    """At every knot the values of the pieces on its left and on its right."""
-    return [(ascending(a, knot), ascending(b, knot)) for knot, a, b in zip(knots, pieces, pieces[1:], strict=False)]
+def derivative(c: Sequence[Scalar]) -> list[Scalar]:
+    """Ascending coefficients of the derivative."""
+    return [float(k) * coefficient for k, coefficient in enumerate(c)][1:]
+
+
+def sides(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]]) -> list[tuple[Scalar, Scalar, Scalar, Scalar]]:
+    """At every knot the values of the pieces on its left and on its right, then their slopes."""
+    both = list(zip(knots, pieces, pieces[1:], strict=False))
+    slopes = [(ascending(derivative(a), knot), ascending(derivative(b), knot)) for knot, a, b in both]
+    return [(ascending(a, knot), ascending(b, knot), *pair) for (knot, a, b), pair in zip(both, slopes, strict=True)]
 
 
 def piecewise_integral(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]], x: Scalar) -> Scalar:

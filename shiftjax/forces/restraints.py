@@ -53,7 +53,7 @@ class RestraintForce(ForceKind):
         else:
             _, x, rate = _between(element, motion)
             x = (0.0 if rate is None else rate) if self.dissipates else x
-        return [Switch(x - knot, *pair) for knot, pair in zip(knots, sides(knots, pieces), strict=True)]
+        return [Switch(x - knot, *both) for knot, both in zip(knots, sides(knots, pieces), strict=True)]
 
     def constants(self, element: ForceElement) -> tuple[int, ...]:
         pieces: Any = dict(element.numbers)["coefficients"]

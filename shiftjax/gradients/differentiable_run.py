@@ -49,6 +49,7 @@ class _Taped:
     result: Result
     met: Met | None = None
     jumping: np.ndarray | None = None  # (terms, B) of metrics whose slopes lack what a jump of their expressions adds
+    missed: np.ndarray | None = None  # (B,) members with kinks that slopes do not follow
 
     @cached_property
     def notes(self) -> ByMember:
@@ -118,7 +119,7 @@ class DifferentiableRun:
         if options.numerics.tolerance is not None and self._jumps.metrics:
             jumping = f"a derivative where forces jump ({', '.join(self._jumps.metrics)})"
             raise ModelError("tolerance", jumping, "fixed steps there", "Give a step in place of the tolerance.")
-        self._stops = Stops(nominal.begun, [place.path for place in self._jumps.places])
+        self._stops = Stops(nominal.begun, self._jumps.sure)
         self._refines = refines and options.numerics.tolerance is None and bool(self._stops.knots)
         self._asked, self._finer = options, dict[int, DifferentiableRun]()
         hidden = {**self._jumps.metrics, **(self._stops.metrics if self._refines else {})}
@@ -189,7 +190,7 @@ class DifferentiableRun:
         met = self._met(taped)
         passages = self._jumps.passages(begun, met)
         tangents = forward.run(result.schedule, lanes.settings, begun.start, directions, passages=passages)
-        taped.jumping = passages.uncertain
+        taped.jumping, taped.missed = passages.uncertain, passages.missed
         out, at, place = np.zeros((len(dx), len(x), self.outputs)), 0, 0
         recorded = np.moveaxis(tangents.channels, -1, 0)
         for shape in self._shapes.values():
@@ -264,7 +265,7 @@ class DifferentiableRun:
             way.bars.set("acc", measured.of_rows(lanes.measured_of(), np.where(lost | none, 0.0, bars)))
             lost = lost | none.any(0)
         way.go(seeds, good)
-        taped.jumping = passages.uncertain
+        taped.jumping, taped.missed = passages.uncertain, passages.missed
         way.begin(_unprojected(begun), seeds, good, measured)
         nv, ns = prepared.plan.nv, prepared.plan.ns
         q_bar, x_bar, p_bar = map(way.bars.rows, ("q", "x", "p"))
@@ -312,7 +313,8 @@ class DifferentiableRun:
                 )
             return at(self._finer[part], members)
 
-        return changes(self._stops.stay(taped.result.metrics, len(x)), slopes, finer)
+        stay = self._stops.stay(taped.result.metrics, self._jumps.jumping(self._met(taped)))
+        return changes(stay, np.zeros(len(x), bool) if taped.missed is None else taped.missed, slopes, finer)
 
     def _doubt(self, runs: Sequence[_Ran], lost: np.ndarray, growth: np.ndarray) -> None:
         """Notes what a derivative does not tell by itself, and warns.

@@ -184,6 +184,32 @@ class Accumulators:
                     out[k] |= np.abs(a - b) > SAME * np.maximum(np.abs(a), np.abs(b))
         return out
 
+    def crossed(self, k: int, rows: np.ndarray, others: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """(B,) whether term k is the instant at which its signal jumps, within a step, across a level.
+
+        The level must be farther from both sides of the jump than the signal moves in the step.
+
+        Args:
+            rows, others: (k, B) accumulators at the beginning of the step with the signals on both sides of the jump.
+            at: (B,) the share of the step after which the term says that the level is crossed.
+        """
+        term = list(self.terms.values())[k]
+        if term.kind.level is None:
+            return np.zeros(at.shape, bool)
+        (*_, here, _), (*_, there, _) = self._split(list(rows)), self._split(list(others))
+        level, text = term.kind.level(term.stated), term.signal.text
+        before, after = (np.asarray(values[text][0]) - level for values in (here, there))
+        with np.errstate(all="ignore"):
+            end = before * (1.0 - 1.0 / at)  # of the line that crosses there
+            clear = np.minimum(np.abs(before), np.abs(after)) > np.abs(end - after)
+        return (at > 0.0) & (at <= 1.0 + SAME) & (before * after < 0.0) & clear
+
+    @cached_property
+    def places(self) -> list[int]:
+        """Of every term, the place of its first accumulator; -1 of one that has none."""
+        of_terms = self._split(list(range(self.size)))[3]
+        return [rows[0] if rows else -1 for rows in of_terms]
+
     def _split(self, rows: Sequence[Any]) -> tuple[Any, list[Any], dict[str, list[Any]], list[list[Any]]]:
         """The time, the state that is carried, signals by text, and the accumulators of every term."""
         at, before = 1 + self.carried, dict[str, list[Any]]()

@@ -49,6 +49,7 @@ class MetricKind:
         meaning: a sentence for documentation and messages.
         density: of a kind whose first accumulator is an integral over time: what is integrated, of the value.
         past_jumps: whether a jump of the expression adds nothing to its slope, as of values at given times.
+        level: options -> the level whose crossing is its first accumulator and its value [s], of kinds that are one.
         unresolved: accumulators, end -> (B,) whether steps are too coarse for a derivative of it; None: they never are.
     """
 
@@ -62,4 +63,5 @@ class MetricKind:
     of_an_instant: bool = False
     density: Callable[[Vec], Any] | None = None
     past_jumps: bool = False
+    level: Callable[[Options], float] | None = None
     unresolved: Callable[[list[np.ndarray], Instant], np.ndarray] | None = None

@@ -204,6 +204,7 @@ METRICS: Registry[MetricKind] = Registry(
                 ("level", Option("that is crossed [unit of the expression]", 0.0)),
                 ("direction", Option("of the crossing", "any", "word", ("any", "up", "down"))),
             ),
+            level=lambda options: options["level"],
             meaning="when a level is crossed first; not a number where it never is",
         ),
         "sign_changes": MetricKind(

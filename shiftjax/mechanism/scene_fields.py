@@ -51,7 +51,9 @@ RADIUS, LENGTH = (
     Field(name, doc, unit="m", required=True, above=0.0) for name, doc in (("radius", "about z"), ("length", "along z"))
 )
 GEOMETRIES: dict[str, tuple[Field, ...]] = {  # type -> the fields that only some types have
-    "mesh": (Field("filename", "the mesh and its companions", "texts"),),
+    "mesh": (
+        Field("filename", "the mesh and its companions, in the folder of the model or an include directory", "texts"),
+    ),
     "box": (Field("size", "along x, y, z", "vector", unit="m", required=True, above=0.0),),
     "plane": (Field("size", "along x, y", "pair", unit="m", required=True, above=0.0),),
     "sphere": (RADIUS,),

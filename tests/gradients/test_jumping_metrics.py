@@ -74,11 +74,23 @@ def test_both_modes_agree() -> None:
 
 
 @pytest.mark.parametrize("mode", [forward, reverse])
-def test_an_instant_at_which_a_jump_crosses_a_level_is_warned_of(mode: Callable[..., np.ndarray]) -> None:
-    """Of the metric that crosses there, and of no other."""
-    text = f"first_crossing({PUSH}, -1.5)"
-    with pytest.warns(GradientWarning, match="2 of 2 members, first member 0: the slope of the metric when ignores"):
-        mode(lambda v: run(v, {"when": text})["when"])
+@pytest.mark.parametrize("level", ["-1.5", "-0.5, down", "-2.5, any"])
+def test_the_instant_at_which_a_jump_crosses_a_level(mode: Callable[..., np.ndarray], level: str) -> None:
+    """It is that of the jump, in whatever formula; one on the way to the knot is that of the level."""
+    later = np.array([passing(speed)[1] for speed in SPEEDS])
+    metrics = {"when": f"2 * first_crossing({PUSH}, {level})", "before": "first_crossing(slide.a, 9.5)"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mode(lambda v: run(v, {"when": "first_crossing(slide.a, 9.5)"})["when"])  # on the way to the knot
+        when, before = (mode(lambda v, name=name: run(v, metrics)[name]) for name in metrics)
+    np.testing.assert_allclose(when, 2 * later, rtol=OF_STEPS)
+    t = [brentq(lambda t, v=v: np.cos(10 * t) - v * np.sin(10 * t) - 0.95, 0.0, 0.1) for v in SPEEDS]  # type: ignore[misc]
+    sine, cosine = np.sin(10 * np.array(t)), np.cos(10 * np.array(t))
+    np.testing.assert_allclose(before, -sine / 10 / (sine + SPEEDS * cosine), rtol=OF_STEPS)
+
+
+@pytest.mark.parametrize("mode", [forward, reverse])
+@pytest.mark.parametrize("text", [f"settling_time({PUSH}, -3, 0.5)", f"first_crossing({PUSH} - 40 * slide.q, -3.8)"])
+def test_other_instants_of_jumps_are_warned_of(mode: Callable[..., np.ndarray], text: str) -> None:
+    """As where the level is no farther from the jump than its channel moves in a step."""
+    with pytest.warns(GradientWarning, match="2 of 2 members, first member 0: the slope of the metric when ignores"):
+        mode(lambda v: run(v, {"when": text})["when"])

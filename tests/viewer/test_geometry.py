@@ -61,6 +61,42 @@ def test_include_directories_and_another_folder_are_searched(tmp_path: Path) -> 
     assert asked == [tmp_path / "far" / "x.stl"] and scene.warnings == ()
 
 
+@pytest.mark.parametrize(
+    "name", ["../secret.stl", "{place}/secret.stl", "link.stl", "inner/../../secret.stl", "loop.stl"]
+)
+def test_files_outside_of_the_model_and_its_include_directories_are_refused(tmp_path: Path, name: str) -> None:
+    """By name, links followed; in an include directory they are read, and of a model that is made in Python."""
+    inner = tmp_path / "model" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "secret.stl").write_text("solid secret", encoding="ascii")
+    (inner.parent / "link.stl").symlink_to("../secret.stl")
+    (inner.parent / "loop.stl").symlink_to("loop.stl")
+    name, asked = name.format(place=tmp_path), list[Path]()
+
+    def read(path: Path, companions: tuple[Path, ...]) -> list[Loaded]:
+        asked.append(path)
+        return [Loaded(shapes.box())]
+
+    model = lone((Geometry("mesh", (name,)),), mass=1.0)
+    (warning,) = of_lone(model, load_mesh=read, folder=inner.parent).warnings
+    assert (
+        warning.startswith(f"{name}: found ") and str(inner.parent) in warning and "secret" not in warning[len(name) :]
+    )
+    sent = dataclasses.replace(model, source=str(inner.parent / "model.json"))
+    assert of_lone(sent, load_mesh=read).warnings == (warning,)
+    assert not asked
+    if name != "loop.stl":
+        allowed = dataclasses.replace(model, include_directories=("..",))
+        assert of_lone(allowed, load_mesh=read, folder=inner.parent).warnings == ()
+        assert asked == [tmp_path / "secret.stl"]
+
+
+def test_a_model_made_in_python_names_any_file(tmp_path: Path) -> None:
+    (tmp_path / "x.stl").write_text("solid", encoding="ascii")
+    model = lone((Geometry("mesh", (str(tmp_path / "x.stl"),)),), mass=1.0)
+    assert of_lone(model, load_mesh=lambda path, companions: [Loaded(shapes.box())]).warnings == ()
+
+
 def test_a_file_that_cannot_be_read_becomes_a_warning_and_automatic_shapes() -> None:
     def refuse(path: Path, companions: tuple[Path, ...]) -> list[Loaded]:
         raise ModelError(path.name, "a broken file", "a mesh", "Export it again.")

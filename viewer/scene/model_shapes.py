@@ -70,19 +70,27 @@ def shape_of(
 
 
 def finder(model: Model, folder: Path | None) -> Callable[[str], Path]:
-    """Finds a shape file by the name in the model: beside the model's file, then in its include directories."""
+    """Finds a shape file by the name in the model: beside the model's file, then in its include directories.
+
+    A file that somebody sends may name anything, and links may lead anywhere: what lies elsewhere is not opened. Models
+    made in Python name what they like.
+    """
+    trusted = folder is None and not model.source
     base = folder if folder is not None else Path(model.source).parent if model.source else Path.cwd()
     folders = [base, *(base / directory for directory in model.include_directories)]
 
     def find(name: str) -> Path:
+        problem, todo = "no such file", "Put it there, or add to 'include_directories'."
         try:
             for candidate in (directory / name for directory in folders):
                 if candidate.is_file():
-                    return candidate.resolve()
-        except (OSError, ValueError) as error:
+                    file = candidate.resolve()
+                    if trusted or any(file.is_relative_to(directory.resolve()) for directory in folders):
+                        return file
+                    problem = "a file that lies elsewhere, links followed"
+        except (OSError, ValueError, RuntimeError) as error:  # as of a circle of links
             raise ModelError(name[:200], str(error)[:200], "a file that can be read", "Check the name.") from error
-        allowed = "a file in " + ", ".join(str(directory) for directory in folders[:4])
-        raise ModelError(name[:200], "no such file", allowed, "Put it there, or add to 'include_directories'.")
+        raise ModelError(name[:200], problem, "a file in " + ", ".join(str(place) for place in folders[:4]), todo)
 
     return find
 

@@ -11,7 +11,7 @@ import numpy as np
 from shiftjax.gradients.complex_step import complex_step
 from shiftjax.gradients.forward.tangent_programs import TangentLayout, TangentPrograms
 from shiftjax.gradients.growth import PARTS, Growth
-from shiftjax.gradients.jumps.passages import Passages, States
+from shiftjax.gradients.jumps.passages import Passages, Passing, States
 from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.interpolation import interpolated
@@ -77,8 +77,9 @@ class TangentLanes(Ensemble):
         members, until = members[follows], until[follows]
         before = self.table.take(members)
         super()._advance(members, until)
-        new = self._counts(self.table.take(members)) != self._counts(before)
-        passes = new.any(0)
+        assert self.passages is not None
+        new = self.passages.new(self._counts(before), self._counts(self.table.take(members)), members)
+        passes = np.asarray(new.any(0))
         if not passes.any():
             return
         members, until, new = members[passes], until[passes], new[:, passes]
@@ -86,8 +87,10 @@ class TangentLanes(Ensemble):
         clock = self.clock_of(members)
         single = until - clock <= 1.0
         if single.any():
-            self._jump(members[single], new[:, single])
+            instants = self._jump(members[single], new[:, single])
             super()._advance(members[single], until[single])
+            for lanes, row, changes in instants:
+                self.table.set("acc", changes[None], lanes, slice(row, row + 1))
         several = ~single
         if several.any():
             self._advance(members[several], np.floor((clock + until) / 2)[several])
@@ -98,11 +101,14 @@ class TangentLanes(Ensemble):
         assert self.passages is not None
         return self.passages.counts(lanes.rows("acc", within=self.places.values_within("acc")))
 
-    def _jump(self, members: np.ndarray, which: np.ndarray) -> None:
+    def _jump(self, members: np.ndarray, which: np.ndarray) -> list[tuple[np.ndarray, int, np.ndarray]]:
         """Adds the impulses of jumps to the tangents of speeds at the beginning of the step in which they are.
 
         Args:
             which: (knots, B) of the jumps.
+
+        Returns:
+            members, a row of accumulators and its tangents after that step: of metrics that are a jump's instant.
         """
         places, plan, passages = self.places, self.setup.plan, self.passages
         assert passages is not None
@@ -110,24 +116,21 @@ class TangentLanes(Ensemble):
         q, x, dx, p = (before.rows(name, within=places.values_within(name)) for name in ("q", "x", "dx", "p"))
         t = self.settings.t0 + self.clock_of(members) * self.settings.h
         states = States(q, x[: plan.nv], dx[: plan.nv], p, t)
-        pushed, gained = before.copy(), before.copy()
+        pushed, gained, instants = before.copy(), before.copy(), []
         for k, jumps in enumerate(which):
             jumping = np.flatnonzero(jumps)
             if not len(jumping):
                 continue
-            changed = before.copy()
-            changed.set("p", passages.beyond(k, states.of(jumping)), jumping, places.values_within("p"))
-            beyond = self._accelerated(members, changed).rows("dx", jumping, slice(plan.nv))
-            lead, jump, good = passages.lead(k, states.of(jumping), beyond)
-            faster = self._of_integrals(members, jumping, before, t)
+            passed = self._passed(k, members, jumping, before, states)
             for d in range(places.directions):
                 parts = [before.rows(name, jumping, places.tangents_within(name, d)) for name in ("q", "x", "p")]
-                earlier = (lead * np.concatenate([parts[0], parts[1][: plan.nv], parts[2]])).sum(0)
-                impulse = jump * earlier
-                gained.add("acc", faster * earlier, jumping, places.tangents_within("acc", d))
+                earlier = (passed.lead * np.concatenate([parts[0], parts[1][: plan.nv], parts[2]])).sum(0)
+                gained.add("acc", passed.change * earlier, jumping, places.tangents_within("acc", d))
                 for constant in passages.knots[k].constants:
-                    pushed.add("p", impulse, jumping, places.tangents_within("p", d).start + constant)
-            self.followed[members[jumping]] += good
+                    pushed.add("p", passed.jump * earlier, jumping, places.tangents_within("p", d).start + constant)
+                for term in np.flatnonzero(passed.crossed.any(1)).tolist():
+                    row, lanes = places.tangents_within("acc", d).start + passages.measured.places[term], passed.crossed
+                    instants.append((members[jumping[lanes[term]]], row, -earlier[lanes[term]]))
         more, plain = (self._accelerated(members, lanes) for lanes in (pushed, before))
         for d in range(places.directions):
             change = tangents_of(places, more, ("dx",), d) - tangents_of(places, plain, ("dx",), d)
@@ -137,14 +140,20 @@ class TangentLanes(Ensemble):
             before.set("dx", tangents_of(places, after, ("dx",), d), within=places.tangents_within("dx", d))
         before.set("acc", gained.rows("acc"))
         self.table.put(members, before)
+        return instants
 
-    def _of_integrals(self, members: np.ndarray, jumping: np.ndarray, lanes: LaneTable, t: np.ndarray) -> np.ndarray:
-        """(k, K) by how much faster integrals of metrics grow beyond a jump, with whose numbers rates were computed."""
-        assert self.passages is not None
-        within = self.places.values_within("acc")
+    def _passed(self, k: int, members: np.ndarray, lanes: np.ndarray, before: LaneTable, states: States) -> Passing:
+        """What some lanes (K,) of members pass at the knot k in the next step, from the beginning of that step."""
+        passages, changed, within = self.passages, before.copy(), self.places.values_within("acc")
+        assert passages is not None
+        approach, which = passages.approach(k, states.of(lanes)), members[lanes]
+        changed.set("p", approach.p, lanes, self.places.values_within("p"))
+        beyond = self._accelerated(members, changed).rows("dx", lanes, slice(self.setup.plan.nv))
+        lead, good = passages.lead(approach, which, beyond)
+        self.followed[which] += good & approach.jumps
         self.evaluate("accumulate", members)
-        beyond = self.table.take(members).rows("acc", jumping, within)
-        return self.passages.of_integrals(members[jumping], lanes.rows("acc", jumping, within), beyond, t[jumping])
+        after = self.table.take(members).rows("acc", lanes, within)
+        return passages.beyond(approach, lead, which, before.rows("acc", lanes, within), after)
 
     def _accelerated(self, members: np.ndarray, lanes: LaneTable) -> LaneTable:
         """Some members with their rates computed."""

@@ -1,10 +1,11 @@
-"""Forces that jump on the way of a run: there its gradient needs what the shift of the jump's instant adds. Host code.
+"""Forces that jump or bend on the way of a run, where its gradient needs what `passages` adds. Host code.
 
 Problem: a step goes over the instant at which a force jumps, and its derivative is that of the smooth pieces. Right is
 it where the instant does not move; else a part is missing that no smaller step brings, and nothing else shows it.
-Found: the run of a model with a force that may jump counts, at the ends of its steps, how often its argument passes a
-knot at which the force on both sides differs for the member's numbers; and tables of drives whose end, where the
-acceleration jumps, is a number that is differentiated. Not seen: two passages of one knot within a step.
+Found: the run of a model with a force that may jump, or bends, counts, at the ends of its steps, how often its argument
+passes a knot at which the force, or its slope, on both sides differs for the member's numbers; and tables of drives
+whose end, where the acceleration jumps, is a number that is differentiated. Not seen: two passages of one knot within a
+step.
 What is missing is added by `passages`, where it can be.
 """
 
@@ -18,8 +19,7 @@ import numpy as np
 
 from shiftjax.field import filled
 from shiftjax.forces import FORCES
-from shiftjax.forces.kind import Switch
-from shiftjax.gradients.jumps.passages import Knot, Passages, differ
+from shiftjax.gradients.jumps.passages import Knot, KnotForce, Passages, few
 from shiftjax.measures.channels import knot_units
 from shiftjax.mechanism.paths import parts
 from shiftjax.run.beginning import Begun
@@ -35,12 +35,28 @@ class Place(NamedTuple):
     """A knot of a force, or the end of a table of a drive.
 
     Attributes:
-        path: of the force or the drive. knot: which. unit: of the jump.
+        path: of the force or the drive. knot: which. unit: of the jump. jumps: whether it may, and does not only bend.
     """
 
     path: str
     knot: int
     unit: str
+    jumps: bool = True
+
+    @property
+    def signal(self) -> str:
+        """What is compared with the knot."""
+        return f"{quoted(self.path)}.knots[{self.knot}]"
+
+    @property
+    def counter(self) -> str:
+        """The metric that counts passages."""
+        return f"{HIDDEN}{self.signal}"
+
+    @property
+    def first(self) -> str:
+        """The metric of the first of them."""
+        return f"{self.counter} first"
 
 
 class Met(NamedTuple):
@@ -48,35 +64,47 @@ class Met(NamedTuple):
 
     Attributes:
         count: (B,) how often. first: (B,) when, NaN where never. where: (B,) sentences on the first, "" where none.
+        jumps: (places, B) whether a force jumps at a knot. bends: (places, B) whether it bends where it is passed.
+        kinks: (B,) how often members pass such.
     """
 
     count: np.ndarray
     first: np.ndarray
     where: tuple[str, ...]
+    jumps: np.ndarray
+    bends: np.ndarray
+    kinks: np.ndarray
 
 
 class Jumps:
-    """Where forces of a model may jump, and the metrics by which its runs tell whether they did.
+    """Where forces of a model may jump or bend, and the metrics by which its runs tell whether they did.
 
     Args:
         begun: a run of it. traced: paths of the numbers that are differentiated. vary: of those that vary.
 
     Attributes:
-        places: knots of forces. ends: those of tables of drives that vary, with the place of the number.
+        places: knots of forces; of a run with a tolerance, whose steps end at kinks, those of jumps alone.
+        sure: path and knot of those at which the force jumps, whatever varies.
+        ends: those of tables of drives that vary, with the place of the number.
     """
 
     def __init__(self, begun: Begun, vary: Collection[str], traced: Collection[str]) -> None:
         plan = self._plan = begun.prepared.plan
         self.places: list[Place] = []
+        self.sure: list[tuple[str, int]] = []
         self._numbers: list[tuple[int, int]] = []  # force and knot of every place
-        for k, sides in _sides(begun).items():
+        bending = begun.lanes.settings.tolerance is None
+        for k, forces in _forces_at_knots(begun).items():
             element = plan.forces[k]
             moving = any(path.startswith(f"{element.path}.") for path in vary)
             along = plan.coordinates[element.coordinates[0]].unit if element.coordinates else "m"
-            for knot, (before, after) in enumerate(sides):
-                if moving or differ(before, after).any():
-                    self.places.append(Place(element.path, knot, filled("{f}", along, 0)))
+            for knot, side in enumerate(forces):
+                jumps = bool(moving or side.jumps.any())
+                if jumps or (bending and side.bends.any() and _constants(plan, k)):
+                    self.places.append(Place(element.path, knot, filled("{f}", along, 0), jumps))
                     self._numbers.append((k, knot))
+                if side.jumps.all() and not moving:
+                    self.sure.append((element.path, knot))
         self.ends = _ends_of_tables(begun.prepared, traced)
 
     @property
@@ -89,29 +117,35 @@ class Jumps:
     def passages(self, begun: Begun, met: Met) -> Passages:
         """Those that derivatives of a run follow, which has the metrics `metrics` and varies `constants`."""
         plan, varied = begun.prepared.plan, begun.prepared.setup.varied
-        names = [*self.metrics]
         knots = [
-            Knot(k, knot, tuple(varied.index(place) for place in _constants(plan, k)), names[2 * n])
-            for n, (k, knot) in enumerate(self._numbers)
+            Knot(k, knot, tuple(varied.index(number) for number in _constants(plan, k)), place.counter)
+            for place, (k, knot) in zip(self.places, self._numbers, strict=True)
         ]
         lanes = begun.lanes
         clock = lanes.settings.begin, lanes.settings.h
-        return Passages(begun.prepared.setup, knots, begun.measured, lanes.measured_of(), clock, met.count)
+        follows = (met.jumps & few(met.count)) | (met.bends & few(met.kinks))
+        return Passages(
+            begun.prepared.setup, knots, begun.measured, lanes.measured_of(), clock, follows, ~few(met.kinks)
+        )
 
     @property
     def metrics(self) -> dict[str, str]:
         """name -> text: how often each knot is passed, and when first."""
         texts = {}
-        for path, knot, _ in self.places:
-            signal = f"{quoted(path)}.knots[{knot}]"
-            texts[f"{HIDDEN}{signal}"] = f"sign_changes({signal})"
-            texts[f"{HIDDEN}{signal} first"] = f"first_crossing({signal})"
+        for place in self.places:
+            texts[place.counter] = f"sign_changes({place.signal})"
+            if place.jumps:
+                texts[place.first] = f"first_crossing({place.signal})"
         return texts
+
+    def jumping(self, met: Met) -> dict[tuple[str, int], np.ndarray]:
+        """Path and knot -> (B,) whether the force jumps there."""
+        return {(place.path, place.knot): jumps for place, jumps in zip(self.places, met.jumps, strict=True)}
 
     @property
     def listed(self) -> list[dict[str, Any]]:
         """What a report says of them."""
-        forces = [{"force": place.path, "knot": place.knot} for place in self.places]
+        forces = [{"force": place.path, "knot": place.knot} for place in self.places if place.jumps]
         return [*forces, *({"drive": place.path, "end": place.knot} for place, _ in self.ends)]
 
     def met(self, begun: Begun, measured: Mapping[str, np.ndarray]) -> Met:
@@ -122,14 +156,16 @@ class Jumps:
         """
         members = begun.prepared.members
         counts, times, sizes = [], [], []
-        sides = _sides(begun) if self.places else {}
-        names = [*self.metrics]
-        for n, (k, knot) in enumerate(self._numbers):
-            before, after = sides[k][knot]
-            jumps = differ(before, after)
-            counts.append(np.where(jumps, np.nan_to_num(measured[names[2 * n]]), 0.0))
-            times.append(np.where(jumps, measured[names[2 * n + 1]], np.nan))
-            sizes.append(after - before)
+        forces = _forces_at_knots(begun) if self.places else {}
+        jumps, passed, bends = (np.zeros((len(self.places), members), kind) for kind in (bool, float, bool))
+        for n, (place, (k, knot)) in enumerate(zip(self.places, self._numbers, strict=True)):
+            side = forces[k][knot]
+            jumps[n], bends[n], passed[n] = side.jumps, side.bends, np.nan_to_num(measured[place.counter])
+            counts.append(np.where(jumps[n], passed[n], 0.0))
+            times.append(np.where(jumps[n], measured[place.first], np.nan) if place.jumps else np.full(members, np.nan))
+            sizes.append(side.after - side.before)
+        bends &= (passed > 0) & ~jumps
+        kinks = np.where(bends, passed, 0.0).sum(0)
         settings = begun.lanes.settings
         for _, row in self.ends:
             at = begun.prepared.values[row]
@@ -138,7 +174,8 @@ class Jumps:
             times.append(np.where(inside, at, np.nan))
             sizes.append(np.full(members, np.nan))
         if not counts:
-            return Met(np.zeros(members, int), np.full(members, np.nan), ("",) * members)
+            none = np.zeros(members, int)
+            return Met(none, np.full(members, np.nan), ("",) * members, jumps, bends, kinks)
         every = np.stack(times)
         which = np.where(np.isnan(every), np.inf, every).argmin(0)
         first = every[which, np.arange(members)]
@@ -147,7 +184,7 @@ class Jumps:
             "" if np.isnan(t) else _sentence(places[n], sizes[n][b], t)
             for b, (n, t) in enumerate(zip(which.tolist(), first.tolist(), strict=True))
         )
-        return Met(np.sum(counts, axis=0).astype(int), first, where)
+        return Met(np.sum(counts, axis=0).astype(int), first, where, jumps, bends, kinks)
 
 
 def _sentence(place: Place, size: float, t: float) -> str:
@@ -156,21 +193,20 @@ def _sentence(place: Place, size: float, t: float) -> str:
     return f"{place.path} jumps by {abs(size):.3g} {place.unit} at t = {t:.6g} s"
 
 
-def _sides(begun: Begun) -> dict[int, list[tuple[np.ndarray, np.ndarray]]]:
-    """Index of a force with knots -> (B,) its force before and after each of them."""
+def _forces_at_knots(begun: Begun) -> dict[int, list[KnotForce]]:
+    """Index of a force with knots -> (B,) what it is at each of them."""
     prepared = begun.prepared
     plan, members = prepared.plan, prepared.members
-    sides: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+    forces: dict[int, list[KnotForce]] = {}
     jumping = [k for k in range(len(plan.forces)) if knot_units(plan, k)]
     if not jumping:
-        return sides
+        return forces
     motion, values = motion_of(prepared.lane_of(np.arange(members), 1.0), begun.start.q, begun.start.v)
     for k in jumping:
         element = plan.forces[k]
-        switches: list[Switch] = [*FORCES[element.kind].switches(element, motion)]
-        both = [per_member(values.numbers([one.before, one.after]), members) for one in switches]
-        sides[k] = [(before, after) for before, after in both]
-    return sides
+        switches = FORCES[element.kind].switches(element, motion)
+        forces[k] = [KnotForce(*per_member(values.numbers([*switch]), members)) for switch in switches]
+    return forces
 
 
 def _constants(plan: Plan, force: int) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from shiftjax.gradients.complex_step import pulled
 from shiftjax.gradients.growth import PARTS, Growth
-from shiftjax.gradients.jumps.passages import Passages, States
+from shiftjax.gradients.jumps.passages import Knot, Passages, Passing, States
 from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.gradients.reverse.tape import PLAIN_STEPS, ByMember, Notes
@@ -167,8 +167,8 @@ class WayBack:
         if counts is None:
             self._over(program, table, steps, members, seeds)
             return
-        new = counts != self._counts(table)
-        passes = new.any(0) & self._passages.follows[members]
+        new = self._passages.new(self._counts(table), counts, members)
+        passes = np.asarray(new.any(0))
         if not passes.all():
             self._over(program, table.take(~passes), steps[~passes], members[~passes], seeds)
         for here, single in ((passes & (steps == 1), True), (passes & (steps > 1), False)):
@@ -176,8 +176,10 @@ class WayBack:
                 continue
             begin, passing, many = table.take(here), members[here], steps[here]
             if single:
+                passings = self._passed(program, begin, passing, new[:, here])
+                of_instants = [self._of_instants(passed, passing[lanes]) for _, lanes, passed in passings]
                 self._sweep(program, begin, many, passing, seeds)
-                self._jump(program, begin, passing, new[:, here])
+                self._jump(program, begin, passing, passings, of_instants)
                 continue
             half = many // 2
             middle = self._ahead(program, begin, half)
@@ -188,11 +190,54 @@ class WayBack:
         """(knots, B) passages of lanes so far."""
         return self._passages.counts(table.rows("acc", within=METRICS))
 
-    def _jump(self, program: AdjointProgram, table: LaneTable, members: np.ndarray, which: np.ndarray) -> None:
+    def _passed(
+        self, program: AdjointProgram, table: LaneTable, members: np.ndarray, which: np.ndarray
+    ) -> list[tuple[Knot, np.ndarray, Passing]]:
+        """The knots that lanes pass in the next step, with which lanes (K,), and what that does.
+
+        Args:
+            which: (knots, B) of the passages.
+        """
+        plan, s, out, passages = self.lanes.setup.plan, self.settings, [], self._passages
+        q, x, dx, p = map(table.rows, ("q", "x", "dx", "p"))
+        states = States(q, x[: plan.nv], dx[: plan.nv], p, s.t0 + table.row("clock") * s.h)
+        for k, passes in enumerate(which):
+            lanes = np.flatnonzero(passes)
+            if not len(lanes):
+                continue
+            approach, here = passages.approach(k, states.of(lanes)), table.take(lanes)
+            here.set("p", approach.p)
+            self.lanes.kernel.evaluate(program.program, "accelerate", here.array, s.t0, s.h)
+            lead, good = passages.lead(approach, members[lanes], here.rows("dx", within=slice(plan.nv)))
+            self.followed[members[lanes]] += good & approach.jumps
+            before = here.rows("acc", within=METRICS).copy()
+            self.lanes.kernel.evaluate(program.program, "accumulate", here.array, s.t0, s.h)
+            after = here.rows("acc", within=METRICS)
+            out.append((passages.knots[k], lanes, passages.beyond(approach, lead, members[lanes], before, after)))
+        return out
+
+    def _of_instants(self, passed: Passing, members: np.ndarray) -> np.ndarray:
+        """(K,) cotangents of terms of metrics that are the instant of a passage, which the step itself has no more."""
+        out = np.zeros(len(members))
+        for k in np.flatnonzero(passed.crossed.any(1)).tolist():
+            place, crossed = self._passages.measured.places[k], passed.crossed[k]
+            bars = self.bars.rows("acc", members)[place].copy()
+            out += np.where(crossed, bars, 0.0)
+            self.bars.set("acc", np.where(crossed, 0.0, bars)[None], members, slice(place, place + 1))
+        return out
+
+    def _jump(
+        self,
+        program: AdjointProgram,
+        table: LaneTable,
+        members: np.ndarray,
+        passings: Sequence[tuple[Knot, np.ndarray, Passing]],
+        of_instants: Sequence[np.ndarray],
+    ) -> None:
         """Back over the impulses of jumps at the beginning of the step in which they are.
 
         Args:
-            which: (knots, B) of the jumps.
+            passings: of `_passed`. of_instants: (K,) cotangents of their instants.
         """
         plan, s = self.lanes.setup.plan, self.settings
         self._touch(program, table, members, "accelerate", None)  # the accelerations there are those after it
@@ -200,40 +245,14 @@ class WayBack:
         bars.set("dx", self.bars.rows("x", members, moving), within=moving)
         leg = Leg(program, table.array, bars.array, None, np.full(len(members), -1))
         self.back.touch(leg, "accelerate", h=s.h, t0=s.t0, every=s.every, origin=s.before)
-        q, x, dx, p = map(table.rows, ("q", "x", "dx", "p"))
-        states = States(q, x[: plan.nv], dx[: plan.nv], p, s.t0 + table.row("clock") * s.h)
-        for k, jumps in enumerate(which):
-            jumping = np.flatnonzero(jumps)
-            if not len(jumping):
-                continue
-            here = table.take(jumping)
-            here.set("p", self._passages.beyond(k, states.of(jumping)))
-            self.lanes.kernel.evaluate(program.program, "accelerate", here.array, s.t0, s.h)
-            beyond = here.rows("dx", within=slice(plan.nv))
-            lead, jump, good = self._passages.lead(k, states.of(jumping), beyond)
-            of_lead = jump * bars.rows("p", jumping)[list(self._passages.knots[k].constants)].sum(0)
-            of_integrals = self._of_integrals(program, table.take(jumping), here, members[jumping])
-            begun = np.split(lead * of_integrals, [plan.nq, plan.nq + plan.nv])
-            self._growth.begun(members[jumping], begun[0][..., None], begun[1][..., None])
-            of_lead += of_integrals
-            parts = np.split(lead * of_lead, [plan.nq, plan.nq + plan.nv])
+        for (knot, lanes, passed), instants in zip(passings, of_instants, strict=True):
+            of_lead = passed.jump * bars.rows("p", lanes)[list(knot.constants)].sum(0)
+            of_metrics = (self.bars.rows("acc", members[lanes]) * passed.change).sum(0) - instants
+            begun = np.split(passed.lead * of_metrics, [plan.nq, plan.nq + plan.nv])
+            self._growth.begun(members[lanes], begun[0][..., None], begun[1][..., None])
+            parts = np.split(passed.lead * (of_lead + of_metrics), [plan.nq, plan.nq + plan.nv])
             for name, part in zip(("q", "x", "p"), parts, strict=True):
-                self.bars.add(name, part, members[jumping], slice(len(part)))
-            self.followed[members[jumping]] += good
-
-    def _of_integrals(
-        self, program: AdjointProgram, table: LaneTable, beyond: LaneTable, members: np.ndarray
-    ) -> np.ndarray:
-        """(K,) what integrals of metrics gain while an expression has its value beyond a jump, by their cotangents.
-
-        Args:
-            table, beyond: lanes here, and with numbers and accelerations beyond; the accumulators of the latter change.
-        """
-        s, here = self.settings, table.rows("acc", within=METRICS)
-        self.lanes.kernel.evaluate(program.program, "accumulate", beyond.array, s.t0, s.h)
-        t = s.t0 + table.row("clock") * s.h
-        change = self._passages.of_integrals(members, here, beyond.rows("acc", within=METRICS), t)
-        return (self.bars.rows("acc", members) * change).sum(0)
+                self.bars.add(name, part, members[lanes], slice(len(part)))
 
     def _over(
         self, program: AdjointProgram, table: LaneTable, steps: np.ndarray, members: np.ndarray, seeds: np.ndarray
