@@ -26,10 +26,11 @@ from shiftjax.viewer.ticks import ticks
 HEIGHT = 150.0
 CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
 PLOT = int(implot.Flags_.no_mouse_text | implot.Flags_.no_menus | implot.Flags_.no_box_select)
-FIT = int(implot.AxisFlags_.auto_fit)
+FIT = int(implot.AxisFlags_.auto_fit | implot.AxisFlags_.range_fit)  # to what is between the ends of the time axis
 COLOURS = tuple((red, green, blue) for red, green, blue, _ in CATEGORIES[:4])  # of components
 STEEL = (0.55, 0.65, 0.8)
 FAINT, SHADE = 0.35, 0.22  # opacity of ghosts' curves and of the band
+MOVED = "as the mouse moved it"  # the time axes
 SECONDS = 0.01  # of each frame for collecting a band
 
 
@@ -52,26 +53,35 @@ def draw(state: WindowState) -> None:
         _title(state, name, current, band)
         if implot.begin_plot(f"##{name}", imgui.ImVec2(-1, state.panels.zoom * HEIGHT), PLOT):
             ends = _axes(state, name)
+            before = ends[0].value, ends[1].value
             _band(current, band)
             _others(state, name)
             _current(state, current)
             _cursor(state, k, current)
             _remember(state, name)
             implot.end_plot()
-            plot_curves.span = (ends[0].value, ends[1].value)
+            plot_curves.shown(before, (ends[0].value, ends[1].value))
 
 
 def _width(state: WindowState, plot_curves: PlotCurves) -> None:
     """How much of the time the axes show: all, or so many seconds before the cursor."""
     first, last = state.span
-    choices = [0.0, *plots.widths(last - first)]
-    labels = ["all of the time", *(f"the last {width:g} s before the cursor" for width in choices[1:])]
-    at = choices.index(plot_curves.width) if plot_curves.width in choices else 0
+    choices = sorted({0.0, plot_curves.width, *plots.widths(last - first, growing=state.study.growing)})
     imgui.set_next_item_width(-1)
-    changed, at = imgui.combo("##width", at, labels)
+    is_open = imgui.begin_combo("##width", MOVED if plot_curves.moved else _width_text(plot_curves.width))
     ui.remember_item("plot width")
-    if changed:
-        plot_curves.follow(choices[at])
+    if not is_open:
+        return
+    for width in choices:
+        chosen, _ = imgui.selectable(_width_text(width), width == plot_curves.width and not plot_curves.moved)
+        ui.remember_item(f"plot width:{width:g}")
+        if chosen:
+            plot_curves.follow(width)
+    imgui.end_combo()
+
+
+def _width_text(width: float) -> str:
+    return f"the last {width:g} s before the cursor" if width else "all of the time"
 
 
 def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
