@@ -22,6 +22,7 @@ WIDTH = 330.0  # of the expression [points]
 def draw(state: WindowState, box: Box) -> None:
     with ui.pane("Study", box, ui.BARE):
         _expression(state)
+        _brushes(state)
         _tabs(state)
     state.explorer.fit = False
 
@@ -40,6 +41,32 @@ def _tabs(state: WindowState) -> None:
             imgui.end_tab_item()
     explorer.switch_to = ""
     imgui.end_tab_bar()
+
+
+def _brushes(state: WindowState) -> None:
+    """What is selected by brushes, as an expression to be edited."""
+    explorer = state.explorer
+    imgui.align_text_to_frame_padding()
+    imgui.text_unformatted("selected")
+    imgui.same_line()
+    imgui.set_next_item_width(-1)
+    flags = int(imgui.InputTextFlags_.enter_returns_true)
+    hint = "what brushes in the plots select; or an expression"
+    done, explorer.brush_typed = imgui.input_text_with_hint("##brushes", hint, explorer.brush_typed, flags)
+    ui.remember_item("brushes")
+    imgui.set_item_tooltip("Enter selects what is written; an empty line removes all brushes")
+    if done:
+        selecting.type_brushes(state, explorer.brush_typed)
+    _wrong(explorer.brush_wrong, "wrong brushes")
+
+
+def _wrong(text: str, name: str) -> None:
+    """Why an expression cannot be read."""
+    if text:
+        imgui.push_style_color(int(imgui.Col_.text), ui.RED)
+        imgui.text_wrapped(text)
+        imgui.pop_style_color()
+        ui.remember_item(name)
 
 
 def _expression(state: WindowState) -> None:
@@ -86,8 +113,4 @@ def _expression(state: WindowState) -> None:
                 f"at most {MOST_GHOSTS} of the selection, spread over it, are simulated again and drawn"
             )
     explorer.typed = suggesting.names(explorer, explorer.typed, explorer.expression, "")
-    if explorer.wrong:
-        imgui.push_style_color(int(imgui.Col_.text), ui.RED)
-        imgui.text_wrapped(explorer.wrong)
-        imgui.pop_style_color()
-        ui.remember_item("wrong expression")
+    _wrong(explorer.wrong, "wrong expression")

@@ -6,10 +6,13 @@ import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, images, lacking
+from shiftjax.viewer.gui.state.brush_boxes import Corner
+from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import colourbar
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures
+from shiftjax.viewer.members.brush import Brush, Range, rounded
 from shiftjax.viewer.members.distributions import density
 from shiftjax.viewer.scene.ramp import RAMP
 
@@ -41,17 +44,25 @@ def draw(state: WindowState) -> None:
             inside = _inside(state, limits)
             scale = _density(state, limits) if inside > DENSE else _points(state)
             _current(state)
-            brushed = brushing.brush(explorer, name)
-            if brushed is not None and brushed.click:
-                member = selecting.nearest(state, brushed.low, limits)
-                if member is not None:
-                    selecting.open_member(state, member)
-            elif brushed is not None:
-                mask = selecting.in_box(state, explorer.x, explorer.y, brushed.low, brushed.high)
-                selecting.select(state, mask, brushed.how)
+            boxes = brushing.in_axes(explorer, explorer.x, explorer.y)
+            clicked = brushing.brush(state, name, boxes, lambda low, high: _brush(explorer, limits, low, high))
+            member = selecting.nearest(state, clicked, limits) if clicked is not None else None
+            if member is not None:
+                selecting.open_member(state, member)
     if scale is not None and bar:
         imgui.same_line()
         colourbar.upright("study:colours", *scale, size[1] - 8)
+
+
+def _brush(explorer: Explorer, limits: tuple[float, float, float, float], low: Corner,
+           high: Corner) -> Brush:  # fmt: skip
+    """The members in a box."""
+    apart = limits[1] - limits[0], limits[3] - limits[2]
+    ranges = {
+        column: Range(column, rounded(low[k], apart[k]), rounded(high[k], apart[k]))
+        for k, column in enumerate((explorer.x, explorer.y))
+    }
+    return Brush(tuple(ranges.values()))  # one range where both axes are one column
 
 
 def limits_now() -> tuple[float, float, float, float]:
