@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.state import plots
+from shiftjax.mechanism.paths import split
+from shiftjax.viewer.gui.state import plots, present
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.plots import PlotCurves
 from shiftjax.viewer.gui.state.state import WindowState
@@ -17,6 +18,7 @@ from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.distributions import Band
 from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
 from shiftjax.viewer.members.study_like import StudyLike
+from shiftjax.viewer.motion import curves
 from shiftjax.viewer.motion.curves import Curve
 from shiftjax.viewer.motion.envelope import envelope
 from shiftjax.viewer.scene.palette import CATEGORIES
@@ -99,7 +101,7 @@ def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
 def _title(state: WindowState, name: str, current: Curve, band: Band | None) -> None:
     """Name, unit, and the numbers at the time cursor."""
     imgui.text_unformatted(f"{name} [{current.unit}]")
-    values = plots.at(current, state.clock.time)
+    values = now(state, name, current)
     labels = current.labels if len(current.labels) > 1 else ("",)
     text = "  ".join(f"{label} {value:.5g}".strip() for label, value in zip(labels, values, strict=True))
     if band is not None and len(values) == 1:
@@ -108,6 +110,14 @@ def _title(state: WindowState, name: str, current: Curve, band: Band | None) -> 
         text += f"   (5-95 % of {band.count}: {low:.4g} to {high:.4g})"
     imgui.text_disabled(text)
     ui.remember_item(f"value:{name}")
+
+
+def now(state: WindowState, name: str, current: Curve) -> np.ndarray:
+    """(k,) the numbers at the time cursor: of a joint's coordinates those of the pose in the view, as in the tree."""
+    path, what = split(curves.full_name(state.study, name))
+    if what == ".q" and path in state.mechanism.joints:
+        return present.joint_value(state, path)
+    return plots.at(current, state.clock.time)
 
 
 def _axes(state: WindowState, name: str) -> tuple[implot.BoxedValue, implot.BoxedValue]:

@@ -71,7 +71,10 @@ def _joint(state: WindowState, path: str) -> list[tuple[str, str]]:
         ("type", joint.type + (", closes a loop" if path in state.mechanism.closures else "")),
         ("parent", joint.parent.path),
         ("child", joint.child.path),
-        ("value", values.text(values.KINDS[joint.type], present.joint_value(state, path), 5)),
+        (
+            "value, turns counted" if present.turns(state, path) else "value",
+            values.text(values.KINDS[joint.type], present.joint_value(state, path), 5),
+        ),
         ("mobility", f"{present.mobility(state)[path]:.5f}"),
     ]
     for what, given in (("stiffness", joint.stiffness), ("damping", joint.damping)):
