@@ -41,7 +41,7 @@ def draw(state: WindowState) -> None:
     plot_curves = state.pane_data(PlotCurves)
     names = plot_curves.names(state.study, state.selection.pick)
     if not names:
-        imgui.text_disabled("no channel of this was recorded")
+        ui.wrapped("no channel of this was recorded", faint=True)
     else:
         _width(state, plot_curves)
     for k, name in enumerate(names):
@@ -100,7 +100,7 @@ def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
 
 def _title(state: WindowState, name: str, current: Curve, band: Band | None) -> None:
     """Name, unit, and the numbers at the time cursor."""
-    imgui.text_unformatted(f"{name} [{current.unit}]")
+    ui.wrapped(f"{name} [{current.unit}]")
     values = now(state, name, current)
     labels = current.labels if len(current.labels) > 1 else ("",)
     text = "  ".join(f"{label} {value:.5g}".strip() for label, value in zip(labels, values, strict=True))
@@ -108,7 +108,7 @@ def _title(state: WindowState, name: str, current: Curve, band: Band | None) -> 
         low, high = (np.interp(state.clock.time, current.time, row[: len(current.time), 0])
                      for row in (band.low, band.high))  # fmt: skip
         text += f"   (5-95 % of {band.count}: {low:.4g} to {high:.4g})"
-    imgui.text_disabled(text)
+    ui.wrapped(text, faint=True)
     ui.remember_item(f"value:{name}")
 
 

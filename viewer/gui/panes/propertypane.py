@@ -20,7 +20,7 @@ def draw(state: WindowState, box: Box) -> None:
     with ui.pane("Properties", box):
         if state.live is not None and imgui.collapsing_header("Live", int(imgui.TreeNodeFlags_.default_open)):
             livepane.draw(state, state.live)
-        imgui.text_unformatted(state.selection.pick or "nothing is picked")
+        ui.wrapped(state.selection.pick or "nothing is picked")
         ui.remember_item("picked")
         ui.facts(properties(state))
         shapepane.draw(state)

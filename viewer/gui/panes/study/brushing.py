@@ -22,6 +22,8 @@ GRAB = 5.0  # points from an end of a brush at which the mouse takes it
 EDGE = imgui.ImVec4(1.0, 0.55, 0.08, 1.0)
 INSIDE, FAINT = imgui.ImVec4(1.0, 0.55, 0.08, 0.18), imgui.ImVec4(1.0, 0.55, 0.08, 0.10)
 PLOT = int(implot.Flags_.no_menus | implot.Flags_.no_box_select | implot.Flags_.no_mouse_text)
+HINT = "drag: select, Shift adds, Ctrl within; a brush or its edges: move"
+LOW = 110.0  # height of a plot without room for the title of its axis across [points]
 TICK_POINTS = 90.0, 45.0  # room of a tick along x and along y [points]
 ACROSS, UP = ("left", "right"), ("low", "high")
 
@@ -54,7 +56,7 @@ def _axes(explorer: Explorer, name: str, titles: tuple[str, str], fitted: tuple[
           size: tuple[float, float]) -> None:  # fmt: skip
     """Axes with the limits of the last frame and ticks that differ."""
     x0, x1, y0, y1 = fitted if explorer.fit or name not in explorer.limits else explorer.limits[name]
-    implot.setup_axes(*titles)
+    implot.setup_axes(*titles, int(implot.AxisFlags_.no_label) if size[1] < LOW else 0)
     when = int(imgui.Cond_.always if explorer.fit else imgui.Cond_.once)
     implot.setup_axes_limits(*widened(*fitted[:2]), *widened(*fitted[2:]), when)
     for axis, low, high, room, long in (

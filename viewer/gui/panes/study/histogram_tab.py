@@ -7,6 +7,7 @@ import numpy as np
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, lacking
 from shiftjax.viewer.gui.state.brush_boxes import Corner
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.brush import Brush, Range, rounded
 from shiftjax.viewer.members.distributions import histogram
@@ -18,8 +19,7 @@ SHADE, MARK = imgui.ImVec4(0.45, 0.6, 0.8, 0.8), imgui.ImVec4(1.0, 0.55, 0.08, 0
 def draw(state: WindowState) -> None:
     explorer = state.explorer
     column_choice.axis_box(explorer, state.panels.zoom, "of", "bars")
-    imgui.same_line()
-    imgui.text_disabled("drag: select, Shift adds, Ctrl within")
+    ui.hint(brushing.HINT)
     lacking.draw(explorer, [explorer.bars])
     column, room = explorer.bars, imgui.get_content_region_avail()
     low, high = explorer.table.span(column)

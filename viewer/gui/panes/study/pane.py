@@ -72,40 +72,42 @@ def _wrong(text: str, name: str) -> None:
 def _expression(state: WindowState) -> None:
     """The expression that says which members are shown, with what completes it; how many are shown and selected."""
     explorer = state.explorer
-    imgui.set_next_item_width(state.panels.zoom * WIDTH)
+    imgui.set_next_item_width(min(state.panels.zoom * WIDTH, imgui.get_content_region_avail().x))
     flags = int(imgui.InputTextFlags_.enter_returns_true)
     hint = "all members; or an expression"
     done, explorer.typed = imgui.input_text_with_hint("##expression", hint, explorer.typed, flags)
     ui.remember_item("expression")
     if done:
         selecting.show(state, explorer.typed)
-    imgui.same_line()
+    ui.beside(ui.button_width("examples"))
     example = suggesting.examples(explorer)
     if example is not None:
         selecting.show(state, example)
-    imgui.same_line()
+    ui.beside(ui.button_width("all"))
     if imgui.button("all") and explorer.expression:
         selecting.show(state, "")
     ui.remember_item("show all members")
-    imgui.same_line()
+    ui.beside(ui.button_width("fit"))
     if imgui.button("fit"):
         explorer.fit = True
     ui.remember_item("fit")
     imgui.set_item_tooltip("the axes of all plots show everything")
-    imgui.same_line()
+    ui.beside(ui.button_width("grid"))
     buttons.button(state, "grid", "grid")
-    imgui.same_line()
     shown, selected = explorer.counts()
-    imgui.text(f"{shown:,} of {explorer.table.rows:,} shown, {selected:,} selected")
+    counts = f"{shown:,} of {explorer.table.rows:,} shown, {selected:,} selected"
+    ui.beside(imgui.calc_text_size(counts).x)
+    imgui.text(counts)
+    ui.remember_item("counts")
     if selected:
-        imgui.same_line()
+        ui.beside(ui.button_width("none"))
         if imgui.button("none"):
             selecting.clear(state)
         ui.remember_item("select none")
-        imgui.same_line()
-        imgui.text_disabled(explorer.note)
+        ui.beside(imgui.calc_text_size(explorer.note).x)
+        ui.wrapped(explorer.note, faint=True)
         if len(state.choice.chosen) < min(selected, MOST_GHOSTS):
-            imgui.same_line()
+            ui.beside(ui.button_width("simulate"))
             if imgui.small_button("simulate"):
                 selecting.simulate(state)
             ui.remember_item("simulate selected")

@@ -27,8 +27,7 @@ FLAGS = brushing.PLOT | int(implot.Flags_.no_legend)
 def draw(state: WindowState) -> None:
     explorer = state.explorer
     _choose(state)
-    imgui.same_line()
-    imgui.text_disabled("drag over an axis: select, Shift adds, Ctrl within")
+    ui.hint(f"over an axis {brushing.HINT}")
     lacking.draw(explorer, explorer.axes)
     axes, room = explorer.axes, imgui.get_content_region_avail()
     fitted = (-0.35, len(axes) - 0.65, -MARGIN, 1.0 + MARGIN)

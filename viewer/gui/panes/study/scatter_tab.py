@@ -9,7 +9,7 @@ from shiftjax.viewer.gui.panes.study import brushing, column_choice, images, lac
 from shiftjax.viewer.gui.state.brush_boxes import Corner
 from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.gui.widgets import colourbar
+from shiftjax.viewer.gui.widgets import colourbar, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures
 from shiftjax.viewer.members.brush import Brush, Range, rounded
@@ -28,9 +28,10 @@ COUNT = "members"
 def draw(state: WindowState) -> None:
     explorer = state.explorer
     for label, attribute in (("x", "x"), ("y", "y"), ("colour", "colour")):
+        if attribute != "x":
+            ui.beside(column_choice.axis_width(state.panels.zoom, label))
         column_choice.axis_box(explorer, state.panels.zoom, label, attribute)
-        imgui.same_line()
-    imgui.text_disabled("drag: select, Shift adds, Ctrl within; click: open; right drag, wheel: move, zoom")
+    ui.hint(f"{brushing.HINT}; click: open; right drag, wheel: move, zoom")
     lacking.draw(explorer, explorer.plotted())
     table, room = explorer.table, imgui.get_content_region_avail()
     bar = state.panels.zoom * BAR if explorer.colour or explorer.counts()[0] > DENSE else 0.0
