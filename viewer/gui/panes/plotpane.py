@@ -9,9 +9,9 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import split
-from shiftjax.viewer.gui.state import plots, present
+from shiftjax.viewer.gui.state import band_words, plots, present
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.plots import PlotCurves
+from shiftjax.viewer.gui.state.plots import MemberBand, PlotCurves
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
@@ -56,7 +56,7 @@ def draw(state: WindowState) -> None:
         if implot.begin_plot(f"##{name}", imgui.ImVec2(-1, state.panels.zoom * HEIGHT), PLOT):
             ends = _axes(state, name)
             before = ends[0].value, ends[1].value
-            _band(current, band)
+            _band(current, None if band is None else band.band)
             _others(state, name)
             _current(state, current)
             _cursor(state, k, current)
@@ -98,16 +98,14 @@ def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
     return [pair for pair in dict.fromkeys(pairs) if pair != (state.study, choice.member)]
 
 
-def _title(state: WindowState, name: str, current: Curve, band: Band | None) -> None:
+def _title(state: WindowState, name: str, current: Curve, band: MemberBand | None) -> None:
     """Name, unit, and the numbers at the time cursor."""
     ui.wrapped(f"{name} [{current.unit}]")
     values = now(state, name, current)
     labels = current.labels if len(current.labels) > 1 else ("",)
     text = "  ".join(f"{label} {value:.5g}".strip() for label, value in zip(labels, values, strict=True))
-    if band is not None and len(values) == 1:
-        low, high = (np.interp(state.clock.time, current.time, row[: len(current.time), 0])
-                     for row in (band.low, band.high))  # fmt: skip
-        text += f"   (5-95 % of {band.count}: {low:.4g} to {high:.4g})"
+    if band is not None:
+        text += f"   ({band_words.words(state.study, band, current, state.clock.time)})"
     ui.wrapped(text, faint=True)
     ui.remember_item(f"value:{name}")
 

@@ -33,6 +33,16 @@ class Line:
     curve: Curve
 
 
+@record
+class MemberBand:
+    """The band of the kept members of a study."""
+
+    band: Band
+    members: np.ndarray  # (k,) whose curves it is of
+    without: np.ndarray  # (m,) that have no such curve: they never started
+    skipped: int  # of very many members, those between evenly spaced ones
+
+
 class PlotCurves:
     """Curves by name and member, and bands, which are collected a few members a frame.
 
@@ -79,7 +89,7 @@ class PlotCurves:
                 continue
         return lines
 
-    def band(self, study: StudyLike, name: str, seconds: float) -> Band | None:
+    def band(self, study: StudyLike, name: str, seconds: float) -> MemberBand | None:
         """Quantiles over all kept members; None until they are collected, for which every call takes some time.
 
         Args:
@@ -140,11 +150,14 @@ class _Collected:
     def __init__(self, study: StudyLike, name: str) -> None:
         self.study, self.name = study, name
         self.curves: list[np.ndarray] = []
-        self.band: Band | None = None
+        self.members: list[int] = []
+        self.without: list[int] = []
+        self.skipped = 0
+        self.band: MemberBand | None = None
         self.left: list[int] = study.kept[::-1].tolist()  # members, last first
         self.limited = False  # whether `left` was cut to what there is room for
 
-    def advance(self, seconds: float) -> Band | None:
+    def advance(self, seconds: float) -> MemberBand | None:
         """Collects for some time."""
         until = clock.perf_counter() + seconds
         while self.band is None and self.left:
@@ -154,7 +167,8 @@ class _Collected:
             if clock.perf_counter() > until:
                 break
         if self.band is None and not self.left and self.curves:
-            self.band = band(np.stack(self.curves))
+            who, without = (np.array(ids, np.int64) for ids in (self.members, self.without))
+            self.band = MemberBand(band(np.stack(self.curves)), who, without, self.skipped)
             self.curves = []
         return self.band
 
@@ -162,13 +176,16 @@ class _Collected:
         try:
             self.curves.append(curves.curve(self.study, member, self.name).values)
         except ModelError:  # it never started
+            self.without.append(member)
             return
+        self.members.append(member)
 
     def _limit(self) -> None:
         """Of too many members evenly spaced ones are left."""
         self.limited = True
         most = max(BAND_BYTES // max(self.curves[0].nbytes, 1), LEAST_IN_BAND)
         if len(self.left) > most:
+            self.skipped = len(self.left) - most
             self.left = [self.left[k] for k in np.linspace(0, len(self.left) - 1, most).round().astype(int)]
 
 
