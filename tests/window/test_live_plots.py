@@ -22,7 +22,7 @@ from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
 
 JOINTS = ["crank_pivot", "crank_pin", "rocker_pivot", "rocker_pin"]
-SIZE = (1000, 700)
+SIZE = (1100, 1000)  # plots of what is picked are in sight, one below the other
 FRAMES = 2000  # drawn at most while something is waited for
 
 

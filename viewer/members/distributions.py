@@ -95,7 +95,7 @@ def band(curves: np.ndarray) -> Band:
         a, b = (np.take_along_axis(ordered, at[None], 0)[0] for at in (lower, upper))
         quantiles.append(np.where(count > 0, a + (place - lower) * (b - a), np.nan))
     low, middle, high = quantiles
-    return Band(low, middle, high, finite.reshape(*finite.shape[:2], -1).all(-1))
+    return Band(low, middle, high, np.asarray(finite.reshape(*finite.shape[:2], -1).all(-1)))
 
 
 def spread(points: np.ndarray, most: int) -> np.ndarray:
