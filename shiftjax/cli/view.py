@@ -12,6 +12,7 @@ from shiftjax.errors import ModelError
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
 from shiftjax.viewer.members.study_like import Design
+from shiftjax.viewer.motion.live_channels import followed
 from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.scene.camera import VIEWS
 from shiftjax.viewer.study import opening
@@ -83,7 +84,7 @@ def _live(options: argparse.Namespace) -> int:
             raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
     sliders = [_slider(text) for text in options.vary]
     live = live_of(options, [slider.path for slider in sliders])
-    with Session(live, {s.path: (s.low, s.high) for s in sliders}) as session:
+    with Session(live, {s.path: (s.low, s.high) for s in sliders}, options.channel) as session:
         session.history.at_instants = options.at_instants
         scene = MemberScenes(session.history).first
         showing.report_warnings(scene)
@@ -99,8 +100,8 @@ def live_of(options: argparse.Namespace, varied: Sequence[str]) -> Live:
     changes, derive = common.assigned(options, model), common.entries(options.derive, "--derive")
     model = model.replace(changes) if changes else model
     common.say(f"compiling {model.name or options.study} ...")
-    wanted = {"channels": options.channel, "step": options.step or STEP, "drive": common.drives(options)}
-    wanted["tie"] = common.entries(options.tie, "--tie") or None
+    wanted = {"channels": followed(model, options.channel), "step": options.step or STEP}
+    wanted |= {"drive": common.drives(options), "tie": common.entries(options.tie, "--tie") or None}
     return Live(model, varied, derive=derive, **wanted)
 
 

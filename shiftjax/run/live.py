@@ -134,7 +134,9 @@ class Live:
         self.step, self.nodes = float(step), (FIXED, *bodies)
         self.report: dict[str, Any] = topology_report(prepared)
         self._prepared, self._programs = prepared, Programs(prepared.setup, every)
-        self._channels = every[len(seen) :]
+        ends = np.cumsum([0, *(channel.size for channel in every)])
+        self._places = {one.path: slice(*ends[k : k + 2]) for k, one in enumerate(every)}
+        self._channels = channels_of(prepared.plan, channels, model.resolve)
         self._pulled = [force.path for force in prepared.plan.forces if force.kind == "external_wrench"]
         self._kernel = make_kernel(backend, "f64", threads=1)
         self._wrench = np.zeros(WRENCH * len(bodies))
@@ -220,12 +222,8 @@ class Live:
 
     def channels(self) -> dict[str, np.ndarray]:
         """Channel -> () or its own shape."""
-        channels, at = {}, WIDTH * (len(self.nodes) - 1)
-        for channel in self._channels:
-            values = self._seen[at : at + channel.size]
-            channels[channel.path] = values[0] if channel.scalar else values
-            at += channel.size
-        return channels
+        values = {channel.path: self._seen[self._places[channel.path]] for channel in self._channels}
+        return {one.path: values[one.path][0] if one.scalar else values[one.path] for one in self._channels}
 
     def certificate(self) -> dict[str, float]:
         """Largest loop gap [m] and smallest pivot ratio since the run began or its numbers changed, and the

@@ -113,7 +113,7 @@ def test_band_has_the_quantiles_of_those_that_have_a_number() -> None:
     for mine, theirs in zip((found.low, found.middle, found.high), exact, strict=True):
         np.testing.assert_allclose(mine[:19], theirs, atol=ROUNDING)
         assert np.isnan(mine[19, 2]) and np.isfinite(mine[19, 0])
-    assert found.count == 101
+    assert found.drawn.sum(0).tolist() == [101] * 10 + [100] * 9 + [0]
 
 
 def test_a_spread_few_holds_the_extremes() -> None:
@@ -172,13 +172,15 @@ def test_a_band_is_collected_a_little_in_every_call(many_members: ViewedStudy, m
     curves, calls = plots.PlotCurves(), 0
     while (found := curves.band(many_members, ANGLE, 0.0)) is None:
         calls += 1
-    assert found.count == KEPT and calls == KEPT - 1, "one curve a call where there is no time"
+    assert len(found.members) == KEPT and not len(found.without) and calls == KEPT - 1, (
+        "one curve a call where there is no time"
+    )
     assert curves.band(many_members, ANGLE, 0.0) is found
     monkeypatch.setattr(plots, "BAND_BYTES", 8 * len(many_members.time) * 10)
     few = plots.PlotCurves().band(many_members, ANGLE, 60.0)
-    assert few is not None and few.count == 11
+    assert few is not None and len(few.members) == 11 and few.skipped == KEPT - 11
     every = np.stack([many_members.channel(ANGLE, int(k)) for k in many_members.kept])
-    assert (few.high[:, 0] <= every.max(0)).all() and (few.low[:, 0] >= every.min(0)).all()
+    assert (few.band.high[:, 0] <= every.max(0)).all() and (few.band.low[:, 0] >= every.min(0)).all()
 
 
 def test_curves_of_an_item_are_what_was_recorded_and_what_poses_say(many_members: ViewedStudy) -> None:

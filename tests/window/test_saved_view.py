@@ -4,6 +4,7 @@ import argparse
 import copy
 import dataclasses
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import actions, choosing, grid, looking, saved, selecting
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.members.brush import Brush, Range
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
@@ -43,6 +45,7 @@ def changed(state: WindowState) -> WindowState:
     explorer.x, explorer.y, explorer.colour, explorer.bars, explorer.axes = CRANK, LATE, ROCKER, COUPLER, [LATE, SWING]
     selecting.show(state, "swing > 0.2")
     selecting.select(state, explorer.table.column(SWING) > 0.5)
+    selecting.brush(state, Brush((Range(SWING, 0.6, math.inf),), "status == 'ok'"), "add")
     choosing.choose(state, "worst:5:swing of kept")
     grid.show(state, state.choice.chosen.tolist())
     state.show_member(int(state.choice.chosen[2]))
@@ -116,6 +119,12 @@ def test_a_followed_body_is_saved_as_it_is_seen(state: WindowState, tmp_path: Pa
         ({"order": {"by": SWING}}, "order: keys"),
         ({"camera": {"distance": 1.0}}, "camera: key"),
         ({"sizes": {"tree": "wide", "study": None, "properties": None, "timeline": None}}, "sizes.tree"),
+        ({"brushes": {}}, "brushes: found"),
+        ({"brushes": [{"query": ""}]}, r"brushes\[0\]: keys"),
+        ({"brushes": [{"query": "swing >", "between": {}}]}, "choice of members"),
+        ({"brushes": [{"query": "", "between": {"swung": [0, 1]}}]}, "found 'swung'"),
+        ({"brushes": [{"query": "", "between": {SWING: [2, 1]}}]}, r"found \[2, 1\]"),
+        ({"brushes": [{"query": "", "between": {SWING: [2]}}]}, r"found \[2\]"),
         ({"selected": "AAAA"}, "selected: found text that is none"),
         ({"selected": "eNpjAAAAAQAB"}, "a selection of 8 members"),
         ({"grid": [0]}, "grid: found 1 members"),

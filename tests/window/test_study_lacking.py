@@ -11,8 +11,11 @@ from shiftjax.run.simulate import simulate
 from shiftjax.viewer.gui.actions import actions, choosing, grid, selecting
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.emptiness import in_sight, why_empty
+from shiftjax.viewer.gui.state import band_words
+from shiftjax.viewer.gui.state.plots import PlotCurves
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.members import distributions
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
@@ -108,3 +111,33 @@ def test_a_grid_is_sorted_by_the_metric_of_its_labels(window: Offscreen) -> None
     state.explorer.colour = "swing"
     choosing.choose(state, "2,0,1")
     assert grid.members_for(state, 4) == [2, 0, 1]
+
+
+def test_the_caption_of_a_band_counts_those_that_have_a_number(window: Offscreen, failing: ViewedStudy) -> None:
+    """At the time cursor: members that ended before it, or never started, are named with how they ended."""
+    state, curves = window.state, window.state.pane_data(PlotCurves)
+    ended = float(failing.end(2))
+    assert 0.0 < ended < 0.5
+    of = None
+    while of is None:
+        of = curves.band(failing, "crank_pivot.q", 10.0)
+    current = curves.get(failing, 0, "crank_pivot.q")
+    early, late = (band_words.words(failing, of, current, time) for time in (0.0, 0.5))
+    values = np.stack([failing.channel("crank_pivot.q", member) for member in (0, 1)])
+    low, high = (np.percentile(values[:, -1], share) for share in (5, 95))
+    assert early.startswith("5-95 % of 3: ")
+    assert early.endswith("; 2 of 5 left out, no number here: 3 4 not_assembled")
+    assert late == (
+        f"5-95 % of 2: {low:.4g} to {high:.4g}; 3 of 5 left out, no number here: 3 4 not_assembled, 2 locked"
+    )
+    window.key("F3")
+    state.go_to(0.5)
+    window.frames(3)
+    assert ui.item_boxes["value:crank_pivot.q"].height > 40, "the caption is not in sight as a whole"
+
+
+def test_bands_of_infinite_numbers_and_of_nobody(failing: ViewedStudy) -> None:
+    curves = np.array([[1.0, np.inf, np.nan], [2.0, 5.0, np.nan], [3.0, -np.inf, np.nan]])
+    found = distributions.band(curves)
+    assert found.middle[:2].tolist() == [2.0, 5.0] and np.isnan(found.middle[2])
+    assert found.drawn.sum(0).tolist() == [3, 1, 0]

@@ -307,9 +307,9 @@ def test_a_plot_shows_the_band_and_others_behind_the_current_member(
     assert (with_band != plot_of(window)).any(-1).mean() > 0.02
     found = curves.band(many_members, ANGLE, 0.0)
     every = np.stack([many_members.channel(ANGLE, int(k)) for k in many_members.kept])
-    assert found is not None and found.count == KEPT
-    np.testing.assert_allclose(found.middle[:, 0], np.median(every, 0))
-    np.testing.assert_allclose(found.high[:, 0], np.percentile(every, 95, axis=0))
+    assert found is not None and len(found.members) == KEPT
+    np.testing.assert_allclose(found.band.middle[:, 0], np.median(every, 0))
+    np.testing.assert_allclose(found.band.high[:, 0], np.percentile(every, 95, axis=0))
 
 
 def test_plots_have_one_time_axis(window: Offscreen) -> None:

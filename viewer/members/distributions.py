@@ -16,12 +16,12 @@ SHARES = (0.05, 0.5, 0.95)  # of a band
 
 @record
 class Band:
-    """Quantiles of many curves at each instant."""
+    """Quantiles of many curves at each instant, by those that have a number there."""
 
-    count: int  # of curves
     low: np.ndarray  # (n, ...) 5 %
     middle: np.ndarray  # 50 %
     high: np.ndarray  # 95 %
+    drawn: np.ndarray  # (k, n) bool, which of the curves have numbers at which instants
 
 
 def cell_of(values: np.ndarray, low: float, high: float, count: int) -> np.ndarray:
@@ -84,8 +84,9 @@ def line_density(left: np.ndarray, right: np.ndarray, shape: tuple[int, int]) ->
 
 def band(curves: np.ndarray) -> Band:
     """Quantiles over (k, n, ...) curves at each instant, by those that have a number there; NaN where none has."""
-    ordered = np.sort(np.asarray(curves, float), axis=0)  # NaN last
-    count = np.isfinite(ordered).sum(0)
+    numbers = np.asarray(curves, float)
+    finite = np.isfinite(numbers)
+    ordered, count = np.sort(np.where(finite, numbers, np.nan), axis=0), finite.sum(0)  # NaN last
     quantiles = []
     for share in SHARES:
         place = share * np.maximum(count - 1, 0)
@@ -93,7 +94,8 @@ def band(curves: np.ndarray) -> Band:
         upper = np.minimum(lower + 1, np.maximum(count - 1, 0))
         a, b = (np.take_along_axis(ordered, at[None], 0)[0] for at in (lower, upper))
         quantiles.append(np.where(count > 0, a + (place - lower) * (b - a), np.nan))
-    return Band(len(ordered), *quantiles)
+    low, middle, high = quantiles
+    return Band(low, middle, high, np.asarray(finite.reshape(*finite.shape[:2], -1).all(-1)))
 
 
 def spread(points: np.ndarray, most: int) -> np.ndarray:

@@ -42,6 +42,7 @@ class StudyLike(MemberNumbers, Protocol):
     at_instants: bool
     titles: Sequence[str]  # what members are called beside their number; empty where by that only
     growing: bool  # whether instants are added and replaced while it is shown
+    plotted: Sequence[str]  # channels that are plotted while nothing is picked; empty for the first ones
 
     @property
     def model(self) -> Model: ...

@@ -16,6 +16,7 @@ from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.channels import CHANNELS, channels
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.mechanism.paths import split
+from shiftjax.poses import continuous
 from shiftjax.record import record
 from shiftjax.topology.partition import Partition
 from shiftjax.viewer.members.column_names import resolved
@@ -27,6 +28,7 @@ from shiftjax.viewer.motion.tree_coordinates import bodies_of
 OF_JOINTS = ("q", "v")
 OF_FRAMES = ("position", "orientation", "velocity", "angular_velocity")
 OF_ALL = ("energy.kinetic", "energy.potential", "energy.total")
+POSITION = 3  # numbers of a pose before its quaternion
 AXES = {3: ("x", "y", "z"), 4: ("w", "x", "y", "z")}  # of quantities of frames
 
 
@@ -89,7 +91,7 @@ def curve(study: StudyLike, member: int, name: str) -> Curve:
     known = resolved(name, names(study), f"curve of {study.where}")
     if known in study.channels:
         values = np.asarray(study.channel(known, member), float)
-        values = values.reshape(len(values), -1)
+        values = _without_jumps(known, values.reshape(len(values), -1))
         return Curve(study.time[: len(values)], values, study.channels[known], _labels(known, values.shape[1]))
     mechanism = mechanism_of(study, member)
     time, track = study.time, study.track(member)
@@ -106,7 +108,14 @@ def curve(study: StudyLike, member: int, name: str) -> Curve:
     for k, value in enumerate(members.numbers(channel.observe(state))):
         values[:, k] = value
     values[last + 1 :] = np.nan
-    return Curve(time, values, channel.unit, _labels(known, channel.size))
+    return Curve(time, _without_jumps(known, values), channel.unit, _labels(known, channel.size))
+
+
+def _without_jumps(name: str, values: np.ndarray) -> np.ndarray:
+    """(n, k) values of a curve; signs of an orientation's quaternions chosen for continuity, as those of poses are."""
+    if name.rpartition(".")[2] != "orientation":
+        return values
+    return continuous(np.pad(values, ((0, 0), (POSITION, 0))))[:, POSITION:]
 
 
 def _labels(name: str, count: int) -> tuple[str, ...]:

@@ -102,10 +102,15 @@ def along(lane: Lane, time: np.ndarray, poses: np.ndarray, last: int) -> tuple[n
     Args:
         lane: with the member's numbers. poses: (n, bodies, 7) of `bodies_of`; last: instant at which it ended.
     """
-    plan = lane.plan
-    q = unwrapped(plan, coordinates(lane, poses))
-    for coordinate in plan.coordinates:
+    q = begun(lane, unwrapped(lane.plan, coordinates(lane, poses)))
+    return q, speeds(lane.plan, q, rates(time, q, last))
+
+
+def begun(lane: Lane, q: np.ndarray) -> np.ndarray:
+    """The same coordinates (nq, n) along a run with angles that begin in the turn of `initial_displacement`."""
+    out = q.copy()
+    for coordinate in lane.plan.coordinates:
         if is_angle(coordinate) and len(coordinate.start) == 1:
             stated = float(np.ravel(lane.params.at(coordinate.start[0]))[0])
-            q[coordinate.q] += 2 * math.pi * round((stated - q[coordinate.q, 0]) / (2 * math.pi))
-    return q, speeds(plan, q, rates(time, q, last))
+            out[coordinate.q] += 2 * math.pi * round((stated - q[coordinate.q, 0]) / (2 * math.pi))
+    return out

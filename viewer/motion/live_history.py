@@ -51,7 +51,8 @@ class History:
     """The latest instants of one run.
 
     Attributes:
-        where, model, report, settings, nodes, channels, at_instants: as of a `Study`; the one member is number 0.
+        where, model, report, settings, nodes, channels, at_instants, plotted: as of a `Study`; the one member is
+            number 0.
     """
 
     members, kept, simulated = 1, ONLY, NOBODY
@@ -67,16 +68,19 @@ class History:
         report: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
         channels: Mapping[str, str] | None = None,
+        plotted: Sequence[str] = (),
         max_instants: int = MAX_INSTANTS,
     ) -> None:
         """An empty history.
 
         Args:
-            nodes: "fixed" and the bodies. channels: path -> unit. most: of the latest instants.
+            nodes: "fixed" and the bodies. channels: path -> unit. plotted: those that are plotted while nothing is
+                picked. max_instants: of the latest instants.
         """
         self.where, self.model, self.nodes = where, model, tuple(nodes)
         self.report, self.settings = dict(report or {}), dict(settings or {})
         self.channels, self.max_instants = dict(channels or {}), max_instants
+        self.plotted: Sequence[str] = [resolved(path, self.channels, f"channel of {where}") for path in plotted]
         self.values: dict[str, float] = {}  # path of a number -> present value
         self.metrics: dict[str, np.ndarray] = {}
         self.status = np.zeros(1, np.int16)

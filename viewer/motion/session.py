@@ -61,14 +61,21 @@ class Session:
         pull: body, point in it, target in the world, or None.
     """
 
-    def __init__(self, engine: Engine, ranges: Mapping[str, tuple[float, float]] | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        plotted: Sequence[str] = (),
+    ) -> None:
         """Starts the thread; the run is paused at its start.
 
         Args:
             ranges: of numbers that may change; the engine must vary them.
+            plotted: channels of the engine that are plotted while nothing is picked; the first ones where there are
+                none.
 
         Raises:
-            ModelError: a number that the engine does not vary.
+            ModelError: a number that the engine does not vary, a channel that it does not have.
         """
         self._engine = engine
         self.values = dict(engine.values)
@@ -90,6 +97,7 @@ class Session:
             report=engine.report,
             settings={"step": engine.step, "mode": "live"},
             channels=engine.units,
+            plotted=plotted,
         )
         self._record()
         self._messages: list[str] = []

@@ -24,6 +24,8 @@ class Layer:
 
     level: int = 0  # thinner for higher ones
     shift: np.ndarray = field(default_factory=lambda: np.zeros(3))  # (3,) along the axes of its hinges [m]
+    crosses: bool = False  # whether the mass of another link that turns about the same axis is at the same place
+    reach: float = math.inf  # length that a ball must not hide: between its joints, or of the links it is joined to [m]
 
 
 LAYERED = 1  # level of all links that have layers
@@ -42,6 +44,9 @@ THIN = 0.6  # half widths: the least half side of a box of equal inertia
 DISC = 0.15  # smallest over middle half side below which two equal sides are those of a disc
 FEW = 5  # points of a body above which bars and plates alone show its shape
 BULKY = 3.0  # half widths: half side of a box of equal inertia that bars do not show
+BALL = 0.35  # largest half size of a ball in parts of the length that it must not hide: both ends stay in sight
+FLAT_DISC = 0.35  # half thickness of a disc beside others on one axis, in half widths
+ELONGATED = 0.5  # breadth over length across an axis below which a solid shows how a body has turned
 OFF_CENTRE = 0.3  # of a body's extent: a centre of mass this far from the middle of its points has a shape of its own
 
 
@@ -62,7 +67,7 @@ def body_shapes(
     if len(at_joints) < 2 and _mass_stands_apart(body, points):
         out += _mass_shape(body, attachments, at_joints, points, style, layer)
     elif len(at_joints) > 1 and _bulky(body, points, style):
-        out.append(equivalent_box(body, style))
+        out.append(equivalent_box(body, style, layer.reach))
     return out or _stubs(attachments, points[0], style, order)
 
 
@@ -157,10 +162,18 @@ def _mass_stands_apart(body: Body, points: Sequence[np.ndarray]) -> bool:
 
 def _mass_shape(body: Body, attachments: Sequence[Attachment], at_joints: Sequence[np.ndarray],
                 points: Sequence[np.ndarray], style: Style, layer: Layer) -> list[Placed]:  # fmt: skip
-    """A solid of equal inertia at the centre of mass, and a bar to it from the joint where that lies outside."""
+    """A solid of equal inertia at the centre of mass, and a bar to it from the joint where that lies outside.
+
+    Links whose masses are at one place on their common axis would be one solid: they are discs beside each other.
+    """
     sliding = any(c.drawing == "slider" for c in attachments)
-    mesh, where = solid(body, style, block=sliding)
+    mesh, where = solid(body, style, block=sliding, reach=layer.reach)
     axles = [c.axis for c in attachments if c.drawing == "hinge"]
+    if layer.crosses and axles:
+        if not _elongated(where, axles[0]):
+            return _disc(body, axles[0], style, layer)
+        where = where.copy()
+        where[:3, 3] += layer.shift
     if mesh is shapes.cylinder() and any(np.linalg.norm(np.cross(axle, where[:3, 2])) <= PARALLEL for axle in axles):
         return _wheel(where)
     out = [(mesh, where)]
@@ -170,6 +183,21 @@ def _mass_shape(body: Body, attachments: Sequence[Attachment], at_joints: Sequen
             ends = [at_joints[0], centre]
             out += bars(ends, ends, axles, style, layer)
     return out
+
+
+def _elongated(where: np.ndarray, axle: np.ndarray) -> bool:
+    """Whether a solid is much longer than broad, seen along an axis."""
+    across = where[:3, :3] - np.outer(axle, axle @ where[:3, :3])
+    size = np.linalg.svd(across, compute_uv=False)
+    return bool(size[1] < ELONGATED * size[0])
+
+
+def _disc(body: Body, axle: np.ndarray, style: Style, layer: Layer) -> list[Placed]:
+    """A wheel of the body's moment about its axle, m r^2 / 2, so thin that others of its layers are seen beside it."""
+    moment = float(axle @ np.array(body.inertia.matrix) @ axle)
+    radius = float(np.clip(np.sqrt(2.0 * max(moment, 0.0) / body.mass), 2.0 * style.width, style.radius))
+    centre = np.array(body.center_of_mass, float) + layer.shift
+    return _wheel(transform(centre, z_along(axle), [radius, radius, 2.0 * FLAT_DISC * style.width]))
 
 
 def _wheel(where: np.ndarray) -> list[Placed]:
@@ -218,17 +246,31 @@ def _half_sides(body: Body) -> tuple[np.ndarray, np.ndarray]:
     return np.sqrt(3.0 * np.maximum((0.5 * moments.sum() - moments) / body.mass, 0.0)), R
 
 
-def equivalent_box(body: Body, style: Style) -> Placed:
-    """The homogeneous box of the body's mass and inertia, at its centre of mass along its principal axes."""
+def equivalent_box(body: Body, style: Style, reach: float = math.inf) -> Placed:
+    """The homogeneous box of the body's mass and inertia, at its centre of mass along its principal axes.
+
+    Args:
+        reach: bounds a cube, as it bounds the ball of `solid` [m].
+    """
     half, R = _half_sides(body)
-    return shapes.box(), transform(body.center_of_mass, R, 2.0 * np.clip(half, SMALLEST * style.width, style.radius))
+    most = _most(_principal(body)[0], style, reach)
+    return shapes.box(), transform(body.center_of_mass, R, 2.0 * np.clip(half, SMALLEST * style.width, most))
 
 
-def solid(body: Body, style: Style, *, block: bool) -> Placed:
+def _most(moments: np.ndarray, style: Style, reach: float) -> float:
+    """Largest half size of a solid [m]; one of three equal moments, which is most often made up, hides no rod."""
+    ball = moments.max() - moments.min() <= EQUAL * moments.max()
+    return min(style.radius, max(BALL * reach, SMALLEST * style.width)) if ball else style.radius
+
+
+def solid(body: Body, style: Style, *, block: bool, reach: float = math.inf) -> Placed:
     """A homogeneous solid of the body's mass and inertia, at its centre of mass along its principal axes.
 
     A sphere, or a cylinder where two moments are equal, else an ellipsoid, or a box if `block`. The mean squares of its
     coordinates are s_i = (trace / 2 - I_i) / m; half axes are kept between a bar's width and the model's radius.
+
+    Args:
+        block: a body that slides. reach: a length that a ball, which has no side to show, must not hide [m].
     """
     centre = body.center_of_mass
     moments, R = _principal(body)
@@ -237,7 +279,7 @@ def solid(body: Body, style: Style, *, block: bool) -> Placed:
     square = np.maximum((0.5 * moments.sum() - moments) / body.mass, 0.0)
 
     def bounded(half: np.ndarray) -> np.ndarray:
-        return np.clip(half, SMALLEST * style.width, style.radius)
+        return np.clip(half, SMALLEST * style.width, _most(moments, style, reach))
 
     alike = [abs(moments[i] - moments[j]) <= EQUAL * moments.max() for i, j in ((1, 2), (2, 0), (0, 1))]
     if all(alike):

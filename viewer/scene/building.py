@@ -6,6 +6,7 @@ first poses. Geometry that cannot be used becomes a warning, and its body gets a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef
 from shiftjax.poses import matrices
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import bounding_sphere, box_corners, of_frame, transform, transformed, z_along
-from shiftjax.viewer.scene.attachments import FAR, SAME, BuildContext, Style, levels, other_points
+from shiftjax.viewer.scene.attachments import FAR, SAME, BuildContext, Style, joint_points, levels, other_points
 from shiftjax.viewer.scene.automatic import LAYERED, Layer, body_shapes
 from shiftjax.viewer.scene.joint_shapes import joint_parts, telescope_shapes
 from shiftjax.viewer.scene.layers import layers_of
@@ -97,7 +98,7 @@ def _bodies(context: BuildContext, slides: Mapping[str, Slide], find: Callable[[
     level = levels(list(context.bodies), context.attachments)
     alike = likes(context.attachments, list(context.bodies))
     lit = {item.parent.path for item in (*context.model.lights, *context.model.terrain)}
-    far = FAR * context.style.radius
+    far, crossing = FAR * context.style.radius, _crossing(context)
     for order, (path, body) in enumerate(context.bodies.items()):
         drawn: list[Drawn] = []
         for geometry in body.geometry:
@@ -109,7 +110,13 @@ def _bodies(context: BuildContext, slides: Mapping[str, Slide], find: Callable[[
             attachments = context.attachments[path]
             others = other_points(path, body, attachments, lit, far)
             shift = context.style.layers.get(path)
-            layer = Layer(level[path]) if shift is None else Layer(LAYERED, np.array(shift))
+            reach = _reach(context, path)
+            crosses = path in crossing
+            layer = (
+                Layer(level[path], reach=reach)
+                if shift is None
+                else Layer(LAYERED, np.array(shift), crosses=crosses, reach=reach)
+            )
             made = telescope_shapes(context, path, slides)
             made = made or body_shapes(body, attachments, others, context.style, layer, order)
             drawn = [(*placed, None) for placed in made]
@@ -118,6 +125,36 @@ def _bodies(context: BuildContext, slides: Mapping[str, Slide], find: Callable[[
             ScenePart(mesh, context.nodes[path], where, mesh_colour or colour, path)
             for mesh, where, mesh_colour in drawn
         )
+
+
+def _crossing(context: BuildContext) -> set[str]:
+    """The links with layers, held at one point, whose masses are at the place of another such link's at the start."""
+    near = SAME * context.style.width
+    centres = {
+        path: transformed(context.poses[context.nodes[path]], np.array(context.bodies[path].center_of_mass, float))
+        for path in context.style.layers
+        if path in context.bodies and len(joint_points(context.attachments[path], near)) < 2
+    }
+    return {
+        path
+        for path, centre in centres.items()
+        if any(other != path and np.linalg.norm(centre - place) <= near for other, place in centres.items())
+    }
+
+
+def _reach(context: BuildContext, path: str) -> float:
+    """Length between the joints of a body; of one that is held at one point, of the shortest link it is joined to
+    [m]. Infinite where there is no such length.
+    """
+    near = SAME * context.style.width
+
+    def length(body: str) -> float:
+        points = joint_points(context.attachments[body], near)
+        return max((float(np.linalg.norm(p - q)) for p in points for q in points), default=0.0)
+
+    alone = length(path)
+    others = [length(c.other) for c in context.attachments[path] if c.other in context.bodies]
+    return alone or min((one for one in others if one > near), default=math.inf)
 
 
 def _supports(context: BuildContext) -> Iterator[ScenePart]:

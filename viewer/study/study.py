@@ -59,6 +59,7 @@ class ViewedStudy:
     at_instants = False
     titles: Sequence[str] = ()
     growing = False  # all instants are stored
+    plotted: Sequence[str] = ()
 
     def __init__(self, tree: xr.DataTree, where: str, cache_bytes: int = CACHE_BYTES) -> None:
         self.where = where

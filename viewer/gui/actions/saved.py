@@ -20,6 +20,7 @@ from shiftjax.viewer.gui.actions import grid, selecting
 from shiftjax.viewer.gui.actions import saved_checks as checks
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.members.brush import Brush
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.saved_format import SAVED_VIEW, VERSION
 
@@ -171,6 +172,11 @@ def _set_selected(state: WindowState, value: np.ndarray) -> None:
     state.explorer.note = state.explorer.ghosts()[1]
 
 
+def _set_brushes(state: WindowState, value: list[Brush]) -> None:
+    state.explorer.set_brushes(value)
+    state.explorer.note = state.explorer.ghosts()[1]
+
+
 def _set_order(state: WindowState, value: dict[str, Any]) -> None:
     state.explorer.sort_by(value["by"], falling=value["falling"])
 
@@ -199,6 +205,7 @@ ENTRIES: dict[str, ViewEntry] = {
     "histogram": _plain("explorer", "bars", checks.column),
     "axes": _plain("explorer", "axes", checks.axes),
     "expression": ViewEntry(lambda s: s.explorer.expression, checks.expression, selecting.show),
-    "selected": ViewEntry(lambda s: checks.packed(s.explorer.selected), checks.mask, _set_selected),
+    "selected": ViewEntry(lambda s: checks.packed(s.explorer.clicked), checks.mask, _set_selected),
+    "brushes": ViewEntry(lambda s: [checks.written(b) for b in s.explorer.brushes], checks.brushes, _set_brushes),
     "grid": ViewEntry(lambda s: list(s.explorer.cells), checks.cells, _set_grid),
 }  # fmt: skip

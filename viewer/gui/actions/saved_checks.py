@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
+import math
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,7 @@ from shiftjax.viewer.gui.actions import grid
 from shiftjax.viewer.gui.state.explorer import TABS
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.members.brush import Brush, Range
 from shiftjax.viewer.scene.camera import Camera
 
 
@@ -175,6 +177,45 @@ def mask(state: WindowState, where: str, value: Any) -> np.ndarray:
         todo = "Open the view of the study it was saved of."
         raise ModelError(where, f"a selection of {8 * len(data)} members", f"{count} of them", todo)
     return np.unpackbits(np.frombuffer(data, np.uint8), count=count).astype(bool)
+
+
+def written(brush: Brush) -> dict[str, Any]:
+    """A brush as it is saved: its query, and both ends of each column, null where there is none."""
+    ends = {one.column: [value if math.isfinite(value) else None for value in (one.low, one.high)]
+            for one in brush.ranges}  # fmt: skip
+    return {"query": brush.query, "between": ends}
+
+
+def brushes(state: WindowState, where: str, value: Any) -> list[Brush]:
+    """Brushes as `written` writes them, of columns of this study."""
+    need(where, value, list, "a list of brushes")
+    out = []
+    for k, one in enumerate(value):
+        place = f"{where}[{k}]"
+        need(place, one, dict, '{"query": TEXT, "between": {COLUMN: [low, high]}}')
+        if one.keys() != {"query", "between"}:
+            raise ModelError(f"{place}: keys", ", ".join(map(repr, one))[:80], "query, between", "Both, and no other.")
+        need(f"{place}.between", one["between"], dict, "{COLUMN: [low, high]}")
+        ranges = tuple(_range(state, f"{place}.between", name, ends) for name, ends in one["between"].items())
+        out.append(Brush(ranges, expression(state, f"{place}.query", one["query"])))
+    return out
+
+
+def _range(state: WindowState, where: str, name: str, ends: Any) -> Range:
+    """Both ends of a column."""
+    allowed = "[low, high], rising, null where there is no end"
+    need(f"{where}.{name}", ends, list, allowed)
+    if len(ends) != 2:
+        raise ModelError(f"{where}.{name}", repr(ends)[:80], allowed, "Correct it.")
+    for end in ends:
+        if end is not None:
+            need_number(f"{where}.{name}", end, allowed)
+    low, high = (
+        default if end is None else float(end) for end, default in zip(ends, (-math.inf, math.inf), strict=True)
+    )
+    if low > high:
+        raise ModelError(f"{where}.{name}", repr(ends)[:80], allowed, "Exchange them.")
+    return Range(column(state, where, name), low, high)
 
 
 def order(state: WindowState, where: str, value: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.members.brush import Brush
 
 NEAR = 0.02  # of the longer side of a plot: a click within it finds a point
 
@@ -13,6 +14,18 @@ def select(state: WindowState, mask: np.ndarray, how: str = "replace") -> None:
     """Selects members (members,) bool; those of them that can be drawn become the ghosts."""
     state.explorer.select(mask, how)
     show_ghosts(state)
+
+
+def brush(state: WindowState, new: Brush, how: str = "replace") -> None:
+    """Selects what a brush means; those of it that can be drawn become the ghosts."""
+    state.explorer.brush(new, how)
+    show_ghosts(state)
+
+
+def type_brushes(state: WindowState, text: str) -> None:
+    """Selects what an expression means; one that cannot be read changes nothing."""
+    if state.explorer.type_brushes(text):
+        show_ghosts(state)
 
 
 def show_ghosts(state: WindowState) -> None:
@@ -43,10 +56,8 @@ def simulate(state: WindowState) -> None:
 
 
 def show(state: WindowState, text: str) -> None:
-    """Shows the members of an expression; what is selected among them stays so."""
-    explorer = state.explorer
-    if explorer.filter(text):
-        explorer.select(explorer.selected)
+    """Shows the members of an expression; what was selected among them stays so, or is so again."""
+    state.explorer.filter(text)
 
 
 def clear(state: WindowState) -> None:
@@ -57,13 +68,6 @@ def clear(state: WindowState) -> None:
 def open_member(state: WindowState, member: int) -> None:
     """Shows a member; one without a trajectory becomes a message."""
     state.show_member(member)
-
-
-def in_box(state: WindowState, x: str, y: str, low: tuple[float, float], high: tuple[float, float]) -> np.ndarray:
-    """(members,) bool, those whose two numbers are in a box."""
-    across, up = (state.explorer.table.column(name) for name in (x, y))
-    with np.errstate(invalid="ignore"):
-        return (across >= low[0]) & (across <= high[0]) & (up >= low[1]) & (up <= high[1])
 
 
 def nearest(state: WindowState, point: tuple[float, float], limits: tuple[float, float, float, float]) -> int | None:

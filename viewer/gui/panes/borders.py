@@ -21,7 +21,8 @@ def draw(panels: Panels, boxes: PaneLayout) -> None:
     mouse = imgui.get_io().mouse_pos
     if panels.sides_on:
         _border(panels, "tree", Box(view.x - GRIP / 2, view.y, *upright), mouse.x)
-        _border(panels, "properties", Box(properties.x - GRIP / 2, view.y, *upright),
+        if properties.x > view.x:
+            _border(panels, "properties", Box(properties.x - GRIP / 2, view.y, *upright),
                 properties.x + properties.width - mouse.x)  # fmt: skip
     _border(panels, "timeline", Box(0.0, timeline.y - GRIP / 2, timeline.width, GRIP), boxes.status.y - mouse.y)
     if study.height:

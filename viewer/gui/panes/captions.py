@@ -35,6 +35,7 @@ def _empty(state: WindowState, view: Box) -> None:
     text = emptiness.why_empty(state, (view.width, view.height))
     ui.item_boxes.pop("empty view", None)
     if text:
+        text = "\n".join(ui.lines_within(text, view.width - 4 * EDGE))
         size = imgui.calc_text_size(text)
         low = view.x + (view.width - size.x) / 2 - 2 * EDGE, view.y + (view.height - size.y) / 2 - 2 * EDGE
         box = Box(max(low[0], view.x), max(low[1], view.y), size.x + 4 * EDGE, size.y + 4 * EDGE)
@@ -54,7 +55,7 @@ def _cells(state: WindowState, view: Box) -> None:
 
 
 def _caption(box: Box, lines: Sequence[str], paper: imgui.ImVec4 = PAPER) -> None:
-    text = "\n".join(lines)
+    text = "\n".join(ui.lines_within("\n".join(lines), box.width - 4 * EDGE))
     size = imgui.calc_text_size(text)
     low = imgui.ImVec2(box.x + EDGE, box.y + EDGE)
     high = imgui.ImVec2(min(low.x + size.x + 2 * EDGE, box.x + box.width), low.y + size.y + 2 * EDGE)

@@ -13,16 +13,22 @@ LABEL = 150.0  # of the name of a slider [points]
 def draw(state: WindowState, live: LiveRun) -> None:
     """Draws into the current pane."""
     buttons.button(state, "Restart", "restart")
-    imgui.same_line()
+    ui.beside(ui.checkbox_width("a change restarts"))
     _, live.restarts = imgui.checkbox("a change restarts", live.restarts)
     ui.remember_item("restarts")
     for path, (low, high) in live.ranges.items():
-        imgui.set_next_item_width(-LABEL)
+        label = path.partition(":")[2] or path
+        narrow = imgui.get_content_region_avail().x < 2 * LABEL
+        if narrow:
+            ui.wrapped(label)
+        imgui.set_next_item_width(-1 if narrow else -LABEL)
         moved, value = imgui.slider_float(f"##{path}", live.requested[path], low, high, "%.5g")
         ui.remember_item(f"slider:{path}")
         imgui.set_item_tooltip(path)
-        imgui.same_line()
-        imgui.text_unformatted(path.partition(":")[2] or path)
+        if not narrow:
+            imgui.same_line()
+            imgui.text_unformatted(label)
+            ui.tell_if_cut(label, LABEL)
         if moved:
             live.change(path, value)
     ui.facts(facts(live))

@@ -13,6 +13,7 @@ from shiftjax.viewer.gui.panes import (
     gizmo,
     labels,
     propertypane,
+    statusbar,
     timeline,
     tooltips,
     treepane,
@@ -20,8 +21,8 @@ from shiftjax.viewer.gui.panes import (
 )
 from shiftjax.viewer.gui.panes.study import pane
 from shiftjax.viewer.gui.state import keys
-from shiftjax.viewer.gui.state.layout import Box, PaneLayout, halves, layout
-from shiftjax.viewer.gui.state.panels import RATES, Panels
+from shiftjax.viewer.gui.state.layout import PaneLayout, halves, layout
+from shiftjax.viewer.gui.state.panels import RATES
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
@@ -32,16 +33,7 @@ from shiftjax.viewer.study import recent
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
 MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
-SNAPPED = "Here the loops do not close between stored instants, or the poses are not those of the present numbers."
 FILE_WIDTH = 170.0  # of the box of a view's file [points]
-CURSOR, MODE, GAP = 84.0, 290.0, 24.0  # of a coordinate in the status bar, before the mode, between items [points]
-FLOATING = int(  # over the fixed panes
-    imgui.WindowFlags_.no_title_bar
-    | imgui.WindowFlags_.no_move
-    | imgui.WindowFlags_.no_saved_settings
-    | imgui.WindowFlags_.no_focus_on_appearing
-    | imgui.WindowFlags_.always_auto_resize
-)
 
 
 def draw(state: WindowState, width: float, height: float) -> PaneLayout:
@@ -52,7 +44,7 @@ def draw(state: WindowState, width: float, height: float) -> PaneLayout:
     panels.unfinished = False
     boxes = layout(
         width, height, menu, panels.sizes, panes=panels.panes_on, sides=panels.sides_on, zoom=panels.zoom,
-        study=explorer.shown_on,
+        study=explorer.shown_on, rows=panels.rows,
     )  # fmt: skip
     if panels.panes_on:
         borders.draw(panels, boxes)  # first: of fixed windows the oldest is on top
@@ -62,7 +54,7 @@ def draw(state: WindowState, width: float, height: float) -> PaneLayout:
             propertypane.draw(state, boxes.properties)
     if explorer.shown_on:
         pane.draw(state, boxes.study)
-    _status(state, boxes.status, boxes.view)
+    statusbar.draw(state, boxes.status, boxes.view)
     if not explorer.cells:
         labels.draw(state, boxes.view if state.beside is None else halves(boxes.view)[0])
     captions.draw(state, boxes.view)
@@ -226,52 +218,3 @@ def _help(state: WindowState) -> None:
         if imgui.menu_item_simple(f"keys: {name}", "", state.map == name):
             state.map = name
         ui.remember_item(f"map:{name}")
-
-
-def _status(state: WindowState, box: Box, view: Box) -> None:
-    selection, panels = state.selection, state.panels
-    with ui.pane("Status", box, ui.BARE | int(imgui.WindowFlags_.no_scrollbar)):
-        cursor = selection.cursor
-        for k, name in enumerate("xyz"):
-            imgui.text_disabled(f"{name} -") if cursor is None else imgui.text(f"{name} {cursor[k]:.4f}")
-            imgui.same_line(panels.zoom * CURSOR * (k + 1))  # a place that digits do not move
-        imgui.text_disabled("m")
-        imgui.same_line(panels.zoom * MODE)
-        selected = f", {len(selection.selected)} selected" if selection.selected else ""
-        place = f"keyboard in {panels.pane} (F7 on, Escape back)" if panels.pane else f"{state.map} keys (F1)"
-        imgui.text(f"{selection.mode}, {place}{selected}")
-        if state.snapped():
-            imgui.same_line(0, GAP)
-            imgui.text_disabled("at the nearest stored instant")
-            ui.remember_item("snapped")
-            imgui.set_item_tooltip(SNAPPED if not state.study.at_instants else "stored instants only")
-        if state.recording is not None:
-            imgui.same_line(0, GAP)
-            imgui.text_colored(ui.RED, f"REC {state.recording.seconds:6.1f} s")
-            ui.remember_item("recording")
-        if state.awaited.text:
-            imgui.same_line(0, GAP)
-            imgui.text_colored(ui.RED, state.awaited.text)
-            ui.remember_item("awaited")
-        if panels.message:
-            imgui.same_line(0, GAP)
-            line = panels.message.replace("\n", " ")
-            room = imgui.get_content_region_avail().x
-            imgui.text_unformatted(line)
-            ui.remember_item("message")
-            imgui.set_item_tooltip("\n".join(panels.messages[-8:]))
-            if imgui.calc_text_size(line).x > room:
-                _long_message(panels, view)
-
-
-def _long_message(panels: Panels, view: Box) -> None:
-    """A message that the status bar cuts, wrapped, at the lower edge of the view."""
-    width = max(min(view.width - 2 * GAP, 640.0 * panels.zoom), 60.0)
-    imgui.set_next_window_pos(imgui.ImVec2(view.x + GAP, view.y + view.height - GAP), 0, imgui.ImVec2(0, 1))
-    imgui.set_next_window_size(imgui.ImVec2(width, 0))
-    imgui.begin("Message", None, FLOATING)
-    imgui.text_wrapped(panels.message)
-    if imgui.small_button("close"):
-        panels.message = ""
-    ui.remember_item("message:close")
-    imgui.end()

@@ -8,15 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.state import plots
+from shiftjax.mechanism.paths import split
+from shiftjax.viewer.gui.state import band_words, plots, present
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.plots import PlotCurves
+from shiftjax.viewer.gui.state.plots import MemberBand, PlotCurves
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.distributions import Band
 from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
 from shiftjax.viewer.members.study_like import StudyLike
+from shiftjax.viewer.motion import curves
 from shiftjax.viewer.motion.curves import Curve
 from shiftjax.viewer.motion.envelope import envelope
 from shiftjax.viewer.scene.palette import CATEGORIES
@@ -26,10 +28,11 @@ from shiftjax.viewer.ticks import ticks
 HEIGHT = 150.0
 CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
 PLOT = int(implot.Flags_.no_mouse_text | implot.Flags_.no_menus | implot.Flags_.no_box_select)
-FIT = int(implot.AxisFlags_.auto_fit)
+FIT = int(implot.AxisFlags_.auto_fit | implot.AxisFlags_.range_fit)  # to what is between the ends of the time axis
 COLOURS = tuple((red, green, blue) for red, green, blue, _ in CATEGORIES[:4])  # of components
 STEEL = (0.55, 0.65, 0.8)
 FAINT, SHADE = 0.35, 0.22  # opacity of ghosts' curves and of the band
+MOVED = "as the mouse moved it"  # the time axes
 SECONDS = 0.01  # of each frame for collecting a band
 
 
@@ -38,7 +41,7 @@ def draw(state: WindowState) -> None:
     plot_curves = state.pane_data(PlotCurves)
     names = plot_curves.names(state.study, state.selection.pick)
     if not names:
-        imgui.text_disabled("no channel of this was recorded")
+        ui.wrapped("no channel of this was recorded", faint=True)
     else:
         _width(state, plot_curves)
     for k, name in enumerate(names):
@@ -52,26 +55,35 @@ def draw(state: WindowState) -> None:
         _title(state, name, current, band)
         if implot.begin_plot(f"##{name}", imgui.ImVec2(-1, state.panels.zoom * HEIGHT), PLOT):
             ends = _axes(state, name)
-            _band(current, band)
+            before = ends[0].value, ends[1].value
+            _band(current, None if band is None else band.band)
             _others(state, name)
             _current(state, current)
             _cursor(state, k, current)
             _remember(state, name)
             implot.end_plot()
-            plot_curves.span = (ends[0].value, ends[1].value)
+            plot_curves.shown(before, (ends[0].value, ends[1].value))
 
 
 def _width(state: WindowState, plot_curves: PlotCurves) -> None:
     """How much of the time the axes show: all, or so many seconds before the cursor."""
     first, last = state.span
-    choices = [0.0, *plots.widths(last - first)]
-    labels = ["all of the time", *(f"the last {width:g} s before the cursor" for width in choices[1:])]
-    at = choices.index(plot_curves.width) if plot_curves.width in choices else 0
+    choices = sorted({0.0, plot_curves.width, *plots.widths(last - first, growing=state.study.growing)})
     imgui.set_next_item_width(-1)
-    changed, at = imgui.combo("##width", at, labels)
+    is_open = imgui.begin_combo("##width", MOVED if plot_curves.moved else _width_text(plot_curves.width))
     ui.remember_item("plot width")
-    if changed:
-        plot_curves.follow(choices[at])
+    if not is_open:
+        return
+    for width in choices:
+        chosen, _ = imgui.selectable(_width_text(width), width == plot_curves.width and not plot_curves.moved)
+        ui.remember_item(f"plot width:{width:g}")
+        if chosen:
+            plot_curves.follow(width)
+    imgui.end_combo()
+
+
+def _width_text(width: float) -> str:
+    return f"the last {width:g} s before the cursor" if width else "all of the time"
 
 
 def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
@@ -86,18 +98,24 @@ def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
     return [pair for pair in dict.fromkeys(pairs) if pair != (state.study, choice.member)]
 
 
-def _title(state: WindowState, name: str, current: Curve, band: Band | None) -> None:
+def _title(state: WindowState, name: str, current: Curve, band: MemberBand | None) -> None:
     """Name, unit, and the numbers at the time cursor."""
-    imgui.text_unformatted(f"{name} [{current.unit}]")
-    values = plots.at(current, state.clock.time)
+    ui.wrapped(f"{name} [{current.unit}]")
+    values = now(state, name, current)
     labels = current.labels if len(current.labels) > 1 else ("",)
     text = "  ".join(f"{label} {value:.5g}".strip() for label, value in zip(labels, values, strict=True))
-    if band is not None and len(values) == 1:
-        low, high = (np.interp(state.clock.time, current.time, row[: len(current.time), 0])
-                     for row in (band.low, band.high))  # fmt: skip
-        text += f"   (5-95 % of {band.count}: {low:.4g} to {high:.4g})"
-    imgui.text_disabled(text)
+    if band is not None:
+        text += f"   ({band_words.words(state.study, band, current, state.clock.time)})"
+    ui.wrapped(text, faint=True)
     ui.remember_item(f"value:{name}")
+
+
+def now(state: WindowState, name: str, current: Curve) -> np.ndarray:
+    """(k,) the numbers at the time cursor: of a joint's coordinates those of the pose in the view, as in the tree."""
+    path, what = split(curves.full_name(state.study, name))
+    if what == ".q" and path in state.mechanism.joints:
+        return present.joint_value(state, path)
+    return plots.at(current, state.clock.time)
 
 
 def _axes(state: WindowState, name: str) -> tuple[implot.BoxedValue, implot.BoxedValue]:

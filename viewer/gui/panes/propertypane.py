@@ -20,7 +20,7 @@ def draw(state: WindowState, box: Box) -> None:
     with ui.pane("Properties", box):
         if state.live is not None and imgui.collapsing_header("Live", int(imgui.TreeNodeFlags_.default_open)):
             livepane.draw(state, state.live)
-        imgui.text_unformatted(state.selection.pick or "nothing is picked")
+        ui.wrapped(state.selection.pick or "nothing is picked")
         ui.remember_item("picked")
         ui.facts(properties(state))
         shapepane.draw(state)
@@ -71,7 +71,10 @@ def _joint(state: WindowState, path: str) -> list[tuple[str, str]]:
         ("type", joint.type + (", closes a loop" if path in state.mechanism.closures else "")),
         ("parent", joint.parent.path),
         ("child", joint.child.path),
-        ("value", values.text(values.KINDS[joint.type], present.joint_value(state, path), 5)),
+        (
+            "value, turns counted" if present.turns(state, path) else "value",
+            values.text(values.KINDS[joint.type], present.joint_value(state, path), 5),
+        ),
         ("mobility", f"{present.mobility(state)[path]:.5f}"),
     ]
     for what, given in (("stiffness", joint.stiffness), ("damping", joint.damping)):

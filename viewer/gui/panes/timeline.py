@@ -15,7 +15,7 @@ from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
-BOX_WIDTH, BESIDE_WIDTH = 170.0, 110.0  # of the boxes of members [points]
+BOX_WIDTH, BESIDE_WIDTH, COLOUR_WIDTH = 170.0, 110.0, 140.0  # of the boxes of members and of the colour [points]
 PLAY, GAP = 52.0, 24.0  # width of the button that plays or pauses; gap between groups [points]
 APART, TALL = 60.0, 5.0  # least distance of ticks, their height [points]
 TICK = imgui.ImVec4(0.85, 0.85, 0.85, 0.8)
@@ -48,21 +48,31 @@ def draw(state: WindowState, box: Box) -> None:
         imgui.same_line()
         _, state.clock.looping = imgui.checkbox("loop", state.clock.looping)
         ui.remember_item("looped")
-        imgui.same_line(0, GAP)
         _chooser(state)
+        _height(state)
+
+
+def _height(state: WindowState) -> None:
+    """Notes how high the pane must be; another frame follows where that changes."""
+    style = imgui.get_style()
+    rows = imgui.get_cursor_pos_y() - style.item_spacing.y + style.window_padding.y
+    state.panels.unfinished |= rows != state.panels.rows
+    state.panels.rows = rows
 
 
 def _chooser(state: WindowState) -> None:
-    """Controls for the current and the chosen members."""
+    """Controls for the current and the chosen members, in as many rows as they need."""
+    count = state.study.members
+    widest = f"member {count} of {count}"
+    ui.beside(ui.button_width("<", ">", widest), GAP)
     buttons.button(state, "<", "previous_member")
     imgui.same_line()
-    count = state.study.members
-    ui.fixed_text(f"member {state.choice.member} of {count}", f"member {count} of {count}")
+    ui.fixed_text(f"member {state.choice.member} of {count}", widest)
     imgui.same_line()
     buttons.button(state, ">", "next_member")
-    imgui.same_line()
+    ui.beside(ui.button_width("one view" if state.beside else "beside"))
     _beside(state)
-    imgui.same_line(0, GAP)
+    ui.beside(BOX_WIDTH + ui.button_width("e.g."), GAP)
     imgui.set_next_item_width(BOX_WIDTH)
     flags = int(imgui.InputTextFlags_.enter_returns_true)
     done, state.panels.typed = imgui.input_text_with_hint("##members", "all, 3,7 or worst:5", state.panels.typed, flags)
@@ -76,11 +86,12 @@ def _chooser(state: WindowState) -> None:
     if example is not None:
         state.panels.typed = example
         choosing.choose(state, example)
-    imgui.same_line()
-    _, state.choice.ghosts_on = imgui.checkbox(f"{len(state.choice.chosen)} chosen as ghosts", state.choice.ghosts_on)
+    ghosts = f"{len(state.choice.chosen)} chosen as ghosts"
+    ui.beside(ui.checkbox_width(ghosts))
+    _, state.choice.ghosts_on = imgui.checkbox(ghosts, state.choice.ghosts_on)
     ui.remember_item("ghosts")
-    imgui.same_line()
-    imgui.set_next_item_width(140)
+    ui.beside(COLOUR_WIDTH)
+    imgui.set_next_item_width(COLOUR_WIDTH)
     names = ["one colour", *state.study.metrics]
     at = names.index(state.choice.colour_by) if state.choice.colour_by else 0
     _, at = imgui.combo("##colour", at, names)
@@ -93,7 +104,7 @@ def _beside(state: WindowState) -> None:
     buttons.button(state, "one view" if state.beside else "beside", "beside")
     if state.beside is None:
         return
-    imgui.same_line()
+    ui.beside(BESIDE_WIDTH)
     imgui.set_next_item_width(BESIDE_WIDTH)
     flags = int(imgui.InputTextFlags_.enter_returns_true)
     hint = f"at the right: {state.beside.member}"

@@ -13,7 +13,8 @@ from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
-INDENT = 12.0  # points a level
+INDENT, NARROW_INDENT = 12.0, 6.0  # points a level; in a narrow pane
+NARROW = 240.0  # width below which mobility is in the properties alone [points]
 TABLE = int(imgui.TableFlags_.scroll_y | imgui.TableFlags_.row_bg | imgui.TableFlags_.resizable)
 
 
@@ -41,14 +42,15 @@ def _rows(state: WindowState, rows: tuple[tree_rows.Row, ...], live: bool) -> No
         if state.panels.search
         else tree_rows.unfolded(rows, state.panels.opened)
     )
-    if not imgui.begin_table("tree", 4 if live else 2, TABLE):
+    narrow = imgui.get_content_region_avail().x < state.panels.zoom * NARROW
+    if not imgui.begin_table("tree", (3 if narrow else 4) if live else 2, TABLE):
         return
     stretch, fixed = int(imgui.TableColumnFlags_.width_stretch), int(imgui.TableColumnFlags_.width_fixed)
     if live:
         imgui.table_setup_column("", fixed, 20)
     imgui.table_setup_column("name", stretch, 3)
     imgui.table_setup_column("value", stretch, 2)
-    if live:
+    if live and not narrow:
         imgui.table_setup_column("mobility", fixed, 56)
     imgui.table_setup_scroll_freeze(0, 1)
     imgui.table_headers_row()
@@ -57,23 +59,23 @@ def _rows(state: WindowState, rows: tuple[tree_rows.Row, ...], live: bool) -> No
     while clipper.step():
         for row in rows_shown[clipper.display_start : clipper.display_end]:
             imgui.push_id(row.key)
-            _row(state, row, live)
+            _row(state, row, live, narrow)
             imgui.pop_id()
     clipper.end()
     imgui.end_table()
 
 
-def _row(state: WindowState, row: tree_rows.Row, live: bool) -> None:
+def _row(state: WindowState, row: tree_rows.Row, live: bool, narrow: bool) -> None:
     imgui.table_next_row()
     if live:
         imgui.table_next_column()
         if row.hideable:
             _visibility(state.selection, row.path)
     imgui.table_next_column()
-    _name(state, row)
+    _name(state, row, NARROW_INDENT if narrow else INDENT)
     imgui.table_next_column()
     ui.cut_text(value_text(state, row))
-    if live:
+    if live and not narrow:
         imgui.table_next_column()
         imgui.text_unformatted(mobility_text(state, row))
 
@@ -88,9 +90,9 @@ def _visibility(selection: Selection, path: str) -> None:
         (selection.hidden.discard if shown else selection.hidden.add)(path)
 
 
-def _name(state: WindowState, row: tree_rows.Row) -> None:
+def _name(state: WindowState, row: tree_rows.Row, indent: float) -> None:
     """The arrow of a row with children and its name: a click picks it, with Ctrl toggles its selection."""
-    imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + INDENT * row.depth)
+    imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + indent * row.depth)
     if row.parent:
         is_open = row.key in state.panels.opened or bool(state.panels.search)
         imgui.push_style_var(imgui.StyleVar_.frame_padding, imgui.ImVec2(0, 0))

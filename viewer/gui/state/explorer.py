@@ -6,7 +6,6 @@ tabs at once.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +14,9 @@ import numpy as np
 
 from shiftjax.errors import ModelError, one_of
 from shiftjax.outcome import Outcome
+from shiftjax.viewer.gui.state.brush_boxes import Drag
 from shiftjax.viewer.members import completing
+from shiftjax.viewer.members.brush import Brush, alike, brushes_of, name_of, text_of, within
 from shiftjax.viewer.members.distributions import spread
 from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
 from shiftjax.viewer.members.member_numbers import MemberNumbers
@@ -27,14 +28,6 @@ OF_DESIGN, OF_METRICS, OF_CERTIFICATE = 4, 4, 2  # columns shown at first
 CACHED = 24  # results of the tabs
 
 
-@dataclasses.dataclass
-class Drag:
-    """A brush that is being drawn."""
-
-    plot: str
-    start: tuple[float, float]  # points from the window's upper left
-
-
 class Explorer:
     """State of the study pane.
 
@@ -43,7 +36,9 @@ class Explorer:
         columns: of the table; sort, falling: by which it is ordered, and in which sense; first: row in sight.
         x, y, colour: of the scatter plot, `colour` "" for one colour; bars: of the histogram; axes: parallel ones.
         expression: of the members shown; typed: in its text box; wrong: why what was typed cannot be read.
-        shown, selected: (members,) bool; change them by `filter` and `select`.
+        shown, selected: (members,) bool; change them by `filter`, `select` and `set_brushes`.
+        brushes: what is selected by them, clicked: (members,) bool, what is selected otherwise; both together are
+            `selected`, of those shown. brush_typed, brush_wrong: as `typed` and `wrong`, of the brushes.
         revision: grows with every change of these two.
         note: how many of the selected members are ghosts.
         cells: members of the grid in the view, empty while there is one view; hovered: the one under the cursor.
@@ -61,6 +56,9 @@ class Explorer:
         self.bars, self.axes = self.y, [*design[:OF_DESIGN], *metrics[:2]] or [MEMBER, STATUS]
         self.expression, self.typed, self.wrong, self.note, self.file = "", "", "", "", ""
         self.shown, self.selected = np.ones(self.table.rows, bool), np.zeros(self.table.rows, bool)
+        self.brushes: tuple[Brush, ...] = ()
+        self.clicked = np.zeros(self.table.rows, bool)
+        self.brush_typed, self.brush_wrong = "", ""
         self.revision = 0
         self.drag: Drag | None = None
         self.limits: dict[str, tuple[float, float, float, float]] = {}  # plot -> x from, to, y from, to
@@ -70,6 +68,7 @@ class Explorer:
         self.hovered: int | None = None
         self._known: dict[str, tuple[Any, Any]] = {}
         self._short = short_names(self.table.names)
+        self._name = functools.cache(lambda column: name_of(column, self.table, self.short(column)))
 
     def short(self, name: str) -> str:
         """The end of a column's name that no other column has."""
@@ -95,7 +94,7 @@ class Explorer:
             self.wrong = str(error)
             return False
         self.expression, self.typed, self.wrong, self.first = text.strip(), text, "", 0
-        self.revision += 1
+        self._combine(self.brushes)
         return True
 
     def sort_by(self, name: str, *, falling: bool | None = None) -> None:
@@ -131,13 +130,48 @@ class Explorer:
     def select(self, mask: np.ndarray, how: str = COMBINATIONS[0]) -> None:
         """Selects members (members,) bool of those shown: these alone, these too, or those of the selection in it."""
         one_of("selection", how, COMBINATIONS)
-        mask = mask & self.shown
-        if how == "add":
-            mask = mask | self.selected
+        brushes = self.brushes if how == "add" else ()
+        self.clicked = (mask & self.shown) | self.clicked if how == "add" else mask & self.shown
+        if how == "within":
+            self.clicked = self.clicked & self.selected
+        self._combine(brushes)
+
+    def brush(self, new: Brush, how: str = COMBINATIONS[0]) -> None:
+        """Selects what a brush means: this alone, this too, or what of the selection is in it."""
+        one_of("selection", how, COMBINATIONS)
+        if how == "replace":
+            self.clicked = np.zeros(self.table.rows, bool)
         elif how == "within":
-            mask = mask & self.selected
-        self.selected = mask
+            self.clicked = self.clicked & new.mask(self.table)
+            inner = [within(brush, new) for brush in self.brushes]
+            self._combine([brush for brush in inner if brush is not None])
+            return
+        self._combine([*self.brushes, new] if how == "add" else [new])
+
+    def set_brushes(self, brushes: Sequence[Brush]) -> None:
+        """Selects what these brushes mean, beside what was clicked. ModelError for a query that cannot be read."""
+        self._combine(brushes)
+
+    def _combine(self, brushes: Sequence[Brush]) -> None:
+        """What is selected: what was clicked and what brushes mean, of those shown."""
+        mask = self.clicked.copy()
+        for brush in brushes:
+            mask |= brush.mask(self.table)
+        if not alike(brushes, self.brushes):
+            self.brush_typed, self.brush_wrong = text_of(brushes, self._name), ""
+        self.brushes, self.selected = tuple(brushes), mask & self.shown
         self.revision += 1
+
+    def type_brushes(self, text: str) -> bool:
+        """Selects what an expression means; False with a reason in `brush_wrong` where it cannot be read."""
+        try:
+            brushes = brushes_of(text, self.table)
+        except ModelError as error:
+            self.brush_wrong = str(error)
+            return False
+        self.clicked, self.brush_wrong = np.zeros(self.table.rows, bool), ""
+        self._combine(brushes)
+        return True
 
     def ghosts(self) -> tuple[np.ndarray, str]:
         """(k,) members of the selection to draw, at most `MOST_GHOSTS`, and a note on how many they are.

@@ -18,7 +18,8 @@ class Panels:
     Attributes:
         panes_on: whether there are panes; sides_on: those at both sides, too, which small windows begin without.
         help_on, info_on: which are open; text: to read and copy, "" for none.
-        sizes: of the panes, set by dragging; zoom: scale of text and panes.
+        sizes: of the panes, set by dragging; zoom: scale of text and panes; rows: height of what is in the pane of the
+            time line [points], which has more rows in a narrow window.
         search, typed, study: contents of text boxes, of the tree, of the members and of the study to open; opened: keys
             of open rows of the tree.
         messages: the latest ones; message: the one in the status bar, "" once its problem is solved.
@@ -36,7 +37,7 @@ class Panels:
     def __init__(self, opened: set[str]) -> None:
         self.sides_on = True
         self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""
-        self.sizes, self.zoom = Sizes(), 1.0
+        self.sizes, self.zoom, self.rows = Sizes(), 1.0, 0.0
         self.search, self.typed, self.study, self.opened = "", "", "", opened
         self.messages: list[str] = []
         self.message, self._about = "", ""

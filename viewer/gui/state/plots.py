@@ -19,6 +19,7 @@ from shiftjax.viewer.motion.curves import Curve
 
 MOST = 6  # plots at once
 CACHED = 512  # curves
+MINUTE = 60.0  # s: seconds of a run that goes on may be asked for before it has them
 BAND_BYTES = 128 << 20  # of the curves of a band; of more members evenly spaced ones are taken
 LEAST_IN_BAND = 3  # members
 
@@ -32,12 +33,23 @@ class Line:
     curve: Curve
 
 
+@record
+class MemberBand:
+    """The band of the kept members of a study."""
+
+    band: Band
+    members: np.ndarray  # (k,) whose curves it is of
+    without: np.ndarray  # (m,) that have no such curve: they never started
+    skipped: int  # of very many members, those between evenly spaced ones
+
+
 class PlotCurves:
     """Curves by name and member, and bands, which are collected a few members a frame.
 
     Attributes:
         limits: plot -> its limits in the last frame; span: of the time axes of all plots, None before the first.
         follows: whether the axes show the seconds before the time cursor; width: how many, 0 for all.
+        moved: whether the mouse moved the axes, which then stay where they are until `follow`.
     """
 
     def __init__(self) -> None:
@@ -46,12 +58,12 @@ class PlotCurves:
         self._names: tuple[tuple[int, str | None], list[str]] = ((0, None), [])
         self.limits: dict[str, tuple[float, float]] = {}
         self.span: tuple[float, float] | None = None
-        self.follows, self.width = False, 0.0
+        self.follows, self.width, self.moved = False, 0.0, False
 
     def names(self, study: StudyLike, pick: str | None) -> list[str]:
         """The curves of an item, see `curves_of`."""
         key = (id(study), pick)
-        if self._names[0] != key or study.growing:
+        if self._names[0] != key:
             self._names = (key, curves_of(study, pick))
         return self._names[1]
 
@@ -77,7 +89,7 @@ class PlotCurves:
                 continue
         return lines
 
-    def band(self, study: StudyLike, name: str, seconds: float) -> Band | None:
+    def band(self, study: StudyLike, name: str, seconds: float) -> MemberBand | None:
         """Quantiles over all kept members; None until they are collected, for which every call takes some time.
 
         Args:
@@ -97,6 +109,8 @@ class PlotCurves:
         Args:
             whole: first and last instant [s]; now: the time cursor [s].
         """
+        if self.moved and self.span is not None:
+            return self.span
         if self.follows and 0.0 < self.width < whole[1] - whole[0]:
             start = min(max(now - self.width, whole[0]), whole[1] - self.width)
             self.span = start, start + self.width
@@ -106,8 +120,14 @@ class PlotCurves:
 
     def follow(self, width: float) -> None:
         """Shows so many seconds before the time cursor from now on; 0 for all."""
-        self.follows, self.width = width > 0, width
+        self.follows, self.width, self.moved = width > 0, width, False
         self.span = None
+
+    def shown(self, before: tuple[float, float], after: tuple[float, float]) -> None:
+        """Notes the ends of the time axes [s] that a plot was given and those it has: others where the mouse moved."""
+        near = 1e-9 * max(abs(before[1] - before[0]), 1e-12)  # rounding of the plots' own arithmetic
+        if max(abs(one - other) for one, other in zip(before, after, strict=True)) > near:
+            self.moved, self.span = True, after
 
     def collecting(self, study: StudyLike, name: str) -> bool:
         """Whether a band takes more calls."""
@@ -115,8 +135,9 @@ class PlotCurves:
         return collected is not None and collected.band is None and bool(collected.left)
 
 
-def widths(whole: float) -> list[float]:
+def widths(whole: float, *, growing: bool = False) -> list[float]:
     """Round numbers of seconds that the axes may show of a run of so many, rising, a few."""
+    whole = max(whole, MINUTE) if growing else whole
     if not whole > 0:
         return []
     power = math.floor(math.log10(whole))
@@ -129,11 +150,14 @@ class _Collected:
     def __init__(self, study: StudyLike, name: str) -> None:
         self.study, self.name = study, name
         self.curves: list[np.ndarray] = []
-        self.band: Band | None = None
+        self.members: list[int] = []
+        self.without: list[int] = []
+        self.skipped = 0
+        self.band: MemberBand | None = None
         self.left: list[int] = study.kept[::-1].tolist()  # members, last first
         self.limited = False  # whether `left` was cut to what there is room for
 
-    def advance(self, seconds: float) -> Band | None:
+    def advance(self, seconds: float) -> MemberBand | None:
         """Collects for some time."""
         until = clock.perf_counter() + seconds
         while self.band is None and self.left:
@@ -143,7 +167,8 @@ class _Collected:
             if clock.perf_counter() > until:
                 break
         if self.band is None and not self.left and self.curves:
-            self.band = band(np.stack(self.curves))
+            who, without = (np.array(ids, np.int64) for ids in (self.members, self.without))
+            self.band = MemberBand(band(np.stack(self.curves)), who, without, self.skipped)
             self.curves = []
         return self.band
 
@@ -151,13 +176,16 @@ class _Collected:
         try:
             self.curves.append(curves.curve(self.study, member, self.name).values)
         except ModelError:  # it never started
+            self.without.append(member)
             return
+        self.members.append(member)
 
     def _limit(self) -> None:
         """Of too many members evenly spaced ones are left."""
         self.limited = True
         most = max(BAND_BYTES // max(self.curves[0].nbytes, 1), LEAST_IN_BAND)
         if len(self.left) > most:
+            self.skipped = len(self.left) - most
             self.left = [self.left[k] for k in np.linspace(0, len(self.left) - 1, most).round().astype(int)]
 
 
@@ -179,7 +207,7 @@ def curves_of(study: StudyLike, pick: str | None) -> list[str]:
 def channels_of(study: StudyLike, path: str | None) -> list[str]:
     """The recorded channels of an item and of its children; the first few of all without a pick."""
     if path is None:
-        return list(study.channels)[:MOST]
+        return list(study.plotted or study.channels)[:MOST]
     belonging = [channel for channel in study.channels if _belongs(curves.owner_of(study, channel), path)]
     return belonging[:MOST]
 

@@ -15,7 +15,7 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.viewer.motion.mechanism import Mechanism, axis_of, frame_in_world
 from shiftjax.viewer.motion.tree_coordinates import bodies_of, coordinates
 
-__all__ = ("KINDS", "Mechanism", "axis_of", "frame_in_world", "mobility", "motion_at", "screws", "value")
+__all__ = ("KINDS", "Mechanism", "axis_of", "coordinates_at", "frame_in_world", "mobility", "motion_at", "screws")
 
 RANK = 1e-9  # a singular value below this part of the largest is zero: loops are closed to rounding
 
@@ -46,12 +46,6 @@ def text(kind: JointKind, q: np.ndarray, digits: int) -> str:
     shown = [f"{number:.{digits}f} {coordinate.unit}" for number, coordinate in zip(q, kind.coordinates, strict=True)]
     names = [""] if kind.sole else [f"{coordinate.name} " for coordinate in kind.coordinates]
     return ", ".join(name + number for name, number in zip(names, shown, strict=True))
-
-
-def value(mechanism: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(1,) angle in -pi..pi [rad] or displacement [m]; (3,) or (4,) or (7,) for joints of several; () for a weld."""
-    joint = mechanism.plan.joints[mechanism.plan.joint_index(path)]
-    return coordinates_at(mechanism, poses)[joint.q : joint.q + joint.nq]
 
 
 def motion_at(mechanism: Mechanism, poses: Mapping[str, np.ndarray]) -> Motion:

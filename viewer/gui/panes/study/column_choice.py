@@ -8,6 +8,8 @@ from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
+AXIS = 150.0  # width of the box of an axis [points]
+
 
 def changed(explorer: Explorer, label: str, title: str, chosen: Collection[str], item: str) -> list[str] | None:
     """The columns chosen in this frame, in the order of the table; None where nothing was changed.
@@ -29,6 +31,11 @@ def changed(explorer: Explorer, label: str, title: str, chosen: Collection[str],
     return columns
 
 
+def axis_width(zoom: float, label: str) -> float:
+    """Width of a box for an axis with its label [points]."""
+    return imgui.calc_text_size(label).x + imgui.get_style().item_spacing.x + zoom * AXIS
+
+
 def axis_box(explorer: Explorer, zoom: float, label: str, attribute: str) -> None:
     """A box of all columns for an axis of a plot."""
     names = [*([""] if attribute == "colour" else []), *explorer.table.names]
@@ -36,7 +43,7 @@ def axis_box(explorer: Explorer, zoom: float, label: str, attribute: str) -> Non
     imgui.align_text_to_frame_padding()
     imgui.text_unformatted(label)
     imgui.same_line()
-    imgui.set_next_item_width(zoom * 150)
+    imgui.set_next_item_width(zoom * AXIS)
     changed, at = imgui.combo(f"##{attribute}", names.index(getattr(explorer, attribute)), shown)
     ui.remember_item(f"axis:{attribute}")
     if changed:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, lacking
+from shiftjax.viewer.gui.state.brush_boxes import Corner
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
+from shiftjax.viewer.members.brush import Brush, Range, rounded
 from shiftjax.viewer.members.distributions import histogram
 
 BINS = 60
@@ -17,8 +19,7 @@ SHADE, MARK = imgui.ImVec4(0.45, 0.6, 0.8, 0.8), imgui.ImVec4(1.0, 0.55, 0.08, 0
 def draw(state: WindowState) -> None:
     explorer = state.explorer
     column_choice.axis_box(explorer, state.panels.zoom, "of", "bars")
-    imgui.same_line()
-    imgui.text_disabled("drag: select, Shift adds, Ctrl within")
+    ui.hint(brushing.HINT)
     lacking.draw(explorer, [explorer.bars])
     column, room = explorer.bars, imgui.get_content_region_avail()
     low, high = explorer.table.span(column)
@@ -37,8 +38,10 @@ def draw(state: WindowState) -> None:
                 implot.plot_bars(name, middles, counts.astype(float), 0.92 * wide, spec)
             here = np.array([float(explorer.table.column(column)[state.choice.member])])
             implot.plot_inf_lines("##open", here, implot.Spec(line_color=brushing.CURRENT))
-            brushed = brushing.brush(explorer, "histogram")
-            if brushed is not None and not brushed.click:
-                ends = (brushed.low[0], -np.inf), (brushed.high[0], np.inf)
-                mask = selecting.in_box(state, column, "member", *ends)
-                selecting.select(state, mask, brushed.how)
+            limits = implot.get_plot_limits()
+            apart = limits.x.max - limits.x.min
+
+            def made(left: Corner, right: Corner) -> Brush:
+                return Brush((Range(column, rounded(left[0], apart), rounded(right[0], apart)),))
+
+            brushing.brush(state, "histogram", brushing.in_axes(explorer, column), made)

@@ -22,6 +22,7 @@ WIDTH = 330.0  # of the expression [points]
 def draw(state: WindowState, box: Box) -> None:
     with ui.pane("Study", box, ui.BARE):
         _expression(state)
+        _brushes(state)
         _tabs(state)
     state.explorer.fit = False
 
@@ -42,43 +43,71 @@ def _tabs(state: WindowState) -> None:
     imgui.end_tab_bar()
 
 
+def _brushes(state: WindowState) -> None:
+    """What is selected by brushes, as an expression to be edited."""
+    explorer = state.explorer
+    imgui.align_text_to_frame_padding()
+    imgui.text_unformatted("selected")
+    imgui.same_line()
+    imgui.set_next_item_width(-1)
+    flags = int(imgui.InputTextFlags_.enter_returns_true)
+    hint = "what brushes in the plots select; or an expression"
+    done, explorer.brush_typed = imgui.input_text_with_hint("##brushes", hint, explorer.brush_typed, flags)
+    ui.remember_item("brushes")
+    imgui.set_item_tooltip("Enter selects what is written; an empty line removes all brushes")
+    if done:
+        selecting.type_brushes(state, explorer.brush_typed)
+    _wrong(explorer.brush_wrong, "wrong brushes")
+
+
+def _wrong(text: str, name: str) -> None:
+    """Why an expression cannot be read."""
+    if text:
+        imgui.push_style_color(int(imgui.Col_.text), ui.RED)
+        imgui.text_wrapped(text)
+        imgui.pop_style_color()
+        ui.remember_item(name)
+
+
 def _expression(state: WindowState) -> None:
     """The expression that says which members are shown, with what completes it; how many are shown and selected."""
     explorer = state.explorer
-    imgui.set_next_item_width(state.panels.zoom * WIDTH)
+    imgui.set_next_item_width(min(state.panels.zoom * WIDTH, imgui.get_content_region_avail().x))
     flags = int(imgui.InputTextFlags_.enter_returns_true)
     hint = "all members; or an expression"
     done, explorer.typed = imgui.input_text_with_hint("##expression", hint, explorer.typed, flags)
     ui.remember_item("expression")
     if done:
         selecting.show(state, explorer.typed)
-    imgui.same_line()
+    ui.beside(ui.button_width("examples"))
     example = suggesting.examples(explorer)
     if example is not None:
         selecting.show(state, example)
-    imgui.same_line()
+    ui.beside(ui.button_width("all"))
     if imgui.button("all") and explorer.expression:
         selecting.show(state, "")
     ui.remember_item("show all members")
-    imgui.same_line()
+    ui.beside(ui.button_width("fit"))
     if imgui.button("fit"):
         explorer.fit = True
     ui.remember_item("fit")
     imgui.set_item_tooltip("the axes of all plots show everything")
-    imgui.same_line()
+    ui.beside(ui.button_width("grid"))
     buttons.button(state, "grid", "grid")
-    imgui.same_line()
     shown, selected = explorer.counts()
-    imgui.text(f"{shown:,} of {explorer.table.rows:,} shown, {selected:,} selected")
+    counts = f"{shown:,} of {explorer.table.rows:,} shown, {selected:,} selected"
+    ui.beside(imgui.calc_text_size(counts).x)
+    imgui.text(counts)
+    ui.remember_item("counts")
     if selected:
-        imgui.same_line()
+        ui.beside(ui.button_width("none"))
         if imgui.button("none"):
             selecting.clear(state)
         ui.remember_item("select none")
-        imgui.same_line()
-        imgui.text_disabled(explorer.note)
+        ui.beside(imgui.calc_text_size(explorer.note).x)
+        ui.wrapped(explorer.note, faint=True)
         if len(state.choice.chosen) < min(selected, MOST_GHOSTS):
-            imgui.same_line()
+            ui.beside(ui.button_width("simulate"))
             if imgui.small_button("simulate"):
                 selecting.simulate(state)
             ui.remember_item("simulate selected")
@@ -86,8 +115,4 @@ def _expression(state: WindowState) -> None:
                 f"at most {MOST_GHOSTS} of the selection, spread over it, are simulated again and drawn"
             )
     explorer.typed = suggesting.names(explorer, explorer.typed, explorer.expression, "")
-    if explorer.wrong:
-        imgui.push_style_color(int(imgui.Col_.text), ui.RED)
-        imgui.text_wrapped(explorer.wrong)
-        imgui.pop_style_color()
-        ui.remember_item("wrong expression")
+    _wrong(explorer.wrong, "wrong expression")

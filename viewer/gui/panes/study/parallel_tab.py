@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, images, lacking
+from shiftjax.viewer.gui.state.brush_boxes import BrushBox, Corner, Scale
+from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures
+from shiftjax.viewer.members.brush import Brush, Range, rounded
 from shiftjax.viewer.members.distributions import BINS, line_density
 
 DENSE = 400  # lines above which their density is drawn
 PIXELS = (BINS, 96)  # of the image between two axes
+BROAD = 0.08  # half width of a brush on an axis, in parts of the distance of axes
 MARGIN = 0.12  # below and above the axes
 SHADE, MARK = imgui.ImVec4(0.45, 0.6, 0.8, 0.35), imgui.ImVec4(1.0, 0.55, 0.08, 0.8)
 CURRENT, AXIS = imgui.ImVec4(1.0, 1.0, 1.0, 1.0), imgui.ImVec4(0.8, 0.8, 0.85, 0.8)
@@ -24,8 +27,7 @@ FLAGS = brushing.PLOT | int(implot.Flags_.no_legend)
 def draw(state: WindowState) -> None:
     explorer = state.explorer
     _choose(state)
-    imgui.same_line()
-    imgui.text_disabled("drag over an axis: select, Shift adds, Ctrl within")
+    ui.hint(f"over an axis {brushing.HINT}")
     lacking.draw(explorer, explorer.axes)
     axes, room = explorer.axes, imgui.get_content_region_avail()
     fitted = (-0.35, len(axes) - 0.65, -MARGIN, 1.0 + MARGIN)
@@ -42,9 +44,7 @@ def draw(state: WindowState) -> None:
         _ends(state)
         corner, size = implot.get_plot_pos(), implot.get_plot_size()
         ui.item_boxes["study:parallel"] = Box(corner.x, corner.y, size.x, size.y)
-        brushed = brushing.brush(explorer, "parallel")
-        if brushed is not None and not brushed.click:
-            selecting.select(state, _chosen(state, brushed), brushed.how)
+        brushing.brush(state, "parallel", _boxes(explorer), lambda low, high: _brush(explorer, low, high))
         implot.end_plot()
     buttons.pan = before
 
@@ -117,15 +117,31 @@ def _ends(state: WindowState) -> None:
         implot.plot_text(f"{high:.4g}{f' {unit}' if unit else ''}", k, 1 + 0.5 * MARGIN)
 
 
-def _chosen(state: WindowState, brushed: brushing.Brushed) -> np.ndarray:
-    """(members,) bool, those that pass all axes in the box within it; without one in it, the nearest counts."""
-    explorer = state.explorer
-    axes = [k for k in range(len(explorer.axes)) if brushed.low[0] <= k <= brushed.high[0]]
-    middle = min(max(round((brushed.low[0] + brushed.high[0]) / 2), 0), len(explorer.axes) - 1)
-    mask = np.ones(explorer.table.rows, bool)
+def _scale(explorer: Explorer, name: str) -> Scale:
+    """The numbers of a column along its axis."""
+    low, high = explorer.table.span(name)
+    return Scale(name, low, high - low if high > low else 1.0)
+
+
+def _boxes(explorer: Explorer) -> list[BrushBox]:
+    """The ends of every brush on every axis that it asks for."""
+    boxes = []
+    for place, brush in enumerate(explorer.brushes):
+        for k, name in enumerate(explorer.axes):
+            ends, scale = brush.range_of(name), _scale(explorer, name)
+            if ends is not None:
+                low, high = scale.place(ends.low), scale.place(ends.high)
+                boxes.append(BrushBox(place, k - BROAD, k + BROAD, low, high, None, scale))
+    return boxes
+
+
+def _brush(explorer: Explorer, low: Corner, high: Corner) -> Brush:
+    """Those that pass all axes in a box within it; without one in it, the nearest counts."""
+    axes = [k for k in range(len(explorer.axes)) if low[0] <= k <= high[0]]
+    middle = min(max(round((low[0] + high[0]) / 2), 0), len(explorer.axes) - 1)
+    ranges = {}
     for k in axes or [middle]:
-        low, high = explorer.table.span(explorer.axes[k])
-        wide, values = high - low, explorer.table.column(explorer.axes[k])
-        with np.errstate(invalid="ignore"):
-            mask &= (values >= low + brushed.low[1] * wide) & (values <= low + brushed.high[1] * wide)
-    return mask
+        scale = _scale(explorer, explorer.axes[k])
+        ends = (rounded(scale.number(place), scale.apart) for place in (low[1], high[1]))
+        ranges[scale.column] = Range(scale.column, *ends)
+    return Brush(tuple(ranges.values()))

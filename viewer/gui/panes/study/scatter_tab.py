@@ -6,10 +6,13 @@ import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, images, lacking
+from shiftjax.viewer.gui.state.brush_boxes import Corner
+from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.gui.widgets import colourbar
+from shiftjax.viewer.gui.widgets import colourbar, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures
+from shiftjax.viewer.members.brush import Brush, Range, rounded
 from shiftjax.viewer.members.distributions import density
 from shiftjax.viewer.scene.ramp import RAMP
 
@@ -25,9 +28,10 @@ COUNT = "members"
 def draw(state: WindowState) -> None:
     explorer = state.explorer
     for label, attribute in (("x", "x"), ("y", "y"), ("colour", "colour")):
+        if attribute != "x":
+            ui.beside(column_choice.axis_width(state.panels.zoom, label))
         column_choice.axis_box(explorer, state.panels.zoom, label, attribute)
-        imgui.same_line()
-    imgui.text_disabled("drag: select, Shift adds, Ctrl within; click: open; right drag, wheel: move, zoom")
+    ui.hint(f"{brushing.HINT}; click: open; right drag, wheel: move, zoom")
     lacking.draw(explorer, explorer.plotted())
     table, room = explorer.table, imgui.get_content_region_avail()
     bar = state.panels.zoom * BAR if explorer.colour or explorer.counts()[0] > DENSE else 0.0
@@ -41,17 +45,25 @@ def draw(state: WindowState) -> None:
             inside = _inside(state, limits)
             scale = _density(state, limits) if inside > DENSE else _points(state)
             _current(state)
-            brushed = brushing.brush(explorer, name)
-            if brushed is not None and brushed.click:
-                member = selecting.nearest(state, brushed.low, limits)
-                if member is not None:
-                    selecting.open_member(state, member)
-            elif brushed is not None:
-                mask = selecting.in_box(state, explorer.x, explorer.y, brushed.low, brushed.high)
-                selecting.select(state, mask, brushed.how)
+            boxes = brushing.in_axes(explorer, explorer.x, explorer.y)
+            clicked = brushing.brush(state, name, boxes, lambda low, high: _brush(explorer, limits, low, high))
+            member = selecting.nearest(state, clicked, limits) if clicked is not None else None
+            if member is not None:
+                selecting.open_member(state, member)
     if scale is not None and bar:
         imgui.same_line()
         colourbar.upright("study:colours", *scale, size[1] - 8)
+
+
+def _brush(explorer: Explorer, limits: tuple[float, float, float, float], low: Corner,
+           high: Corner) -> Brush:  # fmt: skip
+    """The members in a box."""
+    apart = limits[1] - limits[0], limits[3] - limits[2]
+    ranges = {
+        column: Range(column, rounded(low[k], apart[k]), rounded(high[k], apart[k]))
+        for k, column in enumerate((explorer.x, explorer.y))
+    }
+    return Brush(tuple(ranges.values()))  # one range where both axes are one column
 
 
 def limits_now() -> tuple[float, float, float, float]:

@@ -111,5 +111,4 @@ def _columns(state: WindowState) -> None:
         selecting.select(state, first)
     ui.remember_item("select first")
     imgui.set_item_tooltip("the first five rows, as ghosts where they have trajectories")
-    imgui.same_line()
-    imgui.text_disabled("click: open, Ctrl+click: select")
+    ui.hint("click: open, Ctrl+click: select")
