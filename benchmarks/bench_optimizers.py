@@ -1,4 +1,4 @@
-"""The methods of `[optimize]` beside SciPy's `trf`, SLSQP and differential evolution, on four problems of mechanisms.
+"""The methods of `[optimize]` beside SciPy's `trf`, SLSQP and differential evolution, on five problems of mechanisms.
 
 Every method has the same bounds, starts and runs; SciPy's work in parts of the distance of the bounds, too. Counted are
 runs without and with slopes (a Jacobian or gradient, whatever it takes), and, start by start, where the final value is
@@ -37,6 +37,7 @@ ALLOWED = 1e-6  # excess of a constraint
 EQUAL = 1e-6  # of the best value, within which two are equal
 SMALL = 1e-6  # of values near 0
 ITERATIONS, TOLERANCE, POPULATION = 200, 1e-10, 8
+TORQUE = 3.0  # N m, a root mean square: without a limit the first motor gives 3.26
 LINKS = "{coupler:tip.T[0]} + {rocker:tip.T[0]} <= 0.92"
 
 
@@ -83,15 +84,23 @@ def swing() -> Definition:
     )  # fmt: skip
 
 
+def torque() -> Definition:
+    """The motion of a delta robot that takes least torque, where each motor has a continuous torque that it keeps to."""
+    least = study_file.read(models.study("delta_minimum_torque"))
+    words = {**(least.optimize or {}), "constraints": [f"torque_{k} <= {TORQUE}" for k in (1, 2, 3)]}
+    return dataclasses.replace(least, optimize=words)
+
+
 PROBLEMS: dict[str, Callable[[Path], Definition]] = {
     "identification": lambda folder: identification(folder, "10:120~sobol"),
     "identification at a bound": lambda folder: identification(folder, "10:40~sobol"),
     "path synthesis": lambda folder: path_synthesis(),
     "four-bar with constraints": lambda folder: swing(),
+    "delta with a torque limit": lambda folder: torque(),
 }
 
 
-METHOD = {"path synthesis": "lbfgs", "four-bar with constraints": "sqp"}
+METHOD = {"path synthesis": "lbfgs", "four-bar with constraints": "sqp", "delta with a torque limit": "sqp"}
 
 
 class Counted:
