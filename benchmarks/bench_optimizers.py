@@ -85,7 +85,7 @@ def swing() -> Definition:
 
 
 def torque() -> Definition:
-    """The motion of a delta robot that takes least torque, where each motor has a continuous torque that it keeps to."""
+    """The motion of a delta robot that takes least torque and keeps to the continuous torque of each motor."""
     least = study_file.read(models.study("delta_minimum_torque"))
     words = {**(least.optimize or {}), "constraints": [f"torque_{k} <= {TORQUE}" for k in (1, 2, 3)]}
     return dataclasses.replace(least, optimize=words)
