@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 
 from shiftjax.cli import main
-from shiftjax.ensembles.optimization.methods.sequential_quadratic import SequentialQuadratic
 from shiftjax.ensembles.optimization.optimize import DescentProgress, asked, method_of, optimize, problem_of
 from shiftjax.ensembles.optimization.optimum_page import OptimumContent
 from shiftjax.ensembles.study import study_file
@@ -89,22 +87,6 @@ def test_slopes_of_numbers_of_the_design_are_those_of_differences(method: str) -
             there = of_starts.see({**state, "z": z})
             pair.append(there["objective"] + there["by"].sum(1) if method == "sqp" else there["merit"])
         np.testing.assert_allclose(slopes[:, k], (pair[0] - pair[1]) / 2e-6, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize(("raised", "price"), [(0, (100.0 + 1.5) / 2), (10, 100.0)])
-def test_prices_come_down_to_multipliers(raised: int, price: float) -> None:
-    """A price far above what its constraint is worth rejects every step along a curved one. The multiplier is 1 here;
-    prices that were raised in ten iterations stay, so that none can go up and down for ever."""
-    definition, wanted = asked(four_bar(["reach >= 0.6"]))
-    method = method_of(problem_of(definition, wanted, designs(definition)[0]))
-    assert isinstance(method, SequentialQuadratic)
-    with jax.enable_x64(True):
-        row = {name: values[0] for name, values in method.begin().items()}
-        row |= {"prices": np.array([100.0]), "raised": raised}
-        down, met = np.array([1.0, 0.0, 0.0]), np.zeros(1)
-        _, multipliers, prices, _ = method._programmed(row, down, -down[None], met, met)
-    np.testing.assert_allclose(multipliers, 1.0, rtol=1e-10)
-    np.testing.assert_allclose(prices, price, rtol=1e-10)
 
 
 class Stop(Exception):

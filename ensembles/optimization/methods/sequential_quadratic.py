@@ -5,12 +5,10 @@ minimises g d + d B d / 2 + the price of what the linear constraints c + A d are
 further than the radius in any number. That always has a solution; step and multipliers, which cannot exceed their
 prices, are one complementarity problem (Fletcher, Practical Methods of Optimization, 1987, section 14.4). Prices grow
 where more of the violation could be removed (Byrd, Nocedal, Waltz, Steering exact penalty methods for nonlinear
-programming, 2008), else come half of the way down to their multipliers (Powell, A fast algorithm for nonlinearly
-constrained optimization calculations, 1978): one far above what its constraint is worth rejects steps along a curved
-one, each of which then takes a second run. B is of damped BFGS (the same), and the radius follows the ratio of what
-f + the price of violations fell by to what was promised. A point that is rejected though its run has a value is
-corrected once with the constraints seen there, so that curved constraints do not keep steps short (Nocedal, Wright,
-Numerical Optimization, 2006, section 18.3).
+programming, 2008). B is of damped BFGS (Powell 1978), and the radius follows the ratio of what f + the price of
+violations fell by to what was promised. A point that is rejected though its run has a value is corrected once with the
+constraints seen there, so that curved constraints do not keep steps short (Nocedal, Wright, Numerical Optimization,
+2006, section 18.3).
 """
 
 from __future__ import annotations
@@ -43,7 +41,6 @@ GOOD, POOR, SHORTER = 0.75, 0.25, 0.4  # ratios of fall to promise; of the radiu
 DAMPED = 0.2  # of the curvature of B along a step, which a change of it has at least
 DEARER, TOP, RAISED = 10.0, 1e5, 5  # prices: times, to see what could be removed, at most in an iteration
 REMOVED = 0.9  # of the violation that can be removed, to be removed
-RAISES = 10  # iterations that raise a price, after which none falls any more
 ABOVE = 1.5  # times a multiplier, its price at least
 RIDGE = 1e-12  # of the matrix of constraints: makes equal ones share a multiplier
 HIDDEN = 1e-12  # of the merit: what rounding of a run hides
@@ -82,13 +79,7 @@ class SequentialQuadratic(ProjectedMethod):
         row = {**begun(z, home, len(self.problem.names)), "hessian": jnp.eye(len(z)), "updates": jnp.asarray(0)}
         row |= {"gradient": jnp.zeros_like(z), "rows": jnp.zeros((count, len(z))), "by": jnp.zeros(count)}
         row |= {"multipliers": jnp.zeros(count), "prices": jnp.full(count, self.problem.wanted.penalty)}
-        row |= {
-            "raised": jnp.asarray(0),
-            "scale": one,
-            "scales": jnp.ones(count),
-            "radius": jnp.asarray(RADIUS),
-            "promised": jnp.asarray(0.0),
-        }
+        row |= {"scale": one, "scales": jnp.ones(count), "radius": jnp.asarray(RADIUS), "promised": jnp.asarray(0.0)}
         return {**row, "corrected": jnp.asarray(0)}
 
     def _judge(self, row: Row, seen: Row) -> Row:
@@ -121,7 +112,6 @@ class SequentialQuadratic(ProjectedMethod):
         g, rows, by = out["scale"] * out["gradient"], out["scales"][:, None] * out["rows"], out["scales"] * out["by"]
         there = out["scales"] * seen["by"] - rows @ (seen["at"] - out["base"])  # constraints corrected by those seen
         step, multipliers, prices, promised = self._programmed(out, g, rows, jnp.where(again, there, by), by)
-        out["raised"] = row["raised"] + jnp.any(prices > row["prices"])
         out |= {"multipliers": multipliers, "prices": prices, "promised": jnp.where(again, row["promised"], promised)}
         out["base_merit"] = jnp.where(first & ~good, jnp.inf, self._merit(out, out["base_objective"], out["by"]))
         half = (seen["at"] + row["base"]) / 2
@@ -217,10 +207,8 @@ class SequentialQuadratic(ProjectedMethod):
         prices, step, multipliers, left, _ = jax.lax.while_loop(
             lambda state: (state[3] > enough) & (state[-1] < RAISED), dearer, start
         )
-        removed = left <= ROUNDING * (1.0 + before) + 2.0 * jnp.sum(ridge * jnp.abs(multipliers))
-        needed = ABOVE * jnp.abs(multipliers)
-        lower = jnp.where(row["raised"] < RAISES, (prices + needed) / 2, prices)
-        prices = jnp.where(removed, jnp.maximum(lower, needed), prices)
+        removed = left <= ROUNDING * (1.0 + before)
+        prices = jnp.where(removed, jnp.maximum(prices, ABOVE * jnp.abs(multipliers)), prices)
         ahead = self.problem.violations(plain + rows @ step)
         fall = -(gradient @ step + step @ hessian @ step / 2)
         return step, multipliers, prices, fall + jnp.sum(prices * (self.problem.violations(plain) - ahead))
