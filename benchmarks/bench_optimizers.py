@@ -1,4 +1,4 @@
-"""The methods of `[optimize]` beside SciPy's `trf`, SLSQP and differential evolution, on four problems of mechanisms.
+"""The methods of `[optimize]` beside SciPy's `trf`, SLSQP and differential evolution, on five problems of mechanisms.
 
 Every method has the same bounds, starts and runs; SciPy's work in parts of the distance of the bounds, too. Counted are
 runs without and with slopes (a Jacobian or gradient, whatever it takes), and, start by start, where the final value is
@@ -37,6 +37,7 @@ ALLOWED = 1e-6  # excess of a constraint
 EQUAL = 1e-6  # of the best value, within which two are equal
 SMALL = 1e-6  # of values near 0
 ITERATIONS, TOLERANCE, POPULATION = 200, 1e-10, 8
+TORQUE = 3.0  # N m, a root mean square: without a limit the first motor gives 3.26
 LINKS = "{coupler:tip.T[0]} + {rocker:tip.T[0]} <= 0.92"
 
 
@@ -83,15 +84,23 @@ def swing() -> Definition:
     )  # fmt: skip
 
 
+def torque() -> Definition:
+    """The motion of a delta robot that takes least torque and keeps to the continuous torque of each motor."""
+    least = study_file.read(models.study("delta_minimum_torque"))
+    words = {**(least.optimize or {}), "constraints": [f"torque_{k} <= {TORQUE}" for k in (1, 2, 3)]}
+    return dataclasses.replace(least, optimize=words)
+
+
 PROBLEMS: dict[str, Callable[[Path], Definition]] = {
     "identification": lambda folder: identification(folder, "10:120~sobol"),
     "identification at a bound": lambda folder: identification(folder, "10:40~sobol"),
     "path synthesis": lambda folder: path_synthesis(),
     "four-bar with constraints": lambda folder: swing(),
+    "delta with a torque limit": lambda folder: torque(),
 }
 
 
-METHOD = {"path synthesis": "lbfgs", "four-bar with constraints": "sqp"}
+METHOD = {"path synthesis": "lbfgs", "four-bar with constraints": "sqp", "delta with a torque limit": "sqp"}
 
 
 class Counted:
@@ -104,15 +113,25 @@ class Counted:
     def __init__(self, problem: Problem, member: int = 0) -> None:
         assert isinstance(problem.space, BoxSpace)
         self.problem, self.member, self.box, self.runs, self.slopes = problem, member, problem.space, 0, 0
-        self._last, self._sloped = (b"", np.zeros(0), np.zeros(0), False), (b"", np.zeros(0))
+        self._last, self._sloped = (b"", np.zeros(0), np.zeros(0), False, np.zeros(0)), (b"", np.zeros(0))
+        self._of, self._ofs = jax.jit(self.of), jax.jit(jax.vmap(self.of))
+        self._by = jax.jit(jax.jacobian(self.of, argnums=(0, 1)))
 
-    def _outputs(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-        """The numbers (V,) of a design, its outputs (O,), and whether it runs."""
+    def at(self, member: int) -> Counted:
+        """The same for another start, with counts of its own; what was compiled is used again."""
+        self.member, self.runs, self.slopes = member, 0, 0
+        self._last, self._sloped = (b"", *self._last[1:]), (b"", np.zeros(0))
+        return self
+
+    def _seen(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool, np.ndarray]:
+        """The numbers (V,) of a design, its outputs (O,), whether it runs, and its values."""
         if self._last[0] != u.tobytes():
             x = self.problem.designs(np.array([self.member]), np.asarray(self.box.numbers(u))[None])
             outputs, status = self.problem.runs.outputs(x)
             self.runs += 1
-            self._last = (u.tobytes(), x[0], outputs[0], bool(status[0] <= 0 and np.isfinite(outputs).all()))
+            runs = bool(status[0] <= 0 and np.isfinite(outputs).all())
+            values = np.asarray(self._of(outputs[0], x[0]))
+            self._last = (u.tobytes(), x[0], outputs[0], runs, values if runs else np.full_like(values, BAD))
         return self._last[1:]
 
     def of(self, outputs: Any, x: Any) -> Any:
@@ -123,18 +142,19 @@ class Counted:
         return jnp.append(objective, by)
 
     def values(self, u: np.ndarray) -> np.ndarray:
-        x, outputs, runs = self._outputs(u)
-        values = np.asarray(self.of(jnp.asarray(outputs), x))
-        return values if runs else np.full_like(values, BAD)
+        """Of a design; of one that does not run `BAD`."""
+        return self._seen(u)[3]
 
     def jacobian(self, u: np.ndarray) -> np.ndarray:
         """Slopes of the values with the places in the box."""
-        x, outputs, runs = self._outputs(u)
+        x, outputs, runs, values = self._seen(u)
         if self._sloped[0] != u.tobytes():
-            by_outputs = np.asarray(jax.jacobian(lambda outputs: self.of(outputs, x))(jnp.asarray(outputs)))
-            changes = self.problem.runs.tangent(x[None])[:, 0] if runs else np.zeros((len(u), len(outputs)))  # (P, O)
-            self.slopes += runs
-            self._sloped = (u.tobytes(), by_outputs @ changes.T * np.asarray(self.box.slopes(u)))
+            slopes = np.zeros((len(values), len(u)))
+            if runs:
+                by_outputs, direct = (np.asarray(some) for some in self._by(outputs, x))
+                changes = self.problem.runs.tangent(x[None])[:, 0]  # (P, O)
+                slopes, self.slopes = by_outputs @ changes.T + direct[:, self.problem.columns], self.slopes + 1
+            self._sloped = (u.tobytes(), slopes * np.asarray(self.box.slopes(u)))
         return self._sloped[1]
 
     def penalised(self, u: np.ndarray) -> np.ndarray:
@@ -142,11 +162,12 @@ class Counted:
         x = self.problem.designs(np.zeros(u.shape[1], int), np.asarray(self.box.numbers(u.T)))
         outputs, status = self.problem.runs.outputs(x)
         self.runs += u.shape[1]
-        values = np.asarray(jax.vmap(self.of)(jnp.asarray(outputs), jnp.asarray(x)))
+        values = np.asarray(self._ofs(outputs, x))
         if self.problem.wanted.residuals:
             scores = (values**2).sum(1) / 2
         else:
-            scores = values[:, 0] + BAD * np.array([float(self.problem.excess(by)) for by in values[:, 1:]])
+            over = np.where(self.problem.equal, np.abs(values[:, 1:]), np.maximum(values[:, 1:], 0.0))
+            scores = values[:, 0] + BAD * over.max(1, initial=0.0)
         return np.where((status <= 0) & np.isfinite(scores), scores, BAD**2)
 
 
@@ -154,8 +175,9 @@ def by_scipy(problem: Problem) -> Iterator[tuple[float, int, int]]:
     """Final value, runs and slopes of every start: of `trf` for residuals, else of SLSQP."""
     assert isinstance(problem.space, BoxSpace)
     box, tight = problem.space, {"xtol": 1e-12, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": ITERATIONS}
+    shared = Counted(problem)
     for member, start in enumerate(problem.starts()):
-        one = Counted(problem, member)
+        one = shared.at(member)
         if problem.wanted.residuals:
             jacobian: Any = one.jacobian
             end = least_squares(
