@@ -84,7 +84,7 @@ class Spring(RestraintForce):
             x = motion.coordinate(element.coordinates[0])
         else:
             _, x, _ = _between(element, motion)
-        before, after = zip(*sides(knots, pieces), strict=True)
+        before, after, _, _ = zip(*sides(knots, pieces), strict=True)
         return Course(x, knots, before, after, integrals_between(knots, pieces, PLACES))
 
 

@@ -61,9 +61,7 @@ class MovedRuns:
     def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Metrics (B, M) and status (B,) of designs (B, V)."""
         columns = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
-        result = run_with(
-            self.model, self.options.changed(vary=columns, accuracy=self.options.numerics.accuracy or "local")
-        )
+        result = run_with(self.model, self.options.judged_by_estimates().changed(vary=columns))
         return np.stack([result.metrics[name] for name in self.metrics], axis=1).astype(float), result.status
 
 

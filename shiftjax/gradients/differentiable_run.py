@@ -399,8 +399,7 @@ class DifferentiableRun:
 
         vary = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
         vary |= {path: np.full(len(x), number) for path, number in self._constants.items()}
-        accuracy = self.options.numerics.accuracy or "local"
-        result = run_with(self.model, self.options.changed(vary=vary, watch=watch, accuracy=accuracy))
+        result = run_with(self.model, self.options.judged_by_estimates().changed(vary=vary, watch=watch))
         begun, tape = watched[0]
         tape.note(begun.lanes, np.arange(len(x)))
         return _Taped(begun, tape, result)

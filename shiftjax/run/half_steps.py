@@ -68,7 +68,7 @@ def repeats_of(
     open_to_doubt = every | (energy_errors(lanes) <= lanes.settings.energy_limit)
     doubted = open_to_doubt & doubtful(estimates, limit)
     again.run_on_the_way(candidates[doubted[candidates]])
-    rest = quiet = candidates[~doubted[candidates]]
+    rest = quiet = candidates[(open_to_doubt & ~doubted)[candidates]]
     if growth is not None:
         rest = quiet[:0]
     elif not every:
@@ -78,7 +78,7 @@ def repeats_of(
         again.run_to_the_end(rest)
         again.run_on_the_way(rest[again.near(rest, limit)])
         repeats = again.repeats(len(candidates), every=every, growth=growth)
-        likely = open_to_doubt & doubtful(estimates, limit, repeats.growth(estimates))
+        likely = doubtful(estimates, limit, repeats.growth(estimates))
         rest = np.setdiff1d(quiet[likely[quiet]], repeats.members)
         if not len(rest):
             return repeats

@@ -144,6 +144,10 @@ class Options:
             groups.setdefault(GROUPS[name], {})[name] = float(value) if isinstance(value, Fraction) else value
         return replace(self, **{group: replace(getattr(self, group), **named) for group, named in groups.items()})
 
+    def judged_by_estimates(self) -> Options:
+        """The same where it says what errors rest on; else no member runs again, of runs that others are made of."""
+        return self if self.numerics.accuracy else self.changed(accuracy="local", error_growth=None)
+
 
 # Keyword -> the group that has it.
 GROUPS = {field.name: group.name for group in fields(Options) for field in fields(getattr(Options(), group.name))}

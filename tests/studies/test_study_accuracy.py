@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ MEMBERS = 24
 CERTIFICATE = ("angle_error", "energy_error", "gap", "status")
 
 
-def swings(**more: object) -> Definition:
+def swings(**more: Any) -> Definition:
     """Double pendulums, some of which are chaotic."""
     vary = {path: "-6:6~uniform" for path in ("shoulder.initial_velocity", "elbow.initial_velocity")}
     return Definition("double_pendulum", vary, MEMBERS, span=12.0, metrics={"end": "final(elbow.q)"}, keep=4, **more)
@@ -64,7 +65,7 @@ def test_an_ensemble_and_its_store_have_them_too(tmp_path: Path, capsys: pytest.
 def test_a_study_says_what_its_errors_rest_on(whole: Study, tmp_path: Path) -> None:
     """By its key: of chaotic members a local estimate says nothing."""
     local, every = (sweep(swings(accuracy=word), tmp_path / f"{word}.zarr") for word in ("local", "all"))
-    assert (local.table["status"] == "ok").all() and local.groups[0]["error_growth"] is None
+    assert set(local.table["status"]) == {"ok"} and local.groups[0]["error_growth"] is None
     measured, said = every.table["angle_error"].to_numpy(), whole.table["angle_error"].to_numpy()
     doubted = said > 1e-3
     assert doubted.any() and (measured[doubted] == said[doubted]).all()

@@ -69,7 +69,7 @@ class Integral:
         return self.at_knots[:, k] + s * rise + bends
 
 
-class Range:
+class IntervalExtremes:
     """The smallest and the largest of values (n,) of equal instants between any two times, from those of 2^k of them.
 
     Bender, Farach-Colton, The LCA problem revisited, LATIN 2000, section 3.

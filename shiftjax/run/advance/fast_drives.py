@@ -21,7 +21,7 @@ from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.constraints.coordinate_function import FunctionOfCoordinates
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.plan_elements import RowGroup
-from shiftjax.run.advance.between_stages import ALLOWED, PARTS, Integral, Range, parts_of, seen_in_steps
+from shiftjax.run.advance.between_stages import ALLOWED, PARTS, Integral, IntervalExtremes, parts_of, seen_in_steps
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.run.start.prepared import Prepared
@@ -150,7 +150,7 @@ def in_long_steps(prepared: Prepared, lanes: Ensemble, group: RowGroup) -> Itera
     (size,) = scales([unit], lanes.setup.length)
     off = np.zeros(len(lanes.status))
     integral = Integral(drive.at, lanes, INSTANTS)
-    speeds = Range(integral.values[1], integral.begin, 0.5 * integral.width)
+    speeds = IntervalExtremes(integral.values[1], integral.begin, 0.5 * integral.width)
     for seen in seen_in_steps(drive.at, integral, lanes, lanes.status <= 0):
         _, of_place, of_speed = seen.integrals - np.roll(seen.stages[..., -1] - seen.stages[..., 0], 1, axis=0)
         low, high = speeds.over(seen.begins, seen.sizes)
