@@ -132,7 +132,8 @@ class Counted:
             runs = bool(status[0] <= 0 and np.isfinite(outputs).all())
             values = np.asarray(self._of(outputs[0], x[0]))
             self._last = (u.tobytes(), x[0], outputs[0], runs, values if runs else np.full_like(values, BAD))
-        return self._last[1:]
+        _, numbers, outputs, runs, values = self._last
+        return numbers, outputs, runs, values
 
     def of(self, outputs: Any, x: Any) -> Any:
         """Residuals, or the objective and the excess of every constraint, of outputs."""

@@ -138,7 +138,10 @@ class Names:
             names = value.split(":")
             value = [names[:-1], names[-1]]
         if not isinstance(value, (list, tuple)) or len(value) != 2:
-            node.refuse('[["assembly", "body"], "frame"] or ["body", "frame"]', "Name a body and one of its frames.")
+            node.refuse(
+                '[["assembly", "body"], "frame"] or ["body", "frame"]',
+                "Name a body and one of its frames; its own is 'origin'.",
+            )
         body_node, frame_node = Node(value, node.where, node.warnings).items()
         names, frame = _names(body_node), frame_node.text()
         if len(names) > 1 and frame == ORIGIN and self._path(names, local) is None and self._path(names[:-1], local):

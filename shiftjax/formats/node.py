@@ -55,7 +55,7 @@ class Node:
     def object(self, kind: str, known: Collection[str], misspelt: Mapping[str, str]) -> Node:
         """The same node, its value an object with known keys only (misspellings put right, with a warning)."""
         if not isinstance(self.value, Mapping):
-            self.refuse(f"an object ({kind})", "Write { ... }.")
+            self.refuse(f"an object ({kind})", f"Write {{ ... }}, of the keys {', '.join(sorted(known))}.")
         entries: dict[str, Any] = {}
         for key, value in self.value.items():
             right = misspelt.get(key, key) if isinstance(key, str) else key

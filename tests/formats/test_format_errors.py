@@ -182,3 +182,16 @@ def test_polynomials_stay_small_and_finite() -> None:
     document["model_parameters"]["units"]["angle"] = "degrees"
     with pytest.raises(ModelError, match="numbers that are finite in SI units"):
         load(document)
+
+
+def test_a_list_in_place_of_an_object_is_told_its_keys() -> None:
+    """As of moments of inertia that somebody writes as [Ixx, Iyy, Izz]; the root of a file has a name without a path."""
+    body = {"name": "rod", "inertia": [0.1, 0.1, 0.01]}
+    with pytest.raises(ModelError, match=r"an object \(an inertia\)\. Write { \.\.\. }, of the keys Ixx, .*, mass"):
+        load({"assemblies": [{"name": "a", "bodies": [body]}]})
+
+
+def test_the_root_of_a_file_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"name": "x"}')
+    with pytest.raises(ModelError, match=r"^x\.json: found unknown key 'name'"):
+        load(tmp_path / "x.json")

@@ -32,7 +32,7 @@ class RepeatedEnds:
     @property
     def known(self) -> np.ndarray:
         """(B,) whether a member ran again to its end."""
-        return np.isfinite(np.concatenate([self.q, self.v, self.states])).all(axis=0)
+        return np.asarray(np.isfinite(np.concatenate([self.q, self.v, self.states])).all(axis=0))
 
     def changed(self, members: np.ndarray, q: np.ndarray, v: np.ndarray, states: np.ndarray) -> RepeatedEnds:
         """The same with other ends of some members."""
