@@ -113,14 +113,16 @@ class Counted:
     def __init__(self, problem: Problem, member: int = 0) -> None:
         assert isinstance(problem.space, BoxSpace)
         self.problem, self.member, self.box, self.runs, self.slopes = problem, member, problem.space, 0, 0
-        self._last, self._sloped = (b"", np.zeros(0), np.zeros(0), False, np.zeros(0)), (b"", np.zeros(0))
+        self._last: tuple[bytes, Any, Any, bool, Any] = (b"", np.zeros(0), np.zeros(0), False, np.zeros(0))
+        self._sloped: tuple[bytes, Any] = (b"", np.zeros(0))
         self._of, self._ofs = jax.jit(self.of), jax.jit(jax.vmap(self.of))
         self._by = jax.jit(jax.jacobian(self.of, argnums=(0, 1)))
 
     def at(self, member: int) -> Counted:
         """The same for another start, with counts of its own; what was compiled is used again."""
         self.member, self.runs, self.slopes = member, 0, 0
-        self._last, self._sloped = (b"", *self._last[1:]), (b"", np.zeros(0))
+        self._last = (b"", np.zeros(0), np.zeros(0), False, np.zeros(0))
+        self._sloped = (b"", np.zeros(0))
         return self
 
     def _seen(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool, np.ndarray]:
