@@ -15,9 +15,9 @@ from scipy.optimize import brentq
 import shiftjax
 from shiftjax import GradientWarning
 from shiftjax.gradients.jumps import passages
-from shiftjax.gradients.jumps.kinks import stages
 from shiftjax.mechanism.model import Model
 from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.programs.stages import stages
 from tests.gradients.test_gradient_doubts import KEY, slider
 
 SPEEDS = np.array([1.0, 1.3, 2.0])  # m/s; all reach the stop at 0.05 m

@@ -1,4 +1,4 @@
-"""What the steps of a method miss of a force that bends within them: instants, stages and shares. NumPy.
+"""What the steps of a method miss of a force that bends within them: the instants, and why. NumPy.
 
 Problem: where the argument g of a force passes a knot at which its law bends, the stages beyond the knot know of the
 new law, and their weights are not the share of the step that is beyond. A run is off by the square of the step, but its
@@ -12,53 +12,10 @@ where w = (1 - s) - sum of the weights of stages beyond. What is left is off by 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
-from shiftjax.kernels.step_program import Combine, Method, registers
-
 SECANTS = 4  # from a line: the instant is right to the step to the fourth
-
-
-class Stage(NamedTuple):
-    """One at which a method computes accelerations.
-
-    Attributes:
-        weight: in the speeds at the end. at: its time [steps]. drift: by how many steps of the first speed its
-            coordinates have moved. bend: by how many steps squared of the acceleration. gain: its speeds, by how many
-            steps of it.
-    """
-
-    weight: float
-    at: float
-    drift: float
-    bend: float
-    gain: float
-
-
-@cache
-def stages(method: Method) -> tuple[Stage, ...]:
-    """Those of a step: its instructions on the coefficients of the first speed and of every stage's acceleration."""
-    calls = [one for one in method.instructions if not isinstance(one, Combine) and one.phase == "accelerate"]
-    zero, unit = np.zeros(2 + len(calls)), np.eye(2 + len(calls))
-    lane = {name: zero for name in ("q", "x", "dx", "qdot", *registers(method))}
-    lane |= {"x": unit[0], "dx": unit[1]}
-    seen = [(0.0, zero, unit[0])]
-    for one in method.instructions:
-        if isinstance(one, Combine):
-            lane[one.target] = sum((a * lane[name] for name, a in (*one.base, *one.rates)), zero)
-        elif one.phase == "drift":
-            lane["qdot"] = lane["x"]
-        elif one.phase == "accelerate":
-            seen.append((one.at, lane["q"], lane["x"]))
-            lane["dx"] = unit[len(seen)]
-    weights = lane["x"][1:]
-    return tuple(
-        Stage(float(weight), at, float(q[0]), float(q[1:].sum()), float(x[1:].sum()))
-        for weight, (at, q, x) in zip(weights, seen, strict=True)
-    )
 
 
 def passing(g: Callable[[np.ndarray], np.ndarray], begin: np.ndarray, rate: np.ndarray) -> np.ndarray:

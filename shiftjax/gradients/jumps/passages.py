@@ -24,11 +24,12 @@ import numpy as np
 from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.forces import FORCES
 from shiftjax.gradients.complex_step import complex_step
-from shiftjax.gradients.jumps.kinks import passing, stages
+from shiftjax.gradients.jumps.kinks import passing
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.closing.host_evaluation import motion_of, per_member
 from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.programs.setup import Setup
+from shiftjax.run.programs.stages import stages
 
 JUMP = 1e-6  # of the larger force of both sides: below it are kinks whose numbers were written with six digits
 MOST = 64  # passages of a member that are followed, each a leg of its own

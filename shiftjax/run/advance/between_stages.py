@@ -9,15 +9,14 @@ than the time between two of them may still be missed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from shiftjax.kernels.step_program import Combine, Method
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.schedule import chosen_steps
 from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.programs.stages import quadrature
 
 PARTS = 8  # of a step, for a finer rule, at least; even
 AT_ONCE = 16384  # steps
@@ -128,20 +127,3 @@ def parts_of(steps: int, instants: int) -> int:
     while 2 * parts * steps <= instants:
         parts *= 2
     return parts
-
-
-@cache
-def quadrature(method: Method) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes (n,), the first one 0 and the last one 1, and weights (n,) of what a method makes of a function of time."""
-    calls = [one for one in method.instructions if not isinstance(one, Combine) and one.phase == "accelerate"]
-    nodes = np.array([0.0, *(call.at for call in calls), 1.0])
-    stages = iter(np.eye(len(nodes))[1:])
-    start, none = np.eye(len(nodes))[0], np.zeros(len(nodes))
-    lane = {"x": none, "x0": none, "dx": start, "dx0": start}
-    for one in method.instructions:
-        if isinstance(one, Combine):
-            parts = [factor * lane.get(name, none) for name, factor in (*one.base, *one.rates)]
-            lane[one.target] = np.sum([none, *parts], axis=0)
-        elif one.phase == "accelerate":
-            lane["dx"] = next(stages)
-    return nodes, lane["x"]
