@@ -16,6 +16,7 @@ from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.many import COUPLER, SWING
+from tests.support.windows import open_tab, with_study_pane
 
 SIZE = (1100, 860)
 SHIFT, CTRL = (False, False, True), (True, False, False)
@@ -29,15 +30,8 @@ def bars(many_members: ViewedStudy) -> Scene:
 
 @pytest.fixture
 def window(many_members: ViewedStudy, bars: Scene) -> Iterator[Offscreen]:
-    with Offscreen(WindowState(MemberScenes(many_members, bars), look=FAST), SIZE) as screen:
-        screen.key("F3")
-        screen.frames(2)
+    with with_study_pane(many_members, bars, SIZE) as screen:
         yield screen
-
-
-def opened(window: Offscreen, title: str) -> None:
-    window.click(f"tab:{title}")
-    window.frames(2)
 
 
 def inside(name: str, across: float, up: float) -> tuple[float, float]:
@@ -65,7 +59,7 @@ def shown(window: Offscreen, axis: int) -> float:
 
 def test_a_brush_stays_in_sight_and_its_text_means_the_same_members(window: Offscreen) -> None:
     explorer = window.state.explorer
-    opened(window, "Scatter")
+    open_tab(window, "Scatter")
     assert "brush:scatter:0" not in ui.item_boxes
     before = window.image()
     window.drag(inside("study:scatter", 0.3, 0.3), inside("study:scatter", 0.6, 0.7))
@@ -83,7 +77,7 @@ def test_a_brush_stays_in_sight_and_its_text_means_the_same_members(window: Offs
 
 def test_a_brush_is_moved_as_a_whole(window: Offscreen) -> None:
     explorer = window.state.explorer
-    opened(window, "Scatter")
+    open_tab(window, "Scatter")
     window.drag(inside("study:scatter", 0.2, 0.3), inside("study:scatter", 0.4, 0.6))
     window.frames()
     (left, right), (low, high) = ends(window, COUPLER), ends(window, SWING)
@@ -103,7 +97,7 @@ def test_a_brush_is_moved_as_a_whole(window: Offscreen) -> None:
 @pytest.mark.parametrize("side", [0.0, 1.0])
 def test_each_end_is_moved_alone(window: Offscreen, side: float) -> None:
     """Of a scatter plot and of a histogram; an end may pass the other one."""
-    opened(window, "Scatter")
+    open_tab(window, "Scatter")
     window.drag(inside("study:scatter", 0.4, 0.3), inside("study:scatter", 0.6, 0.6))
     window.frames()
     before, height = ends(window, COUPLER), ends(window, SWING)
@@ -114,7 +108,7 @@ def test_each_end_is_moved_alone(window: Offscreen, side: float) -> None:
     wanted = (before[0] + by, before[1]) if side == 0.0 else (before[0], before[1] + by)
     assert ends(window, COUPLER) == pytest.approx(wanted, abs=PIXEL * shown(window, 0))
     assert ends(window, SWING) == height
-    opened(window, "Histogram")
+    open_tab(window, "Histogram")
     x, y = inside("brush:histogram:0", side, 0.5)
     width = ui.item_boxes["brush:histogram:0"].width
     far = 2 * width if side == 0.0 else -2 * width
@@ -131,7 +125,7 @@ def test_brushes_on_parallel_axes(window: Offscreen) -> None:
     explorer = window.state.explorer
     explorer.set_axes([COUPLER, SWING])
     selecting.type_brushes(window.state, f"0.2 <= {SWING} <= 0.6")
-    opened(window, "Parallel axes")
+    open_tab(window, "Parallel axes")
     low, high = explorer.table.span(SWING)
     x, y = inside("brush:parallel:0", 0.5, 1.0)
     plot = ui.item_boxes["study:parallel"]
@@ -148,7 +142,7 @@ def test_brushes_on_parallel_axes(window: Offscreen) -> None:
 
 def test_shift_adds_a_brush_and_the_text_has_both(window: Offscreen) -> None:
     explorer = window.state.explorer
-    opened(window, "Histogram")
+    open_tab(window, "Histogram")
     window.drag(inside("study:histogram", 0.1, 0.5), inside("study:histogram", 0.2, 0.6))
     window.drag(inside("study:histogram", 0.15, 0.5), inside("study:histogram", 0.7, 0.6), modifiers=SHIFT)
     window.frames()
@@ -162,7 +156,7 @@ def test_shift_adds_a_brush_and_the_text_has_both(window: Offscreen) -> None:
 
 def test_the_text_of_brushes_is_edited(window: Offscreen) -> None:
     explorer = window.state.explorer
-    opened(window, "Histogram")
+    open_tab(window, "Histogram")
     window.click("brushes")
     window.type("swing >= 0.25")
     window.key("Enter")
@@ -207,7 +201,7 @@ def test_brushes_are_saved_with_the_view(
         again = other.state.explorer
         assert again.brushes == explorer.brushes and again.brush_typed == explorer.brush_typed
         np.testing.assert_array_equal(again.selected, explorer.selected)
-        opened(other, "Histogram")
+        open_tab(other, "Histogram")
         assert {"brush:histogram:0", "brush:histogram:1"} <= set(ui.item_boxes)
 
 

@@ -21,11 +21,11 @@ from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from tests.scenes.bars import COUPLER
+from tests.support.windows import beside_a_run, draw_until
 
 LENGTH = "four_bar:crank:tip.T[0]"
 CTRL: Modifiers = (True, False, False)
 SIZE = (1000, 560)
-FRAMES = 2000  # drawn at most while something is waited for
 
 
 @pytest.fixture
@@ -36,25 +36,15 @@ def session() -> Iterator[Session]:
 
 @pytest.fixture
 def window(session: Session) -> Iterator[Offscreen]:
-    scene = MemberScenes(session.history).first
-    with Offscreen(WindowState(MemberScenes(session.history, scene), look=FAST, live=session), SIZE) as screen:
+    with beside_a_run(session, SIZE) as screen:
         yield screen
-
-
-def until(window: Offscreen, time: float) -> None:
-    """Draws until the run gets there."""
-    for _ in range(FRAMES):
-        if window.state.clock.time >= time:
-            return
-        window.frames()
-    raise AssertionError(f"the run stands at {window.state.clock.time} s: {window.state.panels.messages}")
 
 
 def test_space_lets_the_run_go_and_stops_it(window: Offscreen, session: Session) -> None:
     state = window.state
     assert state.clock.time == 0.0 and not session.running
     window.key("Space")
-    until(window, 0.2)
+    draw_until(window, 0.2)
     assert state.clock.playing and session.running
     window.key("Space")
     window.frames()
@@ -67,7 +57,7 @@ def test_space_lets_the_run_go_and_stops_it(window: Offscreen, session: Session)
 def test_the_past_can_be_looked_at_and_gone_on_from(window: Offscreen, session: Session) -> None:
     state = window.state
     window.key("Space")
-    until(window, 0.5)
+    draw_until(window, 0.5)
     state.clock.set_speed(1 / 16)  # so that what follows takes little of the run's time on any machine
     state.go_to(0.2)
     window.frames(2)
@@ -186,7 +176,7 @@ def test_a_run_that_ends_by_itself_stops_at_its_end(window: Offscreen, session: 
     """The window shows the last instant and plays no more; playing again says why."""
     state, engine = window.state, session._engine
     window.key("Space")
-    until(window, 0.1)
+    draw_until(window, 0.1)
     engine.ended = "the end"
     for _ in range(20):
         window.frames()

@@ -20,10 +20,10 @@ from shiftjax.viewer.motion.live_channels import followed
 from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
+from tests.support.windows import beside_a_run, draw_until
 
 JOINTS = ["crank_pivot", "crank_pin", "rocker_pivot", "rocker_pin"]
 SIZE = (1100, 1000)  # plots of what is picked are in sight, one below the other
-FRAMES = 2000  # drawn at most while something is waited for
 
 
 @pytest.fixture
@@ -34,8 +34,7 @@ def session() -> Iterator[Session]:
 
 @pytest.fixture
 def window(session: Session) -> Iterator[Offscreen]:
-    scene = MemberScenes(session.history).first
-    with Offscreen(WindowState(MemberScenes(session.history, scene), look=FAST, live=session), SIZE) as screen:
+    with beside_a_run(session, SIZE) as screen:
         yield screen
 
 
@@ -48,11 +47,7 @@ def run_to(window: Offscreen, time: float) -> None:
     """Lets the run go until then, and draws meanwhile."""
     if not window.state.clock.playing:
         window.key("Space")
-    for _ in range(FRAMES):
-        if window.state.clock.time >= time:
-            return
-        window.frames()
-    raise AssertionError(f"the run stands at {window.state.clock.time} s: {window.state.panels.messages}")
+    draw_until(window, time)
 
 
 def coloured(window: Offscreen, name: str) -> float:

@@ -11,12 +11,10 @@ from shiftjax.run.simulate import simulate
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import FRAME, Offscreen
 from shiftjax.viewer.gui.state.plots import PlotCurves, widths
-from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import implot
-from shiftjax.viewer.scene.scene import FAST
-from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
+from tests.support.windows import shown
 
 SPAN = 20.0  # s
 
@@ -30,8 +28,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> ViewedStudy:
 
 @pytest.fixture
 def window(long: ViewedStudy) -> Iterator[Offscreen]:
-    with Offscreen(WindowState(MemberScenes(long), look=FAST), (1000, 560)) as screen:
-        screen.frames(2)
+    with shown(long, (1000, 560)) as screen:
         yield screen
 
 

@@ -25,6 +25,7 @@ from shiftjax.viewer.motion.turns import nearest
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
+from tests.support.windows import shown
 
 CRANK = "four_bar:crank_pivot"
 SPAN = 3.0  # s: the crank turns four times
@@ -39,8 +40,7 @@ def turning(tmp_path_factory: pytest.TempPathFactory) -> ViewedStudy:
 
 @pytest.fixture
 def window(turning: ViewedStudy) -> Iterator[Offscreen]:
-    with Offscreen(WindowState(MemberScenes(turning), look=FAST), (1000, 700)) as screen:
-        screen.frames(2)
+    with shown(turning, (1000, 700)) as screen:
         yield screen
 
 

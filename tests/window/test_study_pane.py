@@ -18,6 +18,7 @@ from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.many import ANGLE, COUPLER, CRANK, KEPT, MEMBERS, SWING, TIP
+from tests.support.windows import open_tab, with_study_pane
 
 SIZE = (1100, 760)
 SHIFT, CTRL = (False, False, True), (True, False, False)
@@ -32,15 +33,8 @@ def bars(many_members: ViewedStudy) -> Scene:
 
 @pytest.fixture
 def window(many_members: ViewedStudy, bars: Scene) -> Iterator[Offscreen]:
-    with Offscreen(WindowState(MemberScenes(many_members, bars), look=FAST), SIZE) as screen:
-        screen.key("F3")
-        screen.frames(2)
+    with with_study_pane(many_members, bars, SIZE) as screen:
         yield screen
-
-
-def opened(window: Offscreen, title: str) -> None:
-    window.click(f"tab:{title}")
-    window.frames(2)
 
 
 def inside(name: str, across: float, up: float) -> tuple[float, float]:
@@ -116,7 +110,7 @@ def test_the_last_of_many_rows_can_be_reached(window: Offscreen) -> None:
 @pytest.mark.parametrize("modifiers", [(False, False, False), SHIFT])
 def test_brushing_a_scatter_plot_selects_in_all_tabs(window: Offscreen, modifiers: Modifiers) -> None:
     state, explorer = window.state, window.state.explorer
-    opened(window, "Scatter")
+    open_tab(window, "Scatter")
     assert orange(window, "study:scatter") == 0
     window.drag(inside("scatter", 0.2, 0.2), inside("scatter", 0.5, 0.6), modifiers=modifiers)
     window.frames()
@@ -129,14 +123,14 @@ def test_brushing_a_scatter_plot_selects_in_all_tabs(window: Offscreen, modifier
     assert state.choice.ghosts_on and set(state.choice.chosen) <= set(np.flatnonzero(explorer.selected))
     assert f"{len(state.choice.chosen)} of {explorer.counts()[1]:,} selected have trajectories" in explorer.note
     for title, name in (("Parallel axes", "study:parallel"), ("Histogram", "study:histogram")):
-        opened(window, title)
+        open_tab(window, title)
         assert orange(window, name) > FEW
 
 
 def test_a_click_on_a_point_opens_its_member(window: Offscreen) -> None:
     state, explorer = window.state, window.state.explorer
     selecting.show(state, "kept")
-    opened(window, "Scatter")
+    open_tab(window, "Scatter")
     member = int(explorer.table.study.kept[7])
     left, right, low, high = explorer.limits["scatter"]
     at = [(float(explorer.table.column(name)[member]) - first) / (last - first)
@@ -146,7 +140,7 @@ def test_a_click_on_a_point_opens_its_member(window: Offscreen) -> None:
 
 
 def test_very_many_points_are_a_density(window: Offscreen, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened(window, "Scatter")
+    open_tab(window, "Scatter")
     points = window.image()
     monkeypatch.setattr(scatter_tab, "DENSE", 1000)
     window.state.explorer.revision += 1
@@ -161,7 +155,7 @@ def test_very_many_points_are_a_density(window: Offscreen, monkeypatch: pytest.M
 
 
 def test_a_third_column_colours_points_and_has_a_bar(window: Offscreen) -> None:
-    opened(window, "Scatter")
+    open_tab(window, "Scatter")
     assert "study:colours" not in ui.item_boxes
     window.state.explorer.colour = "energy_error"
     before = window.image()
@@ -171,7 +165,7 @@ def test_a_third_column_colours_points_and_has_a_bar(window: Offscreen) -> None:
 
 def test_the_wheel_zooms_and_fit_shows_all(window: Offscreen) -> None:
     explorer = window.state.explorer
-    opened(window, "Scatter")
+    open_tab(window, "Scatter")
     whole = explorer.limits["scatter"]
     window.wheel(3, inside("scatter", 0.5, 0.5))
     window.frames()
@@ -184,7 +178,7 @@ def test_the_wheel_zooms_and_fit_shows_all(window: Offscreen) -> None:
 
 def test_brushing_parallel_axes_and_a_histogram(window: Offscreen) -> None:
     explorer = window.state.explorer
-    opened(window, "Parallel axes")
+    open_tab(window, "Parallel axes")
     last = len(explorer.axes)
     first = (0.35) / (last - 0.3)  # of the first axis, in the width of the plot
     window.drag(inside("parallel", first - 0.03, 0.02), inside("parallel", first + 0.03, 0.3))
@@ -192,7 +186,7 @@ def test_brushing_parallel_axes_and_a_histogram(window: Offscreen) -> None:
     part = (values - span[0]) / (span[1] - span[0])
     assert 0.05 < explorer.selected.mean() < 0.4 and part[explorer.selected].max() < 0.35
     assert part[~explorer.selected].min() > 0.1
-    opened(window, "Histogram")
+    open_tab(window, "Histogram")
     window.drag(inside("histogram", 0.5, 0.5), inside("histogram", 0.97, 0.6), modifiers=CTRL)
     swing, before = explorer.table.column(SWING), part < 0.35
     assert explorer.selected.any() and before[explorer.selected].all(), "within what was selected"

@@ -1,0 +1,55 @@
+"""Windows without a display for tests: of a study, with its pane, and beside a running simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.motion.session import Session
+from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.study.member_scenes import MemberScenes
+from shiftjax.viewer.study.study import ViewedStudy
+
+FRAMES = 2000  # drawn at most while something is waited for
+
+
+@contextmanager
+def shown(study: ViewedStudy, size: tuple[int, int]) -> Iterator[Offscreen]:
+    """A window of a study, drawn twice."""
+    with Offscreen(WindowState(MemberScenes(study), look=FAST), size) as screen:
+        screen.frames(2)
+        yield screen
+
+
+@contextmanager
+def with_study_pane(study: ViewedStudy, scene: Scene, size: tuple[int, int]) -> Iterator[Offscreen]:
+    """A window of a study with the pane of all members open."""
+    with Offscreen(WindowState(MemberScenes(study, scene), look=FAST), size) as screen:
+        screen.key("F3")
+        screen.frames(2)
+        yield screen
+
+
+def open_tab(window: Offscreen, title: str) -> None:
+    """Opens a tab of the study pane."""
+    window.click(f"tab:{title}")
+    window.frames(2)
+
+
+@contextmanager
+def beside_a_run(session: Session, size: tuple[int, int]) -> Iterator[Offscreen]:
+    """A window beside a running simulation."""
+    scene = MemberScenes(session.history).first
+    with Offscreen(WindowState(MemberScenes(session.history, scene), look=FAST, live=session), size) as screen:
+        yield screen
+
+
+def draw_until(window: Offscreen, time: float) -> None:
+    """Draws until the run gets there [s]."""
+    for _ in range(FRAMES):
+        if window.state.clock.time >= time:
+            return
+        window.frames()
+    raise AssertionError(f"the run stands at {window.state.clock.time} s: {window.state.panels.messages}")
