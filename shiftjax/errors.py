@@ -23,8 +23,7 @@ class ModelError(ValueError):
 
     def __init__(self, where: str, found: str, allowed: str, todo: str) -> None:
         self.where, self.found, self.allowed, self.todo = where, found, allowed, todo
-        place = where.rstrip(": ")  # the root of a file has no path in it
-        super().__init__(printable(f"{place}: found {found}; allowed: {allowed}. {todo}"))
+        super().__init__(printable(f"{where}: found {found}; allowed: {allowed}. {todo}"))
 
     def __reduce__(self) -> tuple[type[ModelError], tuple[str, str, str, str]]:
         """Whole on its way between processes, from a worker to who asked."""

@@ -46,11 +46,16 @@ class Node:
         short = where if len(where) < 400 else f"{where[:120]} ... {where[-240:]}"
         self.value, self.where, self.warnings = value, short, warnings
 
+    @property
+    def _place(self) -> str:
+        """Where it stands, for messages: the root of a file has no path behind the file's name."""
+        return self.where.rstrip(": ")
+
     def refuse(self, allowed: str, todo: str, fault: str | None = None) -> NoReturn:
-        raise ModelError(self.where, show(self.value) if fault is None else fault, allowed, todo)
+        raise ModelError(self._place, show(self.value) if fault is None else fault, allowed, todo)
 
     def warn(self, text: str) -> None:
-        self.warnings.append(f"{self.where}: {text}")
+        self.warnings.append(f"{self._place}: {text}")
 
     def object(self, kind: str, known: Collection[str], misspelt: Mapping[str, str]) -> Node:
         """The same node, its value an object with known keys only (misspellings put right, with a warning)."""
