@@ -17,7 +17,7 @@ from shiftjax.ensembles.store.ranking import ranked
 from shiftjax.ensembles.store.recipe import Recipe, designs_of
 from shiftjax.ensembles.study.definition import Definition, from_document
 from shiftjax.ensembles.study.designs import designs
-from shiftjax.ensembles.study.group import MemberGroup
+from shiftjax.ensembles.study.group import MemberGroup, with_growths
 from shiftjax.errors import ModelError, need_count, need_path, one_of
 from shiftjax.formats.files import load
 from shiftjax.markup import html_table
@@ -150,9 +150,7 @@ class Study:
     def _models(self) -> tuple[MemberGroup, ...]:
         """The groups of the study with one member each, whose designs do not matter."""
         alone = {"vary": FrozenJson(), "samples": None, "table": None, "correlation": FrozenJson()}
-        groups = designs(dataclasses.replace(self.definition, **alone))
-        growths = [about.get("error_growth") for about in self.groups]
-        return tuple(group.with_growth(growth) for group, growth in zip(groups, growths, strict=True))
+        return with_growths(designs(dataclasses.replace(self.definition, **alone)), self.groups)
 
     def report(self, path: str | Path, *, force: bool = False) -> Path:
         """Writes the study explained on one page, NAME.html: distributions, effects, extremes, failures, accuracy.

@@ -15,9 +15,9 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles.study.definition import Definition
-from shiftjax.ensembles.study.group import MemberGroup
+from shiftjax.ensembles.study.group import GROWTH, MemberGroup
 from shiftjax.record import record
-from shiftjax.run.advance.repeats import sample_size
+from shiftjax.run.advance.repeats import sample_size, spread
 from shiftjax.run.assemble import assemble
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.results.labelled import ORDER, disk_name, to_tree
@@ -27,7 +27,7 @@ from shiftjax.run.simulate import simulate
 STEPS = 4e8  # of a shard's members together: ten seconds of four-bars on two cores, of which starts take a tenth
 ASSEMBLY = 2e4  # steps of a four-bar take as long as one assembly of random lengths: 0.4 ms
 LEAST, MOST = 256, 1 << 16  # members of a shard
-OF_MOTION = ("output_step", "progress", "accuracy", "error_growth")  # keywords that mean nothing where nothing moves
+OF_MOTION = ("output_step", "progress", "accuracy", GROWTH)  # keywords that mean nothing where nothing moves
 SHARE = 0.125  # of the free memory: two shards run while one is written, and all are counted generously
 
 
@@ -110,7 +110,7 @@ def recorded(
     """
     few = {path: values[places] for path, values in part.group.vary(part.begin, part.end).items()}
     more = {"channels": part.group.settings.get("channels", []), "keep": "all", "vary": few}
-    more |= {"progress": progress, "threads": threads, "accuracy": "local", "error_growth": None}
+    more |= {"progress": progress, "threads": threads, "accuracy": "local", GROWTH: None}
     return trajectories(simulated(part, definition, more), part, places)
 
 
@@ -122,10 +122,10 @@ def measured_growth(group: MemberGroup, definition: Definition) -> float | None:
     """
     if definition.assemble_only or definition.accuracy not in (None, "sampled"):
         return None
-    places = np.unique(np.linspace(0, group.members - 1, sample_size(group.members)).astype(int))
+    places = spread(group.members, sample_size(group.members))
     few = {path: values[places] for path, values in group.vary().items()}
     more = {"channels": [], "metrics": {}, "output_step": None, "accuracy": "all", "vary": few}
-    growth = simulated(Portion(group, 0, 1), definition, more).settings["error_growth"]
+    growth = simulated(Portion(group, 0, 1), definition, more).settings[GROWTH]
     return 1.0 if growth is None else growth
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from shiftjax.ensembles.store import study_store
 from shiftjax.ensembles.study.definition import Definition, document, from_document
 from shiftjax.ensembles.study.designs import designs
-from shiftjax.ensembles.study.group import MemberGroup, total
+from shiftjax.ensembles.study.group import MemberGroup, total, with_growths
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.formats.writer import to_dict
@@ -24,7 +24,6 @@ from shiftjax.run.results.plain_values import plain
 from shiftjax.version import VERSION
 
 PLANNED = ("shiftjax_version", "study", "study_folder", "shard_size", "designs", "groups")  # attributes of a plan
-GROWTH = "error_growth"  # of a group: by what estimates of errors are multiplied
 
 
 @record
@@ -71,8 +70,7 @@ def _plan(folder: str, words: str) -> StudyPlan:
     if about["designs"] != digest(groups):
         fault = "designs that are not those it was begun with: a file that the study names, or a library, has changed"
         raise ModelError(folder, fault, "the same designs", "Put the file back, or begin a new study.")
-    listed = json.loads(about["groups"])
-    groups = tuple(group.with_growth(words.get(GROWTH)) for group, words in zip(groups, listed, strict=True))
+    groups = with_growths(groups, json.loads(about["groups"]))
     recorded_members = definition.kept.at_once(total(groups))
     return StudyPlan(Path(folder), definition, groups, int(about["shard_size"]), tuple(recorded_members.tolist()))
 

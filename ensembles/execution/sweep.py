@@ -37,7 +37,7 @@ from shiftjax.ensembles.execution.shards import (
     shard_size,
     together,
 )
-from shiftjax.ensembles.execution.study_plan import GROWTH, StudyPlan, digest, embedded, opened, resumed, study_digest
+from shiftjax.ensembles.execution.study_plan import StudyPlan, digest, embedded, opened, resumed, study_digest
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.store.checksums import MEND
 from shiftjax.ensembles.store.damage import begun_badly, damaged, origin, put_back
@@ -48,7 +48,7 @@ from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition, document
 from shiftjax.ensembles.study.designs import designs
-from shiftjax.ensembles.study.group import total
+from shiftjax.ensembles.study.group import GROWTH, total
 from shiftjax.ensembles.study.observing import notes
 from shiftjax.errors import ModelError, need_count, need_path
 from shiftjax.kernels.workers import refuse_other, submitted

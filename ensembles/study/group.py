@@ -11,6 +11,8 @@ import numpy as np
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 
+GROWTH = "error_growth"  # keyword of `simulate`, and of a group in a store: by what estimates of errors are multiplied
+
 
 @record
 class MemberGroup:
@@ -48,7 +50,12 @@ class MemberGroup:
         """The group whose settings say by what estimates of errors are multiplied; None for the group as it is."""
         if growth is None:
             return self
-        return dataclasses.replace(self, settings={**self.settings, "error_growth": growth})
+        return dataclasses.replace(self, settings={**self.settings, GROWTH: growth})
+
+
+def with_growths(groups: Sequence[MemberGroup], listed: Sequence[Mapping[str, Any]]) -> tuple[MemberGroup, ...]:
+    """Groups with the growth of errors that a store lists of each."""
+    return tuple(group.with_growth(about.get(GROWTH)) for group, about in zip(groups, listed, strict=True))
 
 
 def total(groups: Sequence[MemberGroup]) -> int:

@@ -118,6 +118,11 @@ def sample_size(candidates: int) -> int:
     return min(candidates, MOST, max(LEAST, int(np.ceil(PART * candidates))))
 
 
+def spread(members: int, count: int) -> np.ndarray:
+    """(count,) places among so many members, first and last of them, rising."""
+    return np.unique(np.linspace(0, members - 1, count).astype(int))
+
+
 def sampled(candidates: np.ndarray, estimates: np.ndarray) -> np.ndarray:
     """The members of a sample: half of them spread over the design, half those of the largest estimates.
 
@@ -128,7 +133,7 @@ def sampled(candidates: np.ndarray, estimates: np.ndarray) -> np.ndarray:
         (K,) rising.
     """
     count = sample_size(len(candidates))
-    spread = candidates[np.unique(np.linspace(0, len(candidates) - 1, count // 2).astype(int))] if count else candidates
-    others = np.setdiff1d(candidates, spread)
-    largest = others[np.argsort(-estimates[others], kind="stable")[: count - len(spread)]]
-    return np.sort(np.concatenate([spread, largest]))
+    apart = candidates[spread(len(candidates), count // 2)]
+    others = np.setdiff1d(candidates, apart)
+    largest = others[np.argsort(-estimates[others], kind="stable")[: count - len(apart)]]
+    return np.sort(np.concatenate([apart, largest]))
