@@ -94,7 +94,7 @@ class Explorer:
             self.wrong = str(error)
             return False
         self.expression, self.typed, self.wrong, self.first = text.strip(), text, "", 0
-        self._combine(self.brushes)
+        self.set_brushes(self.brushes)
         return True
 
     def sort_by(self, name: str, *, falling: bool | None = None) -> None:
@@ -134,7 +134,7 @@ class Explorer:
         self.clicked = (mask & self.shown) | self.clicked if how == "add" else mask & self.shown
         if how == "within":
             self.clicked = self.clicked & self.selected
-        self._combine(brushes)
+        self.set_brushes(brushes)
 
     def brush(self, new: Brush, how: str = COMBINATIONS[0]) -> None:
         """Selects what a brush means: this alone, this too, or what of the selection is in it."""
@@ -144,16 +144,13 @@ class Explorer:
         elif how == "within":
             self.clicked = self.clicked & new.mask(self.table)
             inner = [within(brush, new) for brush in self.brushes]
-            self._combine([brush for brush in inner if brush is not None])
+            self.set_brushes([brush for brush in inner if brush is not None])
             return
-        self._combine([*self.brushes, new] if how == "add" else [new])
+        self.set_brushes([*self.brushes, new] if how == "add" else [new])
 
     def set_brushes(self, brushes: Sequence[Brush]) -> None:
-        """Selects what these brushes mean, beside what was clicked. ModelError for a query that cannot be read."""
-        self._combine(brushes)
-
-    def _combine(self, brushes: Sequence[Brush]) -> None:
-        """What is selected: what was clicked and what brushes mean, of those shown."""
+        """Selects what was clicked and what these brushes mean, of those shown. ModelError for a query that cannot be
+        read."""
         mask = self.clicked.copy()
         for brush in brushes:
             mask |= brush.mask(self.table)
@@ -170,7 +167,7 @@ class Explorer:
             self.brush_wrong = str(error)
             return False
         self.clicked, self.brush_wrong = np.zeros(self.table.rows, bool), ""
-        self._combine(brushes)
+        self.set_brushes(brushes)
         return True
 
     def ghosts(self) -> tuple[np.ndarray, str]:
