@@ -124,6 +124,11 @@ def channels(plan: Plan, paths: Sequence[str], resolve: Callable[[str], str]) ->
     return tuple({(one := _channel(plan, path, resolve)).path: one for path in paths}.values())
 
 
+def coordinates_of(plan: Plan) -> tuple[Channel, ...]:
+    """The channels of all joints' coordinates, in the order of the plan."""
+    return channels(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
+
+
 def every_channel(plan: Plan) -> Iterator[Channel]:
     """Every channel of a plan: of joints that move, of all frames, of forces with states, of substructures, of all."""
     frames = [node.path + ":origin" for node in plan.nodes if not node.virtual] + [path for path, _ in plan.frames]

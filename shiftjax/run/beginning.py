@@ -14,7 +14,7 @@ import shiftjax.run.closing.host_evaluation as host
 from shiftjax.errors import ModelError
 from shiftjax.kernels.contract import Kernel
 from shiftjax.measures.channel import Channel
-from shiftjax.measures.channels import channels as channels_of
+from shiftjax.measures.channels import coordinates_of
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
@@ -116,7 +116,7 @@ def lanes_at(
         good &= ~began.changed
     good[list(faulty)] = False
     plan, setup = prepared.plan, prepared.setup
-    coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
+    coordinates = coordinates_of(plan)
     others = np.setdiff1d(np.arange(prepared.members), posed)
     every = ((observed, others), ((*observed, *coordinates), posed))
     recordings = [(Programs(setup, channels, measured), members) for channels, members in every if len(members)]

@@ -11,7 +11,7 @@ from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.contract import Kernel
 from shiftjax.measures.channel import Channel
-from shiftjax.measures.channels import channels
+from shiftjax.measures.channels import coordinates_of
 from shiftjax.run.advance.accuracy import energy_errors, estimated_errors, method_order, moves_freely
 from shiftjax.run.advance.ensemble import Ensemble, Programs
 from shiftjax.run.advance.first_lanes import begin
@@ -124,8 +124,9 @@ class _Again:
 
     def run_to_the_end(self, members: np.ndarray) -> None:
         """Runs some members again and compares them where they ended; on the way where a repeat did not come there."""
+        programs = self._precise()
         for some in _portions(members):
-            again = self._finished(some, self._precise(), 1, 2)
+            again = self._finished(some, programs, 1, 2)
             direct, lag = _apart(self.lanes, some, again)
             errors = self._whole(2) * np.fmax(SAFETY * direct, lag)
             ended = (again.status <= 0) & np.isfinite(errors)
@@ -141,9 +142,8 @@ class _Again:
         """
         if not len(members):
             return
-        plan, former = self.prepared.plan, self.lanes.recordings[0].programs
-        coordinates = channels(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
-        programs = LanePrograms(self.lanes.setup, coordinates, former.metrics)
+        coordinates = coordinates_of(self.prepared.plan)
+        programs = LanePrograms(self.lanes.setup, coordinates, self.lanes.recordings[0].programs.metrics)
         precise = programs if self.lanes.setup.precision == "f64" else self._precise(coordinates)
         bends = method_order(self.lanes) < order_of(METHODS[self.lanes.setup.method])
         parts, safety = (QUARTERS, AT_BENDS) if bends else (2, SAFETY)
@@ -155,7 +155,8 @@ class _Again:
             apart = differences(self.lanes.setup, first.reshape(len(first), -1), second.reshape(len(second), -1))
             apart = apart.reshape(len(some), -1)
             errors = safety * self._whole(parts) * np.fmax.reduce(apart, axis=1)
-            self._errors[some] = np.fmax(self._errors[some], errors)
+            errors = np.fmax(self._errors[some], errors)
+            self._errors[some] = np.where(np.isnan(errors), np.inf, errors)
             self._early[some] = again.status > 0
             self._note_ends(some, again)
             self._left /= 2.0

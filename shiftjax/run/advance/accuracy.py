@@ -16,7 +16,7 @@ for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -115,10 +115,21 @@ def accumulated(lanes: Ensemble) -> dict[str, np.ndarray]:
     return dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
 
 
-def inaccuracies(lanes: Ensemble, k: int) -> str:
-    """Which errors of member k are above their limits, and what would bring them below; nothing where none is."""
-    above = {name: (float(value[k]), limit, unit) for name, (value, limit, unit) in judged_errors(lanes).items()}
-    above = {name: triple for name, triple in above.items() if not triple[0] <= triple[1]}
+def inaccuracies(lanes: Ensemble, members: Sequence[int]) -> dict[int, str]:
+    """Member -> which of its errors are above their limits, and what would bring them below; "" where none is."""
+    judged, energy = judged_errors(lanes), energy_errors(lanes)
+    return {
+        k: _sentence(
+            lanes,
+            {name: (float(value[k]), limit, unit) for name, (value, limit, unit) in judged.items()},
+            float(energy[k]),
+        )
+        for k in members
+    }
+
+
+def _sentence(lanes: Ensemble, errors: Mapping[str, tuple[float, float, str]], energy: float) -> str:
+    above = {name: triple for name, triple in errors.items() if not triple[0] <= triple[1]}
     if not above:
         return ""
     sentences = [
@@ -134,7 +145,7 @@ def inaccuracies(lanes: Ensemble, k: int) -> str:
         )
     if above:
         excess = max(value / limit for value, limit, _ in above.values())
-        remedies.append(_remedy(lanes, excess, float(energy_errors(lanes)[k])))
+        remedies.append(_remedy(lanes, excess, energy))
     return f"{', '.join(sentences)}: {'; '.join(remedies)}"
 
 

@@ -30,9 +30,8 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import Partition, free_speeds
 
 MISSED = 0.1  # of the limit of angles: by how much what is not seen may put coordinates off
-HIGH = (
-    0.1  # of the energy of the motion: the least barrier that may turn it, where its mass at other poses is not known
-)
+# Of the energy of the motion: the least barrier that may turn it, where its mass at other poses is not known.
+HIGH = 0.1
 SHIFT = 1e-6  # rad or parts of the model's length, to both sides, for the derivative of a displacement
 RESOLVED = 0.5  # of the shortest way between two knots that are passed, for a step that would do
 
@@ -41,7 +40,9 @@ def passed_springs(prepared: Prepared, lanes: Ensemble) -> Iterator[tuple[str, i
     """Path of a force, member and what is said of barriers that its steps have gone past."""
     metrics = lanes.recordings[0].programs.metrics
     every = metrics.of_watched(lanes.measured_of().astype(float)) if metrics is not None else ()
-    for one, rows in ((one, rows) for one, rows in every if isinstance(one, PassedKnots)):
+    for one, rows in every:
+        if not isinstance(one, PassedKnots):
+            continue
         _, _, late, turned, heaviest, time, nearest, *q = rows
         members = np.flatnonzero((lanes.status <= 0) & ~(heaviest <= 0.0))
         if not len(members):

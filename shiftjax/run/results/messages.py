@@ -46,6 +46,8 @@ def messages(
     moved = _Moved(prepared, began, np.flatnonzero(began.changed))
     times = (lanes.settings.t0 + lanes.clock_of().astype(float) * lanes.settings.h).tolist()
     status, warnings = lanes.status.tolist(), lanes.warnings.tolist()
+    flagged = np.flatnonzero(lanes.warnings & 1 << -int(Outcome.inaccurate))
+    inaccurate = inaccuracies(lanes, flagged.tolist()) if len(flagged) else {}
     for k in np.flatnonzero((lanes.status != 0) | (lanes.warnings != 0)).tolist():
         if before is not None and ended_before[k]:
             out[k] = before.messages[k]
@@ -55,7 +57,10 @@ def messages(
             continue
         ended = [Outcome(status[k])] if status[k] > 0 else []
         warned = [o for o in Outcome if o < 0 and warnings[k] & 1 << -int(o)] if warnings[k] else []
-        sentences = [_message(prepared, lanes, began, moved, k, outcome) for outcome in [*ended, *warned]]
+        sentences = [
+            inaccurate[k] if outcome is Outcome.inaccurate else _message(prepared, lanes, began, moved, k, outcome)
+            for outcome in [*ended, *warned]
+        ]
         out[k] = "; ".join(filter(None, [*sentences, *(fast or {}).get(k, ())]))
     return tuple(out)
 
@@ -84,8 +89,6 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
         )
     if outcome is Outcome.impossible_inertia and k in lanes.odd_inertias:
         return f"{lanes.odd_inertias[k]}: {text}"
-    if outcome is Outcome.inaccurate:
-        return inaccuracies(lanes, k)
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h:.6g} s: {text}"
     return text
