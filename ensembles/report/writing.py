@@ -66,8 +66,8 @@ def check_target(path: str | Path, png: str | Path | None, *, force: bool) -> tu
     need_path("report: path", path)
     missing = [name for name in NEEDS if find_spec(name) is None]
     if missing:
-        found, allowed = f"no Python package {', '.join(missing)}", "the packages of reports"
-        raise ModelError("report", found, allowed, installing("report"))
+        lacking, allowed = f"no Python package {', '.join(missing)}", "the packages of reports"
+        raise ModelError("report", lacking, allowed, installing("report"))
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise ModelError(str(path), f"suffix {target.suffix!r}", ".html", "Write NAME.html.")

@@ -49,8 +49,8 @@ def check_target(path: str | Path, suffix: str, *, force: bool) -> Path:
         raise ModelError(str(path), f"suffix {target.suffix!r}", suffix, f"Write NAME{suffix}.")
     for package in SUFFIXES.get(suffix, ()):
         if find_spec(package) is None:
-            found, allowed = f"no Python package {package!r}", "the packages of reports"
-            raise ModelError(str(path), found, allowed, installing("report"))
+            lacking, allowed = f"no Python package {package!r}", "the packages of reports"
+            raise ModelError(str(path), lacking, allowed, installing("report"))
     if not target.absolute().parent.is_dir():
         raise ModelError(str(path), "no such folder", "a folder that exists", f"Make {target.parent} first.")
     refuse_unwritable(target)

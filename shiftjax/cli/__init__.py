@@ -142,8 +142,8 @@ def _lacking(name: str, error: ModuleNotFoundError) -> ModelError | None:
     """The error of a package of the viewer that a command needs and that is not installed, None of any other."""
     if name not in DRAWING or (error.name or "").startswith("shiftjax"):
         return None
-    found, allowed = f"no Python package {error.name!r}", "the viewer's packages"
-    return ModelError(f"shiftjax {name}", found, allowed, installing("viewer"))
+    lacking, allowed = f"no Python package {error.name!r}", "the viewer's packages"
+    return ModelError(f"shiftjax {name}", lacking, allowed, installing("viewer"))
 
 
 def _internal(error: Exception, options: argparse.Namespace) -> int:
