@@ -15,12 +15,11 @@ import numpy as np
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.joints import KINDS
-from shiftjax.measures.ties import ties_in
+from shiftjax.measures.ties import ties_in, ties_of
 from shiftjax.mechanism.model import Model, complete
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame, FrameRef, Joint
 from shiftjax.poses import matrices
 from shiftjax.record import record
-from shiftjax.run.start.ties import ties_of
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan
