@@ -202,8 +202,8 @@ def test_ties_hold_between_instants_too(of_run: bool) -> None:
     joints, tie = ["right_pivot", "left_pivot"], {"cam": text.format("right_pivot.q", "left_pivot.q")}
     if not of_run:
         cam.constraint("cam", "equation", joints=joints, equation=text.format("q[0]", "q[1]"))
-    ties = {"tie": tie} if of_run else {}
-    result = simulate(builder.build(), 0.2, drive={"left_pivot": 20.0}, output_step=0.02, keep="all", **ties)
+    ties = tie if of_run else None
+    result = simulate(builder.build(), 0.2, drive={"left_pivot": 20.0}, output_step=0.02, keep="all", tie=ties)
     study = ViewedStudy.of(result)
     times = np.linspace(0.0, 0.2, 101)
     poses = study.poses(0, times)

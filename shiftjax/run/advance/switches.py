@@ -94,7 +94,7 @@ def felt(lanes: Ensemble, members: np.ndarray, before: LaneTable, sizes: tuple[n
     Args:
         sizes: (n,) to just before the switch, and to just past it.
     """
-    plan, tolerance = lanes.setup.plan, lanes.settings.tolerance
+    plan, tolerance = lanes.setup.plan, lanes.settings.tolerance or 0.0
     unit = np.asarray([*scales(speed_units(plan), lanes.setup.length), *[1.0] * plan.ns])[:, None]
     short, far = (_after(lanes, members, before, size)[0].rows("x", within=slice(len(unit))) / unit for size in sizes)
     return np.asarray((np.abs(far - short) > tolerance * (1.0 + np.abs(short))).any(0))
