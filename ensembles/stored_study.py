@@ -46,6 +46,7 @@ class Study:
     def __init__(self, path: str | Path, keeper: Any = None) -> None:
         need_path("Study: path", path)
         self.path, self._keeper = Path(path), keeper
+        self._tree: DataTree | None = None  # of a complete study, which changes no more
         self._about = study_store.about_of(self.path)
 
     @property
@@ -69,8 +70,13 @@ class Study:
 
     @property
     def xarray(self) -> DataTree:
-        """The store, opened lazily: groups `members`, `trajectories` and `log`, as `store.read` gives them."""
-        return store.read(self.path)
+        """The store, opened lazily: groups `members`, `trajectories` and `log`, as `store.read` gives them; that of a
+        study that goes on is opened anew each time."""
+        if self._tree is not None:
+            return self._tree
+        complete, tree = self.complete, store.read(self.path)
+        self._tree = tree if complete else None
+        return tree
 
     @cached_property
     def table(self) -> DataFrame:

@@ -30,6 +30,11 @@ class ModelError(ValueError):
         return type(self), (self.where, self.found, self.allowed, self.todo)
 
 
+def installing(extra: str) -> str:
+    """What brings the packages of an extra: no package index has this one, so it is installed from a checkout."""
+    return f"In the checkout: pip install -e '.[{extra}]'"
+
+
 class GradientWarning(UserWarning):
     """A gradient that is less than it seems, and why."""
 

@@ -29,6 +29,11 @@ class Equation:
     node: Expression
     coordinates: tuple[str, ...]
 
+    @property
+    def timeless(self) -> bool:
+        """Whether time is not in it."""
+        return _timeless(self.node)
+
     def __call__(self, q: Sequence[Any], t: Any) -> Any:
         values = {name: [value] for name, value in zip(self.coordinates, q, strict=True)}
         return evaluate(self.node, {**values, TIME: [t]}, self.where)[0]
@@ -60,7 +65,7 @@ class ListedEquation:
     @property
     def timeless(self) -> bool:
         """Whether time is not in it."""
-        return all(one.text != TIME for one in names(self.node))
+        return _timeless(self.node)
 
     def __call__(self, q: Sequence[Any], t: Any) -> Any:
         return evaluate(self.node, {LISTED: list(q), TIME: [t]}, self.where)[0]
@@ -98,6 +103,10 @@ def _refuse_several(node: Expression, coordinates: Mapping[str, list[float]], wh
         size = 1
     if size != 1:
         raise ModelError(where, f"{size} numbers", "one number", "Make a tie of each.")
+
+
+def _timeless(node: Expression) -> bool:
+    return all(one.text != TIME for one in names(node))
 
 
 def _relates(node: Expression) -> bool:

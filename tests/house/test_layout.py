@@ -34,6 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "registry",
         "rotations",
         "splines",
+        "spacing",
         "shield",
         "time_laws",
         "version",

@@ -18,11 +18,15 @@ from shiftjax.run.advance.driver import handle_trips
 from shiftjax.run.advance.driver import run as run_batches
 from shiftjax.run.advance.ensemble import Ensemble, Programs
 from shiftjax.run.advance.schedule import ROOM
-from shiftjax.run.advance.switches import Sliding, comes_back, first_switch
+from shiftjax.run.advance.switches import Sliding, comes_back, felt, first_switch, until_next_switch
 from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.shield import shielded
 from shiftjax.topology.partition import Partition
 
+BACK = 1e-3  # of a step, or of that to the next switch, after which it is seen where the forces beyond a switch lead
+NEAR = 1e-2  # of a step to a switch: what is left of it where the forces beyond must not act in it
+SHORTEST = 1e-13  # of the clock: shorter steps are not divided further
+BEYOND = 1.25  # times the size to the next switch: the first step behind one
 FIRST = 0.01  # share of what is allowed that the first step may cost
 
 
@@ -92,7 +96,9 @@ def _next_stops(lanes: Ensemble, running: np.ndarray, knots: np.ndarray, ends: n
 
 
 def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Sliding) -> None:
-    """Takes the next step of frozen members to just past the first switch in it."""
+    """Takes the next step of frozen members to just past the first switch in it; where the forces beyond would act
+    already, to shortly before, so that the step across is a short one.
+    """
     if len(members) == 0:
         return
     lanes.table.set("trip", 0.0, members)
@@ -100,15 +106,21 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
     before = lanes.table.take(members)
     clock, fraction = before.row("clock"), before.row("fraction")
     size = np.minimum(fraction, stops[members] - clock)
-    ends = clock + first_switch(lanes, members, before, size) * size
+    short, landed = (share * size for share in first_switch(lanes, members, before, size))
+    early = felt(lanes, members, before, (short, landed)) & (landed > SHORTEST * before.row("clock"))
+    ends = clock + np.where(early, (1.0 - NEAR) * landed, landed)
     for recording, partition, alike in lanes.groups(members):
         place = np.searchsorted(members, alike)
         follow_step(lanes, Steps(recording, partition, alike, before.take(place)), ends[place])
-        for name in ("limit", "fraction"):
-            lanes.table.set(name, before.rows(name, place), alike)
+        lanes.table.set("limit", before.rows("limit", place), alike)
+    start = before.rows("event")
+    ahead = until_next_switch(start, lanes.table.rows("event", members), landed)
+    next_sizes = np.where(early, 2.0 * NEAR * landed, np.minimum(fraction, BEYOND * ahead))
+    lanes.table.set("fraction", next_sizes, members)
     if lanes.tape is not None:
         lanes.tape.note(lanes, members)
-    sliding.note(members, members[comes_back(lanes, members, before.rows("event"), size)])
+    back = comes_back(lanes, members, start, BACK * np.minimum(size, ahead))
+    sliding.note(members[~early], members[back & ~early])
 
 
 def _advance(

@@ -13,9 +13,9 @@ import numpy as np
 from shiftjax.dynamics.lane import Lane
 from shiftjax.run.closing.closer import CLOSED, STEP_ANGLE, Rule, closed, least_change
 from shiftjax.run.closing.host_evaluation import Loops
+from shiftjax.topology.partition import RANK
 from shiftjax.topology.plan import Plan
 
-RANK = 1e-8
 STANDS = 1e-10  # a pose that would change less is the nearest one
 TURNED = 0.1  # a stated orientation that is farther is not the one of this pose
 STANDING = Rule(1e-14, iterations=60, rounded=0.0)

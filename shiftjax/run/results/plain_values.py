@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError
+from shiftjax.spacing import evenly_spaced
 
 ROUNDING = 1e-12  # of the size of values: what spreads by less is one value, rounded
 
@@ -94,4 +95,4 @@ def members_to_keep(keep: int | str | Sequence[int], members: int) -> np.ndarray
     if not count and not (isinstance(keep, str) and keep == "none"):
         raise ModelError("keep", repr(keep)[:80], '"all", "none" or a number of members', "Choose one of them.")
     count = 0 if keep == "none" else min(int(keep), members)
-    return np.unique(np.linspace(0, members - 1, count).round().astype(np.int64))
+    return evenly_spaced(members, count)

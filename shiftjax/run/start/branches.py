@@ -15,13 +15,12 @@ from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.host_evaluation import StartLane, closure, true_gap
 from shiftjax.run.start.tied import SignBlock
 from shiftjax.topology.block_triangular import block_triangular
-from shiftjax.topology.partition import complete_pivoting
+from shiftjax.topology.partition import RANK, complete_pivoting
 from shiftjax.topology.plan import Plan
 
 NEAR = 0.1  # rad or parts of the model's length: joints that follow are often stated roughly, to say on which side
 MOVED = 1e-6  # a stated start that moves more is reported [rad or parts of the model's length, per second]
 SEARCHED = 32  # poses from which a closed one is sought
-RANK = 1e-8
 
 
 def blocks_of_signs(J: np.ndarray, judged: Sequence[int]) -> list[SignBlock]:

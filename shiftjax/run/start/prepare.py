@@ -14,7 +14,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.field import Role
 from shiftjax.joints import KINDS
-from shiftjax.measures.ties import ties_in
+from shiftjax.measures.ties import ties_in, ties_of
 from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
@@ -27,7 +27,6 @@ from shiftjax.run.start.drives import driven, refuse_driven
 from shiftjax.run.start.prepared import Prepared, coordinates_named, start_lane
 from shiftjax.run.start.rounded import rounded
 from shiftjax.run.start.stated import Start, Statements
-from shiftjax.run.start.ties import ties_of
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan

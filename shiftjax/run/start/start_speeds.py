@@ -8,10 +8,9 @@ import numpy as np
 
 from shiftjax.run.closing.host_evaluation import StartLane, closure, per_member, prescribed_speeds
 from shiftjax.run.start.geometries import Designs
-from shiftjax.topology.partition import RANK_TOLERANCE
+from shiftjax.topology.partition import RANK
 from shiftjax.topology.plan import Plan
 
-RANK = RANK_TOLERANCE["f64"]
 AGREES = 1e-9  # speeds whose J v - nu is smaller, dimensionless, agree with the loops
 
 
