@@ -122,6 +122,7 @@ def least_change(still: Sequence[int], weight: np.ndarray | None) -> Step:
         still: columns that do not move. weight: (n,) of changes: a heavy one moves less.
     """
 
+    @np.errstate(all="ignore")  # squares of entries of 1e160 overflow: such a member does not move
     def step(phi: np.ndarray, J: np.ndarray, _: np.ndarray) -> np.ndarray:
         if weight is not None:
             J = J / weight
