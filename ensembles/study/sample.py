@@ -121,7 +121,7 @@ def _inside(u: np.ndarray) -> np.ndarray:
 
 
 def _stream(path: str, seed: int) -> np.random.Generator:
-    return np.random.default_rng([seed, zlib.crc32(path.encode())])
+    return np.random.default_rng([seed, zlib.crc32(path.encode(errors="surrogatepass"))])
 
 
 def _points(kind: str, dimensions: int, count: int, seed: int) -> np.ndarray:

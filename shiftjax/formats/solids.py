@@ -80,7 +80,7 @@ def solid_of_mesh(
     """
     try:
         corners, numbers = np.array(vertices, float), np.array(triangles)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, MemoryError):  # `range(10**12)` is a sequence, too
         raise ModelError("vertices, triangles", "no table of numbers", "(n, 3) and (m, 3)", "Give arrays.") from None
     _check_mesh(corners, numbers)
     middle = corners.mean(axis=0)  # sums about a point inside cancel least

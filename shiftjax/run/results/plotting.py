@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, nearest, shown
 from shiftjax.run.results.plain_values import members_to_keep
 
 MOST_LINES = 64  # members in a panel; more are spread evenly over the ensemble
@@ -35,7 +35,7 @@ def plot(result: Any, *paths: str) -> Any:
     for path in paths:
         if not isinstance(path, str) or path not in result.channels:
             todo = nearest(str(path), result.channels) or "Choose one of them."
-            raise ModelError("plot", repr(path)[:80], ", ".join(result.channels), todo)
+            raise ModelError("plot", shown(path), ", ".join(result.channels), todo)
     from matplotlib import pyplot
 
     wanted = paths or tuple(result.channels)
