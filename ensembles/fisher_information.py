@@ -69,7 +69,8 @@ def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = N
             raise ModelError(f"fisher: {name}", repr(values.tolist())[:80], "numbers above 0", "Correct them.")
     if sizes.shape != slopes.shape[-1:]:
         raise ModelError("fisher: scales", f"shape {sizes.shape}", f"({slopes.shape[-1]},)", "Give one a parameter.")
-    scaled = slopes / sigmas[:, None] * sizes
+    with np.errstate(all="ignore"):  # slopes of members that are far out: what is not finite is lost
+        scaled = slopes / sigmas[:, None] * sizes
     lost = np.logical_not(np.asarray(np.isfinite(scaled).all(axis=(-2, -1))))
     # Of the slopes, not of the information, whose small eigenvalues would drown in the rounding of the large ones.
     _, values, rows = np.linalg.svd(np.where(lost[..., None, None], 0.0, scaled))
@@ -87,9 +88,11 @@ def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = N
         correlations = covariance / deviations[..., :, None] / deviations[..., None, :]
     unknown = free[..., :, None] | free[..., None, :]
     nothing = lost[..., None]
+    with np.errstate(all="ignore"):  # products of those that are lost, and squares of 1e160
+        information, squares = np.swapaxes(scaled, -1, -2) @ scaled, singular[..., ::-1] ** 2
     return Fisher(
-        np.where(nothing[..., None], np.nan, np.swapaxes(scaled, -1, -2) @ scaled),
-        np.where(nothing, np.nan, singular[..., ::-1] ** 2),
+        np.where(nothing[..., None], np.nan, information),
+        np.where(nothing, np.nan, squares),
         np.where(nothing[..., None], np.nan, directions[..., ::-1]),
         np.where(nothing, np.nan, deviations * sizes),
         np.where(unknown | nothing[..., None], np.nan, correlations),

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from operator import index
 
-
 HUGE = 1 << 256  # seeds have up to 128 bits; what has 4300 digits cannot even be written
 
 
@@ -68,7 +67,8 @@ def refuse_text(where: str, paths: object) -> None:
     if isinstance(paths, Mapping) or not isinstance(paths, Iterable):
         raise wrong(where, paths, "a list of paths")
     try:
-        known = all(isinstance(path, str) for path in paths) and not isinstance(paths, Iterator)  # empty when read again
+        # An iterator is empty when it is read again.
+        known = not isinstance(paths, Iterator) and all(isinstance(path, str) for path in paths)
     except TypeError:  # an array without dimensions
         known = False
     if not known:
@@ -108,7 +108,7 @@ def need_number(where: str, value: object, allowed: str, *, least: float = -math
     """Raises unless the value is a finite number, from `least` and above `above`."""
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-    except (OverflowError, TypeError):  # an integer beyond all floats; seconds of NumPy, which say that they are integers
+    except (OverflowError, TypeError):  # an integer beyond all floats; seconds of NumPy, which call themselves integers
         number = math.inf
     if not (math.isfinite(number) and number >= least and number > above):
         raise wrong(where, value, allowed)

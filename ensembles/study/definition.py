@@ -261,7 +261,7 @@ def _worded(value: Any, where: str) -> Any:
     if isinstance(value, Model) or value is None:
         return value
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        return (value.astype(float) if value.dtype == np.longdouble else value).tolist()  # whose list is of the same
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Vary):

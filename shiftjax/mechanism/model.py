@@ -368,7 +368,7 @@ def _finite(path: str, value: object) -> float:
     refuse_traced(path, value, f"Use vary={{{path!r}: [value]}} of `simulate`, one value a member.")
     try:
         finite = isinstance(value, abstract_numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-    except (OverflowError, TypeError):  # an integer beyond all floats; seconds of NumPy, which say that they are integers
+    except (OverflowError, TypeError):  # an integer beyond all floats; seconds of NumPy, which call themselves integers
         finite = False
     if not finite:
         raise ModelError(

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import ModelError, need, need_count, need_function, need_mapping, need_number, one_of, refuse_text, shown
+from shiftjax.errors import (
+    ModelError,
+    need,
+    need_count,
+    need_function,
+    need_mapping,
+    need_number,
+    one_of,
+    refuse_text,
+    shown,
+)
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.run.advance.repeats import ACCURACIES

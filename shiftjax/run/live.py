@@ -387,7 +387,7 @@ class Live:
 
 
 def _described(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{path} = {value:g}" for path, value in values.items()) or "the start"
+    return ", ".join(f"{path} = {float(value):g}" for path, value in values.items()) or "the start"
 
 
 def _open(where: str, gap: float) -> ModelError:

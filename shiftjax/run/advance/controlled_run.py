@@ -17,7 +17,7 @@ from shiftjax.run.advance.controlled_steps import Steps, follow_step
 from shiftjax.run.advance.driver import handle_trips
 from shiftjax.run.advance.driver import run as run_batches
 from shiftjax.run.advance.ensemble import Ensemble, Programs
-from shiftjax.run.advance.pace import Pace
+from shiftjax.run.advance.headway import Headway
 from shiftjax.run.advance.schedule import ROOM
 from shiftjax.run.advance.switches import Sliding, comes_back, first_switch
 from shiftjax.run.programs.integrators import METHODS, order_of
@@ -68,7 +68,7 @@ def _first_sizes(lanes: Ensemble) -> np.ndarray:
 
 def _run_batch(programs: GuardedPrograms, knots: np.ndarray, lanes: Ensemble, batch: np.ndarray) -> None:
     ends = np.minimum(lanes.settings.end, lanes.ends)
-    sliding, pace = Sliding(len(lanes.status)), Pace(lanes.clock_of(), ends)
+    sliding, headway = Sliding(len(lanes.status)), Headway(lanes.clock_of(), ends)
     while len(running := batch[(lanes.status[batch] <= 0) & (lanes.clock_of(batch) < ends[batch])]):
         stops = _next_stops(lanes, running, knots, ends)
         taken = _advance(lanes, programs, running, stops, sliding)
@@ -78,7 +78,7 @@ def _run_batch(programs: GuardedPrograms, knots: np.ndarray, lanes: Ensemble, ba
             if not at_switch.all():
                 handle_trips(lanes, trips.those(~at_switch))
             _land(lanes, trips.members[at_switch], stops, sliding)
-            pace.end_the_endless(lanes, running, taken)
+            headway.end_the_endless(lanes, running, taken)
         done = np.where(lanes.status[batch] <= 0, lanes.clock_of(batch) / ends[batch], 1.0)
         lanes.settings.progress((batch[0] + len(batch) * float(done.min(initial=1.0))) / len(lanes.status))
 

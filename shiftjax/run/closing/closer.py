@@ -108,9 +108,10 @@ def closed(
         if not going.all():
             running, residuals, phi, J = running[going], residuals.of(going), phi[going], J[going]
         change = step(phi, J, running)
-        most = np.abs(change)
-        far[running] += most.max(1, initial=0.0)
-        change /= np.maximum(most / cap, 1.0).max(1, initial=1.0)[:, None]
+        with np.errstate(all="ignore"):  # changes of 1e308, of which a part of infinity is nothing
+            most = np.abs(change)
+            far[running] += most.max(1, initial=0.0)
+            change /= np.maximum(most / cap, 1.0).max(1, initial=1.0)[:, None]
         q[:, running] = residuals.moved(q[:, running], change)
     return Closed(q, size, far, last)
 

@@ -43,12 +43,14 @@ def consistent_speeds(
         nu = prescribed_speeds(of_designs, q, s) if moves else np.zeros(J.shape[:2])
         good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(nu).all(1))
         J, nu = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], nu, 0.0)
-        given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
+        with np.errstate(over="ignore"):  # speeds of 1e308 in lengths a second
+            given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
         still = list(pacing[s])
         rest = [k for k in range(len(columns)) if k not in still]
         inverse = designs.spread(np.linalg.pinv(J[:, :, rest], rcond=RANK))
         _agreeing(designs.spread(J), designs.spread(nu), inverse, given, still, rest)
-        out[columns] = (given * unit).T
+        with np.errstate(over="ignore"):
+            out[columns] = (given * unit).T
     return out
 
 

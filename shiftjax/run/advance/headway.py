@@ -1,23 +1,24 @@
 """Members whose steps are so small that their run would never end: they end as `too_small`. Host code.
 
-Every step is noted, so that a run of 1e9 steps of one member takes 16 GB and hours. Where gravity is 1e40 m/s^2, steps of
-1e-21 s meet the tolerance: such a member, and the whole ensemble with it, went on for as long as anybody waited.
+Every step is noted, so that a run of 1e9 steps of one member takes 16 GB and hours. Where gravity is 1e40 m/s^2, steps
+of 1e-21 s meet the tolerance: such a member, and the whole ensemble with it, went on for as long as anybody waited.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.outcome import Outcome
+from shiftjax.outcome import Outcome, WithRemedy
 from shiftjax.run.advance.ensemble import Ensemble
 
-# Steps in a row -> the part of the span that they must pass. A stiff start, or a stop that is hit, has many short steps,
-# and then longer ones again: the fewer steps were seen, the smaller they must be. 1000 steps of a double pendulum take
-# 0.1 s with what the host does between them.
+# Steps in a row -> the part of the span that they must pass. A stiff start, or a stop that is hit, has many short
+# steps, and then longer ones again: the fewer steps were seen, the smaller they must be. 1000 steps of a double
+# pendulum take 0.1 s with what the host does between them.
 LEAST = {1_000: 1e-9, 100_000: 1e-4}
+REMEDY = "check whether the numbers of this member are meant, or take a larger tolerance or fixed steps"
 
 
-class Pace:
+class Headway:
     """How fast members come to their ends.
 
     Args:
@@ -42,12 +43,12 @@ class Pace:
             due = steps[members] >= count
             some, passed = members[due], clock[due] - since[members[due]]
             slow = (passed < least * self._span[some]) & (lanes.status[some] <= 0) & (clock[due] < lanes.ends[some])
-            lanes.end(
-                {
-                    int(k): f"at {lanes.settings.t0 + at * lanes.settings.h:.6g} s: the last {steps[k]} steps took it "
-                    f"{by * lanes.settings.h:.2g} s further"
-                    for k, at, by in zip(some[slow], clock[due][slow], passed[slow], strict=True)
-                },
-                Outcome.too_small,
-            )
+            causes = {
+                int(k): WithRemedy(
+                    f"at {lanes.settings.t0 + at * lanes.settings.h:.6g} s: the last {steps[k]} steps led "
+                    f"{by * lanes.settings.h:.2g} s further, and the run would not end: {REMEDY}"
+                )
+                for k, at, by in zip(some[slow], clock[due][slow], passed[slow], strict=True)
+            }
+            lanes.end(causes, Outcome.too_small)
             steps[some], since[some] = 0, clock[due]
