@@ -123,7 +123,8 @@ class Study:
         Raises:
             ModelError: no such member, or one that has not run.
         """
-        if not isinstance(members, Sequence | np.ndarray) or isinstance(members, str):
+        listed = isinstance(members, Sequence | np.ndarray) and not isinstance(members, str)
+        if not listed or getattr(members, "ndim", 1) != 1:
             raise wrong("members", members, "a list of numbers of members")
         for k in members:
             whole = isinstance(k, int | np.integer) and not isinstance(k, bool | np.timedelta64)

@@ -151,7 +151,7 @@ def _wanted(study: ViewedStudy, members: int | str | Sequence[int]) -> np.ndarra
     if not isinstance(members, str):
         try:
             chosen = np.atleast_1d(np.asarray(members))
-        except ValueError:  # lists of several lengths
+        except (ValueError, TypeError, MemoryError):  # lists of several lengths, what JAX traces, `range(10**12)`
             chosen = np.zeros((0, 0))
         if chosen.ndim > 1 or (chosen.size and chosen.dtype.kind not in "iu"):
             raise wrong("view: members", members, "a choice of members, as text, or their numbers")

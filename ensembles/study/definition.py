@@ -22,7 +22,7 @@ from shiftjax.ensembles.study.optimization_words import Wanted, wanted
 from shiftjax.ensembles.study.rankings import senses
 from shiftjax.ensembles.study.sample import refuse_undrawn
 from shiftjax.ensembles.study.spec import NUMBERS, Vary, varied
-from shiftjax.errors import ModelError, nearest, need_mapping, shown, wrong
+from shiftjax.errors import ModelError, nearest, need_mapping, need_path, shown, wrong
 from shiftjax.formats.writer import to_dict
 from shiftjax.measures.aims import with_good
 from shiftjax.measures.certificate import CERTIFICATE
@@ -121,6 +121,7 @@ class Definition:
             given = _worded(getattr(self, name), name)
             checked = left_out[name] if given is None and name != "model" else key.check(name, given)
             object.__setattr__(self, name, freeze(checked))
+        need_path("folder", self.folder)
         object.__setattr__(self, "folder", os.fspath(self.folder))
         if self.samples is None and any(not vary.is_axis for vary in self.varied):
             object.__setattr__(self, "samples", self.optimize.get("starts"))

@@ -47,7 +47,7 @@ def sample(
     if not isinstance(study, Sequence) or not all(isinstance(vary, Vary) for vary in study):
         raise wrong("sample: study", study, "a list of Vary")
     if samples is not None:
-        need("--samples", samples, (int, np.integer), "a whole number from 1")
+        need_count("--samples", samples, 1)
     need_count("seed", seed, 0)
     need_count("sample: rows", rows, 1)
     if correlation is not None:

@@ -17,6 +17,7 @@ import pytest
 
 import shiftjax
 from shiftjax.outcome import Outcome
+from tests.extensions import gear, maxwell, mechanisms  # noqa: F401
 
 FAR = [0.0, 1e-300, 1e40, 1e100, 1e160, 1e308, -1e160, np.inf, -np.inf, np.nan]
 DOUBLE = shiftjax.load("double_pendulum")
@@ -88,6 +89,23 @@ def test_members_whose_steps_never_end_are_too_small() -> None:
     assert "the run would not end" in result.messages[1] and result.certificate["steps"][1] < 2000
     alone = shiftjax.simulate(DOUBLE, 0.05, tolerance=1e-6, vary={gravity: [9.81]}, channels=["energy.total"])
     assert same(result, 0, alone)
+
+
+def test_a_member_whose_rows_move_no_mass_ends_by_itself() -> None:
+    """A gear of 1e40 leaves a partition along which nothing has mass: it was a division by zero while compiling."""
+    model = mechanisms.geared()
+    ratio = "a:teeth.ratio"
+    result = shiftjax.simulate(model, vary={ratio: [2.0, 1e40]}, channels=["energy.total"], **SHORT)
+    assert result.status[0] == Outcome.ok and result.status[1] > 0
+    assert same(result, 0, shiftjax.simulate(model, vary={ratio: [2.0]}, channels=["energy.total"], **SHORT))
+
+
+def test_first_steps_of_members_at_infinity_are_chosen_without_a_warning() -> None:
+    """A Maxwell element whose stretch is infinite."""
+    model = mechanisms.damped()
+    stretch = "a:creep.initial_stretch"
+    result = shiftjax.simulate(model, 0.05, tolerance=1e-6, vary={stretch: [0.2, 1e308, np.inf]})
+    assert result.status[0] == Outcome.ok and (result.status[1:] > 0).all()
 
 
 @pytest.mark.filterwarnings("ignore::shiftjax.errors.GradientWarning")  # of members that have none

@@ -57,9 +57,9 @@ def _first_sizes(lanes: Ensemble) -> np.ndarray:
     nv = setup.plan.nv
     unit = np.asarray([*scales(speed_units(setup.plan), setup.length), *[1.0] * setup.plan.ns])[:, None]
     x, dx = (lanes.table.rows(name, within=slice(len(unit))) for name in ("x", "dx"))
-    speeds = np.abs(x[:nv] / unit[:nv]).max(0, initial=0.0)
-    rates = np.abs(dx / (unit + np.abs(x))).max(0, initial=0.0)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # members that rest, and those that are far out
+        speeds = np.abs(x[:nv] / unit[:nv]).max(0, initial=0.0)
+        rates = np.abs(dx / (unit + np.abs(x))).max(0, initial=0.0)
         size = (FIRST * settings.tolerance / np.maximum(speeds, rates)) ** (
             1.0 / order_of(METHODS[setup.method])
         ) / settings.h

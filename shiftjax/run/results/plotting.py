@@ -34,7 +34,7 @@ def plot(result: Any, *paths: str) -> Any:
         raise ModelError("plot", "no channels", "a result with channels", "Run with channels=[...].")
     for path in paths:
         if not isinstance(path, str) or path not in result.channels:
-            todo = nearest(str(path), result.channels) or "Choose one of them."
+            todo = (nearest(path, result.channels) if isinstance(path, str) else "") or "Choose one of them."
             raise ModelError("plot", shown(path), ", ".join(result.channels), todo)
     from matplotlib import pyplot
 
