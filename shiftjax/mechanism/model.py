@@ -367,14 +367,14 @@ def _finite(path: str, value: object) -> float:
     """The value as a finite float."""
     refuse_traced(path, value, f"Use vary={{{path!r}: [value]}} of `simulate`, one value a member.")
     try:
-        finite = isinstance(value, abstract_numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+        number = float(value) if isinstance(value, abstract_numbers.Real) and not isinstance(value, bool) else math.nan
     except (OverflowError, TypeError):  # an integer beyond all floats; seconds of NumPy, which call themselves integers
-        finite = False
-    if not finite:
+        number = math.nan
+    if not math.isfinite(number):
         raise ModelError(
             path, shown(value), "one finite number", 'Give a number, or a text with its unit, as "200 mm".'
         )
-    return float(value)
+    return number
 
 
 def complete(model: Model) -> Model:

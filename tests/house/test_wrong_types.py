@@ -30,7 +30,7 @@ WRONG: list[Any] = [
     Fraction(-1, 3), Decimal("nan"), np.int8(3), np.array(0.5), np.timedelta64(1, "s"), np.datetime64("2020-01-01"),
     datetime(2020, 1, 1), 10**5000, [10**400], {SPEED: 10**400}, {SPEED: [1.0, None]}, {SPEED: [10**5000]}, "\ud800",
     "long" * 200, Path("/dev/null"), range(10**12), [[1], [2, 3]], np.zeros((0, 3)), {SPEED: b"x"}, jnp.ones(2),
-    np.ma.masked_array([1.0, 2.0], [0, 1]), np.array([1, None], object), np.array([1j]), UserString("x"),
+    np.ma.masked_array([1.0, 2.0], [False, True]), np.array([1, None], object), np.array([1j]), UserString("x"),
 ]  # fmt: skip
 
 

@@ -23,7 +23,7 @@ FAR = [0.0, 1e-300, 1e40, 1e100, 1e160, 1e308, -1e160, np.inf, -np.inf, np.nan]
 DOUBLE = shiftjax.load("double_pendulum")
 SPEED = "double_pendulum:shoulder.initial_velocity"
 MASS = "double_pendulum:link1.mass"
-SHORT = {"span": 0.05, "step": 1e-2}
+SHORT: dict[str, Any] = {"span": 0.05, "step": 1e-2}
 LONGEST = 60.0  # s of processor time of some hundred members that are far out; they took for ever
 
 
@@ -111,7 +111,7 @@ def test_first_steps_of_members_at_infinity_are_chosen_without_a_warning() -> No
 @pytest.mark.filterwarnings("ignore::shiftjax.errors.GradientWarning")  # of members that have none
 @pytest.mark.parametrize("how", [{"step": 1e-2}, {"tolerance": 1e-6}])
 @pytest.mark.parametrize("path", [SPEED, MASS])
-def test_slopes_of_far_out_members_leave_those_of_others(how: dict[str, float], path: str) -> None:
+def test_slopes_of_far_out_members_leave_those_of_others(how: dict[str, Any], path: str) -> None:
     """Slopes of extremes by a start speed and a mass; members without a value have a slope that no loss sees."""
 
     def loss(x: jax.Array) -> jax.Array:

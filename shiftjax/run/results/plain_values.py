@@ -94,7 +94,7 @@ def members_to_keep(keep: int | str | Sequence[int], members: int) -> np.ndarray
     if isinstance(keep, str) and keep == "all":
         return np.arange(members)
     whole = isinstance(keep, int | np.integer) and not isinstance(keep, bool | np.timedelta64)
-    count = whole and keep >= 0
+    count = whole and int(keep) >= 0
     if not count and not (isinstance(keep, str) and keep == "none"):
         raise ModelError("keep", shown(keep), '"all", "none" or a number of members', "Choose one of them.")
     count = 0 if keep == "none" else min(int(keep), members)
