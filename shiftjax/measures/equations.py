@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, shown
 from shiftjax.measures.dialects import LANES
 from shiftjax.measures.evaluation import evaluate
 from shiftjax.measures.expression import RELATIONS, Expression, Operation, names, parts
@@ -49,7 +49,7 @@ def equation(text: str, where: str) -> Equation:
     used = list(dict.fromkeys(one.text for one in names(node) if one.text not in (TIME, "pi")))
     strange = [one for one in used if not one.endswith(PLACE)]
     if strange or not used:
-        fault = f"{strange[0]!r} in {text!r}"[:120] if strange else repr(text)[:80]
+        fault = f"{strange[0]!r} in {text!r}"[:120] if strange else shown(text)
         raise ModelError(where, fault, ALLOWED, "Write the place of a joint as JOINT.q.")
     _refuse_several(node, {one: [0.5] for one in used}, where)
     return Equation(where, node, tuple(used))
@@ -80,7 +80,7 @@ def listed_equation(text: str, count: int, where: str) -> ListedEquation:
     node = _zero(text, where, OF_FILE)
     used = {one.text for one in names(node)} - {TIME, "pi"}
     if used != {LISTED}:
-        fault = f"{min(used - {LISTED})!r} in {text!r}"[:120] if used - {LISTED} else repr(text)[:80]
+        fault = f"{min(used - {LISTED})!r} in {text!r}"[:120] if used - {LISTED} else shown(text)
         raise ModelError(where, fault, OF_FILE, "Write the displacement of the first of its joints as q[0].")
     _refuse_several(node, {LISTED: [0.5] * count}, where)
     return ListedEquation(where, node)
@@ -92,7 +92,7 @@ def _zero(text: str, where: str, allowed: str) -> Expression:
     if isinstance(node, Operation) and node.sign == "==":
         node = Operation("-", node.left, node.right)
     if _relates(node):
-        raise ModelError(where, repr(text)[:80], allowed, "Write one ==, or none.")
+        raise ModelError(where, shown(text), allowed, "Write one ==, or none.")
     return node
 
 

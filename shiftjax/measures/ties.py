@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shiftjax.constraints import CONSTRAINTS, CoordinateFunction
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, shown
 from shiftjax.joints import KINDS
 from shiftjax.measures.equations import PLACE, equation, listed_equation
 from shiftjax.mechanism.coordinates import plain_coordinate
@@ -54,5 +54,5 @@ def _of_text(name: str, text: str, model: Model) -> CoordinateFunction:
     function = equation(text, where)
     paths = tuple(plain_coordinate(model, one.removesuffix(PLACE), where) for one in function.coordinates)
     if len(set(paths)) < len(paths):
-        raise ModelError(where, repr(text)[:80], "each coordinate under one name", "Write one name of it.")
+        raise ModelError(where, shown(text), "each coordinate under one name", "Write one name of it.")
     return CoordinateFunction(paths, function, unit_of_coordinate(paths[0], model))

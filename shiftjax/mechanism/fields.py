@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
+from shiftjax.errors import shown
 from shiftjax.field import DAMPER, SPRING, Field, Role, filled
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import KINDS
@@ -236,7 +237,7 @@ def label_of(what: str, item: Mapping[str, Any]) -> str:
     if what == "a joint":
         has_fields = isinstance(kind, str) and kind in KINDS and KINDS[kind].fields
         return f"a joint of type {kind}" if has_fields else what
-    return f"{what} of type {kind}"
+    return f"{what} of type {kind if isinstance(kind, str) else shown(kind)}"
 
 
 def labels() -> list[str]:

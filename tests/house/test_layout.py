@@ -30,6 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "plugins",
         "poses",
         "quantities",
+        "real_arrays",
         "record",
         "registry",
         "rotations",

@@ -68,7 +68,8 @@ def _plot(name: str, of_members: Iterable[Curve], instants: np.ndarray, pack: Pa
     every = list(of_members)
     # a member that ended in the middle of a chunk may have fewer instants than there are
     whole = [np.pad(c.values, ((0, instants[-1] + 1 - len(c.values)), (0, 0)), constant_values=np.nan) for c in every]
-    values = np.stack([one[instants].T for one in whole]).astype("<f4")  # (members, k, n)
+    with np.errstate(over="ignore"):  # beyond 3e38 there is no curve
+        values = np.stack([one[instants].T for one in whole]).astype("<f4")  # (members, k, n)
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     return {

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, installing, nearest
+from shiftjax.errors import ModelError, installing, nearest, shown
 from shiftjax.run.results.plain_values import members_to_keep
 
 MOST_LINES = 64  # members in a panel; more are spread evenly over the ensemble
@@ -34,8 +34,8 @@ def plot(result: Any, *paths: str) -> Any:
         raise ModelError("plot", "no channels", "a result with channels", "Run with channels=[...].")
     for path in paths:
         if not isinstance(path, str) or path not in result.channels:
-            todo = nearest(str(path), result.channels) or "Choose one of them."
-            raise ModelError("plot", repr(path)[:80], ", ".join(result.channels), todo)
+            todo = (nearest(path, result.channels) if isinstance(path, str) else "") or "Choose one of them."
+            raise ModelError("plot", shown(path), ", ".join(result.channels), todo)
     from matplotlib import pyplot
 
     wanted = paths or tuple(result.channels)

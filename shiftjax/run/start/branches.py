@@ -70,10 +70,11 @@ def distances(plan: Plan, q: np.ndarray, target: np.ndarray, coordinates: Sequen
     out = np.zeros((len(coordinates), q.shape[1]))
     for line, k in zip(out, coordinates, strict=True):
         rows = plan.coordinates[k].places
-        if plan.coordinates[k].plain:
-            line[:] = np.abs(q[rows] - target[rows])[0]
-        else:
-            line[:] = 2.0 * np.abs(np.abs(q[rows]) - np.abs(target[rows])).max(0)
+        with np.errstate(invalid="ignore"):  # a start stated at infinity misses by what is no number
+            if plan.coordinates[k].plain:
+                line[:] = np.abs(q[rows] - target[rows])[0]
+            else:
+                line[:] = 2.0 * np.abs(np.abs(q[rows]) - np.abs(target[rows])).max(0)
     return out
 
 
@@ -112,6 +113,7 @@ def spread_poses(
         yield pose
 
 
+@np.errstate(invalid="ignore")  # angles at infinity are no number of turns away
 def unwound(
     plan: Plan, index: int, q: np.ndarray, target: np.ndarray, near: np.ndarray, holding: Sequence[int]
 ) -> np.ndarray:
