@@ -21,7 +21,6 @@ from shiftjax.mechanism.records import (
     FIXED,
     IDENTITY,
     STARTS,
-    ZERO,
     Element,
     FrameRef,
     Joint,
@@ -80,8 +79,9 @@ class JointEntry:
             return Placement()
         block = Entry(opened(node, "a placement"), "a placement", self.units)
         T = block("T")
-        if not self.kind.shifts and T != ZERO:
-            block.node["T"].refuse(f"R only, for a {self.type} joint", "Move its frames instead.")
+        if any(T[self.kind.shifts :]):
+            allowed = ("R only", "R and T along x", "R and T along x and y")[self.kind.shifts]
+            block.node["T"].refuse(f"{allowed}, for a {self.type} joint", "Move its frames instead.")
         R = block("R") if block.node.has("R") else IDENTITY
         return Placement(T, R, block("rotation"))
 

@@ -33,6 +33,38 @@ SEVERAL: dict[str, dict[str, Any]] = {
         "initial_displacement": {"x": 0.3, "y": -0.2, "angle": 1},
         "stiffness": {"x": [0, 200], "y": [0, 200]},
     },
+    "translational_2d": {
+        "name": "stage",
+        "type": "translational_2d",
+        "parent": ORIGIN,
+        "child": [["crank"], "origin"],
+        "initial_velocity": {"x": 0.2},
+        "initial_displacement": {"x": 0.1, "y": 0.05},
+    },
+    "translational_3d": {
+        "name": "gantry",
+        "type": "translational_3d",
+        "parent": ORIGIN,
+        "child": [["crank"], "origin"],
+        "initial_displacement": {"z": -0.4},
+        "damping": {"x": [0, 5], "y": [0, 5], "z": [0, 20]},
+    },
+    "pin_slider": {
+        "name": "slot",
+        "type": "pin_slider",
+        "parent": ORIGIN,
+        "child": [["crank"], "origin"],
+        "initial_displacement": {"slide": 0.2, "angle": 0.1},
+        "stiffness": {"slide": [0, 200]},
+    },
+    "euler_zyx": {
+        "name": "gimbal",
+        "type": "euler_zyx",
+        "parent": ORIGIN,
+        "child": [["crank"], "origin"],
+        "initial_displacement": {"first": 0.3, "second": -0.1},
+        "initial_velocity": {"third": 20},
+    },
 }
 EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of a file
     "the root": {
@@ -89,6 +121,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of 
         "initial_velocity": 6,
         "stiffness": [0, 20],
         "damping": [0, 0.02],
+    },
+    "a joint of type screw": {
+        "name": "lead",
+        "type": "screw",
+        "axis": "x",
+        "pitch": 0.0008,
+        "parent": ORIGIN,
+        "child": [["crank"], "origin"],
     },
     "a restraint": {
         "name": "stop",

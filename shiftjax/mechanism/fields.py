@@ -110,7 +110,7 @@ JOINT = (
     Field("damping", "Q = -sum d_k v^k", "polynomial", Role.FORCE, DAMPER, (), ("damping", "damping_coefficients")),
     Field(
         "axis",
-        "of revolute, prismatic and cylindrical, in the joint's frames",
+        "of revolute, prismatic, cylindrical and screw, in the joint's frames",
         "axis",
         Role.DIRECTION,
         misspelt=("aixs",),
@@ -331,7 +331,7 @@ def numbers_of(item: Any) -> Iterator[tuple[Field, Steps, float]]:
     for field in numeric_fields(item):
         head: Steps = tuple(field.name.split("."))
         for steps, number in leaves(value_of(item, field.name)):
-            if not (field.shape == "displacement" and "T" in steps and not KINDS[item.type].shifts):
+            if not (field.shape == "displacement" and "T" in steps and int(steps[-1]) >= KINDS[item.type].shifts):
                 yield field, (*head, *steps), number
 
 

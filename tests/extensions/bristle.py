@@ -21,4 +21,4 @@ class Bristle(ForceKind):
         return [speed - sliding]
 
 
-FORCES["bristle"] = Bristle()
+FORCES["my_bristle"] = Bristle()

@@ -23,4 +23,4 @@ class Gear(ConstraintKind):
         return Rows(phi=[phi], J=[J], nu=[0.0], gamma=[0.0], unit=[group.units[0]])
 
 
-CONSTRAINTS["gear"] = Gear()
+CONSTRAINTS["my_gear"] = Gear()

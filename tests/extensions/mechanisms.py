@@ -35,7 +35,7 @@ def geared(constraint: bool = True) -> Model:
     bar.body("disc", mass=1.0, inertia=(0.02, 0.03, 0.02))
     bar.joint("spin", "Ry", parent=("fixed", "shaft"), child="disc", initial_displacement=0.3)
     if constraint:
-        bar.constraint("teeth", "gear", joints=["pivot", "spin"], ratio=2.0, offset=-1.6)
+        bar.constraint("teeth", "my_gear", joints=["pivot", "spin"], ratio=2.0, offset=-1.6)
     return builder.build()
 
 
@@ -57,11 +57,11 @@ def press(screwed: bool = True) -> Model:
     a = builder.assembly("a")
     a.body("nut", mass=0.5, inertia=(0.01, 0.02, 0.02), center_of_mass=(0.0, 0.01, 0.0))
     if screwed:
-        a.joint("lead", "screw", child="nut", axis="x", pitch=PITCH, initial_velocity=3.0)
+        a.joint("lead", "my_screw", child="nut", axis="x", pitch=PITCH, initial_velocity=3.0)
     else:
         a.body("part", mass=0.0, inertia=(0.0, 0.0, 0.0)).joint("way", "Tx", child="part", initial_velocity=3.0 * PITCH)
         a.joint("lead", "Rx", parent="part", child="nut", initial_velocity=3.0)
-        a.constraint("thread", "gear", joints=["way", "lead"], ratio=PITCH)
+        a.constraint("thread", "my_gear", joints=["way", "lead"], ratio=PITCH)
     a.body("carriage", mass=0.4, inertia=(0.01, 0.01, 0.01)).joint("slide", "Tx", child="carriage")
     a.joint("bearing", "Rx", parent="nut", child="carriage")
     a.body("link", **rod(0.5)).joint("heel", "Ry", parent="carriage", child="link", initial_displacement=-tilt)
@@ -80,7 +80,7 @@ def cammed(follower: str = "roller") -> Model:
     bar.body("lifter", mass=0.5, inertia=(0.01, 0.01, 0.01), frames={"tip": {"rotation": tilt}})
     bar.joint("lift", "Tz", child="lifter", initial_displacement=0.11796369823545962)
     radii = [0.16 + 0.05 * math.cos(math.pi * k / 4) for k in range(8)]
-    bar.constraint("profile", "cam", frames=[("cam", "axis"), ("lifter", "tip")], radii=radii, follower=follower)
+    bar.constraint("profile", "my_cam", frames=[("cam", "axis"), ("lifter", "tip")], radii=radii, follower=follower)
     return builder.build()
 
 
@@ -88,21 +88,21 @@ def bouncing() -> Model:
     """The pin of a four-bar runs on a floor, into which it sinks a little."""
     builder, bar = four_bar()
     builder.frame("floor", T=(0.0, 0.0, 0.14))
-    bar.force("floor", "contact", frames=[("crank", "tip"), ("fixed", "floor")], radius=0.05, k=2e4, c=0.5)
+    bar.force("floor", "my_contact", frames=[("crank", "tip"), ("fixed", "floor")], radius=0.05, k=2e4, c=0.5)
     return builder.build()
 
 
 def stopped() -> Model:
     """The rocker of a four-bar swings between stops."""
     builder, bar = four_bar()
-    bar.force("ends", "stop", joint="hinge", lower=-1.35, upper=-1.2, k=3e2, c=0.1)
+    bar.force("ends", "my_stop", joint="hinge", lower=-1.35, upper=-1.2, k=3e2, c=0.1)
     return builder.build()
 
 
 def rubbed() -> Model:
     """Bristles in the bearing of the rocker of a four-bar, bent at the start."""
     builder, bar = four_bar()
-    bar.force("rub", "bristle", joint="hinge", k=10.0, slip=0.5, initial_bend=0.02)
+    bar.force("rub", "my_bristle", joint="hinge", k=10.0, slip=0.5, initial_bend=0.02)
     return builder.build()
 
 

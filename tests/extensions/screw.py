@@ -23,4 +23,4 @@ class Helix(Rotation):
 
 
 PITCH = number("pitch", "m/rad", "way along the axis for a turn of one radian", role=Role.LENGTH)
-KINDS["screw"] = JointKind((Helix("axis"),), "screw", fields=(PITCH,))
+KINDS["my_screw"] = JointKind((Helix("axis"),), "screw", fields=(PITCH,))
