@@ -29,6 +29,7 @@ from shiftjax.mechanism.records import (
     Vector,
 )
 
+DOES = {"rad": "turns", "m": "slides"}
 LETTERS: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
@@ -307,6 +308,8 @@ def element(
 ) -> Element:
     """What a kind of force or constraint declares: its joints, frames and numbers."""
     named = [names.coordinate(item, local) for item in _several(node, "joint", kind.joints)]
+    if isinstance(kind, ConstraintKind):
+        _check_units(node, kind, named)
     frames = [names.frame(item, local) for item in _several(node, "frame", kind.frames)]
     if what == "a force module" and frames and all(ref.body == FIXED for ref in frames):
         node.refuse("a frame of a body", "Name a frame that can move.", "ground, which no force moves")
@@ -317,6 +320,15 @@ def element(
     record = Element(name, node["type"].text(), tuple(path for path, _ in named), tuple(frames), values, *flags)
     _check_possible(node, record)
     return record
+
+
+def _check_units(node: Node, kind: ConstraintKind, named: list[tuple[str, str]]) -> None:
+    """Refuses a joint that slides where one that turns is asked for, and the other way round."""
+    places = [node["joint"]] if kind.joints == 1 else list(node["joints"].items())
+    for place, (path, unit), wanted in zip(places, named, kind.joint_units, strict=False):
+        if unit != wanted:
+            todo = f"Its joints {', '.join(DOES[each] for each in kind.joint_units)}, in this order."
+            place.refuse(f"a joint that {DOES[wanted]}", todo, f"{path}, which {DOES[unit]}")
 
 
 def _several(node: Node, key: str, count: int) -> list[Node]:

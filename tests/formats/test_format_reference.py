@@ -94,9 +94,10 @@ def whole_file(label: str) -> dict[str, Any]:
         place.setdefault(PARTS[what][-1], []).append(example)
         if what == "a body":
             return document
-        if what == "a constraint":  # between two joints
-            wheel = {"name": "wheel", "type": "Rx", "parent": "fixed:origin", "child": "crank:origin"}
-            document["assemblies"][0]["joints"].append(wheel)
+        if what == "a constraint":  # between joints
+            for name, kind in (("wheel", "Rx"), ("carrier", "Rx"), ("slide", "Tx")):
+                joint = {"name": name, "type": kind, "parent": "fixed:origin", "child": "crank:origin"}
+                document["assemblies"][0]["joints"].append(joint)
     document["assemblies"][0]["bodies"].append(crank)
     return document
 
