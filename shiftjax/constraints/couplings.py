@@ -1,7 +1,7 @@
 """Couplings of coordinates: gear, belt, rack, screw, planetary train and differential, one linear row each.
 
-What they couple is the way from where the file puts each joint (its `initial_displacement`): gears mesh as they are drawn,
-for any number of turns, and no offset has to be computed.
+What they couple is the way from where the file puts each joint (its `initial_displacement`): gears mesh as they are
+drawn, for any number of turns, and no offset has to be computed.
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ def test_a_driven_frame(law: str) -> None:
 
 
 def test_a_cycloidal_cam() -> None:
-    """Its law as an equation of a file: the follower's acceleration is the closed form's (Norton, Cam Design, ch. 3)."""
+    """Its law as an equation of a file: the follower's acceleration is that of the closed form (Norton, Cam Design)."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     a = (
         builder.assembly("a")

@@ -1,4 +1,4 @@
-"""Constraints of the package (E10, M2): gears, belts, racks, trains; points on lines and planes; cams; driven frames."""
+"""Couplings of coordinates (E10, M2): gears, belts, racks, screws, trains, each against its closed form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
-from tests.support.mechanisms import rod
 
 GAP = 1e-12  # m or rad
 EXACT = 1e-9  # relative, of RK4 at 1 ms over half a second of constant accelerations
