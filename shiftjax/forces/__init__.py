@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import shiftjax.time_laws as time_laws
+from shiftjax.forces.actuators import DcMotor, Servo, TorqueCurve
+from shiftjax.forces.bushing import Bushing
 from shiftjax.forces.external_wrench import ExternalWrench
+from shiftjax.forces.joint_friction import CoulombFriction, LuGre
 from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
+from shiftjax.forces.joint_springs import JointSpring
 from shiftjax.forces.kind import Course, ForceKind, Load, State, Switch
 from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
+from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, CapsuleOnPlane, EllipsoidOnPlane
 from shiftjax.forces.restraints import Damper, Friction, Spring
+from shiftjax.forces.stops import Stop
 from shiftjax.plan_elements import ForceElement
 from shiftjax.registry import Registry
 
@@ -27,6 +33,18 @@ FORCES: Registry[ForceKind] = Registry(
         "constant_wrench": ConstantWrench(),
         "harmonic_wrench": HarmonicWrench(),
         "table_wrench": TableWrench(),
+        "joint_spring": JointSpring(),
+        "bushing": Bushing(),
+        "stop": Stop(),
+        "coulomb_friction": CoulombFriction(),
+        "lugre_friction": LuGre(),
+        "servo": Servo(),
+        "dc_motor": DcMotor(),
+        "torque_curve": TorqueCurve(),
+        "ball_on_plane": BallOnPlane(),
+        "capsule_on_plane": CapsuleOnPlane(),
+        "ellipsoid_on_plane": EllipsoidOnPlane(),
+        "ball_on_ball": BallOnBall(),
     },
 )
 
