@@ -13,7 +13,7 @@ from shiftjax.forces.kind import Course, ForceKind, Load, State, Switch
 from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
 from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, CapsuleOnPlane, EllipsoidOnPlane
 from shiftjax.forces.restraints import Damper, Friction, Spring
-from shiftjax.forces.stops import Stop
+from shiftjax.forces.stops import LimitStop
 from shiftjax.plan_elements import ForceElement
 from shiftjax.registry import Registry
 
@@ -35,7 +35,7 @@ FORCES: Registry[ForceKind] = Registry(
         "table_wrench": TableWrench(),
         "joint_spring": JointSpring(),
         "bushing": Bushing(),
-        "stop": Stop(),
+        "stop": LimitStop(),
         "coulomb_friction": CoulombFriction(),
         "lugre_friction": LuGre(),
         "servo": Servo(),

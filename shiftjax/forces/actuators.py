@@ -60,7 +60,8 @@ class DcMotor(Actuator):
 
     fields = (
         number("stall", "{f}", "force or torque at rest, at the full voltage"),
-        Field("no_load", "speed without load, at the full voltage", "number", Role.NUMBER, "{x}/s", required=True, above=0.0),
+        Field("no_load", "speed without load, at the full voltage", "number", Role.NUMBER, "{x}/s",
+              required=True, above=0.0),
         number("signal", "1", "part of the full voltage; below 0 the other way", default=1.0),
     )  # fmt: skip
 
@@ -72,7 +73,8 @@ class TorqueCurve(Actuator):
     """Q of the speed, by straight lines between the points of a curve, along its first and last line beyond."""
 
     fields = (
-        Field("speeds", "of the curve's points, rising", "numbers", Role.NUMBER, "{x}/s", required=True, fewest=2, rising=True),
+        Field("speeds", "of the curve's points, rising", "numbers", Role.NUMBER, "{x}/s",
+              required=True, fewest=2, rising=True),
         Field("loads", "force or torque at each speed", "numbers", Role.NUMBER, "{f}", required=True, fewest=2),
     )  # fmt: skip
 

@@ -15,9 +15,9 @@ class JointSpring(ForceKind):
 
     joints, dissipates, drawing = 1, True, "spring"
     fields = (
-        number("k", "{f}/{x}", "stiffness"),
+        number("k", "{f}/{x}", "stiffness of the spring"),
         number("rest", "{x}", "displacement without force", default=0.0),
-        number("c", "{f} s/{x}", "damping", default=0.0),
+        number("c", "{f} s/{x}", "of the damper beside it", default=0.0),
     )
 
     def apply(

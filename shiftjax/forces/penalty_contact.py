@@ -1,7 +1,7 @@
 """Penalty contact of a rounded body with a plane or a ball: bodies sink into each other a little, by design.
 
-The normal force is that of Hunt and Crossley (Coefficient of restitution interpreted as damping in vibroimpact, J. Appl.
-Mech. 42, 1975, 440): N = k d^2 (1 + damping d') at depth d, never below 0, without a jump at either end of a contact.
+The normal force is that of Hunt and Crossley (Coefficient of restitution interpreted as damping in vibroimpact, J.
+Appl. Mech. 42, 1975, 440): N = k d^2 (1 + damping d') at depth d, never below 0, and it jumps at no end of a contact.
 Friction is friction_coefficient N against the sliding speed, which fades below `slip_speed`: what should stick creeps.
 """
 
@@ -18,7 +18,7 @@ from shiftjax.plan_elements import ForceElement, MotionView, PlacedFrame
 NEAR = 1e-30  # m^2: centres at one point have no direction
 CONTACT = (
     Field("k", "stiffness, of the square of the depth", "number", Role.NUMBER, "N/m^2", required=True, least=0.0),
-    number("damping", "s/m", "per speed of approach; about 3 (1 - e) / (2 v) for a restitution e at a speed v", default=0.0),
+    number("damping", "s/m", "by speed of approach: 3 (1 - e) / (2 v) for a restitution e near 1", default=0.0),
     Field("friction_coefficient", "of sliding", "number", Role.NUMBER, "1", 0.0, least=0.0),
     Field("slip_speed", "below which friction fades", "number", Role.NUMBER, "m/s", 1e-3, above=0.0),
 )  # fmt: skip
@@ -75,7 +75,7 @@ class PenaltyContact(ForceKind):
 
 
 class BallOnPlane(PenaltyContact):
-    """A ball about the first frame's origin on the x-y plane of the second, which is solid below it; radius 0: a point."""
+    """A ball about the first frame's origin on the x-y plane of the second, solid below it; radius 0: a point."""
 
     fields = (Field("radius", "of the ball", "number", Role.LENGTH, "m", 0.0, least=0.0), *CONTACT)
 

@@ -12,7 +12,7 @@ from shiftjax.plan_elements import ForceElement, MotionView
 FAR = 1e9  # rad or m: no end there
 
 
-class Stop(ForceKind):
+class LimitStop(ForceKind):
     """Springs of stiffness k beyond both ends, that set in over the first `blend` of their depth and never hold back.
 
     The spring's force is k d^2 / (2 blend) up to a depth d of `blend`, then k (d - blend / 2): its slope does not jump,

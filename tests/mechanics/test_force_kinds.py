@@ -247,7 +247,7 @@ def looped(kind: str) -> Model:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_a_closed_loop_with_slopes(kind: str) -> None:
-    """The file holds it; three designs at once are those alone; the balance of energy; slopes are those of differences."""
+    """The file holds it; three designs at once are those alone; energy balances; slopes are those of differences."""
     model, number = looped(kind), KINDS[kind][1]
     assert load(to_dict(model)) == model and model.number_units()[f"a:{number}"]
     value = model.numbers()[f"a:{number}"]
