@@ -5,6 +5,7 @@ from __future__ import annotations
 import shiftjax.time_laws as time_laws
 from shiftjax.forces.actuators import DcMotor, Servo, TorqueCurve
 from shiftjax.forces.bushing import Bushing
+from shiftjax.forces.controllers import FramePositionPid, FrameSpeedPid, JointPositionPid, JointSpeedPid
 from shiftjax.forces.external_wrench import ExternalWrench
 from shiftjax.forces.joint_friction import CoulombFriction, LuGre
 from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
@@ -41,6 +42,10 @@ FORCES: Registry[ForceKind] = Registry(
         "servo": Servo(),
         "dc_motor": DcMotor(),
         "torque_curve": TorqueCurve(),
+        "joint_position_pid": JointPositionPid(),
+        "joint_speed_pid": JointSpeedPid(),
+        "frame_position_pid": FramePositionPid(),
+        "frame_speed_pid": FrameSpeedPid(),
         "ball_on_plane": BallOnPlane(),
         "capsule_on_plane": CapsuleOnPlane(),
         "ellipsoid_on_plane": EllipsoidOnPlane(),

@@ -8,6 +8,7 @@ from typing import Any
 from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
 from shiftjax.field import SPRING
 from shiftjax.forces import FORCES, ForceKind
+from shiftjax.formats.controllers import controller
 from shiftjax.formats.entry import Entry, ascending, opened, scaled
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, show
@@ -254,7 +255,7 @@ def joint_label(node: Node) -> str:
 
 def module_label(node: Node) -> str:
     """The label of a force module, its type checked before its keys."""
-    known = {*UNSIMULATED, *(name for name, kind in FORCES.items() if kind.listed)}
+    known = {*UNSIMULATED, "pid", *(name for name, kind in FORCES.items() if kind.listed)}
     return _label(node, "a force module", known)
 
 
@@ -276,19 +277,15 @@ def _label(node: Node, what: str, known: set[str]) -> str:
 
 
 def force_module(node: Node, name: str, names: Names, local: str, units: Units) -> Element:
-    """A force of a registered kind; a tire or pid is kept as written, its keys are checked."""
+    """A force of a registered kind; a tire is kept as written, its keys are checked."""
     kind = node["type"].text()
+    if kind == "pid":
+        return controller(node, name, names, local)
     if kind not in UNSIMULATED:
         return element(node, name, names, local, units, "a force module", FORCES[kind])
     plain = ("name", "type", "active")
     options = {key: node[key].frozen() for key in node.value if key not in plain and node.has(key)}
-    if kind == "pid":
-        for key in ("p", "i", "d"):
-            node[key].number(0.0)
-        for key in ("input", "output"):
-            if node.has(key):
-                opened(node[key], f"a pid's {key}")
-    elif not isinstance(node["wheel_body"].value, (str, list, tuple)):
+    if not isinstance(node["wheel_body"].value, (str, list, tuple)):
         node["wheel_body"].refuse("the name of a body", "Name the wheel.", show(node["wheel_body"].value))
     return Element(name, kind, active=node["active"].flag(default=True), options=FrozenJson(options))
 

@@ -185,7 +185,7 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
         Field("timestamp_logfile", "kept, not used; true in public files, or a name", "anything"),
     ),
 }
-UNSIMULATED = ("tire", "pid")  # types of force modules that are kept only
+UNSIMULATED = ("tire",)  # types of force modules that are kept only
 # Last words of paths that are no numbers: constant matrices, and channels.
 RECORDED = {
     "frame": {"R", "position", "orientation", "velocity", "angular_velocity"},

@@ -76,6 +76,57 @@ def test_motors_run_up() -> None:
         assert found.certificate["energy_error"] < RK4
 
 
+def test_a_controller_settles_as_its_poles_say() -> None:
+    """By p and i: v = target (1 - e^(-a t) (cos w t - (a / w) sin w t)), of I s^2 + p s + i; of a frame alike."""
+    p, i, target = 0.8, 4.0, 5.0
+    joint, frame = rotor(), rotor()
+    gains = {"p": p, "i": i, "target": target}
+    joint[1].force("speed", "joint_speed_pid", joints=["shaft", "shaft"], **gains)
+    frame[1].force("speed", "frame_speed_pid", frame="disc", joint="shaft", dof="Rz", **gains)
+    a = p / (2 * INERTIA)
+    w = math.sqrt(i / INERTIA - a**2)
+    for each in (joint, frame):
+        found = run(each, 4.0, "shaft.v", "speed.integral")
+        t = found.time
+        exact = target * (1.0 - np.exp(-a * t) * (np.cos(w * t) - a / w * np.sin(w * t)))
+        assert np.abs(found.channels["shaft.v"] - exact).max() < RK4
+        assert found.certificate["energy_error"] < RK4
+
+
+def test_a_controller_of_positions_follows_a_table() -> None:
+    """It reads one joint and acts on another: a target that grows evenly is followed at a constant distance."""
+    builder, a = rotor()
+    a.body("cart", mass=1.0, inertia=(0.1,) * 3).joint("rail", "Tx", child="cart")
+    a.constraint("rack", "rack", joints=["rail", "shaft"], radius=0.1)
+    numbers = {"p": 40.0, "d": 8.0, "i": 60.0, "times": [0.0, 4.0], "targets": [0.0, 2.0]}
+    a.force("follow", "joint_position_pid", joints=["rail", "shaft"], **numbers)
+    found = run((builder, a), 6.0, "rail.q", "rail.v")
+    assert (
+        found.channels["rail.v"][6] == pytest.approx(0.5, abs=5e-3) and abs(found.channels["rail.q"][-1] - 2.0) < 5e-2
+    )
+
+
+def test_controllers_of_public_files_are_read() -> None:
+    """S42: their own notation becomes kinds; what they cannot be is refused."""
+    document = to_dict(looped("joint_spring"))
+    pid: dict[str, Any] = {"type": "pid", "name": "cruise", "p": -60.0, "i": -240.0, "d": 0.0, "target": 25.0}
+    frame = {"type": "frame", "coordinate_system": "local", "body_frame_pair": ["crank", "tip"], "dof": "Tx"}
+    output = {"type": "joint", "joint": "pivot"}
+    document["assemblies"][0]["force_modules"] = [{**pid, "input": frame, "output": output}]
+    model = load(document)
+    (module,) = model.assemblies[0].force_modules
+    assert module.type == "frame_speed_pid" and model.numbers()["a:cruise.i"] == -240.0 and not model.unsupported()
+    assert load(to_dict(model)) == model
+    for change, message in (
+        ({"d": 1.0}, "allowed: 0 where a speed is read"),
+        ({"input": {**frame, "target_type": "position"}}, "allowed: global, for the position of a frame"),
+        ({"input": {"type": "body"}}, "allowed: one of frame, joint"),
+    ):
+        document["assemblies"][0]["force_modules"] = [{**pid, "input": frame, "output": output, **change}]
+        with pytest.raises(ModelError, match=message):
+            load(document)
+
+
 def test_dry_friction_stops_a_rotor() -> None:
     """It slows down evenly, and stands still from the instant on at which it has come to rest."""
     made = rotor(speed=3.0)
@@ -227,6 +278,10 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {  # what its entry says, and a n
     "servo": ({"joint": "pivot", "p": 3.0, "d": 0.4, "target": -1.0, "rate": 1.0, "limit": 2.0}, "it.p"),
     "dc_motor": ({"joint": "pivot", "stall": 1.5, "no_load": 12.0}, "it.stall"),
     "torque_curve": ({"joint": "pivot", **TORQUES}, "it.loads[1]"),
+    "joint_position_pid": ({"joints": ["hinge", "pivot"], "p": 3.0, "d": 0.2, "i": 1.0, "target": -1.3}, "it.i"),
+    "joint_speed_pid": ({"joints": ["hinge", "pivot"], "p": 0.5, "i": 1.0, "target": 1.0, "limit": 3.0}, "it.p"),
+    "frame_position_pid": ({"frame": ("rocker", "tip"), "joint": "pivot", "p": 30.0, "target": 0.5}, "it.target"),
+    "frame_speed_pid": ({"frame": ("coupler", "tip"), "joint": "pivot", "p": 3.0, "i": 9.0, "target": 0.2}, "it.p"),
     "coulomb_friction": ({"joint": "hinge", "level": 0.3, "slip_speed": 0.3, "viscous": 0.05}, "it.level"),
     "lugre_friction": ({"joint": "hinge", **LUGRE}, "it.stiffness"),
     "stop": ({"joint": "hinge", "lower": -1.35, "upper": -1.2, "k": 60.0, "c": 1.0, "blend": 0.02}, "it.k"),

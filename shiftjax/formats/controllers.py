@@ -1,0 +1,56 @@
+"""Controllers as the source tool writes them, `"type": "pid"` with an input and an output, become registered kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shiftjax.forces import FORCES
+from shiftjax.formats.entry import opened
+from shiftjax.formats.names import Names
+from shiftjax.formats.node import Node
+from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.records import Element, FrameRef
+
+
+def controller(node: Node, name: str, names: Names, local: str) -> Element:
+    """What a pid reads, a joint or a frame, by position or speed, decides its kind.
+
+    Raises:
+        ModelError: no input or output; a position along the frame's own axes, or of what turns; the rate of a speed.
+    """
+    for key in ("input", "output"):
+        if not node.has(key):
+            node.refuse("an input and an output", f"Add {key!r}: {{...}}.", f"no {key!r}")
+    source, sink = (opened(node[key], f"a pid's {key}") for key in ("input", "output"))
+    sink["type"].choice({"joint"})
+    out = names.coordinate(sink["joint"], local)[0]
+    what = source["type"].choice({"joint", "frame"})
+    default = "velocity" if what == "frame" else "position"  # public files of cars leave it out at a frame
+    speed = source["target_type"].choice({"position", "velocity"}, default) == "velocity"
+    joints, frames, words = (out,), tuple[FrameRef, ...](), dict[str, Any]()
+    if what == "joint":
+        joints = (names.coordinate(source["joint"], local)[0], out)
+    else:
+        frames = (names.frame(source["body_frame_pair"], local),)
+        words = _component(source, speed=speed)
+    type_ = f"{what}_{'speed' if speed else 'position'}_pid"
+    kind = FORCES[type_]
+    values: dict[str, Any] = {field.name: field.default for field in (*kind.numbers(), *kind.words)}
+    values |= {key: node[key].number(0.0) for key in ("p", "i", "d", "target")}
+    if speed and values.pop("d"):
+        node["d"].refuse("0 where a speed is read: its rate is an acceleration, which this force changes", "Write 0.")
+    active, comment = node["active"].flag(default=True), node["comment"].comment()
+    return Element(name, type_, joints, frames, FrozenJson(values | words), active, comment)
+
+
+def _component(source: Node, *, speed: bool) -> dict[str, Any]:
+    """The words of a controller that reads a frame."""
+    kind = FORCES["frame_speed_pid" if speed else "frame_position_pid"]
+    choices = {field.name: set(field.choices) for field in kind.words}
+    words = {"dof": source["dof"].choice(choices["dof"])} if source.has("dof") else {"dof": "Tx"}
+    system = source["coordinate_system"].choice({"local", "global"}) if source.has("coordinate_system") else "local"
+    if speed:
+        return {**words, "coordinate_system": system}
+    if system == "local" and source.has("coordinate_system"):
+        source["coordinate_system"].refuse("global, for the position of a frame", "Write global.")
+    return words
