@@ -15,6 +15,7 @@ from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, Tab
 from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, CapsuleOnPlane, EllipsoidOnPlane
 from shiftjax.forces.restraints import Damper, Friction, Spring
 from shiftjax.forces.stops import LimitStop
+from shiftjax.forces.tyres.fiala import Fiala, TransientFiala
 from shiftjax.plan_elements import ForceElement
 from shiftjax.registry import Registry
 
@@ -46,6 +47,8 @@ FORCES: Registry[ForceKind] = Registry(
         "joint_speed_pid": JointSpeedPid(),
         "frame_position_pid": FramePositionPid(),
         "frame_speed_pid": FrameSpeedPid(),
+        "fiala_tyre": Fiala(),
+        "transient_fiala_tyre": TransientFiala(),
         "ball_on_plane": BallOnPlane(),
         "capsule_on_plane": CapsuleOnPlane(),
         "ellipsoid_on_plane": EllipsoidOnPlane(),

@@ -8,10 +8,10 @@ from typing import Any
 from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
 from shiftjax.field import SPRING
 from shiftjax.forces import FORCES, ForceKind
-from shiftjax.formats.controllers import controller
 from shiftjax.formats.entry import Entry, ascending, opened, scaled
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, show
+from shiftjax.formats.older_forces import controller, fiala_tyre
 from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.joints.kind import Coordinate
@@ -277,10 +277,12 @@ def _label(node: Node, what: str, known: set[str]) -> str:
 
 
 def force_module(node: Node, name: str, names: Names, local: str, units: Units) -> Element:
-    """A force of a registered kind; a tire is kept as written, its keys are checked."""
+    """A force of a registered kind; a tire of another model is kept as written, its keys are checked."""
     kind = node["type"].text()
     if kind == "pid":
         return controller(node, name, names, local)
+    if kind == "tire" and node["tire_type"].value == "fiala" and not node.has("definition"):
+        return fiala_tyre(node, name, names, local)
     if kind not in UNSIMULATED:
         return element(node, name, names, local, units, "a force module", FORCES[kind])
     plain = ("name", "type", "active")

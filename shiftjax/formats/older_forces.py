@@ -1,7 +1,8 @@
-"""Controllers as the source tool writes them, `"type": "pid"` with an input and an output, become registered kinds."""
+"""Controllers and tyres as the source tool writes them, `"type": "pid"` and `"tire"`, become registered kinds."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from shiftjax.forces import FORCES
@@ -9,7 +10,13 @@ from shiftjax.formats.entry import opened
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node
 from shiftjax.mechanism.frozen_json import FrozenJson
-from shiftjax.mechanism.records import Element, FrameRef
+from shiftjax.mechanism.records import FIXED, ORIGIN, Element, FrameRef
+
+# Of a passenger car: the example of Adams Tire, but for the radius, which is that at which wheels of public
+# files start. The source tool's own logs have its stiffnesses, 310 000 N/m and 1e6 N.
+FIALA = {"radius": 0.354, "width": 0.235, "vertical_stiffness": 310e3, "vertical_damping": 3.1e3, "c_slip": 1e6,
+         "c_alpha": 800.0 * 180.0 / math.pi, "u_min": 0.9, "u_max": 1.0}  # fmt: skip
+RELAXATION = {"relaxation_x": 0.05, "relaxation_y": 0.3}  # m, of the same size of tyre
 
 
 def controller(node: Node, name: str, names: Names, local: str) -> Element:
@@ -54,3 +61,20 @@ def _component(source: Node, *, speed: bool) -> dict[str, Any]:
     if system == "local" and source.has("coordinate_system"):
         source["coordinate_system"].refuse("global, for the position of a frame", "Write global.")
     return words
+
+
+def fiala_tyre(node: Node, name: str, names: Names, local: str) -> Element:
+    """A tire of a file without numbers of its own: those of a passenger car are assumed, and a warning says so."""
+    if not isinstance(node["wheel_body"].value, (str, list, tuple)):
+        node["wheel_body"].refuse("the name of a body", "Name the wheel.")
+    transient = node["use_transient_slip"].flag(default=False)
+    kind = FORCES["transient_fiala_tyre" if transient else "fiala_tyre"]
+    numbers = FIALA | (RELAXATION if transient else {})
+    values: dict[str, Any] = {field.name: field.default for field in kind.numbers()} | numbers
+    values["up"] = "-z"  # in the source tool's files of vehicles z points down
+    listed = ", ".join(f"{key} {value:.6g}" for key, value in numbers.items())
+    node.warn(f"a Fiala tyre without numbers: assumed {listed} (SI)")
+    frames = (FrameRef(names.body(node["wheel_body"], local), ORIGIN), FrameRef(FIXED, ORIGIN))
+    type_ = "transient_fiala_tyre" if transient else "fiala_tyre"
+    active, comment = node["active"].flag(default=True), node["comment"].comment()
+    return Element(name, type_, (), frames, FrozenJson(values), active, comment)
