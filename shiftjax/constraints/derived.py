@@ -133,7 +133,7 @@ class DerivedConstraint(ConstraintKind):
         out: list[list[FrameWrench]] = []
         for row in range(rows):
             slopes = Slopes(lambda given, row=row: self.phi(group, Asked(group, motion, given))[row], asked.answers)
-            out.append([FrameWrench(*pose, *slopes.along_pose(pose)) for pose in poses])
+            out.append([FrameWrench(frame, seen_by, *slopes.along_pose((frame, seen_by))) for frame, seen_by in poses])
         return out
 
 

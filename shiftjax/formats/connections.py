@@ -280,7 +280,11 @@ def force_module(node: Node, name: str, names: Names, local: str, units: Units) 
     """A force of a registered kind; a tire of another model is kept as written, its keys are checked."""
     kind = node["type"].text()
     if kind == "pid":
-        return controller(node, name, names, local)
+        for key in ("input", "output"):
+            if not node.has(key):
+                node.refuse("an input and an output", f"Add {key!r}: {{...}}.", f"no {key!r}")
+        source, sink = (opened(node[key], f"a pid's {key}") for key in ("input", "output"))
+        return controller(node, source, sink, name, names, local)
     if kind == "tire" and node["tire_type"].value == "fiala" and not node.has("definition"):
         return fiala_tyre(node, name, names, local)
     if kind not in UNSIMULATED:

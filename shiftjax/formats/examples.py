@@ -149,7 +149,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of 
         "cone": 0.5,
     },
     "a terrain": {"name": "yard", "parent": ORIGIN, "elevation_map": "yard.tif", "scale": [20, 20]},
-    "a force module of type tire": {"name": "front_left", "type": "tire", "tire_type": "fiala", "wheel_body": "wheel"},
+    "a force module of type tire": {
+        "name": "front_left",
+        "type": "tire",
+        "tire_type": "pac2002",
+        "wheel_body": "wheel",
+    },
     "a force module of type pid": {
         "name": "cruise",
         "type": "pid",

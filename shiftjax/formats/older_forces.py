@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from shiftjax.forces import FORCES
-from shiftjax.formats.entry import opened
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node
 from shiftjax.mechanism.frozen_json import FrozenJson
@@ -19,16 +18,15 @@ FIALA = {"radius": 0.354, "width": 0.235, "vertical_stiffness": 310e3, "vertical
 RELAXATION = {"relaxation_x": 0.05, "relaxation_y": 0.3}  # m, of the same size of tyre
 
 
-def controller(node: Node, name: str, names: Names, local: str) -> Element:
+def controller(node: Node, source: Node, sink: Node, name: str, names: Names, local: str) -> Element:
     """What a pid reads, a joint or a frame, by position or speed, decides its kind.
 
+    Args:
+        source, sink: its input and its output.
+
     Raises:
-        ModelError: no input or output; a position along the frame's own axes, or of what turns; the rate of a speed.
+        ModelError: a position along the frame's own axes, or of what turns; the rate of a speed.
     """
-    for key in ("input", "output"):
-        if not node.has(key):
-            node.refuse("an input and an output", f"Add {key!r}: {{...}}.", f"no {key!r}")
-    source, sink = (opened(node[key], f"a pid's {key}") for key in ("input", "output"))
     sink["type"].choice({"joint"})
     out = names.coordinate(sink["joint"], local)[0]
     what = source["type"].choice({"joint", "frame"})

@@ -106,8 +106,7 @@ def stage(by: str) -> Model:
 
 def shafts(by: str) -> Model:
     """Two shafts at an angle, coupled by a cross; by constraints, a ball and two axes across each other."""
-    tilt = {"rotation": (0.4, 0.0, 0.0)}
-    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0)).frame("tilted", **tilt)
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0)).frame("tilted", rotation=(0.4, 0.0, 0.0))
     turns = {"x_axis": {"rotation": (0.0, math.pi / 2, 0.0)}, "y_axis": {"rotation": (-math.pi / 2, 0.0, 0.0)}}
     a = builder.assembly("a")
     for name, spin in (("one", 0.02), ("other", 0.03)):
