@@ -16,6 +16,7 @@ from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, CapsuleOnPl
 from shiftjax.forces.restraints import Damper, Friction, Spring
 from shiftjax.forces.stops import LimitStop
 from shiftjax.forces.tyres.fiala import Fiala, TransientFiala
+from shiftjax.forces.tyres.pacejka import Pacejka, TransientPacejka
 from shiftjax.plan_elements import ForceElement
 from shiftjax.registry import Registry
 
@@ -49,6 +50,8 @@ FORCES: Registry[ForceKind] = Registry(
         "frame_speed_pid": FrameSpeedPid(),
         "fiala_tyre": Fiala(),
         "transient_fiala_tyre": TransientFiala(),
+        "pacejka_tyre": Pacejka(),
+        "transient_pacejka_tyre": TransientPacejka(),
         "ball_on_plane": BallOnPlane(),
         "capsule_on_plane": CapsuleOnPlane(),
         "ellipsoid_on_plane": EllipsoidOnPlane(),

@@ -13,7 +13,7 @@ from shiftjax.mechanism.records import FIXED, ORIGIN, Element, FrameRef
 
 # Of a passenger car: the example of Adams Tire, but for the radius, which is that at which wheels of public
 # files start. The source tool's own logs have its stiffnesses, 310 000 N/m and 1e6 N.
-FIALA = {"radius": 0.354, "width": 0.235, "vertical_stiffness": 310e3, "vertical_damping": 3.1e3, "c_slip": 1e6,
+FIALA = {"radius": 0.344, "width": 0.235, "vertical_stiffness": 310e3, "vertical_damping": 3.1e3, "c_slip": 1e6,
          "c_alpha": 800.0 * 180.0 / math.pi, "u_min": 0.9, "u_max": 1.0}  # fmt: skip
 RELAXATION = {"relaxation_x": 0.05, "relaxation_y": 0.3}  # m, of the same size of tyre
 

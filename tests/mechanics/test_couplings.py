@@ -1,4 +1,4 @@
-"""Couplings of coordinates (E10, M2): gears, belts, racks, screws, trains, each against its closed form."""
+"""Couplings of coordinates (E10, D29): gears, belts, racks, screws, trains, each against its closed form."""
 
 from __future__ import annotations
 

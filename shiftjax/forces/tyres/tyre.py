@@ -53,12 +53,14 @@ class Contact(NamedTuple):
 
 
 class TyreLoad(NamedTuple):
-    """What a tyre's model gives: forces along and across [N], torques about the normal and against rolling [N m]."""
+    """What a tyre's model gives: forces along and across [N]; torques about the normal, against rolling, and about the
+    heading [N m]."""
 
     along: Scalar
     across: Scalar
     aligning: Scalar = 0.0
     rolling: Scalar = 0.0
+    overturning: Scalar = 0.0
 
 
 class Tyre(ForceKind):
@@ -89,6 +91,7 @@ class Tyre(ForceKind):
         flat = plus(scale(given.along, contact.along), scale(given.across, contact.across))
         force = plus(scale(contact.load, contact.normal), flat)
         torque = minus(scale(given.aligning, contact.normal), scale(given.rolling, contact.across))
+        torque = plus(torque, scale(given.overturning, contact.along))
         load.add_wrench_at(
             wheel, _in_wheel(motion, wheel, road, contact.place), force, torque, axes=road, reaction=road
         )
