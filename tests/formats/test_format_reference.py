@@ -111,7 +111,7 @@ def test_every_element_has_an_example() -> None:
     elements, joints = json.loads(done.stdout)
     assert set(elements) == set(EXAMPLES) and {tuple(names) for names in joints} == {
         KINDS[joint].names for joint in SEVERAL
-    }, "in formats/examples.py"
+    }, "in formats/examples"
 
 
 @pytest.mark.parametrize("label", EXAMPLES)

@@ -12,9 +12,9 @@ import pytest
 
 import shiftjax
 from shiftjax.errors import ModelError
+from shiftjax.forces.tyres.property_files import tyre_numbers
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.formats.tyre_files import tyre_numbers
 from shiftjax.mechanism.model import Model
 
 TYRE = {"radius": 0.344, "width": 0.235, "vertical_stiffness": 310e3, "vertical_damping": 3100.0, "c_slip": 2e5,

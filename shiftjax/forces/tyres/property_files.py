@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from shiftjax.errors import ModelError
-from shiftjax.forces import FORCES
+from shiftjax.forces.tyres.pacejka import NUMBERS
 
 LINE = re.compile(r"^([A-Z_0-9]+)\s*=\s*(\S.*)$", re.IGNORECASE)
 NAMES = {"UNLOADED_RADIUS": "radius", "VXLOW": "low_speed", "LFZ0": "lfzo"}  # where a field has another name
@@ -20,7 +20,14 @@ LENGTHS = {
     "foot": 0.3048,
     "inch": 0.0254,
 }
-FORCES_OF = {"newton": 1.0, "n": 1.0, "kn": 1e3, "kilonewton": 1e3, "kg_force": 9.80665, "pound_force": 4.4482216152605}
+FORCE_UNITS = {
+    "newton": 1.0,
+    "n": 1.0,
+    "kn": 1e3,
+    "kilonewton": 1e3,
+    "kg_force": 9.80665,
+    "pound_force": 4.4482216152605,
+}
 TIMES = {"second": 1.0, "sec": 1.0, "s": 1.0, "millisecond": 1e-3, "minute": 60.0}
 SCALED = {  # powers of length, force and time of numbers that have units
     "radius": (1, 0, 0), "vertical_stiffness": (-1, 1, 0), "vertical_damping": (-1, 1, 1), "fnomin": (0, 1, 0),
@@ -50,10 +57,10 @@ def tyre_numbers(path: str | Path) -> dict[str, float]:
         raise ModelError(f"{path}: PROPERTY_FILE_FORMAT", repr(format_), "'PAC2002'", "Use a file of that format.")
     sizes = (
         _factor(path, entries, "LENGTH", LENGTHS),
-        _factor(path, entries, "FORCE", FORCES_OF),
+        _factor(path, entries, "FORCE", FORCE_UNITS),
         _factor(path, entries, "TIME", TIMES),
     )
-    fields = {field.name: field for field in FORCES["pacejka_tyre"].fields}
+    fields = {field.name: field for field in NUMBERS}
     out: dict[str, float] = {}
     for key, value in entries.items():
         name = NAMES.get(key, key.lower())
