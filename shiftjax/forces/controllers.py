@@ -61,7 +61,7 @@ class Pid(ForceKind):
 
 
 class JointPositionPid(Pid):
-    """Reads the displacement of the first joint; Q acts along the second, which may be the same."""
+    """Q = p e + i (integral of e) + d e' of the first joint's displacement; it acts along the second, which may be the same."""
 
     joints = 2
 
@@ -70,8 +70,11 @@ class JointPositionPid(Pid):
 
 
 class JointSpeedPid(Pid):
-    """Reads the speed of the first joint; Q acts along the second, which may be the same. It has no gain d, of an
-    acceleration that it changes itself."""
+    """Q = p e + i (integral of e) of the first joint's speed; it acts along the second, which may be the same.
+
+        It has no gain d, of an
+    acceleration that it changes itself.
+    """
 
     joints, fields = 2, SPEED_GAINS
 
@@ -80,7 +83,7 @@ class JointSpeedPid(Pid):
 
 
 class FramePositionPid(Pid):
-    """Reads x, y or z of a frame's origin in the world; Q acts along a joint."""
+    """Q = p e + i (integral of e) + d e' of x, y or z of a frame's origin in the world; it acts along a joint."""
 
     joints, frames = 1, 1
     words = (Field("dof", "along which axis of the world", "choice", default="Tx", choices=SLIDES),)
@@ -91,7 +94,7 @@ class FramePositionPid(Pid):
 
 
 class FrameSpeedPid(Pid):
-    """Reads a component of the velocity or angular velocity of a frame; Q acts along a joint."""
+    """Q = p e + i (integral of e) of a component of a frame's velocity or angular velocity; it acts along a joint."""
 
     joints, frames, fields, words = 1, 1, SPEED_GAINS, (AXIS, SYSTEM)
 

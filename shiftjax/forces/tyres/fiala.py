@@ -32,6 +32,7 @@ class Fiala(Tyre):
     Beyond kappa = U Fz / (2 c_slip) Fx = U Fz - (U Fz)^2 / (4 kappa c_slip); beyond H = 0 Fy = U Fz and Mz = 0.
     """
 
+    doc = "Fiala's tyre: brushes on a beam, under even pressure; camber does nothing."
     fields = NUMBERS
 
     def tyre_load(self, n: Mapping[str, Any], contact: Contact, kappa: Scalar, tangent: Scalar) -> TyreLoad:
@@ -55,4 +56,5 @@ class Fiala(Tyre):
 class TransientFiala(Fiala):
     """The same of slips that build up over a relaxation length: du/dt = -slip speed - |V| u / relaxation (Pacejka)."""
 
+    doc = "Fiala's tyre whose slips build up over a relaxation length, down to a stand."
     fields, states, transient = (*NUMBERS, *RELAXATION), SLIPS, True

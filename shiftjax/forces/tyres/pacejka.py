@@ -37,6 +37,7 @@ NUMBERS = (
 class Pacejka(Tyre):
     """Forces and torques of combined slip, with camber, at the wheel's load."""
 
+    doc = "Pacejka's tyre, the Magic Formula of PAC2002: combined slip, camber, load."
     fields = NUMBERS
 
     def tyre_load(self, n: Mapping[str, Any], contact: Contact, kappa: Scalar, tangent: Scalar) -> TyreLoad:
@@ -48,6 +49,7 @@ class Pacejka(Tyre):
 class TransientPacejka(Pacejka):
     """The same of slips that build up over a relaxation length: du/dt = -slip speed - |V| u / relaxation."""
 
+    doc = "Pacejka's tyre whose slips build up over a relaxation length, down to a stand."
     fields, states, transient = (*NUMBERS, *RELAXATION), SLIPS, True
 
 
