@@ -61,7 +61,7 @@ class Pid(ForceKind):
 
 
 class JointPositionPid(Pid):
-    """Q = p e + i (integral of e) + d e' of the first joint's displacement; it acts along the second, maybe the same."""
+    """Q = p e + i (integral of e) + d e' of the first joint's displacement; it acts along the second, or the same."""
 
     joints = 2
 
