@@ -108,13 +108,13 @@ def _default(field: Field) -> str:
 def _joint_kinds() -> list[str]:
     rows = [
         f"| `{name}` | {kind.nq} | {kind.nv} | {', '.join(dict.fromkeys(kind.units)) or '–'} |"
-        f" {_displacement(kind)} | {', '.join(f'`{field.name}`' for field in _fields(name)) or '–'} |"
+        f" {_displacement(kind)} | {', '.join(f'`{field.name}`' for field in _fields(name)) or '–'} | {kind.doc} |"
         for name, kind in KINDS.items()
     ]
-    head = "| type | coordinates | speeds | units | initial_displacement | fields of its own |"
+    head = "| type | coordinates | speeds | units | initial_displacement | fields of its own | the child |"
     examples = [line for joint in SEVERAL.values() for line in ("```json", _json(joint), "```", "")]
     sentence = "What a joint of several coordinates says of each, by name, or in a list in their order:"
-    return ["## Types of joints", "", head, "|---|---|---|---|---|---|", *rows, "", sentence, "", *examples]
+    return ["## Types of joints", "", head, "|---|---|---|---|---|---|---|", *rows, "", sentence, "", *examples]
 
 
 def _json(example: object) -> str:

@@ -30,4 +30,4 @@ class Bristle(ForceKind):
         return [speed - sliding]
 
 
-FORCES["bristle"] = Bristle()
+FORCES["my_bristle"] = Bristle()

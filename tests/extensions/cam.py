@@ -53,4 +53,4 @@ class Cam(DerivedConstraint):
         return [distance - evaluated(angles[1:-1], profile, angle)[0]]
 
 
-CONSTRAINTS["cam"] = Cam()
+CONSTRAINTS["my_cam"] = Cam()

@@ -37,4 +37,4 @@ class Contact(ForceKind):
         return ()
 
 
-FORCES["contact"] = Contact()
+FORCES["my_contact"] = Contact()

@@ -37,4 +37,4 @@ class Gear(ConstraintKind):
         )
 
 
-CONSTRAINTS["gear"] = Gear()
+CONSTRAINTS["my_gear"] = Gear()

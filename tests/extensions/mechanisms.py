@@ -75,7 +75,7 @@ def geared(constraint: bool = True) -> Model:
     )
     if constraint:
         bar.constraint(
-            "teeth", "gear", joints=["pivot", "spin"], ratio=2.0, offset=-1.6
+            "teeth", "my_gear", joints=["pivot", "spin"], ratio=2.0, offset=-1.6
         )
     return builder.build()
 
@@ -108,7 +108,7 @@ def press(screwed: bool = True) -> Model:
     if screwed:
         a.joint(
             "lead",
-            "screw",
+            "my_screw",
             child="nut",
             axis="x",
             pitch=PITCH,
@@ -119,7 +119,7 @@ def press(screwed: bool = True) -> Model:
             "way", "Tx", child="part", initial_velocity=3.0 * PITCH
         )
         a.joint("lead", "Rx", parent="part", child="nut", initial_velocity=3.0)
-        a.constraint("thread", "gear", joints=["way", "lead"], ratio=PITCH)
+        a.constraint("thread", "my_gear", joints=["way", "lead"], ratio=PITCH)
     a.body("carriage", mass=0.4, inertia=(0.01, 0.01, 0.01)).joint(
         "slide", "Tx", child="carriage"
     )
@@ -171,7 +171,7 @@ def cammed(follower: str = "roller") -> Model:
     radii = [0.16 + 0.05 * math.cos(math.pi * k / 4) for k in range(8)]
     bar.constraint(
         "profile",
-        "cam",
+        "my_cam",
         frames=[("cam", "axis"), ("lifter", "tip")],
         radii=radii,
         follower=follower,
@@ -185,7 +185,7 @@ def bouncing() -> Model:
     builder.frame("floor", T=(0.0, 0.0, 0.14))
     bar.force(
         "floor",
-        "contact",
+        "my_contact",
         frames=[("crank", "tip"), ("fixed", "floor")],
         radius=0.05,
         k=2e4,
@@ -198,7 +198,7 @@ def stopped() -> Model:
     """The rocker of a four-bar swings between stops."""
     builder, bar = four_bar()
     bar.force(
-        "ends", "stop", joint="hinge", lower=-1.35, upper=-1.2, k=3e2, c=0.1
+        "ends", "my_stop", joint="hinge", lower=-1.35, upper=-1.2, k=3e2, c=0.1
     )
     return builder.build()
 
@@ -207,7 +207,7 @@ def rubbed() -> Model:
     """Bristles in the bearing of a four-bar's rocker, bent at the start."""
     builder, bar = four_bar()
     bar.force(
-        "rub", "bristle", joint="hinge", k=10.0, slip=0.5, initial_bend=0.02
+        "rub", "my_bristle", joint="hinge", k=10.0, slip=0.5, initial_bend=0.02
     )
     return builder.build()
 

@@ -28,4 +28,4 @@ PITCH = number(
     "way along the axis for a turn of one radian",
     role=Role.LENGTH,
 )
-KINDS["screw"] = JointKind((Helix("axis"),), "screw", fields=(PITCH,))
+KINDS["my_screw"] = JointKind((Helix("axis"),), "screw", fields=(PITCH,))

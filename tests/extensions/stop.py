@@ -38,4 +38,4 @@ class Stop(ForceKind):
         return ()
 
 
-FORCES["stop"] = Stop()
+FORCES["my_stop"] = Stop()
