@@ -18,7 +18,7 @@ MONOTONE = ("lbfgs",)
 QUADRATIC = ("sqp",)
 OPTAX = ("adam", "adamw", "adabelief", "adagrad", "adamax", "lion", "nadam", "radam", "rmsprop", "sgd", "yogi")
 METHODS = (*OPTAX, *MONOTONE, *QUADRATIC, *LEAST_SQUARES)
-RATE = 0.05  # of a bounded number's way through the middle of its bounds: a step of 1/80 of their distance
+RATE = 0.05  # of a quarter of the distance of bounds: a step of 1/80 of it
 
 
 class DescentEnding(IntEnum):
