@@ -26,6 +26,7 @@ import pytest
 
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.gradients.jumps import passages
+from shiftjax.kernels import xla_executables
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
@@ -83,6 +84,20 @@ def scene(study: ViewedStudy) -> Scene:
 def jumps_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gradients follow no jump of a force, as they follow none of a body that sticks; see `test_gradient_passages`."""
     monkeypatch.setattr(passages, "MOST", 0)
+
+
+@pytest.fixture
+def quick_xla(monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA compiles lane programs in two thirds of the time, into slower code: for tests that run few steps of it.
+
+    As users have it, it is compiled for the tests of the kernels.
+    """
+    quick = {
+        "xla_cpu_use_fusion_emitters": False,
+        "xla_backend_optimization_level": 1,
+        "xla_cpu_parallel_codegen_split_count": 1,
+    }
+    monkeypatch.setitem(xla_executables.OPTIONS, "cpu", {**xla_executables.OPTIONS["cpu"], **quick})
 
 
 @pytest.fixture
