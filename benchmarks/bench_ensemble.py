@@ -9,7 +9,7 @@ within a round. Rates are member-steps per cpu-second (`time.process_time`, all 
     tuned      the same with the stiffest loops that it takes at this step, `solref` 0.002 1 and `solimp` 0.9999
     array      jax.vmap of a step in jax.numpy arrays
 
-    PYTHONPATH=. python benchmarks/bench_ensemble.py            (needs `pip install '.[bench]'`)
+    PYTHONPATH=. python benchmarks/bench_ensemble.py            (needs `pip install -e '.[bench]'`)
 """
 
 from __future__ import annotations

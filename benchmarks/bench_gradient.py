@@ -9,7 +9,7 @@ of one member and 50 steps, of a fresh process with an empty cache, from after `
 time); `warm_s` with a filled one. On the four-bar MuJoCo does the same: the derivative by a start through a chain of
 `mjd_transitionFD`, that by a mass, which this cannot do, through differences of runs.
 
-    PYTHONPATH=. python benchmarks/bench_gradient.py            (needs `pip install '.[bench]'`)
+    PYTHONPATH=. python benchmarks/bench_gradient.py            (needs `pip install -e '.[bench]'`)
 """
 
 from __future__ import annotations

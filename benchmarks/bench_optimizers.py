@@ -28,7 +28,6 @@ import shiftjax.models as models
 from shiftjax.ensembles import Definition, optimize
 from shiftjax.ensembles.optimization.optimize import asked, problem_of
 from shiftjax.ensembles.optimization.problem import Problem
-from shiftjax.ensembles.optimization.space import BoxSpace
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.designs import designs
 
@@ -111,7 +110,6 @@ class Counted:
     """
 
     def __init__(self, problem: Problem, member: int = 0) -> None:
-        assert isinstance(problem.space, BoxSpace)
         self.problem, self.member, self.box, self.runs, self.slopes = problem, member, problem.space, 0, 0
         self._last: tuple[bytes, Any, Any, bool, Any] = (b"", np.zeros(0), np.zeros(0), False, np.zeros(0))
         self._sloped: tuple[bytes, Any] = (b"", np.zeros(0))
@@ -176,7 +174,6 @@ class Counted:
 
 def by_scipy(problem: Problem) -> Iterator[tuple[float, int, int]]:
     """Final value, runs and slopes of every start: of `trf` for residuals, else of SLSQP."""
-    assert isinstance(problem.space, BoxSpace)
     box, tight = problem.space, {"xtol": 1e-12, "ftol": 1e-12, "gtol": 1e-12, "max_nfev": ITERATIONS}
     shared = Counted(problem)
     for member, start in enumerate(problem.starts()):
@@ -205,7 +202,6 @@ def by_scipy(problem: Problem) -> Iterator[tuple[float, int, int]]:
 
 def by_evolution(problem: Problem, runs: int) -> tuple[float, int]:
     """The value of differential evolution with so many runs, and how many they were."""
-    assert isinstance(problem.space, BoxSpace)
     one, limits = Counted(problem), list(zip(problem.space.lower, problem.space.upper, strict=True))
     population = POPULATION * len(limits)
     end = differential_evolution(

@@ -1,6 +1,6 @@
 """Draws the pictures of the documentation into docs/pictures and writes the tables of docs/comparison.md.
 
-PYTHONPATH=. python benchmarks/draw_docs.py                 (needs `pip install '.[plot]'`)
+PYTHONPATH=. python benchmarks/draw_docs.py                 (needs `pip install -e '.[plot]'`)
 PYTHONPATH=. python benchmarks/draw_docs.py --only peers    after `bench_ensemble.py` was run again
 """
 

@@ -1,7 +1,7 @@
 """Draws every model of the library into models/pictures, for the gallery of models/README.md, each from a side that
 shows what it is; and a walking leg on a terrain under lamps.
 
-PYTHONPATH=. python benchmarks/draw_gallery.py            (needs `pip install '.[viewer]'`)
+PYTHONPATH=. python benchmarks/draw_gallery.py            (needs `pip install -e '.[viewer]'`)
 """
 
 from __future__ import annotations

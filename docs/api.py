@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from textwrap import fill
 from types import ModuleType
 from typing import Any
 
+from shiftjax.markup import COLUMN
 from shiftjax.registry import Registry
 
 SECTIONS = ("Args:", "Returns:", "Raises:", "Attributes:", "Yields:")
@@ -80,8 +82,8 @@ def _callable(name: str, value: Any) -> Iterator[str]:
         given = ()
     bare = [one.replace(annotation=inspect.Parameter.empty) for one in given if one.name != "self"]
     call = f"{name}{inspect.Signature(bare)}"
-    if len(call) > 100:
-        inside = ",\n    ".join(re.sub(r"\n\s*", " ", str(one)) for one in _starred(bare))
+    if len(call) > COLUMN:
+        inside = ",\n    ".join(fill(str(one), COLUMN - 5, subsequent_indent="        ") for one in _starred(bare))
         call = f"{name}(\n    {inside},\n)"
     yield f"```text\n{call}\n```\n"
     yield described(inspect.getdoc(value) or "")

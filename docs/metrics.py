@@ -26,7 +26,10 @@ result = shiftjax.simulate(
     },
 )
 for name, values in result.metrics.items():
-    print(f"{name}: {values.min():.4g} to {values.max():.4g} {result.metric_units[name]}")
+    print(
+        f"{name}: {values.min():.4g} to {values.max():.4g}",
+        result.metric_units[name],
+    )
 ```
 
 On the command line it is `--metric 'swing=peak_to_peak(rocker_pivot.q)'`, in a [study](studies.md) a line of
@@ -72,7 +75,12 @@ def loudness(time, channels):
 
 masses = {{"coupler.mass": [1.0, 2.0]}}
 result = shiftjax.simulate(
-    "four_bar", span=0.1, output_step=0.01, vary=masses, channels=["rocker_pivot.v"], metrics={{"loud": loudness}}
+    "four_bar",
+    span=0.1,
+    output_step=0.01,
+    vary=masses,
+    channels=["rocker_pivot.v"],
+    metrics={{"loud": loudness}},
 )
 print(result.metrics["loud"])
 ```

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from shiftjax.docs.api import api
+from shiftjax.docs.catalogue import catalogue
 from shiftjax.docs.metrics import metrics
 from shiftjax.docs.notebook import markdown
 from shiftjax.docs.statuses import statuses
@@ -33,6 +34,7 @@ PAGES = {  # file -> title; a new page is a line here
     "reference_studies.md": "Reference studies",
     "accuracy.md": "Accuracy",
     "statuses.md": "Statuses",
+    "catalogue.md": "Catalogue",
     "format.md": "File format",
     "extending.md": "Extending",
     "how.md": "How it works",
@@ -43,6 +45,7 @@ PAGES = {  # file -> title; a new page is a line here
 }
 MADE = {  # pages that no file holds: they are always the program's own
     "api.md": lambda: api(sys.modules["shiftjax"]),
+    "catalogue.md": catalogue,
     "metrics.md": metrics,
     "statuses.md": statuses,
 }

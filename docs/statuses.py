@@ -24,12 +24,17 @@ import numpy as np
 import shiftjax
 
 lengths = np.linspace(0.4, 1.2, 5)
-result = shiftjax.simulate("four_bar", span=0.1, vary={"coupler:tip.T[0]": lengths})
+result = shiftjax.simulate(
+    "four_bar", span=0.1, vary={"coupler:tip.T[0]": lengths}
+)
 for outcome, members in result.outcomes():
     print(f"{outcome.name}: members {members.tolist()}")
 for member in result.failed:
     print(f"{lengths[member]:.2f} m: {result.messages[member]}")
-assert shiftjax.Outcome(int(result.status[-1])) is shiftjax.Outcome.not_assembled  # too long for any pose
+# too long for any pose
+assert (
+    shiftjax.Outcome(int(result.status[-1])) is shiftjax.Outcome.not_assembled
+)
 ```
 """
 

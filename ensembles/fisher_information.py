@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, wrong
+from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 
 ROUNDING = 1e-12  # of the largest singular value: below it a direction is told by nothing
@@ -40,6 +41,13 @@ def sizes(values: Sequence[np.ndarray]) -> np.ndarray:
     return np.where(means > 0, means, 1.0)
 
 
+def _table(name: str, given: object) -> np.ndarray:
+    """The array of what was given. Raises ModelError."""
+    if (array := real_array(given)) is None:
+        raise wrong(f"fisher: {name}", given, "an array of real numbers")
+    return array
+
+
 def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = None) -> Fisher:
     """Fisher information of parameters in measurements with independent normal errors.
 
@@ -51,17 +59,18 @@ def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = N
     Raises:
         ModelError: deviations or scales that are not positive, numbers that do not go together.
     """
-    slopes, sigmas = np.asarray(slopes, float), np.asarray(sigmas, float)
+    slopes, sigmas = _table("slopes", slopes), _table("sigmas", sigmas)
     if slopes.ndim < 2 or sigmas.shape != slopes.shape[-2:-1]:
         fault = f"slopes of shape {slopes.shape}, deviations of shape {sigmas.shape}"
         raise ModelError("fisher", fault, "(..., M, P) and (M,)", "Give one deviation a metric.")
-    sizes = np.ones(slopes.shape[-1]) if scales is None else np.asarray(scales, float)
+    sizes = np.ones(slopes.shape[-1]) if scales is None else _table("scales", scales)
     for name, values in (("sigmas", sigmas), ("scales", sizes)):
         if not ((values > 0) & np.isfinite(values)).all():
             raise ModelError(f"fisher: {name}", repr(values.tolist())[:80], "numbers above 0", "Correct them.")
     if sizes.shape != slopes.shape[-1:]:
         raise ModelError("fisher: scales", f"shape {sizes.shape}", f"({slopes.shape[-1]},)", "Give one a parameter.")
-    scaled = slopes / sigmas[:, None] * sizes
+    with np.errstate(all="ignore"):  # slopes of members that are far out: what is not finite is lost
+        scaled = slopes / sigmas[:, None] * sizes
     lost = np.logical_not(np.asarray(np.isfinite(scaled).all(axis=(-2, -1))))
     # Of the slopes, not of the information, whose small eigenvalues would drown in the rounding of the large ones.
     _, values, rows = np.linalg.svd(np.where(lost[..., None, None], 0.0, scaled))
@@ -79,9 +88,11 @@ def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = N
         correlations = covariance / deviations[..., :, None] / deviations[..., None, :]
     unknown = free[..., :, None] | free[..., None, :]
     nothing = lost[..., None]
+    with np.errstate(all="ignore"):  # products of those that are lost, and squares of 1e160
+        information, squares = np.swapaxes(scaled, -1, -2) @ scaled, singular[..., ::-1] ** 2
     return Fisher(
-        np.where(nothing[..., None], np.nan, np.swapaxes(scaled, -1, -2) @ scaled),
-        np.where(nothing, np.nan, singular[..., ::-1] ** 2),
+        np.where(nothing[..., None], np.nan, information),
+        np.where(nothing, np.nan, squares),
         np.where(nothing[..., None], np.nan, directions[..., ::-1]),
         np.where(nothing, np.nan, deviations * sizes),
         np.where(unknown | nothing[..., None], np.nan, correlations),

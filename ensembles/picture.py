@@ -1,6 +1,6 @@
 """One picture of an ensemble: the paths of the bodies, the recorded channels, the accuracy of every member.
 
-Needs matplotlib (`pip install 'shiftjax[plot]'`), which is imported only when a picture is drawn.
+Needs matplotlib (of the extra `plot`), which is imported only when a picture is drawn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.ensembles.body_paths import points_of
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, installing
 from shiftjax.run.results.plotting import draw_channel, member_colours
 from shiftjax.run.results.result import Result
 
@@ -27,7 +27,7 @@ def check_target(path: str | Path, *, force: bool) -> Path:
     if target.suffix not in SUFFIXES:
         raise ModelError(str(path), f"suffix {target.suffix!r}", ", ".join(SUFFIXES), "The suffix decides the format.")
     if find_spec("matplotlib") is None:
-        raise ModelError("--picture", "no matplotlib", "matplotlib installed", "pip install 'shiftjax[plot]'")
+        raise ModelError("--picture", "no matplotlib", "matplotlib installed", installing("plot"))
     if not target.absolute().parent.is_dir():
         raise ModelError(str(path), "no such folder", "a folder that exists", f"Make {target.parent} first.")
     if target.exists() and not (force and target.is_file()):

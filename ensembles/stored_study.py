@@ -18,7 +18,7 @@ from shiftjax.ensembles.store.recipe import Recipe, designs_of
 from shiftjax.ensembles.study.definition import Definition, from_document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import MemberGroup, with_growths
-from shiftjax.errors import ModelError, need_count, need_path, one_of
+from shiftjax.errors import ModelError, need_count, need_path, one_of, refuse_text, shown, wrong
 from shiftjax.formats.files import load
 from shiftjax.markup import html_table
 from shiftjax.mechanism.frozen_json import FrozenJson
@@ -46,6 +46,7 @@ class Study:
     def __init__(self, path: str | Path, keeper: Any = None) -> None:
         need_path("Study: path", path)
         self.path, self._keeper = Path(path), keeper
+        self._tree: DataTree | None = None  # of a complete study, which changes no more
         self._about = study_store.about_of(self.path)
 
     @property
@@ -69,8 +70,13 @@ class Study:
 
     @property
     def xarray(self) -> DataTree:
-        """The store, opened lazily: groups `members`, `trajectories` and `log`, as `store.read` gives them."""
-        return store.read(self.path)
+        """The store, opened lazily: groups `members`, `trajectories` and `log`, as `store.read` gives them; that of a
+        study that goes on is opened anew each time."""
+        if self._tree is not None:
+            return self._tree
+        complete, tree = self.complete, store.read(self.path)
+        self._tree = tree if complete else None
+        return tree
 
     @cached_property
     def table(self) -> DataFrame:
@@ -107,6 +113,7 @@ class Study:
             channels: paths recorded beside those of the study.
             more: `threads`, `announce`; of a study that is run, `progress`, `extremes` and `log_jacobian`, too.
         """
+        refuse_text("Study.again: channels", channels)
         (recipe,) = self.recipes([k])
         recorded = list(dict.fromkeys([*recipe.settings.get("channels", []), *channels]))
         return recipe.run(channels=recorded, keep="all", **more)
@@ -122,10 +129,14 @@ class Study:
         Raises:
             ModelError: no such member, or one that has not run.
         """
+        listed = isinstance(members, Sequence | np.ndarray) and not isinstance(members, str)
+        if not listed or getattr(members, "ndim", 1) != 1:
+            raise wrong("members", members, "a list of numbers of members")
         for k in members:
-            if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < self.members:
+            whole = isinstance(k, int | np.integer) and not isinstance(k, bool | np.timedelta64)
+            if not whole or not 0 <= k < self.members:
                 allowed = f"a whole number from 0 to {self.members - 1}"
-                raise ModelError("member", repr(k), allowed, "Choose one of them.")
+                raise ModelError("member", shown(k), allowed, "Choose one of them.")
         table, recipes = self.xarray["members"].to_dataset(), list[Recipe]()
         for about, group in zip(self.groups, self._models, strict=True):
             last = about["first"] + about["members"]

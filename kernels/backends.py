@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, shown
 from shiftjax.kernels import xla_backward
 from shiftjax.kernels.contract import Backward, Kernel, Reversible
 from shiftjax.kernels.llvm import backward
@@ -29,7 +29,7 @@ def make_kernel(backend: str | None, precision: str, threads: int | None = None)
     """
     if threads is not None and not (isinstance(threads, int | np.integer) and 0 < threads <= MOST_THREADS):
         allowed = f"a whole number from 1 to {MOST_THREADS}"
-        raise ModelError("threads", repr(threads)[:80], allowed, "Leave it out for all cores.")
+        raise ModelError("threads", shown(threads), allowed, "Leave it out for all cores.")
     return BACKENDS[backend or "cpu"](precision, threads)
 
 

@@ -134,15 +134,18 @@ class LaneTable:
 
     def set(self, name: str, values: np.ndarray | float, members: Members = ALL, within: slice | int = ALL) -> None:
         """Sets numbers of a group of rows; arguments as of `rows`."""
-        self._view(name, within)[..., members] = values
+        with np.errstate(over="ignore"):  # in f32 a number beyond 3e38 is infinite: an outcome of its lane
+            self._view(name, within)[..., members] = values
 
     def set_state(self, values: np.ndarray, members: Members = ALL) -> None:
         """Sets coordinates, speeds and rates."""
-        self.array[: self._state, members] = values
+        with np.errstate(over="ignore"):  # as in `set`
+            self.array[: self._state, members] = values
 
     def add(self, name: str, values: np.ndarray | float, members: Members = ALL, within: slice | int = ALL) -> None:
         """Adds to numbers of a group of rows; every member once."""
-        self._view(name, within)[..., members] += values
+        with np.errstate(all="ignore"):  # lanes that are far out add infinities of both signs
+            self._view(name, within)[..., members] += values
 
     def _view(self, name: str, within: slice | int) -> np.ndarray:
         place = self.layout.rows(name)

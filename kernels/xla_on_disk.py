@@ -22,6 +22,20 @@ from shiftjax.kernels import object_cache
 from shiftjax.kernels.llvm.target import host
 
 HIT = "/jax/compilation_cache/cache_hits"  # what JAX reports when it takes an executable out of its own cache
+# Of JAX, what its options for the compiler are made of (0.10, `jax._src.compiler.get_compile_options`) and how products
+# of matrices in functions of the user's are lowered. It is all of them that no text of a program shows.
+SETTINGS = (
+    "jax_disable_most_optimizations",
+    "jax_optimization_level",
+    "jax_exec_time_optimization_effort",
+    "jax_memory_fitting_level",
+    "jax_memory_fitting_effort",
+    "jax_compiler_enable_remat_pass",
+    "jax_use_shardy_partitioner",
+    "jax_xla_profile_version",
+    "jax_default_matmul_precision",
+    "jax_allow_f16_reductions",
+)
 FAST = 1  # of zlib: a four-bar's 1.5 MB become 0.3
 # What a runtime raises that cannot write or read executables, or not these.
 REFUSALS = (
@@ -41,12 +55,20 @@ def device() -> Any:
     return default if isinstance(default, jax.Device) else jax.devices(default)[0]
 
 
+def setting(name: str) -> Any:
+    """What a setting of JAX is in this thread; some are flags of the process, which no attribute shows."""
+    config: Any = jax.config
+    return getattr(config, name, config.values.get(name))
+
+
 def machine() -> str:
-    """What decides an executable beside the code: JAX, its flags, the device, and the instructions of the processor."""
+    """What decides an executable beside the code: JAX, its flags and settings, the device, and the instructions of the
+    processor."""
     where = device()
     flags = os.environ.get("XLA_FLAGS", ""), os.environ.get("LIBTPU_INIT_ARGS", "")
+    settings = [str(setting(name)) for name in SETTINGS]
     versions = jax.__version__, jaxlib.version.__version__, where.client.platform_version
-    return repr((versions, flags, where.platform, where.device_kind, where.id, host("f64").identity()))
+    return repr((versions, flags, settings, where.platform, where.device_kind, where.id, host("f64").identity()))
 
 
 def load(name: str) -> Callable[..., Any] | None:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shiftjax.errors import ModelError as _ModelError
+from shiftjax.errors import installing as _installing
 from shiftjax.version import VERSION as __version__
 from shiftjax.viewing import answer_with as _answer_with
 
@@ -257,7 +258,7 @@ def _view(what: Any, members: Any, height: int) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("shiftjax"):
             raise
-        todo = "Install them with pip install 'shiftjax[viewer]'."
+        todo = _installing("viewer")
         raise _ModelError("view", f"no Python package {error.name!r}", "the viewer's packages", todo) from None
     if isinstance(what, import_module("shiftjax.mechanism.model").Model):
         what = import_module("shiftjax.run.assemble").assemble(what, keep="all")

@@ -7,8 +7,11 @@ import math
 import os
 import reprlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral, Real
+from operator import index
+
+HUGE = 1 << 256  # seeds have up to 128 bits; what has 4300 digits cannot even be written
 
 
 class ModelError(ValueError):
@@ -30,6 +33,11 @@ class ModelError(ValueError):
         return type(self), (self.where, self.found, self.allowed, self.todo)
 
 
+def installing(extra: str) -> str:
+    """What brings the packages of an extra: no package index has this one, so it is installed from a checkout."""
+    return f"In the checkout: pip install -e '.[{extra}]'"
+
+
 class GradientWarning(UserWarning):
     """A gradient that is less than it seems, and why."""
 
@@ -47,7 +55,8 @@ def one_of(where: str, word: object, known: Iterable[str]) -> None:
     """Raises unless the word is one of the known ones."""
     names = list(known)
     if not isinstance(word, str) or word not in names:
-        raise ModelError(where, repr(word)[:80], ", ".join(names), nearest(str(word), names) or "Choose one of them.")
+        hint = nearest(word, names) if isinstance(word, str) else ""
+        raise ModelError(where, shown(word), ", ".join(names), hint or "Choose one of them.")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -63,10 +72,11 @@ def refuse_text(where: str, paths: object) -> None:
     if isinstance(paths, Mapping) or not isinstance(paths, Iterable):
         raise wrong(where, paths, "a list of paths")
     try:
-        every = list(paths)
+        # An iterator is empty when it is read again.
+        known = not isinstance(paths, Iterator) and all(isinstance(path, str) for path in paths)
     except TypeError:  # an array without dimensions
-        raise wrong(where, paths, "a list of paths") from None
-    if not all(isinstance(path, str) for path in every):
+        known = False
+    if not known:
         raise wrong(where, paths, "a list of paths")
 
 
@@ -84,7 +94,12 @@ def need_function(where: str, value: object, allowed: str) -> None:
 
 def need_path(where: str, value: object) -> None:
     """Raises unless the value is the path of a file."""
-    if not isinstance(value, str | os.PathLike) or "\0" in os.fspath(value):
+    try:
+        name = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
+        known = isinstance(value, str | os.PathLike) and isinstance(name, str) and b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:  # half of a surrogate pair, which no file system has
+        known = False
+    if not known:
         raise wrong(where, value, "the path of a file")
 
 
@@ -98,7 +113,7 @@ def need_number(where: str, value: object, allowed: str, *, least: float = -math
     """Raises unless the value is a finite number, from `least` and above `above`."""
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-    except OverflowError:  # an integer beyond all floats
+    except (OverflowError, TypeError):  # an integer beyond all floats; seconds of NumPy, which call themselves integers
         number = math.inf
     if not (math.isfinite(number) and number >= least and number > above):
         raise wrong(where, value, allowed)
@@ -106,7 +121,11 @@ def need_number(where: str, value: object, allowed: str, *, least: float = -math
 
 def need_count(where: str, value: object, least: int) -> None:
     """Raises unless the value is a whole number from `least`."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+    try:
+        counts = isinstance(value, Integral) and not isinstance(value, bool) and least <= index(value) < HUGE
+    except TypeError:  # as in `need_number`
+        counts = False
+    if not counts:
         raise wrong(where, value, f"a whole number from {least}")
 
 
@@ -119,4 +138,12 @@ def refuse_traced(where: str, value: object, todo: str) -> None:
 
 def wrong(where: str, value: object, allowed: str) -> ModelError:
     """The error of a value of another kind."""
-    return ModelError(where, " ".join(reprlib.repr(value).split())[:80], allowed, "Correct it.")
+    return ModelError(where, " ".join(shown(value, reprlib.repr).split()), allowed, "Correct it.")
+
+
+def shown(value: object, text_of: Callable[[object], str] = repr) -> str:
+    """The beginning of a value as text."""
+    try:
+        return text_of(value)[:80]
+    except ValueError:  # an integer of more digits than Python prints, or a list with one in it
+        return "a huge number" if isinstance(value, int) else f"a {type(value).__name__} with a huge number"

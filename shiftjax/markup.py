@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
 
+COLUMN = 80  # characters of a line of code that a page of the documentation shows without scrolling
 MOST_ROWS = 40  # of a table in a notebook; what follows is counted
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax.ensembles.store import store
-from shiftjax.errors import ModelError, need_count
+from shiftjax.errors import ModelError, need_count, wrong
 from shiftjax.record import record
 from shiftjax.run.results.result import Result
 from shiftjax.viewer.export.web_page import page_of
@@ -149,7 +149,13 @@ def _view(study: ViewedStudy, source: Result | Path, members: int | str | Sequen
 def _wanted(study: ViewedStudy, members: int | str | Sequence[int]) -> np.ndarray:
     """(k,) numbers of the members that are asked for."""
     if not isinstance(members, str):
-        return np.atleast_1d(np.asarray(members, np.int64))
+        try:
+            chosen = np.atleast_1d(np.asarray(members))
+        except (ValueError, TypeError, MemoryError):  # lists of several lengths, what JAX traces, `range(10**12)`
+            chosen = np.zeros((0, 0))
+        if chosen.ndim > 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+            raise wrong("view: members", members, "a choice of members, as text, or their numbers")
+        return chosen.astype(np.int64)
     if members:
         return study.choose(members)
     return study.kept if len(study.kept) else study.choose("all")[:1]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from shiftjax.errors import ModelError, need, need_count
+from shiftjax.errors import ModelError, installing, need, need_count
 
 LOCAL = "local"
 ALLOWED = "local, or the address of a scheduler such as tcp://10.0.0.1:8786"
@@ -38,8 +38,8 @@ def executor_of(address: str, *, workers: int | None = None) -> Iterator[Executo
     if address != LOCAL and "://" not in address:
         raise ModelError(where, repr(address), ALLOWED, "Write the address that `dask scheduler` prints.")
     if find_spec("distributed") is None:
-        todo = "pip install 'shiftjax[dask]'"
-        raise ModelError(where, "no Python package 'distributed'", "the package of Dask's clusters", todo)
+        allowed = "the package of Dask's clusters"
+        raise ModelError(where, "no Python package 'distributed'", allowed, installing("dask"))
     from distributed import Client, LocalCluster
 
     if address == LOCAL:

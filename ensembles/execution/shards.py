@@ -17,12 +17,13 @@ import xarray as xr
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import GROWTH, MemberGroup
 from shiftjax.record import record
-from shiftjax.run.advance.repeats import sample_size, spread
+from shiftjax.run.advance.repeats import sample_size
 from shiftjax.run.assemble import assemble
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.results.labelled import ORDER, disk_name, to_tree
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
+from shiftjax.spacing import evenly_spaced
 
 STEPS = 4e8  # of a shard's members together: ten seconds of four-bars on two cores, of which starts take a tenth
 ASSEMBLY = 2e4  # steps of a four-bar take as long as one assembly of random lengths: 0.4 ms
@@ -122,7 +123,7 @@ def measured_growth(group: MemberGroup, definition: Definition) -> float | None:
     """
     if definition.assemble_only or definition.accuracy not in (None, "sampled"):
         return None
-    places = spread(group.members, sample_size(group.members))
+    places = evenly_spaced(group.members, sample_size(group.members))
     few = {path: values[places] for path, values in group.vary().items()}
     more = {"channels": [], "metrics": {}, "output_step": None, "accuracy": "all", "vary": few}
     growth = simulated(Portion(group, 0, 1), definition, more).settings[GROWTH]

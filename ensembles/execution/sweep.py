@@ -50,7 +50,8 @@ from shiftjax.ensembles.study.definition import Definition, document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import GROWTH, total
 from shiftjax.ensembles.study.observing import notes
-from shiftjax.errors import ModelError, need_count, need_path
+from shiftjax.ensembles.study.run_flags import check_flags
+from shiftjax.errors import ModelError, need_count, need_path, wrong
 from shiftjax.kernels.workers import refuse_other, submitted
 from shiftjax.run.results.labelled import FORMAT, to_tree
 from shiftjax.run.results.result import Result
@@ -96,8 +97,12 @@ def sweep(
         ModelError: what the definition, a model or the store make impossible.
         KeyboardInterrupt: Ctrl-C. All shards that were done are in the store, and `resume` goes on.
     """
+    threads = check_flags("sweep", resume=resume, verify=verify, force=force, threads=threads, progress=progress)
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise wrong("sweep: executor", executor, "an executor, as of concurrent.futures")
     if shard is not None:
         need_count("sweep: shard", shard, 1)
+        shard = int(shard)
     if verify and not resume:
         raise ModelError("sweep: verify", "without resume", "a study that is resumed", "Add resume, or leave it out.")
     definition = study if isinstance(study, Definition) else _read(study)

@@ -36,6 +36,7 @@ from shiftjax.ensembles.study.definition import Definition, document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import MONOTONE, QUADRATIC, Wanted
+from shiftjax.ensembles.study.run_flags import check_flags
 from shiftjax.errors import ModelError, need_path
 from shiftjax.record import record
 from shiftjax.shield import interruptible
@@ -85,6 +86,7 @@ def optimize(
         ModelError: no `[optimize]`, what the definition, a model or the store make impossible.
         KeyboardInterrupt: Ctrl-C. All iterations that were done are in the store.
     """
+    threads = check_flags("optimize", resume=resume, force=force, threads=threads, progress=progress)
     definition, wanted = asked(study)
     place, temporary = _place(out)
     definition = embedded(definition)

@@ -14,7 +14,7 @@ from shiftjax.ensembles.optimization.iterates import Iterates
 from shiftjax.ensembles.study.definition import Definition, from_document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.optimization_words import DescentEnding
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, need_path
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.run.derive import with_derived
@@ -53,6 +53,7 @@ class Optimum:
     """
 
     def __init__(self, path: str | Path, keeper: Any = None) -> None:
+        need_path("Optimum: path", path)
         self.path, self._keeper = Path(path), keeper
         self._store = Iterates(self.path)
         self.about = self._store.about

@@ -15,10 +15,10 @@ import numpy as np
 from shiftjax.ensembles.optimization.data import Data, Recorded
 from shiftjax.ensembles.optimization.meaning import bounds, expressions
 from shiftjax.ensembles.optimization.methods.one_start import Row, Seen, State
-from shiftjax.ensembles.optimization.space import BoxSpace, MemberwiseFunction, Space
+from shiftjax.ensembles.optimization.space import BoxSpace, MemberwiseFunction
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup
-from shiftjax.ensembles.study.optimization_words import OPTAX, Wanted
+from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.measures.evaluation import evaluate
@@ -65,7 +65,7 @@ class Problem:
         self.parameters = runs.parameters
         self.given = np.stack([*group.vary().values()], axis=1)
         limits = bounds(definition, wanted, group, self.parameters)
-        self.space: Space | BoxSpace = Space(*limits) if wanted.method in OPTAX else BoxSpace(*limits)
+        self.space = BoxSpace(*limits)
         self._target = np.zeros(0) if self.data is None else self.data.target(self.runs)
         self._sigmas = np.array([dict(wanted.sigmas).get(text, 1.0) for text in wanted.residuals])
         self._nodes, self._design = expressions(wanted, self.runs.metrics, group)

@@ -1,4 +1,4 @@
-"""Bounded numbers as functions of free ones or places in a box, and functions of one member for many. Run-time, JAX."""
+"""Bounded numbers as places in a box, and functions of one member for many. Run-time, JAX."""
 
 from __future__ import annotations
 
@@ -20,52 +20,11 @@ OPTIONS = {
         "xla_cpu_parallel_codegen_split_count": 1,
     }
 }
-INSIDE = 1e-3  # a start at a bound, where nothing changes with the free number, is moved inside by this share
-
-
-class Space:
-    """Numbers x (P,) of free ones z (P,): low + (high - low) / (1 + exp(-z)) between two bounds,
-    low + s log(1 + exp(z)) above one, high - s log(1 + exp(z)) below one, s z where there is none.
-
-    Args:
-        low, high: (P,), infinite where there is no bound. scale: (P,) s, of the size of the numbers' changes.
-    """
-
-    def __init__(self, low: np.ndarray, high: np.ndarray, scale: np.ndarray) -> None:
-        self.low, self.high, self.scale = low, high, scale
-        self._above, self._below = np.isfinite(low), np.isfinite(high)
-        self._both = self._above & self._below
-        self._low, self._high = np.where(self._above, low, 0.0), np.where(self._below, high, 0.0)
-
-    def numbers(self, z: Array) -> Array:
-        """x (..., P) of z (..., P)."""
-        soft = self.scale * jax.nn.softplus(z)
-        between = self._low + (self._high - self._low) * jax.nn.sigmoid(z)
-        one_sided = jnp.where(self._above, self._low + soft, self._high - soft)
-        free = jnp.where(self._above | self._below, one_sided, self.scale * z)
-        return jnp.clip(jnp.where(self._both, between, free), self.low, self.high)  # rounding may leave the bounds
-
-    def slopes(self, z: Array) -> Array:
-        """dx/dz (..., P) of each number."""
-        soft = self.scale * jax.nn.sigmoid(z)
-        between = (self._high - self._low) * jax.nn.sigmoid(z) * jax.nn.sigmoid(-z)
-        free = jnp.where(self._above, soft, jnp.where(self._below, -soft, self.scale))
-        return jnp.where(self._both, between, free)
-
-    def free(self, x: np.ndarray) -> np.ndarray:
-        """z (..., P) of x (..., P); what is at a bound or beyond is moved inside."""
-        with np.errstate(all="ignore"):
-            share = np.clip((x - self._low) / (self._high - self._low), INSIDE, 1 - INSIDE)
-            away = np.where(self._above, x - self._low, self._high - x) / self.scale
-            away = np.maximum(away, INSIDE)
-            one_sided = away + np.log(-np.expm1(-away))
-            free = np.where(self._above | self._below, one_sided, x / self.scale)
-            return np.where(self._both, np.log(share) - np.log1p(-share), free)
 
 
 class BoxSpace:
     """Numbers x (P,) measured from a bound in parts of the distance of the bounds, u (P,): x = origin + size u, with
-    lower <= u <= upper. Methods that project keep to it, and their designs may stand at a bound.
+    lower <= u <= upper. Designs may stand at a bound.
 
     Args:
         low, high: (P,), infinite where there is no bound. scale: (P,) the size of numbers without two bounds.

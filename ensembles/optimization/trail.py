@@ -25,6 +25,7 @@ from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.errors import ModelError
 from shiftjax.plugins import need_plugins
 from shiftjax.record import record
+from shiftjax.spacing import evenly_spaced
 
 MODULE = "shiftjax.ensembles.optimization.trail_process"
 MOST = 64  # designs: as many as are drawn at once
@@ -108,7 +109,7 @@ def _thinned(count: int, best: int, most: int) -> np.ndarray:
     """Places of at most so many of `count`: the first, the best, the last and others evenly between."""
     if count <= most:
         return np.arange(count)
-    chosen = np.unique(np.round(np.linspace(0, count - 1, most)).astype(int))
+    chosen = evenly_spaced(count, most)
     inner = 1 + int(np.argmin(np.abs(chosen[1:-1] - best)))
     if best not in chosen:
         chosen[inner] = best

@@ -49,6 +49,7 @@ def classes(x: np.ndarray) -> np.ndarray:
     return np.minimum((order / len(x) * CLASSES).astype(np.int64), CLASSES - 1)
 
 
+@np.errstate(all="ignore")  # of metrics of 1e160 the deviation overflows, of 1e308 the mean
 def curve(x: np.ndarray, y: np.ndarray) -> EffectCurve:
     """Conditional mean of y (n,) over classes of x (n,); both finite."""
     which = classes(x)
@@ -59,6 +60,7 @@ def curve(x: np.ndarray, y: np.ndarray) -> EffectCurve:
     )
 
 
+@np.errstate(all="ignore")  # as of `curve`
 def swing(x: np.ndarray, y: np.ndarray) -> Swing:
     """Means of y (n,) over the tenth of members with the smallest and with the largest x (n,), ties included."""
     count = max(1, round(TAIL * len(x)))

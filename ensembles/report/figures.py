@@ -12,6 +12,7 @@ from shiftjax.ensembles.report.effects import curve, spearman, swing
 from shiftjax.ensembles.report.regions import Region, RegionGroup
 from shiftjax.ensembles.store.members import Column
 from shiftjax.outcome import Outcome
+from shiftjax.spacing import evenly_spaced
 
 ACROSS = 4  # panels in a row
 BINS = 40
@@ -25,7 +26,7 @@ MARK_FROM = 0.5  # rank correlation from which its number is white on colour
 
 def thin(rows: np.ndarray, most: int) -> np.ndarray:
     """Some of many rows, evenly spread."""
-    return rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.int64))]
+    return rows[evenly_spaced(len(rows), most)]
 
 
 def panels(count: int, across: int = ACROSS, height: float = 2.15) -> tuple[Any, list[Any]]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from shiftjax.ensembles.report import surrogate
 from shiftjax.record import record
+from shiftjax.spacing import evenly_spaced
 
 LEVEL = 0.95  # of the intervals of confidence
 GOOD_ENOUGH = 0.9  # of the variance must be predicted at members left out, for indices of a polynomial
@@ -105,7 +106,7 @@ def _of_expansion(expansion: surrogate.Expansion, members: int) -> Indices:
 def _by_rbd_fast(x: np.ndarray, y: np.ndarray, expansion: surrogate.Expansion | None) -> Indices:
     from SALib.analyze import rbd_fast
 
-    rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MOST_RBD)).round().astype(np.int64))
+    rows = evenly_spaced(len(y), MOST_RBD)
     x, y = x[rows], y[rows]
     analysis = rbd_fast.analyze(_problem(x), x, y, conf_level=LEVEL, seed=SEED)
     first, half = (np.array(analysis[key], np.float64) for key in ("S1", "S1_conf"))

@@ -10,6 +10,7 @@ from shiftjax.ensembles.report import figures, style
 from shiftjax.ensembles.report.content import Content, unit_text
 from shiftjax.ensembles.store.members import Column
 from shiftjax.record import record
+from shiftjax.spacing import evenly_spaced
 
 AXES = "xyz"
 MOST_CHANNELS = 3
@@ -71,7 +72,7 @@ def draw_channels(content: Content, metric: Column, ends: Ends) -> Any:
     time = content.trajectories["time"].values
     if len(time) < 2:
         return None  # of a study that only assembles
-    some = np.unique(np.linspace(0, len(time) - 1, min(INSTANTS, len(time))).round().astype(np.int64))
+    some = evenly_spaced(len(time), INSTANTS)
     lines = [
         (f"{name}[{k}]" if values.shape[2] > 1 else name, name, values[:, :, k])
         for name in names
@@ -96,7 +97,7 @@ def _recorded(content: Content, name: str, ends: Ends, instants: np.ndarray) -> 
     """(K + 2, n, m) numbers of a channel: of members of the band, then of the two ends."""
     stored = np.searchsorted(content.members.numbers, content.trajectories["member"].values)
     band = np.flatnonzero(content.members.finished[stored])
-    band = band[np.unique(np.linspace(0, len(band) - 1, min(BAND, len(band))).round().astype(np.int64))]
+    band = band[evenly_spaced(len(band), BAND)]
     rows = np.concatenate([band, ends.stored])
     values = np.asarray(content.trajectories[name][rows].values, np.float64)[:, instants]
     return values.reshape(*values.shape[:2], -1)

@@ -47,6 +47,7 @@ class StudySlopes:
     direction: str
 
     @property
+    @np.errstate(all="ignore")  # of numbers of 1e160 the squares overflow
     def spreads(self) -> np.ndarray:
         """(P,) by which a number is changed for its effect."""
         deviations = [float(np.nanstd(column.values)) for column in self.parameters]
@@ -56,7 +57,8 @@ class StudySlopes:
     @property
     def effects(self) -> np.ndarray:
         """(B, M, P) changes of the metrics with a number that grows by its spread."""
-        return self.values * self.spreads
+        with np.errstate(all="ignore"):  # slopes of 0 by an infinite spread
+            return self.values * self.spreads
 
 
 def slopes_of(content: Content) -> StudySlopes | None:

@@ -15,6 +15,7 @@ from numpy.polynomial import legendre
 from scipy.linalg import solve_triangular
 
 from shiftjax.record import record
+from shiftjax.spacing import evenly_spaced
 
 MOST_MEMBERS = 4096  # that a fit takes, evenly spread; more change the third digit
 MOST_TERMS = 300
@@ -50,7 +51,7 @@ def fit(x: np.ndarray, y: np.ndarray, seed: int = 0) -> Expansion | None:
     Args:
         x: (n, d) design numbers, none constant. y: (n,) the metric, not constant.
     """
-    rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MOST_MEMBERS)).round().astype(np.int64))
+    rows = evenly_spaced(len(y), MOST_MEMBERS)
     x, y = x[rows], y[rows]
     scale = y.std()
     z = (y - y.mean()) / scale

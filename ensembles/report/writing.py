@@ -16,11 +16,10 @@ from shiftjax.ensembles.report.content import Content, content_of
 from shiftjax.ensembles.report.page import page
 from shiftjax.ensembles.store.members import members_of
 from shiftjax.ensembles.store.replacing import clean, refuse_unwritable, replacing, taken
-from shiftjax.errors import ModelError, need_path
+from shiftjax.errors import ModelError, installing, need_path
 from shiftjax.mechanism.model import Model
 
 NEEDS = ("SALib", "matplotlib", "pandas", "plotly")
-INSTALL = "pip install 'shiftjax[report]'"
 
 
 def write(
@@ -67,7 +66,8 @@ def check_target(path: str | Path, png: str | Path | None, *, force: bool) -> tu
     need_path("report: path", path)
     missing = [name for name in NEEDS if find_spec(name) is None]
     if missing:
-        raise ModelError("report", f"no Python package {', '.join(missing)}", "the packages of reports", INSTALL)
+        lacking, allowed = f"no Python package {', '.join(missing)}", "the packages of reports"
+        raise ModelError("report", lacking, allowed, installing("report"))
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise ModelError(str(path), f"suffix {target.suffix!r}", ".html", "Write NAME.html.")

@@ -28,7 +28,8 @@ from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, opened_group
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup
-from shiftjax.errors import ModelError, need_number, one_of
+from shiftjax.ensembles.study.run_flags import check_flags
+from shiftjax.errors import ModelError, need, need_number, need_path, one_of
 from shiftjax.gradients.differences import BESIDE, PLACES, MovedRuns, central
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.gradients.planning import Planned, Planner, by_differences, without_derivative
@@ -52,6 +53,7 @@ class Sensitivity:
     """
 
     def __init__(self, study: Study) -> None:
+        need("Sensitivity: study", study, Study, "a Study")
         self.study = study
         about = _about(study.path)
         if not about or about[DONE] < about["shards"]:
@@ -157,7 +159,10 @@ def sensitivity(
     Raises:
         ModelError: a study without metrics, or without numbers that vary; a run that has no derivatives.
     """
+    threads = check_flags("sensitivity", resume=resume, force=force, threads=threads, progress=progress)
     if not isinstance(study, Study):
+        if not isinstance(study, Definition):
+            need_path("sensitivity: study", study)
         if not isinstance(study, Definition) and Path(study).suffix == ".zarr":
             study = Study(study)
         else:

@@ -18,14 +18,13 @@ import xarray as xr
 
 from shiftjax.ensembles.store.members import variables
 from shiftjax.ensembles.store.replacing import clean, refuse_unwritable, replacing, taken
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, installing
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
 from shiftjax.run.results.labelled import NAME_BYTES, disk_name
 
 SUFFIXES = {".csv": (), ".parquet": ("pyarrow",), ".nc": ("netCDF4",)}  # and what each needs
 PIECE = 1 << 16  # members
-INSTALL = "pip install 'shiftjax[report]'"
 
 
 @record
@@ -50,7 +49,8 @@ def check_target(path: str | Path, suffix: str, *, force: bool) -> Path:
         raise ModelError(str(path), f"suffix {target.suffix!r}", suffix, f"Write NAME{suffix}.")
     for package in SUFFIXES.get(suffix, ()):
         if find_spec(package) is None:
-            raise ModelError(str(path), f"no Python package {package!r}", "the packages of reports", INSTALL)
+            lacking, allowed = f"no Python package {package!r}", "the packages of reports"
+            raise ModelError(str(path), lacking, allowed, installing("report"))
     if not target.absolute().parent.is_dir():
         raise ModelError(str(path), "no such folder", "a folder that exists", f"Make {target.parent} first.")
     refuse_unwritable(target)

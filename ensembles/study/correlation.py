@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from shiftjax.errors import ModelError, nearest, need, need_number
+from shiftjax.errors import ModelError, nearest, need, need_number, shown
 from shiftjax.record import record
 
 LEAST = 1e-10  # eigenvalue of a matrix whose factor is one to more digits than a correlation is known
@@ -85,7 +85,7 @@ def _of_pairs(pairs: Any, where: str) -> Correlation:
     for k, pair in enumerate(pairs):
         here = f"{where}[{k}]"
         if not isinstance(pair, list | tuple) or len(pair) != 3 or not all(isinstance(path, str) for path in pair[:2]):
-            raise ModelError(here, repr(pair)[:80], '["path", "path", correlation]', f"Write {FORM}.")
+            raise ModelError(here, shown(pair), '["path", "path", correlation]', f"Write {FORM}.")
         a, b, value = pair
         need_number(here, value, "a number between -1 and 1")
         if a == b or (a, b) in correlations or (b, a) in correlations or not -1.0 < value < 1.0:
@@ -103,7 +103,7 @@ def _of_pairs(pairs: Any, where: str) -> Correlation:
 def _of_matrix(paths: Sequence[Any], matrix: Any, where: str) -> Correlation:
     texts = isinstance(paths, list | tuple) and all(isinstance(path, str) for path in paths)
     if not texts or not paths or len(set(paths)) < len(paths):
-        raise ModelError(f"{where}.paths", repr(paths)[:80], "different paths", f"Write {FORM}.")
+        raise ModelError(f"{where}.paths", shown(paths), "different paths", f"Write {FORM}.")
     try:
         R = np.array(matrix, float)
     except (TypeError, ValueError):
@@ -111,7 +111,7 @@ def _of_matrix(paths: Sequence[Any], matrix: Any, where: str) -> Correlation:
     n = len(paths)
     if R.shape != (n, n) or not np.isfinite(R).all() or (R != R.T).any() or (R.diagonal() != 1.0).any():
         allowed = f"a symmetric matrix of {n} rows of {n} numbers, ones on its diagonal"
-        raise ModelError(f"{where}.matrix", repr(matrix)[:80], allowed, f"Write {FORM}.")
+        raise ModelError(f"{where}.matrix", shown(matrix), allowed, f"Write {FORM}.")
     return Correlation(tuple(paths), _frozen(R))
 
 

@@ -22,7 +22,7 @@ from shiftjax.ensembles.study.optimization_words import Wanted, wanted
 from shiftjax.ensembles.study.rankings import senses
 from shiftjax.ensembles.study.sample import refuse_undrawn
 from shiftjax.ensembles.study.spec import NUMBERS, Vary, varied
-from shiftjax.errors import ModelError, nearest, need_mapping, wrong
+from shiftjax.errors import ModelError, nearest, need_mapping, need_path, shown, wrong
 from shiftjax.formats.writer import to_dict
 from shiftjax.measures.aims import with_good
 from shiftjax.measures.certificate import CERTIFICATE
@@ -38,6 +38,7 @@ LIMITS = ("energy_limit", "gap_limit", "angle_limit")
 MOTION = ("span", "step", "tolerance", "output_step", "method", "strict_inertia", "accuracy", *LIMITS)
 SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold", "tie")
 EMPTY = FrozenJson()
+MOST = 1_000_000  # numbers of a range: a study is stored as text
 
 
 @record
@@ -115,10 +116,12 @@ class Definition:
     folder: str = dataclasses.field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        left_out = {field.name: field.default for field in dataclasses.fields(self)}
         for name, key in KEYS.items():
             given = _worded(getattr(self, name), name)
-            checked = given if given is None and name != "model" else key.check(name, given)
+            checked = left_out[name] if given is None and name != "model" else key.check(name, given)
             object.__setattr__(self, name, freeze(checked))
+        need_path("folder", self.folder)
         object.__setattr__(self, "folder", os.fspath(self.folder))
         if self.samples is None and any(not vary.is_axis for vary in self.varied):
             object.__setattr__(self, "samples", self.optimize.get("starts"))
@@ -259,7 +262,7 @@ def _worded(value: Any, where: str) -> Any:
     if isinstance(value, Model) or value is None:
         return value
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        return (value.astype(float) if value.dtype == np.longdouble else value).tolist()  # whose list is of the same
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Vary):
@@ -270,11 +273,13 @@ def _worded(value: Any, where: str) -> Any:
             return {"type": type_} | {k: _worded(v, f"{where}.{k}") for k, v in numbers.items() if v is not None}
     if isinstance(value, Mapping):
         return {key: _worded(inner, inside(where, str(key))) for key, inner in value.items()}
+    if isinstance(value, range) and value[MOST:]:
+        raise ModelError(where, repr(value), f"at most {MOST:,} numbers", "Give a grid or draw them.")
     if isinstance(value, list | tuple | range):
         return [_worded(inner, f"{where}[{k}]") for k, inner in enumerate(value)]
     if not isinstance(value, str | bool | int | float):
         todo = "A study is stored as text; say it in words, or call simulate yourself."
-        raise ModelError(where, repr(value)[:80], "texts, numbers, lists and tables", todo)
+        raise ModelError(where, shown(value), "texts, numbers, lists and tables", todo)
     return value
 
 

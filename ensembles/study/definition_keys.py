@@ -18,7 +18,7 @@ from shiftjax.ensembles.study.optimization_words import SCHEMA as OPTIMIZE
 from shiftjax.ensembles.study.optimization_words import wanted
 from shiftjax.ensembles.study.rankings import ENDS, JUDGED
 from shiftjax.ensembles.study.spec import NUMBERS, SPREADING, assigned, varied
-from shiftjax.errors import ModelError, need, need_count, need_mapping, need_number, one_of, refuse_text
+from shiftjax.errors import ModelError, need, need_count, need_mapping, need_number, one_of, refuse_text, shown
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.measures.aims import GOOD, aim_of
 from shiftjax.measures.equations import equation
@@ -164,7 +164,7 @@ def _switch(where: str, path: str, value: Any) -> Any:
     values = [value] if isinstance(value, bool) else value
     flags = isinstance(values, list | tuple) and all(isinstance(flag, bool) for flag in values)
     if not flags or not values or len(set(values)) < len(values):
-        raise ModelError(where, repr(value)[:80], "true, false or [true, false]", "List each state once.")
+        raise ModelError(where, shown(value), "true, false or [true, false]", "List each state once.")
     return list(values)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.ensembles.study.rankings import ENDS, JUDGED, ranking
-from shiftjax.errors import ModelError, nearest, need, need_count, one_of
+from shiftjax.errors import HUGE, ModelError, nearest, need, need_count, one_of, shown
 from shiftjax.measures.aims import GOOD, LARGE_IS_GOOD, TAKEN_FOR_GOOD, sense_of
 from shiftjax.record import record
 from shiftjax.run.results.plain_values import members_to_keep
@@ -162,9 +162,9 @@ def _members(given: Any, where: str) -> None:
             need_count(f"{where}[{k}]", member, 0)
     elif isinstance(given, str):
         if given not in ("all", "none") and not _EVERY.fullmatch(given):
-            raise ModelError(where, repr(given)[:80], MEMBERS, nearest(given, ("all", "none")) or "Choose one of them.")
-    elif isinstance(given, bool) or not isinstance(given, int) or given < 0:
-        raise ModelError(where, repr(given)[:80], MEMBERS, "Choose one of them.")
+            raise ModelError(where, shown(given), MEMBERS, nearest(given, ("all", "none")) or "Choose one of them.")
+    elif isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < HUGE:
+        raise ModelError(where, shown(given), MEMBERS, "Choose one of them.")
 
 
 def _extreme(entry: Any, where: str, end: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from shiftjax.ensembles.study.spec import assigned
-from shiftjax.errors import ModelError, nearest, need, need_count, need_mapping, need_number, one_of, refuse_text
+from shiftjax.errors import ModelError, nearest, need, need_count, need_mapping, need_number, one_of, refuse_text, shown
 from shiftjax.measures.dialects import LANES
 from shiftjax.measures.expression import RELATIONS, Expression, Operation, parts
 from shiftjax.measures.grammar import parse
@@ -18,7 +18,7 @@ MONOTONE = ("lbfgs",)
 QUADRATIC = ("sqp",)
 OPTAX = ("adam", "adamw", "adabelief", "adagrad", "adamax", "lion", "nadam", "radam", "rmsprop", "sgd", "yogi")
 METHODS = (*OPTAX, *MONOTONE, *QUADRATIC, *LEAST_SQUARES)
-RATE = 0.05  # of a bounded number's way through the middle of its bounds: a step of 1/80 of their distance
+RATE = 0.05  # of a quarter of the distance of bounds: a step of 1/80 of it
 
 
 class DescentEnding(IntEnum):
@@ -168,7 +168,7 @@ def _bounds(where: str, words: Any) -> tuple[tuple[str, float | None, float | No
     for path, pair in words.items():
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             todo = 'Write "-inf" or "inf" for no bound.'
-            raise ModelError(f"{where}.{path}", repr(pair)[:80], "[smallest, largest]", todo)
+            raise ModelError(f"{where}.{path}", shown(pair), "[smallest, largest]", todo)
         low, high = (_bound(f"{where}.{path}", value, free) for value, free in zip(pair, ("-inf", "inf"), strict=True))
         if low is not None and high is not None and low >= high:
             raise ModelError(f"{where}.{path}", repr(list(pair)), "[smallest, largest]", "Turn them round.")
@@ -186,7 +186,7 @@ def _constraint(where: str, text: str) -> Constraint:
         isinstance(side, Operation) and side.sign in RELATIONS for side in parts(relation)
     ):
         allowed = 'a relation of metrics, as "swing >= 0.5", or of numbers, as "{crank:tip.T[0]} <= 0.2"'
-        raise ModelError(where, repr(text)[:80], allowed, "Make two of a range.")
+        raise ModelError(where, shown(text), allowed, "Make two of a range.")
     small, large = (relation.right, relation.left) if relation.sign == ">=" else (relation.left, relation.right)
     return Constraint(text, Operation("-", small, large), relation.sign == "==")
 

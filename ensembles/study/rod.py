@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from shiftjax.errors import ModelError, need_number
+from shiftjax.errors import ModelError, need_number, shown
 
 _COORDINATE = re.compile(r".*\.T\[([012])\]", re.DOTALL)
 AXES = "xyz"
@@ -41,9 +41,7 @@ def rod(
     """
     for name, path in (("body", body), ("end", end), ("start", start)):
         if not isinstance(path, str) and not (name == "start" and path is None):
-            raise ModelError(
-                f"rod: {name}", repr(path)[:80], "a path", "Write it as `shiftjax info MODEL --paths` does."
-            )
+            raise ModelError(f"rod: {name}", shown(path), "a path", "Write it as `shiftjax info MODEL --paths` does.")
     for name, value in (("mass", mass), ("mass_per_length", mass_per_length), ("radius", radius)):
         if value is not None:
             need_number(f"rod: {name}", value, "a number of 0 or more", least=0.0)

@@ -19,7 +19,7 @@ from scipy.stats import qmc
 
 from shiftjax.ensembles.study.correlation import Correlation
 from shiftjax.ensembles.study.spec import SPREADING, Vary
-from shiftjax.errors import ModelError, nearest, need, need_count, wrong
+from shiftjax.errors import HUGE, ModelError, nearest, need, need_count, wrong
 
 MAX_MEMBERS = 10**8  # a design column of 0.8 GB; more is probably a typing error
 
@@ -47,7 +47,10 @@ def sample(
     if not isinstance(study, Sequence) or not all(isinstance(vary, Vary) for vary in study):
         raise wrong("sample: study", study, "a list of Vary")
     if samples is not None:
-        need("--samples", samples, (int, np.integer), "a whole number from 1")
+        whole = None if isinstance(samples, np.timedelta64) else samples  # which is an integer of NumPy
+        need("--samples", whole, (int, np.integer), "a whole number from 1")
+        if samples >= HUGE:
+            raise wrong("--samples", samples, f"up to {MAX_MEMBERS}")
     need_count("seed", seed, 0)
     need_count("sample: rows", rows, 1)
     if correlation is not None:
@@ -121,7 +124,7 @@ def _inside(u: np.ndarray) -> np.ndarray:
 
 
 def _stream(path: str, seed: int) -> np.random.Generator:
-    return np.random.default_rng([seed, zlib.crc32(path.encode())])
+    return np.random.default_rng([seed, zlib.crc32(path.encode(errors="surrogatepass"))])
 
 
 def _points(kind: str, dimensions: int, count: int, seed: int) -> np.ndarray:

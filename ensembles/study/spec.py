@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.errors import ModelError, nearest, need, need_count, need_number, one_of
+from shiftjax.errors import ModelError, nearest, need, need_count, need_number, one_of, shown
 from shiftjax.quantities import split_quantity, unit_in_si
 from shiftjax.record import record
 
@@ -139,7 +139,7 @@ def varied(path: str, words: str | Sequence[Any] | Mapping[str, Any], where: str
         vary = _of_list(path, words, where)
     else:
         todo = "Give one value to all members with set."
-        raise ModelError(where, repr(words)[:80], f"a list, a table, or a text such as {FORMS}", todo)
+        raise ModelError(where, shown(words), f"a list, a table, or a text such as {FORMS}", todo)
     _check(vary, where)
     return vary
 

@@ -57,7 +57,7 @@ def read(path: str | Path) -> Definition:
 def _file_of(path: Path) -> Path:
     """The file of a path: that of a library study where there is none, but one of its name."""
     plain = path.parent == Path() and path.suffix.lower() in ("", SUFFIX)
-    return library.study(path.stem) if plain and not path.exists() and path.stem in library.STUDIES else path
+    return library.study(path.stem) if plain and not os.path.exists(path) and path.stem in library.STUDIES else path
 
 
 def write(definition: Definition, path: str | Path, *, force: bool = False) -> Path:

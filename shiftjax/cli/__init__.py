@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from shiftjax.cli.ending import SIGNALLED, exit_code, stoppable
-from shiftjax.errors import ModelError, printable
+from shiftjax.errors import ModelError, installing, printable
 from shiftjax.plugins import load_plugin
 from shiftjax.version import VERSION
 
@@ -142,8 +142,8 @@ def _lacking(name: str, error: ModuleNotFoundError) -> ModelError | None:
     """The error of a package of the viewer that a command needs and that is not installed, None of any other."""
     if name not in DRAWING or (error.name or "").startswith("shiftjax"):
         return None
-    todo = "Install them with pip install 'shiftjax[viewer]'."
-    return ModelError(f"shiftjax {name}", f"no Python package {error.name!r}", "the viewer's packages", todo)
+    lacking, allowed = f"no Python package {error.name!r}", "the viewer's packages"
+    return ModelError(f"shiftjax {name}", lacking, allowed, installing("viewer"))
 
 
 def _internal(error: Exception, options: argparse.Namespace) -> int:

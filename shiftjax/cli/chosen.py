@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.cli import common
-from shiftjax.ensembles.store import store
 from shiftjax.ensembles.store.members import members_of
+from shiftjax.ensembles.stored_study import Study
 from shiftjax.errors import ModelError
 from shiftjax.viewer.members.choice import Choices
 
@@ -24,7 +24,7 @@ def choices_of(tree: xr.DataTree) -> Choices:
     return Choices(len(members.numbers), recorded, columns, senses, lambda name: units.get(name, ""))
 
 
-def first_of(place: str, text: str, option: str) -> int:
+def first_of(study: Study, text: str, option: str) -> int:
     """The first member that a choice means; a note says what it assumes, and which member it is.
 
     Raises:
@@ -32,7 +32,7 @@ def first_of(place: str, text: str, option: str) -> int:
     """
     if text.strip().isdecimal():
         return int(text)
-    choices = choices_of(store.read(place))
+    choices = choices_of(study.xarray)
     chosen = choices.choose(text)
     if not len(chosen):
         raise ModelError(f"{option} {text}", "no member", "one at least", "Choose others.")

@@ -52,7 +52,7 @@ def _again(options: argparse.Namespace) -> int:
     common.refuse(options, OF_STUDY, mistake, "--channel, --threads, --log, --log-jacobian, --out, --json")
     more = {"extremes": True, "threads": options.threads, "log_jacobian": options.log_jacobian}
     study = Study(options.model)
-    member = chosen.first_of(options.model, options.member, "--member")
+    member = chosen.first_of(study, options.member, "--member")
     return _run(options, partial(study.again, member, options.channel, **more))
 
 

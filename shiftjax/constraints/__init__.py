@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shiftjax.time_laws as time_laws
+from shiftjax.constraints import couplings
+from shiftjax.constraints.between_frames import BETWEEN_FRAMES
+from shiftjax.constraints.cam import Cam
 from shiftjax.constraints.coordinate_function import (
     CoordinateFunction,
     EquationOfCoordinates,
@@ -11,6 +14,7 @@ from shiftjax.constraints.coordinate_function import (
 from shiftjax.constraints.derived import Asked, DerivedConstraint
 from shiftjax.constraints.driver import Driver, DriverByLaw, DriverKind, FunctionOfTime, TimeFunction
 from shiftjax.constraints.drives import ConstantSpeed, Harmonic, Polynomial
+from shiftjax.constraints.frame_drivers import FrameDriver
 from shiftjax.constraints.kind import ANY, ConstraintKind, Rows, scales
 from shiftjax.constraints.loop_closure import LoopClosure
 from shiftjax.plan_elements import Loop, RowGroup
@@ -23,10 +27,22 @@ CONSTRAINTS: Registry[ConstraintKind] = Registry(
         "driver": Driver(),
         "function": FunctionOfCoordinates(),
         "equation": EquationOfCoordinates(),
+        "gear": couplings.Gear(),
+        "belt": couplings.Belt(),
+        "rack": couplings.Rack(),
+        "screw_coupling": couplings.ScrewCoupling(),
+        "planetary": couplings.Planetary(),
+        "differential": couplings.Differential(),
+        "mimic": couplings.Mimic(),
+        **BETWEEN_FRAMES,
+        "cam": Cam(),
         "constant_speed": DriverByLaw(time_laws.ConstantRate()),
         "harmonic": DriverByLaw(time_laws.Harmonic(from_start=True)),
         "polynomial": DriverByLaw(time_laws.Polynomial()),
         "table": DriverByLaw(time_laws.Table(of_load=False)),
+        "frame_harmonic": FrameDriver(time_laws.Harmonic(from_start=False)),
+        "frame_polynomial": FrameDriver(time_laws.Polynomial()),
+        "frame_table": FrameDriver(time_laws.Table(of_load=False)),
     },
 )
 

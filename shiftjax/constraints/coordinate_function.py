@@ -72,4 +72,5 @@ class FunctionOfCoordinates(ConstraintKind):
 class EquationOfCoordinates(FunctionOfCoordinates):
     """One row from an equation that stands in a model file."""
 
+    doc = "An equation of the displacements `q[0]`, `q[1]`, ... and the time `t` that always holds."
     joints, listed, row_names, words, by_text = ANY, "constraints", ("equation",), (EQUATION,), True

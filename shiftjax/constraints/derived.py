@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from shiftjax.algebra import Mat, Scalar, Vec, cross, is_zero, known, matvec, plus, transpose
-from shiftjax.constraints.kind import ConstraintKind, Rows
+from shiftjax.constraints.kind import ConstraintKind, FrameWrench, Rows
 from shiftjax.errors import ModelError
 from shiftjax.lanes.outside import UserFunction
 from shiftjax.plan_elements import ORIGIN, WORLD, MotionView, Named, PlacedFrame, RowGroup
@@ -103,24 +103,38 @@ class DerivedConstraint(ConstraintKind):
     """
 
     units: ClassVar[tuple[str, ...]] = ("m",)
+    has_wrenches = True
 
     def phi(self, group: RowGroup, motion: Asked) -> Sequence[Scalar]:
         """Phi of every row; lane code on the scalars of `algebra`. It may ask for `t` where it is `time_dependent`."""
         raise NotImplementedError
+
+    def row_units(self, group: RowGroup) -> tuple[str, ...]:
+        return tuple(group.units[0] if unit == "{x}" else unit for unit in self.units)
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         asked = Asked(group, motion)
         phi = list(self.phi(group, asked))
         if "t" in asked.answers and not self.time_dependent:
             raise ModelError(f"constraint {group.name}", "a Phi that asks for time", "time_dependent = True", "Set it.")
-        units = [group.units[0] if unit == "{x}" else unit for unit in self.units]
-        rows = Rows(phi=phi, unit=units)
+        rows = Rows(phi=phi, unit=[*self.row_units(group)])
         for row in range(len(phi)):
             slopes = Slopes(lambda given, row=row: self.phi(group, Asked(group, motion, given))[row], asked.answers)
             rows.J.append(slopes.along_speeds())
             rows.nu.append(-slopes.along("time"))
             rows.gamma.append(0.0 if motion.v is None else -slopes.second())
         return rows
+
+    def wrenches(self, group: RowGroup, motion: MotionView) -> list[list[FrameWrench]]:
+        """By virtual work: the slopes of a row along turns and moves of a frame are its moment and force."""
+        asked = Asked(group, motion)
+        rows = len(self.phi(group, asked))
+        poses = [question for question in asked.answers if isinstance(question, tuple)]
+        out: list[list[FrameWrench]] = []
+        for row in range(rows):
+            slopes = Slopes(lambda given, row=row: self.phi(group, Asked(group, motion, given))[row], asked.answers)
+            out.append([FrameWrench(frame, seen_by, *slopes.along_pose((frame, seen_by))) for frame, seen_by in poses])
+        return out
 
 
 class Slopes:
@@ -142,6 +156,14 @@ class Slopes:
                 for speed, rate in speeds.items():
                     entries[speed] = entries.get(speed, 0.0) + slope * rate
         return {speed: entry for speed, entry in entries.items() if not is_zero(entry)}
+
+    def along_pose(self, question: Any) -> tuple[Vec, Vec]:
+        """The slopes along turns about, and moves along, the axes of the frame that sees a pose."""
+        x = self.answers[question].value
+        turns = [[*_turned(e, [x[0:3], x[3:6], x[6:9]]), *ORIGIN] for e in UNITS]
+        moves = [[*[0.0] * 9, *e] for e in UNITS]
+        turning, moving = ([self._slope(self._vector(question, d)) for d in each] for each in (turns, moves))
+        return turning, moving
 
     def along(self, name: str) -> Scalar:
         """The slope along one derivative of all answers."""

@@ -91,6 +91,8 @@ class Driver(DriverKind):
 class DriverByLaw(DriverKind):
     """A driver by a law with numbers of the model."""
 
+    doc = "The joint's coordinate follows a law in time."
+
     def __init__(self, law: Law) -> None:
         self.law = law
         self.fields, self.words = law.fields("{x}"), law.words

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, one_of, refuse_traced
+from shiftjax.errors import ModelError, one_of, refuse_traced, shown
 from shiftjax.record import record
 from shiftjax.time_laws import OUTSIDE
 
@@ -26,11 +26,11 @@ def number_of(given: Any, where: str) -> float | np.ndarray:
     refuse_traced(where, given, f"Write a known one, and use vary={{'JOINT_drive.{key}': values}} of `simulate`.")
     try:
         array = np.asarray(given)
-    except (TypeError, ValueError):  # rows of several lengths
+    except (TypeError, ValueError, MemoryError):  # rows of several lengths; `range(10**12)`
         array = np.asarray(None)
     real = array.dtype.kind in "iuf"
     if not real or array.ndim > 1 or not array.size or (array.ndim == 0 and not np.isfinite(array)):
-        fault = f"shape {array.shape}" if real and isinstance(given, np.ndarray) else repr(given)[:80]
+        fault = f"shape {array.shape}" if real and isinstance(given, np.ndarray) else shown(given)
         raise ModelError(where, fault, "a finite number, or (B,) of them, one a member", "Give one.")
     return array.astype(float) if array.ndim else float(array)
 
@@ -41,10 +41,10 @@ def rows_of(given: Any, where: str) -> list[Any]:
     refuse_traced(where, given, f"Write known ones, and use vary={{'JOINT_drive.{key}[k]': values}} of `simulate`.")
     try:
         rows = None if isinstance(given, NO_LISTS) or not hasattr(given, "__len__") else list(given)
-    except TypeError:  # an array without dimensions
+    except (TypeError, MemoryError):  # an array without dimensions; `range(10**12)`
         rows = None
     if rows is None:
-        raise ModelError(where, repr(given)[:80], "a list of numbers", "Give one.")
+        raise ModelError(where, shown(given), "a list of numbers", "Give one.")
     return rows
 
 

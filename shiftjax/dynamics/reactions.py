@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from shiftjax.algebra import Scalar, Vec, cross, minus, negative
+from shiftjax.algebra import Scalar, Vec, cross, minus, negative, zeros
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.redundancy import Multipliers, Redundancy, Wrench, child_point
@@ -55,6 +55,10 @@ class Reactions:
         k = next(k for k, group in enumerate(groups) if group.prescribes and index in group.coordinates)
         parts = self._of_group(k)
         return 0.0 if parts is None else parts[groups[k].coordinates.index(index)]
+
+    def of_constraint(self, k: int) -> Vec:
+        """Multipliers of the rows of a constraint of the plan [N, N m]: J^T of them is what acts on the mechanism."""
+        return self._of_group(k) or zeros(self.lane.plan.constraints[k].rows)
 
     def _open(self, index: int) -> Wrench:
         """The wrench of a joint with the cuts open, about its frame on the child."""

@@ -7,6 +7,7 @@ triangular form are the Assur groups of the mechanism.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -170,6 +171,10 @@ def ldl_solve(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
     for j in range(n):
         weighted = [lower[j][k] * pivots[k] for k in range(j)]
         pivots.append(A[j][j] - dot(lower[j][:j], weighted))
+        if is_zero(pivots[j]):  # a motion that moves no mass whatever the numbers: of members whose loops lose rows
+            inverses.append(math.inf)
+            worst = math.inf
+            continue
         inverses.append(1.0 / pivots[j])
         if any(not is_zero(w) for w in weighted):
             worst = larger(worst, A[j][j] * inverses[j])

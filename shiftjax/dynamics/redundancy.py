@@ -19,6 +19,7 @@ from functools import cache, cached_property
 
 from shiftjax.algebra import Vec, cross, dot, is_zero, matvec, minus, plus, scale, zeros
 from shiftjax.connected import connected
+from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.kinematics import Chain, Motion
 from shiftjax.dynamics.reduction import Column, Reduction, ldl_solve
 from shiftjax.topology.partition import Block, secondary_rows
@@ -77,16 +78,18 @@ class Redundancy:
         return connected([[*self._joints(u), *((k,) for k in u)] for u in self.unknowns])
 
     def _joints(self, unknown: Multipliers) -> list[int]:
-        """The joints of its loops."""
+        """The joints of its loops, and those that its constraints between frames load."""
         loops = [self.plan.constraints[k].loop for k in unknown]
-        return sorted({joint for loop in loops if loop for joint in loop.joints})
+        frames = [self.plan.constraints[k].coupled for k in unknown if k in self.frame_constraints]
+        return sorted({joint for loop in loops if loop for joint in loop.joints}.union(*frames))
 
     def groups_at(self, cluster: Sequence[int]) -> list[int]:
         """The constraints of a cluster, and other loops of its joints: a weld may be in loops of several parts."""
         unknowns = [self.unknowns[k] for k in cluster]
         joints = {joint for unknown in unknowns for joint in self._joints(unknown)}
         beside = {k for k, loop in enumerate(self.plan.loops) if not joints.isdisjoint(loop.joints)}
-        return sorted(beside.union(*unknowns))
+        between = {k for k in self.frame_constraints if not joints.isdisjoint(self.plan.constraints[k].coupled)}
+        return sorted(beside.union(between, *unknowns))
 
     def least(self, cluster: Sequence[int], base: Multipliers, tree: Callable[[int], Wrench]) -> Multipliers:
         """Multipliers of all constraints of a cluster, of least norm.
@@ -145,7 +148,40 @@ class Redundancy:
                 cut = self._at_cut(k, index, parts)
                 carried = plus if index in loop.real_branch else minus
                 moment, force = carried(moment, cut[0]), carried(force, cut[1])
+        for k in self.frame_constraints:
+            if index in self.plan.constraints[k].coupled and (parts := of_group(k)) is not None:
+                loads = self._on_frames(k, index, parts)
+                moment, force = minus(moment, loads[0]), minus(force, loads[1])
         return moment, force
+
+    @cached_property
+    def frame_constraints(self) -> list[int]:
+        """The constraints between frames that say how they load them."""
+        groups = enumerate(self.plan.constraints)
+        return [k for k, one in groups if one.loop is None and one.frames and CONSTRAINTS[one.kind].has_wrenches]
+
+    def _on_frames(self, k: int, index: int, parts: Vec) -> Wrench:
+        """What a constraint between frames exerts on all that a joint carries, about its child's frame, world axes."""
+        group, chain = self.plan.constraints[k], self.motion.chain()
+        moment, force = zeros(), zeros()
+        for multiplier, wrenches in zip(parts, CONSTRAINTS[group.kind].wrenches(group, self.motion), strict=True):
+            for one in wrenches:
+                R, _ = chain.frame(one.relative)
+                arm = minus(chain.frame(one.frame)[1], child_point(chain, self.plan.joints[index]))
+                push = scale(multiplier, matvec(R, one.force))
+                turn = plus(scale(multiplier, matvec(R, one.moment)), cross(arm, push))
+                for node, add in ((one.frame.node, plus), (one.relative.node, minus)):
+                    if self._carries(index, node):
+                        moment, force = add(moment, turn), add(force, push)
+        return moment, force
+
+    def _carries(self, index: int, node: int) -> bool:
+        """Whether a node hangs on a joint in the tree."""
+        while node:
+            if node - 1 == index:
+                return True
+            node = self.plan.joints[node - 1].near
+        return False
 
     def _at_cut(self, k: int, index: int, parts: Vec) -> Wrench:
         """What the closure of loop k exerts on its virtual end, about the child's frame of a joint, in world axes."""

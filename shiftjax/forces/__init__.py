@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import shiftjax.time_laws as time_laws
+from shiftjax.forces.actuators import DcMotor, Servo, TorqueCurve
+from shiftjax.forces.bushing import Bushing
+from shiftjax.forces.controllers import FramePositionPid, FrameSpeedPid, JointPositionPid, JointSpeedPid
 from shiftjax.forces.external_wrench import ExternalWrench
+from shiftjax.forces.joint_friction import CoulombFriction, LuGre
 from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
+from shiftjax.forces.joint_springs import JointSpring
 from shiftjax.forces.kind import Course, ForceKind, Load, State, Switch
 from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
+from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, CapsuleOnPlane, EllipsoidOnPlane
 from shiftjax.forces.restraints import Damper, Friction, Spring
+from shiftjax.forces.stops import LimitStop
+from shiftjax.forces.tyres.fiala import Fiala, TransientFiala
+from shiftjax.forces.tyres.pacejka import Pacejka, TransientPacejka
 from shiftjax.plan_elements import ForceElement
 from shiftjax.registry import Registry
 
@@ -27,6 +36,26 @@ FORCES: Registry[ForceKind] = Registry(
         "constant_wrench": ConstantWrench(),
         "harmonic_wrench": HarmonicWrench(),
         "table_wrench": TableWrench(),
+        "joint_spring": JointSpring(),
+        "bushing": Bushing(),
+        "stop": LimitStop(),
+        "coulomb_friction": CoulombFriction(),
+        "lugre_friction": LuGre(),
+        "servo": Servo(),
+        "dc_motor": DcMotor(),
+        "torque_curve": TorqueCurve(),
+        "joint_position_pid": JointPositionPid(),
+        "joint_speed_pid": JointSpeedPid(),
+        "frame_position_pid": FramePositionPid(),
+        "frame_speed_pid": FrameSpeedPid(),
+        "fiala_tyre": Fiala(),
+        "transient_fiala_tyre": TransientFiala(),
+        "pacejka_tyre": Pacejka(),
+        "transient_pacejka_tyre": TransientPacejka(),
+        "ball_on_plane": BallOnPlane(),
+        "capsule_on_plane": CapsuleOnPlane(),
+        "ellipsoid_on_plane": EllipsoidOnPlane(),
+        "ball_on_ball": BallOnBall(),
     },
 )
 

@@ -150,6 +150,7 @@ class ForceKind:
     """A kind of force: declared by class attributes, computed by `apply`.
 
     Attributes:
+        doc: what it does, for tables: the first paragraph of its docstring where it says nothing else.
         joints, frames: how many of each it refers to (keys `joint` or `joints`, `frame` or `frames` in files).
         fields: its numbers. words: its fields that hold words.
         states: its internal states, each with one more number, the initial value.
@@ -158,6 +159,7 @@ class ForceKind:
         drawing: hint for the viewer: "spring", "damper", "friction" or "".
     """
 
+    doc: ClassVar[str] = ""
     joints: ClassVar[int] = 0
     frames: ClassVar[int] = 0
     fields: tuple[Field, ...] = ()

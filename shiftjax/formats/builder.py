@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints import CONSTRAINTS
-from shiftjax.errors import ModelError, nearest, need_mapping, one_of, wrong
+from shiftjax.errors import ModelError, nearest, need_mapping, one_of, shown, wrong
 from shiftjax.field import SHAPES, Field
 from shiftjax.forces import FORCES
 from shiftjax.formats.files import load
@@ -57,7 +57,7 @@ def _geometry(geometry: Any) -> list[Any]:
     """Shapes as a file has them: strings alone are one mesh, a single shape is a list of one."""
     if isinstance(geometry, str | Mapping):
         geometry = [geometry]
-    if not isinstance(geometry, Sequence):
+    if not isinstance(geometry, Sequence) or isinstance(geometry, range):
         raise wrong("geometry", geometry, "a shape or a list of shapes")
     if all(isinstance(item, str) for item in geometry):
         return [{"type": "mesh", "filename": list(geometry)}]
@@ -103,7 +103,7 @@ def entry(label: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     for what, kinds, unsimulated in (("a force module", FORCES, UNSIMULATED), ("a constraint", CONSTRAINTS, ())):
         if label.startswith(f"{what} of type "):
             listed = [word for word, kind in kinds.items() if kind.listed]
-            one_of(f"{what} {name!r}: type", values.get("type"), [*listed, *unsimulated])
+            one_of(f"{what} {shown(name)}: type", values.get("type"), [*listed, *unsimulated])
     known = arguments(label)
     document: dict[str, Any] = {"name": name}
     for argument, value in values.items():

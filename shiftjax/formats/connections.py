@@ -11,6 +11,7 @@ from shiftjax.forces import FORCES, ForceKind
 from shiftjax.formats.entry import Entry, ascending, opened, scaled
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, show
+from shiftjax.formats.older_forces import controller, fiala_tyre
 from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.joints.kind import Coordinate
@@ -21,7 +22,6 @@ from shiftjax.mechanism.records import (
     FIXED,
     IDENTITY,
     STARTS,
-    ZERO,
     Element,
     FrameRef,
     Joint,
@@ -30,6 +30,7 @@ from shiftjax.mechanism.records import (
     Vector,
 )
 
+DOES = {"rad": "turns", "m": "slides"}
 LETTERS: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
@@ -80,8 +81,9 @@ class JointEntry:
             return Placement()
         block = Entry(opened(node, "a placement"), "a placement", self.units)
         T = block("T")
-        if not self.kind.shifts and T != ZERO:
-            block.node["T"].refuse(f"R only, for a {self.type} joint", "Move its frames instead.")
+        if any(T[self.kind.shifts :]):
+            allowed = ("R only", "R and T along x", "R and T along x and y")[self.kind.shifts]
+            block.node["T"].refuse(f"{allowed}, for a {self.type} joint", "Move its frames instead.")
         R = block("R") if block.node.has("R") else IDENTITY
         return Placement(T, R, block("rotation"))
 
@@ -253,7 +255,7 @@ def joint_label(node: Node) -> str:
 
 def module_label(node: Node) -> str:
     """The label of a force module, its type checked before its keys."""
-    known = {*UNSIMULATED, *(name for name, kind in FORCES.items() if kind.listed)}
+    known = {*UNSIMULATED, "pid", *(name for name, kind in FORCES.items() if kind.listed)}
     return _label(node, "a force module", known)
 
 
@@ -275,19 +277,21 @@ def _label(node: Node, what: str, known: set[str]) -> str:
 
 
 def force_module(node: Node, name: str, names: Names, local: str, units: Units) -> Element:
-    """A force of a registered kind; a tire or pid is kept as written, its keys are checked."""
+    """A force of a registered kind; a tire of another model is kept as written, its keys are checked."""
     kind = node["type"].text()
+    if kind == "pid":
+        for key in ("input", "output"):
+            if not node.has(key):
+                node.refuse("an input and an output", f"Add {key!r}: {{...}}.", f"no {key!r}")
+        source, sink = (opened(node[key], f"a pid's {key}") for key in ("input", "output"))
+        return controller(node, source, sink, name, names, local)
+    if kind == "tire" and node["tire_type"].value == "fiala" and not node.has("definition"):
+        return fiala_tyre(node, name, names, local)
     if kind not in UNSIMULATED:
         return element(node, name, names, local, units, "a force module", FORCES[kind])
     plain = ("name", "type", "active")
     options = {key: node[key].frozen() for key in node.value if key not in plain and node.has(key)}
-    if kind == "pid":
-        for key in ("p", "i", "d"):
-            node[key].number(0.0)
-        for key in ("input", "output"):
-            if node.has(key):
-                opened(node[key], f"a pid's {key}")
-    elif not isinstance(node["wheel_body"].value, (str, list, tuple)):
+    if not isinstance(node["wheel_body"].value, (str, list, tuple)):
         node["wheel_body"].refuse("the name of a body", "Name the wheel.", show(node["wheel_body"].value))
     return Element(name, kind, active=node["active"].flag(default=True), options=FrozenJson(options))
 
@@ -307,6 +311,8 @@ def element(
 ) -> Element:
     """What a kind of force or constraint declares: its joints, frames and numbers."""
     named = [names.coordinate(item, local) for item in _several(node, "joint", kind.joints)]
+    if isinstance(kind, ConstraintKind):
+        _check_units(node, kind, named)
     frames = [names.frame(item, local) for item in _several(node, "frame", kind.frames)]
     if what == "a force module" and frames and all(ref.body == FIXED for ref in frames):
         node.refuse("a frame of a body", "Name a frame that can move.", "ground, which no force moves")
@@ -317,6 +323,15 @@ def element(
     record = Element(name, node["type"].text(), tuple(path for path, _ in named), tuple(frames), values, *flags)
     _check_possible(node, record)
     return record
+
+
+def _check_units(node: Node, kind: ConstraintKind, named: list[tuple[str, str]]) -> None:
+    """Refuses a joint that slides where one that turns is asked for, and the other way round."""
+    places = [node["joint"]] if kind.joints == 1 else list(node["joints"].items())
+    for place, (path, unit), wanted in zip(places, named, kind.joint_units, strict=False):
+        if unit != wanted:
+            todo = f"Its joints {', '.join(DOES[each] for each in kind.joint_units)}, in this order."
+            place.refuse(f"a joint that {DOES[wanted]}", todo, f"{path}, which {DOES[unit]}")
 
 
 def _several(node: Node, key: str, count: int) -> list[Node]:

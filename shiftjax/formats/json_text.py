@@ -6,19 +6,24 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-WIDTH = 110
+WIDTH = 110  # characters of what stands on one line, beside its key and what it is indented by
 MAX_INDENT = 20  # levels; a thousand nested assemblies would else be megabytes of spaces
 INLINE_DEPTH = 4
 
 
-def dumps(value: Any) -> str:
-    """The text of a JSON value: ASCII, two spaces a level, numbers so that they read back exactly."""
+def dumps(value: Any, line: int | None = None) -> str:
+    """The text of a JSON value: ASCII, two spaces a level, numbers so that they read back exactly.
+
+    Args:
+        line: characters that a line may have where it can be broken; None: what stands on one line has up to `WIDTH`,
+            whatever its key and its indent.
+    """
     out: list[str] = []
     open_: list[tuple[Iterator[Any], str, bool]] = []  # entries to come, closing bracket, whether one is written
 
-    def begin(item: Any) -> None:
+    def begin(item: Any, before: int) -> None:
         short = _inline(item, INLINE_DEPTH)
-        if short is not None and len(short) <= WIDTH:
+        if short is not None and len(short) <= (WIDTH if line is None else line - before):
             out.append(short)
         elif isinstance(item, Mapping):
             out.append("{")
@@ -29,7 +34,7 @@ def dumps(value: Any) -> str:
         else:
             out.append(json.dumps(item, allow_nan=False))
 
-    begin(value)
+    begin(value, 0)
     while open_:
         entries, bracket, written = open_[-1]
         try:
@@ -39,11 +44,12 @@ def dumps(value: Any) -> str:
             out.append("\n" + "  " * min(len(open_), MAX_INDENT) + bracket)
             continue
         open_[-1] = (entries, bracket, True)
-        out.append((",\n" if written else "\n") + "  " * min(len(open_), MAX_INDENT))
+        indent, name = "  " * min(len(open_), MAX_INDENT), ""
         if bracket == "}":
             key, entry = entry
-            out.append(f"{json.dumps(key)}: ")
-        begin(entry)
+            name = f"{json.dumps(key)}: "
+        out.append((",\n" if written else "\n") + indent + name)
+        begin(entry, len(indent + name) + 1)  # a comma may follow
     return "".join(out) + "\n"
 
 

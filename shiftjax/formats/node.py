@@ -137,7 +137,7 @@ class Node:
             self.refuse("one number", "Write a number without quotes.")
         try:
             scaled = float(value) * scale if scale != 1.0 else float(value)
-        except OverflowError:
+        except (OverflowError, TypeError):  # beyond all floats; seconds of NumPy, which say that they are integers
             scaled = math.inf
         if not math.isfinite(scaled):
             self.refuse("a finite number", "Write a finite number.")

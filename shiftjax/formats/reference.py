@@ -15,6 +15,7 @@ from shiftjax.formats.examples import EXAMPLES, SEVERAL
 from shiftjax.formats.json_text import dumps
 from shiftjax.formats.schema import READ_ONLY
 from shiftjax.joints import KINDS, JointKind
+from shiftjax.markup import COLUMN
 from shiftjax.mechanism.fields import JOINT, element, labels
 from shiftjax.mechanism.scene_fields import SHAPED
 from shiftjax.quantities import FACTORS, SHORT
@@ -67,7 +68,7 @@ def _parts() -> Iterator[list[str]]:
 def _section(title: str, fields: Iterable[Field], label: str, line: str = "") -> list[str]:
     """Heading, a line about the section, the table of its fields, and an example where there is one."""
     head = ["| field | key | also read as | holds | unit | default | meaning |", "|---|---|---|---|---|---|---|"]
-    example = ["```json", dumps(EXAMPLES[label]).rstrip(), "```", ""] if label in EXAMPLES else []
+    example = ["```json", _json(EXAMPLES[label]), "```", ""] if label in EXAMPLES else []
     return [f"## {title}", "", *([line, ""] if line else []), *head, *map(_row, fields), "", *example]
 
 
@@ -107,13 +108,17 @@ def _default(field: Field) -> str:
 def _joint_kinds() -> list[str]:
     rows = [
         f"| `{name}` | {kind.nq} | {kind.nv} | {', '.join(dict.fromkeys(kind.units)) or '–'} |"
-        f" {_displacement(kind)} | {', '.join(f'`{field.name}`' for field in _fields(name)) or '–'} |"
+        f" {_displacement(kind)} | {', '.join(f'`{field.name}`' for field in _fields(name)) or '–'} | {kind.doc} |"
         for name, kind in KINDS.items()
     ]
-    head = "| type | coordinates | speeds | units | initial_displacement | fields of its own |"
-    examples = [line for joint in SEVERAL.values() for line in ("```json", dumps(joint).rstrip(), "```", "")]
+    head = "| type | coordinates | speeds | units | initial_displacement | fields of its own | the child |"
+    examples = [line for joint in SEVERAL.values() for line in ("```json", _json(joint), "```", "")]
     sentence = "What a joint of several coordinates says of each, by name, or in a list in their order:"
-    return ["## Types of joints", "", head, "|---|---|---|---|---|---|", *rows, "", sentence, "", *examples]
+    return ["## Types of joints", "", head, "|---|---|---|---|---|---|---|", *rows, "", sentence, "", *examples]
+
+
+def _json(example: object) -> str:
+    return dumps(example, COLUMN).rstrip()
 
 
 def _displacement(kind: JointKind) -> str:

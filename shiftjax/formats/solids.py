@@ -19,6 +19,7 @@ from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import IDENTITY, ZERO, Inertia, Vector
+from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.rotations import rotation_of_vector
 
@@ -78,10 +79,13 @@ def solid_of_mesh(
     Raises:
         ModelError: an open mesh, triangles turned against each other, no volume; neither density nor mass, or both.
     """
+    corners = real_array(vertices)
     try:
-        corners, numbers = np.array(vertices, float), np.array(triangles)
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError("vertices, triangles", "no table of numbers", "(n, 3) and (m, 3)", "Give arrays.") from None
+        numbers = np.array(triangles)
+    except (TypeError, ValueError, OverflowError, MemoryError):  # as in `real_array`
+        corners = None
+    if corners is None:
+        raise ModelError("vertices, triangles", "no table of numbers", "(n, 3) and (m, 3)", "Give arrays.")
     _check_mesh(corners, numbers)
     middle = corners.mean(axis=0)  # sums about a point inside cancel least
     a, b, c = np.moveaxis((corners - middle)[numbers], 1, 0)

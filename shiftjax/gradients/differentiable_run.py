@@ -297,7 +297,9 @@ class DifferentiableRun:
 
     def _scaled(self, x: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         """Slopes (K, B, P) by parts of the numbers (B, P) that are differentiated; a part of 0 is 1."""
-        return (slopes * np.where(x == 0.0, 1.0, np.abs(x)))[:, :, np.isin(self.vary, self.traced)]
+        with np.errstate(all="ignore"):  # a slope of 0 by an infinite number, or 1e200 by 1e200
+            scaled = slopes * np.where(x == 0.0, 1.0, np.abs(x))
+        return scaled[:, :, np.isin(self.vary, self.traced)]
 
     def _refined(self, taped: _Taped, x: np.ndarray, slopes: list[np.ndarray], at: _Finer) -> tuple[Cause, ...]:
         """Members whose slopes change at smaller steps, of those that pass a stop in few steps."""

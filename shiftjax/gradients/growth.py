@@ -36,6 +36,7 @@ class Growth:
         self._tau, self._floor = tau, floor
         self._reference, self._since, self._largest = (np.zeros(floor.shape) for _ in range(3))
 
+    @np.errstate(all="ignore")  # squares of changes of 1e160, of members that are far out
     def tangents(self, members: np.ndarray, time: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
         """Notes tangents (nq, K, k) and (nv, K, k) of some members at times (K,) since the start [s]."""
         self._note(members, time, ((q / self._q) ** 2).sum(0) + ((self._tau * v / self._v) ** 2).sum(0))
@@ -50,6 +51,7 @@ class Growth:
         self._reference[members] = np.maximum(self._reference[members], size)
         self._since[members] = np.where(size > 0.0, np.maximum(self._since[members], 1.0), self._since[members])
 
+    @np.errstate(all="ignore")  # as of `tangents`
     def _squares(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return ((q * self._q) ** 2).sum(0) + ((v * self._v / self._tau) ** 2).sum(0)
 

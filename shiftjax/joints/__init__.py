@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from shiftjax.joints.cylindrical import CYLINDRICAL
+from shiftjax.joints.euler import EULER
 from shiftjax.joints.floating import FLOAT
 from shiftjax.joints.kind import JointKind
 from shiftjax.joints.planar import PLANAR
+from shiftjax.joints.point_joints import POINT_JOINTS
 from shiftjax.joints.prismatic import PRISMATICS
 from shiftjax.joints.revolute import REVOLUTES
 from shiftjax.joints.rigid import RIGID
+from shiftjax.joints.screw import SCREW
 from shiftjax.joints.spherical import SPHERICAL
+from shiftjax.joints.translational import TRANSLATIONAL
 from shiftjax.joints.universal import UNIVERSAL
 from shiftjax.registry import Registry
 
@@ -24,6 +28,10 @@ KINDS: Registry[JointKind] = Registry(
         "cylindrical": CYLINDRICAL,
         "universal": UNIVERSAL,
         "planar": PLANAR,
+        "screw": SCREW,
+        **TRANSLATIONAL,
+        **POINT_JOINTS,
+        **EULER,
     },
 )
 

@@ -5,4 +5,9 @@ from __future__ import annotations
 from shiftjax.joints.kind import JointKind
 from shiftjax.joints.primitives import Rotation, Translation
 
-CYLINDRICAL = JointKind((Rotation("axis"), Translation("axis")), "cylinder", ("angle", "slide"))
+CYLINDRICAL = JointKind(
+    (Rotation("axis"), Translation("axis")),
+    "cylinder",
+    ("angle", "slide"),
+    doc="turns about the axis and slides along it",
+)

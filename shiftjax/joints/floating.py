@@ -6,5 +6,9 @@ from shiftjax.joints.kind import JointKind
 from shiftjax.joints.primitives import Ball, Translation
 
 FLOAT = JointKind(
-    (Translation("x"), Translation("y"), Translation("z"), Ball()), "free", ("x", "y", "z", "rotation"), free=True
+    (Translation("x"), Translation("y"), Translation("z"), Ball()),
+    "free",
+    ("x", "y", "z", "rotation"),
+    free=True,
+    doc="moves and turns any way",
 )

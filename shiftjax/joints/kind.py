@@ -90,10 +90,11 @@ class JointKind:
     Attributes:
         primitives: the motions in order, a coordinate each; a rigid joint has none.
         drawing: hint for the viewer: "hinge", "slider", "screw", "ball", "cylinder", "cross",
-            "plate", "weld" or "free".
+            "plate", "slot", "ball_slider", "ball_plate", "weld" or "free".
         names: of the coordinates, where there are several: `JOINT.NAME`; a sole one goes by the joint's own path.
         fields: further numeric fields, beside those of every joint.
         free: whether it has all six degrees of freedom, so that a mechanism on it alone floats.
+        doc: what it lets the child do, for tables.
     """
 
     primitives: tuple[Primitive, ...]
@@ -101,12 +102,18 @@ class JointKind:
     names: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     free: bool = False
+    doc: str = ""
 
     def __post_init__(self) -> None:
         if len(self.primitives) > 1 and (len({*self.names} - {*TAKEN}) != len(self.primitives)):
             allowed = f"{len(self.primitives)} names, one for each, other than {', '.join(TAKEN)}"
             todo = "Write names=('angle', 'slide'), one for each primitive."
             raise ModelError("a joint kind of several coordinates", f"the names {self.names}", allowed, todo)
+        shifts = [(axis, ("m",)) for axis in "xyz"[: len(self.primitives) - 1]]
+        if self.primitives and self.placed and [(p.axis, p.units) for p in self.primitives[:-1]] != shifts:
+            allowed = "translations along x, then y, then z before it: its placement {T, R} says where they stand"
+            todo = "Order them so, or use three rotations in place of the quaternion."
+            raise ModelError("a joint kind with a quaternion", "other motions", allowed, todo)
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -129,9 +136,9 @@ class JointKind:
         return not self.primitives or any(p.quaternion for p in self.primitives)
 
     @property
-    def shifts(self) -> bool:
-        """Whether its placement has a T: that of a ball only turns."""
-        return not self.primitives or not all(p.quaternion for p in self.primitives)
+    def shifts(self) -> int:
+        """How many entries its placement's T has: all of a weld and of a free joint, none of a ball, x of a rail."""
+        return sum(p.units == ("m",) for p in self.primitives) if self.primitives else 3
 
     def path_of(self, joint: str, index: int) -> str:
         """The path of a coordinate of the joint with this path."""
@@ -174,10 +181,13 @@ class JointKind:
         """(nq,) coordinates of a child frame at this pose in the parent's frame; angles from -pi to pi.
 
         From the parent's side each motion is measured and taken off, so that the others are left. This inverts
-        `motion` where at most two primitives turn, and where no motion slides across an axis after a turn about it.
+        `motion` where at most three primitives turn, of three each about an axis across the one before, and where no
+        motion slides across an axis after a turn about it. Of the two sets of three angles that each turn the child
+        alike it gives the one whose second angle is from -pi/2 to pi/2, or from 0 to pi where the first axis is the
+        third one, too.
 
         Raises:
-            ModelError: more than two rotations, which two sets of angles each give.
+            ModelError: more than three rotations, or axes of three that are not across each other.
         """
         out: Vec = []
         for k, primitive in enumerate(self.primitives):

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.algebra import Mat, Scalar, Vec, atan2, cross, dot, identity, matvec, scale, total, transpose, zeros
+from shiftjax.algebra import (
+    Mat,
+    Scalar,
+    Vec,
+    atan2,
+    cross,
+    dot,
+    identity,
+    is_zero,
+    matvec,
+    scale,
+    total,
+    transpose,
+    zeros,
+)
 from shiftjax.errors import ModelError
 from shiftjax.record import record
 from shiftjax.rotations import (
@@ -38,9 +52,11 @@ class Rotation:
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any], rest: Sequence[Any] = ()) -> Vec:
         axis = along(self.axis, n.get("axis"))
         turning = [primitive for primitive in rest if "rad" in primitive.units]
-        if len(turning) > 1 or any(primitive.quaternion for primitive in turning):
+        if len(turning) > 2 or any(primitive.quaternion for primitive in turning):
             fault, todo = f"{len(turning)} turning motions after one another turning one", "Use a ball joint."
-            raise ModelError("the coordinates of a pose", fault, "at most one", todo)
+            raise ModelError("the coordinates of a pose", fault, "at most two", todo)
+        if len(turning) == 2:
+            return [_first_of_three(R, [axis, *(along(primitive.axis, n.get("axis")) for primitive in turning)])]
         if turning:  # the direction of the other's axis is turned by this motion alone
             other = along(turning[0].axis, n.get("axis"))
             there = matvec(R, other)
@@ -94,3 +110,24 @@ class Ball:
 
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any], rest: Sequence[Any] = ()) -> Vec:
         return quaternion_of_rotation(R)
+
+
+def _first_of_three(R: Mat, axes: Sequence[Vec]) -> Scalar:
+    """The first angle of three turns about axes each across the one before (Diebel, Representing Attitude, 2006).
+
+    R leads the third axis to where the first two turns do: the first turn is read off in the plane across its own
+    axis, where the second one left the third axis at a positive sine (of proper Euler angles) or cosine.
+
+    Raises:
+        ModelError: axes that are not across each other.
+    """
+    first, second, third = axes
+    around = cross(second, first)
+    proper = not any(not is_zero(x) for x in cross(first, third))
+    if not all(is_zero(x) for x in (dot(first, second), dot(second, third))) or not (
+        proper or is_zero(dot(first, third))
+    ):
+        fault, todo = "axes of three turns that are not across each other", "Choose letters, or use a ball joint."
+        raise ModelError("the coordinates of a pose", fault, "each axis across the one before", todo)
+    there, start = matvec(R, third), around if proper else third
+    return atan2(dot(cross(first, start), there), dot(start, there))

@@ -7,7 +7,7 @@ from shiftjax.joints.primitives import Translation
 
 
 def slider(axis: str) -> JointKind:
-    return JointKind((Translation(axis),), "slider")
+    return JointKind((Translation(axis),), "slider", doc=f"slides along {axis if axis in 'xyz' else 'the axis'}")
 
 
 PRISMATICS = {"Tx": slider("x"), "Ty": slider("y"), "Tz": slider("z"), "prismatic": slider("axis")}

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from shiftjax.joints.kind import JointKind
 
-RIGID = JointKind((), "weld")
+RIGID = JointKind((), "weld", doc="does not move")

@@ -5,4 +5,4 @@ from __future__ import annotations
 from shiftjax.joints.kind import JointKind
 from shiftjax.joints.primitives import Ball
 
-SPHERICAL = JointKind((Ball(),), "ball")
+SPHERICAL = JointKind((Ball(),), "ball", doc="turns about its point, any way")

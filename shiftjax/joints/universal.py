@@ -5,4 +5,6 @@ from __future__ import annotations
 from shiftjax.joints.kind import JointKind
 from shiftjax.joints.primitives import Rotation
 
-UNIVERSAL = JointKind((Rotation("x"), Rotation("y")), "cross", ("first", "second"))
+UNIVERSAL = JointKind(
+    (Rotation("x"), Rotation("y")), "cross", ("first", "second"), doc="turns about x of the parent, then y of the cross"
+)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from shiftjax.errors import ModelError, need_number, one_of
+from shiftjax.errors import ModelError, need_number, one_of, shown
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.quantities import in_si
 from shiftjax.record import record
@@ -93,10 +93,10 @@ def _text(limit: float) -> float | str:
 
 def _limits(words: Any, where: str, unit: str) -> tuple[float, float]:
     if isinstance(words, str) or not isinstance(words, list | tuple) or len(words) != 2:
-        raise ModelError(where, repr(words)[:80], LIMITS, "Give two.")
+        raise ModelError(where, shown(words), LIMITS, "Give two.")
     low, high = (_limit(word, f"{where}[{k}]", unit) for k, word in enumerate(words))
     if not low < high or low == math.inf or high == -math.inf or (math.isinf(low) and math.isinf(high)):
-        raise ModelError(where, repr(words)[:80], LIMITS, "Turn them round, or give one at least.")
+        raise ModelError(where, shown(words), LIMITS, "Turn them round, or give one at least.")
     return low, high
 
 

@@ -3,6 +3,7 @@
 `joint.q|v|a`, and of one of several coordinates `joint.NAME`, `joint.NAME.v|a` or `joint.q[k]`, `joint.v[k]` ...,
 `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
 `joint.drive_load` (of a driven coordinate: what its driver exerts along it; `Reactions.along_driven`),
+`constraint.multiplier` (of each of its rows: the force along what the row says; `Reactions.of_constraint`),
 `body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first), `force.STATE` of a force
 with internal states, `force.knots` of one with knots, `energy.kinetic|potential|total`,
 `substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity is one entry of `CHANNELS`. Building a channel raises on
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from shiftjax.algebra import Scalar, Vec, largest, sqrt
+from shiftjax.constraints import CONSTRAINTS
 from shiftjax.errors import ModelError, nearest, refuse_text
 from shiftjax.field import filled
 from shiftjax.forces import FORCES
@@ -84,6 +86,15 @@ def _knots(state: ObservedState, index: int) -> Vec:
     return [switch.beyond for switch in FORCES[element.kind].switches(element, state.motion)]
 
 
+def _multipliers(state: ObservedState, k: int) -> Vec:
+    return state.reactions.of_constraint(k)
+
+
+def _multiplier_unit(plan: Plan, k: int) -> str:
+    units = {filled("{f}", unit, 0) for unit in CONSTRAINTS[plan.constraints[k].kind].row_units(plan.constraints[k])}
+    return units.pop() if len(units) == 1 else "mixed"
+
+
 CHANNELS: Registry[Quantity] = Registry(
     "channel",
     {
@@ -93,6 +104,9 @@ CHANNELS: Registry[Quantity] = Registry(
         "reaction_force": Quantity("joint", lambda s, k: s.reactions.on_child(k)[1], "N", 3, of_partition=True),
         "reaction_moment": Quantity("joint", lambda s, k: s.reactions.on_child(k)[0], "N m", 3, of_partition=True),
         "drive_load": Quantity("coordinate", lambda s, k: [s.reactions.along_driven(k)], _load_unit, of_partition=True),
+        "multiplier": Quantity(
+            "constraint", _multipliers, _multiplier_unit, lambda plan, k: plan.constraints[k].rows, of_partition=True
+        ),
         "position": Quantity("frame", _position, "m", 3),
         "orientation": Quantity("frame", _orientation, "1", 4),
         "velocity": Quantity("frame", _velocity, "m/s", 3),
@@ -138,6 +152,7 @@ def every_channel(plan: Plan) -> Iterator[Channel]:
         "coordinates": list(dict.fromkeys((*joints, *(one.path for one in plan.coordinates)))),
         "joint": joints,
         "coordinate": [one.path for one in plan.coordinates],
+        "constraint": [group.name for group in plan.constraints if group.loop is None],
         "frame": list(dict.fromkeys(frames)),
         "substructure": [f"substructure[{k}]" for k in range(len(plan.substructures))],
     }
@@ -167,6 +182,8 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
         return _made(plan, path, name, _which(plan, path, resolve(head)))
     if quantity and quantity.of == "coordinate":
         return _made(plan, path, name, _driven(plan, path, resolve(head)))
+    if quantity and quantity.of == "constraint":
+        return _made(plan, path, name, _constraint(plan, path, head))
     if quantity and quantity.of == "frame":
         return _made(plan, path, name, _frame(plan, path, resolve(head)))
     if indexed := INDEXED.fullmatch(name):
@@ -203,13 +220,14 @@ def _joint(plan: Plan, path: str, target: str, name: str) -> int:
         raise ModelError(
             f"channel {path}", repr(target), "an active joint", nearest(target, known) or f"One of {known}."
         )
-    acting = [g for g in plan.constraints if g.frames and g.loop is None and index in g.coupled]
+    silent = [g for g in plan.constraints if g.frames and g.loop is None and not CONSTRAINTS[g.kind].has_wrenches]
+    acting = [g for g in silent if index in g.coupled]
     if name.startswith("reaction_") and acting:
         raise ModelError(
             f"channel {path}",
             f"the constraint {acting[0].name} between frames, whose forces are in no joint",
-            "mechanisms of loops and of constraints between joints",
-            "Leave the channel out.",
+            "constraints that say how they load their frames, as those do of which only Phi is written",
+            "Leave the channel out, or give its kind `wrenches`.",
         )
     return index
 
@@ -236,6 +254,17 @@ def _driven(plan: Plan, path: str, target: str) -> int:
         fault, todo = "a joint that nothing drives", "Drive it, or leave it out."
         raise ModelError(f"channel {path}", fault, "a driven joint", todo)
     return next(iter(which))
+
+
+def _constraint(plan: Plan, path: str, head: str) -> int:
+    """The constraint, or driver of a frame, that a path names."""
+    named = {k: group.name for k, group in enumerate(plan.constraints) if group.loop is None and not group.prescribes}
+    matches = [k for k, name in named.items() if name == head or name.endswith(f":{head}")]
+    if len(matches) != 1:
+        known = list(named.values())
+        todo = nearest(head, known) or (f"One of {known}." if known else "There is none in this model.")
+        raise ModelError(f"channel {path}", repr(head), "a constraint", todo)
+    return matches[0]
 
 
 def _frame(plan: Plan, path: str, target: str) -> PlacedFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, shown
 from shiftjax.measures.dialects import LANES
 from shiftjax.measures.evaluation import evaluate
 from shiftjax.measures.expression import RELATIONS, Expression, Operation, names, parts
@@ -29,6 +29,11 @@ class Equation:
     node: Expression
     coordinates: tuple[str, ...]
 
+    @property
+    def timeless(self) -> bool:
+        """Whether time is not in it."""
+        return _timeless(self.node)
+
     def __call__(self, q: Sequence[Any], t: Any) -> Any:
         values = {name: [value] for name, value in zip(self.coordinates, q, strict=True)}
         return evaluate(self.node, {**values, TIME: [t]}, self.where)[0]
@@ -44,7 +49,7 @@ def equation(text: str, where: str) -> Equation:
     used = list(dict.fromkeys(one.text for one in names(node) if one.text not in (TIME, "pi")))
     strange = [one for one in used if not one.endswith(PLACE)]
     if strange or not used:
-        fault = f"{strange[0]!r} in {text!r}"[:120] if strange else repr(text)[:80]
+        fault = f"{strange[0]!r} in {text!r}"[:120] if strange else shown(text)
         raise ModelError(where, fault, ALLOWED, "Write the place of a joint as JOINT.q.")
     _refuse_several(node, {one: [0.5] for one in used}, where)
     return Equation(where, node, tuple(used))
@@ -60,7 +65,7 @@ class ListedEquation:
     @property
     def timeless(self) -> bool:
         """Whether time is not in it."""
-        return all(one.text != TIME for one in names(self.node))
+        return _timeless(self.node)
 
     def __call__(self, q: Sequence[Any], t: Any) -> Any:
         return evaluate(self.node, {LISTED: list(q), TIME: [t]}, self.where)[0]
@@ -75,7 +80,7 @@ def listed_equation(text: str, count: int, where: str) -> ListedEquation:
     node = _zero(text, where, OF_FILE)
     used = {one.text for one in names(node)} - {TIME, "pi"}
     if used != {LISTED}:
-        fault = f"{min(used - {LISTED})!r} in {text!r}"[:120] if used - {LISTED} else repr(text)[:80]
+        fault = f"{min(used - {LISTED})!r} in {text!r}"[:120] if used - {LISTED} else shown(text)
         raise ModelError(where, fault, OF_FILE, "Write the displacement of the first of its joints as q[0].")
     _refuse_several(node, {LISTED: [0.5] * count}, where)
     return ListedEquation(where, node)
@@ -87,7 +92,7 @@ def _zero(text: str, where: str, allowed: str) -> Expression:
     if isinstance(node, Operation) and node.sign == "==":
         node = Operation("-", node.left, node.right)
     if _relates(node):
-        raise ModelError(where, repr(text)[:80], allowed, "Write one ==, or none.")
+        raise ModelError(where, shown(text), allowed, "Write one ==, or none.")
     return node
 
 
@@ -98,6 +103,10 @@ def _refuse_several(node: Expression, coordinates: Mapping[str, list[float]], wh
         size = 1
     if size != 1:
         raise ModelError(where, f"{size} numbers", "one number", "Make a tie of each.")
+
+
+def _timeless(node: Expression) -> bool:
+    return all(one.text != TIME for one in names(node))
 
 
 def _relates(node: Expression) -> bool:

@@ -145,6 +145,7 @@ def _update(signs: tuple[float, ...], accumulators: Vec, interval: Interval) -> 
     return [*out, *(part for instant in history for part in (instant.t, instant.value[0]))]
 
 
+@np.errstate(all="ignore")  # of values of 1e300 the cubic overflows: then it is no extreme
 def _last(signs: tuple[float, ...], accumulators: Vec, end: Instant) -> list[_Extreme]:
     """The extremes of a run, those in its last step among them."""
     extremes, history = _split(signs, accumulators)
@@ -165,12 +166,12 @@ def _kind(meaning: str, *signs: float, time: bool = False) -> MetricKind:
     """Of the largest value (1.0), of the smallest one (-1.0), or the first less the second of both."""
 
     def value(accumulators: list[np.ndarray], start: Instant, end: Instant, options: Options) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            last = _last(signs, accumulators, end)
+        last = _last(signs, accumulators, end)
         if time:
             return np.asarray(last[0].at)
         values = [np.asarray(extreme.value) for extreme in last]
-        return signs[0] * values[0] if len(values) == 1 else values[0] + values[1]
+        with np.errstate(all="ignore"):  # from -1e308 to 1e308, or of members that have none
+            return signs[0] * values[0] if len(values) == 1 else values[0] + values[1]
 
     return MetricKind(
         begin=lambda start, _: _begin(signs, start),

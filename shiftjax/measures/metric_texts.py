@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, nearest, need_mapping
+from shiftjax.errors import ModelError, nearest, need_mapping, shown
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.aims import NO_AIM, Aim, aim_of, without_aim
 from shiftjax.measures.channel import Channel
@@ -71,7 +71,7 @@ class Reader:
         node = self._over_terms(parse(definition, self.where, LANES), terms)
         if not terms:
             todo = f"Write it like maximum({definition.strip()})."
-            raise LANES.refused(self.where, repr(definition)[:80], f"a call of {', '.join(METRICS)}", todo)
+            raise LANES.refused(self.where, shown(definition), f"a call of {', '.join(METRICS)}", todo)
         size = _size(node, dict.fromkeys(terms, 1), self.where)
         if size != 1:
             raise LANES.refused(self.where, f"{size} numbers", "one number", "Make a metric of each.")
@@ -199,7 +199,7 @@ def _frozen(value: Any) -> Any:
 def _check_option(where: str, option: Option, value: Any) -> None:
     if option.kind == "word":
         if value not in option.words:
-            raise ModelError(where, repr(value)[:80], ", ".join(option.words), "Choose one of them.")
+            raise ModelError(where, shown(value), ", ".join(option.words), "Choose one of them.")
         return
     flat = [value]
     if option.kind == "point list":
@@ -207,4 +207,4 @@ def _check_option(where: str, option: Option, value: Any) -> None:
         flat = [x for row in rows for x in (row if isinstance(row, tuple) else (row,))]
     if not all(isinstance(x, float) and np.isfinite(x) for x in flat):
         allowed = "finite numbers in a list" if option.kind == "point list" else "a finite number"
-        raise ModelError(where, repr(value)[:80], allowed, "Correct it.")
+        raise ModelError(where, shown(value), allowed, "Correct it.")

@@ -23,6 +23,7 @@ from shiftjax.measures.interval import moving, smaller
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan
 
+STOPS = 1e-6  # of the speed in a step: the least that it is taken to have, where it may stop within
 NONE = 1e30  # of a way: no knots are that far apart
 
 
@@ -30,9 +31,10 @@ NONE = 1e30  # of a way: no knots are that far apart
 class PassedKnots:
     """The accumulators of a force.
 
-    Time and displacement at the end of the last step; by how much all that was passed puts off the fastest coordinate,
-    times the mass that moves; the largest mass that a barrier turns; that of the largest barrier or well, and of its
-    step the time at the end, the shortest way between two of the knots, in parts of the step's, and the coordinates.
+    Time and displacement at the end of the last step, and the speed in it; by how much all that was passed puts off the
+    fastest coordinate, times the mass that moves; the largest mass that a barrier turns, at the least speed that the
+    step may have, and the next largest; that of the largest barrier or well, and of its step the time at the end, the
+    shortest way between two of the knots, in parts of the step's, and the coordinates.
 
     Attributes:
         force: its place in the plan. path: of it. nq: coordinates of the mechanism.
@@ -44,25 +46,30 @@ class PassedKnots:
 
     @property
     def size(self) -> int:
-        return 7 + self.nq
+        return 9 + self.nq
 
     def update(self, accumulators: Vec, now: Scalar, seen: Any) -> Vec:
         """The accumulators at the end of a step, at a time [s] and an `ObservedState`."""
-        before, x_before, late, turned, heaviest, *noted = accumulators
+        before, x_before, speed_before, late, turned, second, heaviest, *noted = accumulators
         element = seen.lane.plan.forces[self.force]
         course = FORCES[element.kind].course(element, seen.motion)
         high, deep, area, nearest = passed(course, x_before)
         way = moving(course.x - x_before)
         slowness = (now - before) / abs(way)
         fastest = largest([abs(1.0 / unit * v) for v, unit in zip(seen.v, seen.lane.units, strict=True)])
-        mass = 2.0 * larger(high, deep) * slowness * slowness
+        speed = (course.x - x_before) / moving(now - before)  # a run that goes on begins with no step
+        change = select(0.0 < abs(speed_before), abs(speed - speed_before), 0.0)  # unknown in the first step
+        slowest = 1.0 / larger(abs(speed) - change, STOPS * abs(moving(speed)))
+        mass, barrier = (2.0 * work * slowest * slowest for work in (larger(high, deep), high))
         heavier = heaviest < mass
         fresh = [now, nearest / abs(way), *seen.q]
         return [
             now,
             course.x,
+            speed,
             late + area * slowness * slowness * slowness * fastest,
-            larger(turned, 2.0 * high * slowness * slowness),
+            larger(turned, barrier),
+            larger(second, smaller(turned, barrier)),
             larger(heaviest, mass),
             *(select(heavier, new, old) for new, old in zip(fresh, noted, strict=True)),
         ]

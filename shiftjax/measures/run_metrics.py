@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, wrong
+from shiftjax.errors import ModelError, shown, wrong
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.accumulators import Accumulators, Watched
 from shiftjax.measures.aims import NO_AIM, Aim
@@ -22,6 +22,7 @@ from shiftjax.measures.metric_texts import Metric, Reader
 from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.step_path import StepPath
 from shiftjax.measures.terms import Signal, Term
+from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan
 
@@ -121,10 +122,14 @@ class Metrics(Accumulators):
             of_texts = self.of_terms([*terms.values()])
         values = {name: np.broadcast_to(np.asarray(value, float), members) for name, value in of_texts.items()}
         for name, function in self.functions_of_arrays.items():
-            values[name] = np.asarray(function(time, channels), float)
-            if values[name].shape != members:
-                allowed = f"one number a member, shape {members}"
-                raise ModelError(f"metric {name}", f"shape {values[name].shape}", allowed, "Correct the function.")
+            given = function(time, channels)
+            array = real_array(given)
+            if array is None or array.shape != members:
+                fault = shown(given) if array is None else f"shape {array.shape}"
+                raise ModelError(
+                    f"metric {name}", fault, f"one number a member, shape {members}", "Correct the function."
+                )
+            values[name] = array
         values = {name: np.where(ended, np.nan, values[name]) for name in self._names}
         extremes = {
             path: np.array([[terms[term.text()] for term in pair] for pair in pairs])

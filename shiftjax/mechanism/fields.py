@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
+from shiftjax.errors import shown
 from shiftjax.field import DAMPER, SPRING, Field, Role, filled
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import KINDS
@@ -110,7 +111,7 @@ JOINT = (
     Field("damping", "Q = -sum d_k v^k", "polynomial", Role.FORCE, DAMPER, (), ("damping", "damping_coefficients")),
     Field(
         "axis",
-        "of revolute, prismatic and cylindrical, in the joint's frames",
+        "of revolute, prismatic, cylindrical and screw, in the joint's frames",
         "axis",
         Role.DIRECTION,
         misspelt=("aixs",),
@@ -185,7 +186,7 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
         Field("timestamp_logfile", "kept, not used; true in public files, or a name", "anything"),
     ),
 }
-UNSIMULATED = ("tire", "pid")  # types of force modules that are kept only
+UNSIMULATED = ("tire",)  # types of force modules that are kept only
 # Last words of paths that are no numbers: constant matrices, and channels.
 RECORDED = {
     "frame": {"R", "position", "orientation", "velocity", "angular_velocity"},
@@ -236,7 +237,7 @@ def label_of(what: str, item: Mapping[str, Any]) -> str:
     if what == "a joint":
         has_fields = isinstance(kind, str) and kind in KINDS and KINDS[kind].fields
         return f"a joint of type {kind}" if has_fields else what
-    return f"{what} of type {kind}"
+    return f"{what} of type {kind if isinstance(kind, str) else shown(kind)}"
 
 
 def labels() -> list[str]:
@@ -331,7 +332,7 @@ def numbers_of(item: Any) -> Iterator[tuple[Field, Steps, float]]:
     for field in numeric_fields(item):
         head: Steps = tuple(field.name.split("."))
         for steps, number in leaves(value_of(item, field.name)):
-            if not (field.shape == "displacement" and "T" in steps and not KINDS[item.type].shifts):
+            if not (field.shape == "displacement" and "T" in steps and int(steps[-1]) >= KINDS[item.type].shifts):
                 yield field, (*head, *steps), number
 
 

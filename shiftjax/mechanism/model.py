@@ -8,7 +8,7 @@ import numbers as abstract_numbers
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from shiftjax.errors import ModelError, nearest, need, need_mapping, refuse_traced
+from shiftjax.errors import ModelError, nearest, need, need_mapping, refuse_traced, shown
 from shiftjax.field import Role
 from shiftjax.joints import KINDS
 from shiftjax.markup import html_table
@@ -366,11 +366,15 @@ def _refuse_impossible(model: Model, touched: Mapping[str, Collection[Steps]]) -
 def _finite(path: str, value: object) -> float:
     """The value as a finite float."""
     refuse_traced(path, value, f"Use vary={{{path!r}: [value]}} of `simulate`, one value a member.")
-    if isinstance(value, bool) or not isinstance(value, abstract_numbers.Real) or not math.isfinite(value):
+    try:
+        number = float(value) if isinstance(value, abstract_numbers.Real) and not isinstance(value, bool) else math.nan
+    except (OverflowError, TypeError):  # an integer beyond all floats; seconds of NumPy, which call themselves integers
+        number = math.nan
+    if not math.isfinite(number):
         raise ModelError(
-            path, repr(value)[:80], "one finite number", 'Give a number, or a text with its unit, as "200 mm".'
+            path, shown(value), "one finite number", 'Give a number, or a text with its unit, as "200 mm".'
         )
-    return float(value)
+    return number
 
 
 def complete(model: Model) -> Model:

@@ -191,7 +191,7 @@ class Element:
     """
 
     name: str
-    type: str  # a key of CONSTRAINTS or FORCES, "tire" or "pid"
+    type: str  # a key of CONSTRAINTS or FORCES, or "tire"
     joints: tuple[str, ...] = ()  # absolute paths of coordinates; of a joint that has one, the joint's
     frames: tuple[FrameRef, ...] = ()
     values: FrozenJson = FrozenJson()  # field -> numbers, or a word

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import ModelError, need, need_count, need_function, need_mapping, need_number, one_of, refuse_text
+from shiftjax.errors import (
+    ModelError,
+    need,
+    need_count,
+    need_function,
+    need_mapping,
+    need_number,
+    one_of,
+    refuse_text,
+    shown,
+)
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.run.advance.repeats import ACCURACIES
@@ -48,7 +58,7 @@ def _limit(where: str, value: Any) -> None:
         or not isinstance(value, int | float | np.number)
         or not (0 < value <= LARGEST or value == np.inf)
     ):
-        raise ModelError(where, repr(value), "a positive number", "Give one, or math.inf for no limit.")
+        raise ModelError(where, shown(value), "a positive number", "Give one, or math.inf for no limit.")
 
 
 CHECKS: dict[str, Check] = {

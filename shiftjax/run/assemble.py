@@ -94,7 +94,7 @@ def assemble(
     refuse_too_much(need := need_of(prepared, observed, len(posed), 1))
     announce(need)
     began = start_from(prepared, None, faulty)
-    kernel = make_kernel(backend, precision, threads)
+    kernel = make_kernel(backend, precision, given.machine.threads)
     blocks = first_partitions(prepared, began, settings, given.numerics)
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, given)
     return collect(

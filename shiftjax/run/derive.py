@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, need_number
+from shiftjax.errors import ModelError, need_number, shown
 from shiftjax.measures.dialects import NUMBERS
 from shiftjax.measures.evaluation import evaluate_number
 from shiftjax.measures.expression import Expression
@@ -57,7 +57,7 @@ class Numbers(Mapping[str, Any]):
         try:
             values = self._array(value)
         except (TypeError, ValueError):
-            raise ModelError(where, repr(value)[:80], "numbers", "Return a number or one a member.") from None
+            raise ModelError(where, shown(value), "numbers", "Return a number or one a member.") from None
         if values.shape not in ((), (self._members,)):
             allowed = f"one number, or one a member, shape ({self._members},)"
             raise ModelError(where, f"shape {values.shape}", allowed, "Correct the function.")
@@ -119,7 +119,7 @@ def rules_of(
             fault = f"the same number in {taken.get(full, 'derive')}, too"
             raise ModelError(f"derive {path}", fault, "each number once", "Leave one of them out.")
         if not (isinstance(formula, str) or callable(formula)):
-            raise ModelError(f"derive {path}", repr(formula)[:80], "a text or a function", "Write '2 * {PATH}'.")
+            raise ModelError(f"derive {path}", shown(formula), "a text or a function", "Write '2 * {PATH}'.")
         rules[full] = parse(formula, f"derive {full}", NUMBERS) if isinstance(formula, str) else formula
     return rules
 
@@ -151,7 +151,7 @@ def full_path(model: Model, path: str, known: Mapping[str, Any]) -> str:
     if path in known:
         return path
     if not isinstance(path, str):
-        raise ModelError("path of a number", repr(path)[:80], "a text", "`shiftjax info MODEL --paths` lists them.")
+        raise ModelError("path of a number", shown(path), "a text", "`shiftjax info MODEL --paths` lists them.")
     full = model.resolve(path)
     if full not in known:
         model.replace({path: 0.0})  # raises with the nearest known path
@@ -163,7 +163,7 @@ def _column(path: str, values: Any) -> np.ndarray:
     try:
         column = np.asarray(values, float)
     except (TypeError, ValueError):
-        raise ModelError(f"vary {path}", repr(values)[:80], "numbers, one a member", "Give an array.") from None
+        raise ModelError(f"vary {path}", shown(values), "numbers, one a member", "Give an array.") from None
     if column.ndim != 1:
         raise ModelError(f"vary {path}", f"shape {column.shape}", "one value a member, shape (B,)", "Flatten it.")
     return column

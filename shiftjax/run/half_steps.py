@@ -31,6 +31,7 @@ NEAR = 10.0  # times an error at the end: what one on the way may be, as where a
 INSTANTS = 64  # of a run, at which a member that is doubted is compared with its repeat
 SAFETY = 1.5  # of a measured error: it is that of two runs, at instants or by a lag
 AT_BENDS = 2.0  # the same where forces bend: of 58 arms that hit stops too hard one was missed with 1.5
+REST = 1e-3  # of the mean speed of a run: what ends slower has come to rest, and is compared with its repeat on the way
 AT_ONCE = 16_384  # members that run again together, so that their numbers need little memory
 
 
@@ -223,9 +224,10 @@ def _apart(lanes: Ensemble, members: np.ndarray, again: Ensemble) -> tuple[np.nd
     At the end; and on the way, where they went as fast as a harmonic motion of their mean speed does at most, by the
     time by which one lags behind the other. At a turning point angles are the same, and speeds are not: the lag is that
     which explains the differences of both best, (dq, w dv) ~ lag (v, w a), w being the time in which a radian passes.
+    What has come to rest has no lag: its differences and its speeds are both what dampers left of them.
 
     Returns:
-        (K,) at the end, (K,) on the way.
+        (K,) at the end, (K,) on the way, infinite where it came to rest.
     """
     unit = np.asarray(scales(speed_units(lanes.setup.plan), lanes.setup.length))[:, None]
     speeds = slice(lanes.setup.plan.nv)
@@ -234,8 +236,9 @@ def _apart(lanes: Ensemble, members: np.ndarray, again: Ensemble) -> tuple[np.nd
     apart = differences(lanes.setup, lanes.table.rows("q", members), again.table.rows("q"))
     with np.errstate(all="ignore"):
         mean = lanes.samples.path[members] / (lanes.samples.at[members] * lanes.settings.h)
-        lag = np.sqrt((apart**2 + ((other - v) ** 2).sum(0) / mean**2) / ((v**2).sum(0) + (a**2).sum(0) / mean**2))
-        return apart, HARMONIC * mean * lag
+        pace = (v**2).sum(0) + (a**2).sum(0) / mean**2
+        lag = np.sqrt((apart**2 + ((other - v) ** 2).sum(0) / mean**2) / pace)
+        return apart, np.where(pace < (REST * mean) ** 2, np.inf, HARMONIC * mean * lag)
 
 
 def first_share(members: int, accuracy: str) -> float:

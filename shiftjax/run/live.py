@@ -14,7 +14,7 @@ import numpy as np
 
 import shiftjax.run.advance.driver as driver
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import ModelError, need_number, one_of, refuse_text
+from shiftjax.errors import ModelError, need, need_mapping, need_number, one_of, refuse_text, shown
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.lane_table import ALL
@@ -24,6 +24,7 @@ from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
+from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.run.advance.accuracy import accumulated, energy_errors
 from shiftjax.run.advance.first_lanes import begin
@@ -157,10 +158,11 @@ class Live:
         Raises:
             ModelError: no such number, or loops that do not close with them; the run is then as it was.
         """
-        prepared = self._with(values or {})
+        given = {} if values is None else values
+        prepared = self._with(given)
         start = start_of(prepared)
         if not start.closed[0]:
-            raise _open(_described(values or {}), float(start.gap[0]))
+            raise _open(_described(given), float(start.gap[0]))
         self.pull, self._wrench = None, np.zeros_like(self._wrench)
         self._begin(prepared, start, 0.0)
 
@@ -176,12 +178,18 @@ class Live:
         """Goes on from an instant of this run, with the numbers as they are now.
 
         Raises:
-            ModelError: loops that these numbers do not close there; the run is then as it was.
+            ModelError: loops that these numbers do not close there; the run is then as it was. No such instant.
         """
+        need("Live.set_back: instant", instant, LiveInstant, "an instant that `instant()` gave")
         self._stand(self._prepared, instant, f"the instant at {instant.time:g} s")
 
     def advance(self, seconds: float) -> None:
-        """Runs on for about that long [s], at least a step; a run that has ended stays."""
+        """Runs on for about that long [s], at least a step; a run that has ended stays.
+
+        Raises:
+            ModelError: no finite number.
+        """
+        need_number("Live.advance: seconds", seconds, "a finite number of seconds")
         left = max(1, round(seconds / self.step))
         while left > 0 and not self.ended:
             steps = left
@@ -245,11 +253,12 @@ class Live:
             ModelError: no such body, or no points.
         """
         one_of("body to pull", body, self.nodes[1:])
-        points = np.asarray(point, float), np.asarray(target, float)
-        if any(p.shape != (3,) or not np.isfinite(p).all() for p in points):
-            raise ModelError(
-                f"pull of {body}", f"point {point}, target {target}", "three finite numbers each", "Give x, y, z."
-            )
+        points = list[np.ndarray]()
+        for name, given in (("point", point), ("target", target)):
+            place = real_array(given)
+            if place is None or place.shape != (3,) or not np.isfinite(place).all():
+                raise ModelError(f"pull of {body}: {name}", shown(given), "three finite numbers", "Give x, y, z.")
+            points.append(place)
         self.pull = Pull(body, *points)
 
     def let_go(self) -> None:
@@ -315,12 +324,12 @@ class Live:
 
     def _with(self, values: Mapping[str, float]) -> Prepared:
         """What was prepared, with other numbers."""
+        need_mapping("numbers to change", values)
         now = self.values
         for path, value in values.items():
             full = self.model.resolve(path)
             one_of("number to change", full, self._free)
-            if not (isinstance(value, int | float | np.number) and np.isfinite(value)):
-                raise ModelError(full, repr(value)[:80], "a finite number", "Give one.")
+            need_number(full, value, "a finite number")
             now[full] = float(value)
         every = self._derived({path: [now[path]] for path in self._free})
         new = np.array([every[path] for path in self._prepared.vary], float).reshape(-1, 1)
@@ -378,7 +387,7 @@ class Live:
 
 
 def _described(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{path} = {value:g}" for path, value in values.items()) or "the start"
+    return ", ".join(f"{path} = {float(value):g}" for path, value in values.items()) or "the start"
 
 
 def _open(where: str, gap: float) -> ModelError:

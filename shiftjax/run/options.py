@@ -12,6 +12,8 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
@@ -22,6 +24,15 @@ from shiftjax.run.start.drives import Drivable
 
 def _nothing(about: Any) -> None:
     """Is told something, and does nothing."""
+
+
+def _plain(value: Any) -> Any:
+    """Fractions, numbers of NumPy and arrays of texts as numbers and lists of Python: an int8 overflows from 127 on."""
+    if isinstance(value, Fraction):
+        return float(value)
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and (value.dtype.kind == "U" or not value.size)):
+        return value.tolist()
+    return value
 
 
 @record
@@ -141,7 +152,7 @@ class Options:
             raise TypeError(f"no options of a run: {', '.join(sorted(unknown))}")
         groups: dict[str, dict[str, Any]] = {}
         for name, value in given.items():
-            groups.setdefault(GROUPS[name], {})[name] = float(value) if isinstance(value, Fraction) else value
+            groups.setdefault(GROUPS[name], {})[name] = _plain(value)
         return replace(self, **{group: replace(getattr(self, group), **named) for group, named in groups.items()})
 
     def judged_by_estimates(self) -> Options:

@@ -19,7 +19,8 @@ from shiftjax.kernels.llvm.elimination import FREE, HELD, eliminate
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan, Substructure
 
-RANK_TOLERANCE = {"f64": 1e-8, "f32": 1e-4}  # of the largest pivot
+RANK = 1e-8  # of the largest pivot, or singular value: what the host, in f64, takes for zero
+RANK_TOLERANCE = {"f64": RANK, "f32": 1e-4}
 # The same where the model's numbers are rounded: axes of six digits are parallel within 2e-6.
 ROUNDED_RANK = 1e-5
 DOUBTFUL_PIVOTS = (1e-10, 1e-6)  # a relative pivot between these gives a warning

@@ -190,6 +190,8 @@ class PlanBuilder:
         numbers = {} if item is None else self.numbering.of(item, constraint.name)
         if kind.from_start and kind.from_start not in numbers:
             (numbers[kind.from_start],) = coordinates[named[0]].start
+        if kind.from_starts:
+            numbers["starts"] = tuple(place for k in named for place in coordinates[k].start)
         return RowGroup(
             name=constraint.name,
             kind=constraint.kind,

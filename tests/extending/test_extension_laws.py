@@ -50,7 +50,7 @@ def dropped(c: float) -> Result:
         initial_velocity=[0, 0, -1.0, 0, 0, 0],
     )
     a.joint("free", "float", child="block")
-    a.force("hit", "contact", frames=[("ball", "origin"), ("block", "top")], radius=0.1, k=5e4, c=c)
+    a.force("hit", "my_contact", frames=[("ball", "origin"), ("block", "top")], radius=0.1, k=5e4, c=c)
     names = ["energy.total", "ball.velocity", "block.velocity", "block.angular_velocity", "ball.position"]
     return simulate(builder.build(), 1.0, 5e-4, channels=names, output_step=5e-3)
 
@@ -75,7 +75,7 @@ def test_a_contact_keeps_momentum_and_never_gains_energy() -> None:
 def test_a_stop_holds_a_pendulum_and_gives_its_energy_back() -> None:
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     a = builder.assembly("a").body("rod", **rod(1.0)).joint("pivot", "Ry", child="rod", initial_velocity=0.5)
-    a.force("end", "stop", joint="pivot", lower=-1.0, upper=0.6, k=1e5)
+    a.force("end", "my_stop", joint="pivot", lower=-1.0, upper=0.6, k=1e5)
     result = simulate(builder.build(), 2.0, 5e-4, channels=["pivot.q", "energy.total"], output_step=5e-3)
     q, energy = result.channels["pivot.q"], result.channels["energy.total"]
     assert 0.6 < q.max() < 0.75 and np.ptp(energy) < 1e-4 * 9.81
@@ -88,7 +88,7 @@ def test_bristles_stick_until_they_slide() -> None:
         builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
         a = builder.assembly("a").body("sled", mass=2.0, inertia=(1.0, 1.0, 1.0)).joint("way", "Tx", child="sled")
         a.force("push", "constant_load", joint="way", load=pushed)
-        a.force("rub", "bristle", joint="way", k=200.0, slip=0.5)
+        a.force("rub", "my_bristle", joint="way", k=200.0, slip=0.5)
         result = simulate(builder.build(), 2.0, 1e-3, channels=["way.q", "way.v", "rub.bend"], output_step=0.5)
         assert result.units["rub.bend"] == "m", "the unit of its joint"
         if moves:

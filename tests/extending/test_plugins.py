@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     """A pendulum that meets a stop, a study of it, and the file of the stop's kind, as a user has them."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     a = builder.assembly("a").body("rod", **rod(1.0)).joint("pivot", "Ry", child="rod", initial_velocity=2.0)
-    a.force("end", "stop", joint="pivot", lower=-1.0, upper=0.05, k=1e4)
+    a.force("end", "my_stop", joint="pivot", lower=-1.0, upper=0.05, k=1e4)
     save(builder.build(), tmp_path / "arm.json")
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     shutil.copy(EXTENSIONS / "stop.py", tmp_path / "my_parts.py")
@@ -74,7 +74,7 @@ def test_a_command_runs_with_a_plugin_and_not_without(folder: Path) -> None:
     again = shell(folder, *words, "--plugin=my_parts", paths=(folder,))
     assert again[0] == 0 and json.loads(out)["channels"] == json.loads(again[1])["channels"]
     code, _, err = shell(folder, *words)
-    assert code == 2 and "'stop'" in err and "Traceback" not in err
+    assert code == 2 and "'my_stop'" in err and "Traceback" not in err
 
 
 def test_a_command_takes_methods_metrics_channels_and_formats_of_files(folder: Path) -> None:
@@ -151,7 +151,7 @@ from shiftjax.ensembles.execution.sweep import run_shard
 from shiftjax.forces import FORCES
 
 run_shard("out.zarr", 0)
-assert "stop" in FORCES
+assert "my_stop" in FORCES
 """  # a worker on another machine knows the store alone
 
 

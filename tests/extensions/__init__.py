@@ -1,1 +1,4 @@
-"""Kinds of joints, forces and constraints as a user writes them: one file each, outside the package."""
+"""Kinds of joints, forces and constraints as a user writes them.
+
+One file each, outside the package.
+"""

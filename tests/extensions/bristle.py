@@ -1,14 +1,23 @@
-"""Friction by bristles that bend before they slide (Dahl 1968): it sticks, and needs no jump of a force."""
+"""Friction by bristles that bend before they slide (Dahl 1968).
+
+It sticks, and needs no jump of a force.
+"""
 
 from shiftjax.field import number
 from shiftjax.forces import FORCES, ForceKind, State
 
 
 class Bristle(ForceKind):
-    """Q = -k z with z' = q' - |q'| k z / slip; the bristles store k z^2 / 2, sliding takes |q'| (k z)^2 / slip."""
+    """Q = -k z with z' = q' - |q'| k z / slip.
+
+    The bristles store k z^2 / 2, sliding takes |q'| (k z)^2 / slip.
+    """
 
     joints, dissipates = 1, True
-    fields = (number("k", "{f}/{x}", "stiffness of the bristles"), number("slip", "{f}", "force at which they slide"))
+    fields = (
+        number("k", "{f}/{x}", "stiffness of the bristles"),
+        number("slip", "{f}", "force at which they slide"),
+    )
     states = (State("bend", "{x}", "how far the bristles bend"),)
 
     def apply(self, element, motion, load, states):
@@ -21,4 +30,4 @@ class Bristle(ForceKind):
         return [speed - sliding]
 
 
-FORCES["bristle"] = Bristle()
+FORCES["my_bristle"] = Bristle()

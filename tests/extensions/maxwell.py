@@ -1,14 +1,23 @@
-"""A Maxwell element on a joint: a spring and a damper in series, whose stretch is a state of its own."""
+"""A Maxwell element on a joint: a spring and a damper in series.
+
+The stretch of the spring is a state of its own.
+"""
 
 from shiftjax.field import number
 from shiftjax.forces import FORCES, ForceKind, State
 
 
 class Maxwell(ForceKind):
-    """Q = -k s with s' = q' - k s / c; the spring stores k s^2 / 2, the damper takes (k s)^2 / c."""
+    """Q = -k s with s' = q' - k s / c.
+
+    The spring stores k s^2 / 2, the damper takes (k s)^2 / c.
+    """
 
     joints, dissipates = 1, True
-    fields = (number("k", "{f}/{x}", "stiffness of the spring"), number("c", "{f} s/{x}", "of the damper"))
+    fields = (
+        number("k", "{f}/{x}", "stiffness of the spring"),
+        number("c", "{f} s/{x}", "of the damper"),
+    )
     states = (State("stretch", "{x}", "the stretch of the spring"),)
 
     def apply(self, element, motion, load, states):

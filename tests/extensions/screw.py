@@ -22,5 +22,10 @@ class Helix(Rotation):
         return [(line, scale(n["pitch"], matvec(R_before, n["axis"])))]
 
 
-PITCH = number("pitch", "m/rad", "way along the axis for a turn of one radian", role=Role.LENGTH)
-KINDS["screw"] = JointKind((Helix("axis"),), "screw", fields=(PITCH,))
+PITCH = number(
+    "pitch",
+    "m/rad",
+    "way along the axis for a turn of one radian",
+    role=Role.LENGTH,
+)
+KINDS["my_screw"] = JointKind((Helix("axis"),), "screw", fields=(PITCH,))

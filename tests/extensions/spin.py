@@ -1,4 +1,4 @@
-"""A channel of a frame: the part of its body's angular velocity about the frame's own x."""
+"""A channel of a frame: its body's angular velocity about the frame's own x."""
 
 from shiftjax.algebra import dot, transpose
 from shiftjax.measures.channel import Quantity

@@ -1,4 +1,7 @@
-"""Stops at both ends of a joint's way: springs that harden with their depth, and damp, but never hold back."""
+"""Stops at both ends of a joint's way.
+
+Springs that harden with their depth, and damp, but never hold back.
+"""
 
 from shiftjax.algebra import larger
 from shiftjax.field import number
@@ -6,18 +9,26 @@ from shiftjax.forces import FORCES, ForceKind
 
 
 class Stop(ForceKind):
-    """Q = -k d^2 max(1 + c d', 0) at depth d beyond either end, and no force between them."""
+    """Q = -k d^2 max(1 + c d', 0) at depth d beyond either end.
+
+    Between the ends there is no force.
+    """
 
     joints, dissipates = 1, True
     fields = (
-        number("lower", "{x}", "end of the way"), number("upper", "{x}", "end of the way"),
-        number("k", "{f}/{x}^2", "stiffness of the end"), number("c", "s/{x}", "damping at the end", default=0.0),
-    )  # fmt: skip
+        number("lower", "{x}", "end of the way"),
+        number("upper", "{x}", "end of the way"),
+        number("k", "{f}/{x}^2", "stiffness of the end"),
+        number("c", "s/{x}", "damping at the end", default=0.0),
+    )
 
     def apply(self, element, motion, load, states):
         n, (joint,) = motion.values(element.numbers), element.coordinates
         q, v = motion.coordinate(joint), motion.speed(joint)
-        for sign, beyond, rate in ((-1.0, q - n["upper"], v), (1.0, n["lower"] - q, -v)):
+        for sign, beyond, rate in (
+            (-1.0, q - n["upper"], v),
+            (1.0, n["lower"] - q, -v),
+        ):
             depth = larger(beyond, 0.0)
             spring = n["k"] * depth**2
             force = spring * larger(1.0 + n["c"] * rate, 0.0)
@@ -27,4 +38,4 @@ class Stop(ForceKind):
         return ()
 
 
-FORCES["stop"] = Stop()
+FORCES["my_stop"] = Stop()

@@ -47,8 +47,14 @@ def hill(**more: Any) -> dict[str, Any]:
         (hill(scale=[1, 1], x_scale=1), "both 'scale' and 'x_scale', 'y_scale'"),
         (edited(f"{A}.force_modules", ["tire"]), r"an object \(a force module\)"),
         (edited(f"{A}.force_modules", [{"type": "tire", "name": "t"}]), "wheel_body: found nothing"),
-        (edited(f"{A}.force_modules", [{"type": "pid", "name": "p", "p": "x"}]), "p: found 'x'; allowed: one number"),
-        (edited(f"{A}.force_modules", [{"type": "pid", "input": {"joints": 1}}]), "unknown key 'joints'.*'joint'"),
+        (
+            edited(f"{A}.force_modules", [{"type": "pid", "name": "p", "p": 1}]),
+            "no 'input'; allowed: an input and an output",
+        ),
+        (
+            edited(f"{A}.force_modules", [{"type": "pid", "input": {"joints": 1}, "output": {}}]),
+            "unknown key 'joints'.*'joint'",
+        ),
         (edited("model_parameters.include_directories", ["a\0b"]), "a directory that cannot be"),
         (edited(f"{A}.name", "a" * 201), "a name of 1 to 200 printable characters"),
         (edited(f"{A}.name", "a\nb"), "a name of 1 to 200 printable characters"),

@@ -202,8 +202,7 @@ def test_s40_s41_restraints_are_read_in_every_spelling() -> None:
 
 def test_s42_force_modules_are_kept_and_reported() -> None:
     model = load(everything())
-    assert model.unsupported() == (("pendulum:p", "pid"),)
-    assert [module.type for module in model.assemblies[0].force_modules] == ["tire", "pid"]
+    assert [module.type for module in model.assemblies[0].force_modules] == ["fiala_tyre", "joint_speed_pid"]
     document = edited(f"{A}.force_modules", [{"type": "aero", "name": "wing"}])
     with pytest.raises(
         ModelError, match=r"force_modules\[0\] \(wing\).type: found 'aero'; allowed: one of .*pid, .*tire"

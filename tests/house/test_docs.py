@@ -32,6 +32,7 @@ from shiftjax.docs.statuses import statuses
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.field import Role
+from shiftjax.markup import COLUMN
 from shiftjax.measures.channels import CHANNELS
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.registry import Registry
@@ -42,6 +43,7 @@ BLOCK = re.compile(
     r"(?:<!-- (?P<mark>not run|needs|printed): (?P<why>.*?) -->\n)?^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.M | re.S
 )
 SETTING_UP = ("python3 -m venv", "pip install", "apt-get")  # lines of a shell that make an environment: this is one
+HALF_COLUMN = 36  # characters of code in each of two blocks side by side
 LARGEST = 100_000  # bytes of a picture
 WALL_TIME = re.compile(r"\bin \d+(?:\.\d+)? s\b")
 SAME = 1e-2  # relative difference of numbers that a notebook prints, on another machine; below 1e-9 both are rounding
@@ -98,6 +100,10 @@ def test_every_block_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert kind == "text", f"{name} has a block of kind {kind!r}: python, sh, json, toml, text are known"
 
 
+def markdown_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8") if name == "README.md" else text(name)
+
+
 def commands(page: str) -> Iterator[list[str]]:
     """The words of every line of a shell that calls this package, run or not."""
     names = "|".join(COMMANDS)
@@ -109,8 +115,7 @@ def commands(page: str) -> Iterator[list[str]]:
 @pytest.mark.parametrize("name", ["README.md", *PAGES])
 def test_every_command_has_the_options_that_are_shown(name: str) -> None:
     """Those that are not run, too."""
-    page = (ROOT / name).read_text(encoding="utf-8") if name == "README.md" else text(name)
-    found = list(commands(page))
+    found = list(commands(markdown_of(name)))
     assert len(found) > 5 or name not in ("README.md", "quickstart.md")
     for words in found:
         if words[0] not in DRAWING or find_spec("imgui_bundle"):
@@ -133,6 +138,21 @@ def test_blocks_are_found_and_can_fail() -> None:
     assert list(blocks(printed)) == [("sh", "x\n"), ("printed", "gap 1.5 m\n")]
     assert same(compact("a   1.5 m, in 0.1 s\n"), compact("a 1.501 m,\n in 3 s"))
     assert not same(compact("gap 1.5 m, 3 s"), compact("gap 1.5 m, 4 s")) and not same(compact("a b"), compact("a c"))
+
+
+def fences(page: str) -> list[str]:
+    return re.findall(r"^ *```\w*\n(.*?)^ *```$", page, re.M | re.S)
+
+
+@pytest.mark.parametrize("name", ["README.md", *PAGES])
+def test_lines_of_code_fit_their_column(name: str) -> None:
+    """Windows of 1280 to 1920 pixels show 80.1 characters of code, and 36.9 of each of two blocks side by side."""
+    page = markdown_of(name)
+    assert "```" in page or name in ("comparison.md", "features.md"), f"no code is found in {name}"
+    wide = [line for code in fences(page) for line in code.splitlines() if len(line) > COLUMN]
+    for pair in re.findall(r'<div class="pair".*?</div>', page, re.S):
+        wide += [line for code in fences(pair) for line in code.splitlines() if len(line) > HALF_COLUMN]
+    assert not wide, "\n".join(["break these, print-outs too, of which blanks are not compared:", *wide])
 
 
 def test_every_page_is_listed_once() -> None:

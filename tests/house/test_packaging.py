@@ -31,16 +31,30 @@ def test_pyright_looks_into_every_link() -> None:
     assert {f"shiftjax/{name}" for name in LINKED} <= set(SETTINGS["tool"]["pyright"]["include"])
 
 
+def test_what_is_to_be_installed_can_be() -> None:
+    """No index has the package: extras are installed from a checkout, and each named is one of pyproject.toml."""
+    extras, named = SETTINGS["project"]["optional-dependencies"], set()
+    texts = [ROOT / "README.md", ROOT / "mkdocs.yml", ROOT / ".ci" / "run", ROOT / "CONTRIBUTING.md"]
+    for folder in ("shiftjax", "benchmarks", *LINKED):
+        texts += [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md", ".ipynb")]
+    for path in texts:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"pip.* install .*shiftjax(\[|$|['\" ])", text, re.M), f"{path}: no index has the package"
+        lists = re.findall(r"pip[^\n]* install [^\n]*'\.\[([\w,]+)\]'|installing\([\"'](\w+)", text)
+        named |= {extra for one in lists for word in one for extra in word.split(",") if word}
+    assert named <= extras.keys() and {"report", "dask", "viewer", "plot", "cuda", "test", "docs"} <= named
+
+
 def test_ci_runs_the_readmes_test_command() -> None:
-    """The line that .ci/run looks for stands in the README once, and sets itself up."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    """The command that .ci/run looks for stands in the README once, and sets itself up."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", "")
     (command,) = re.findall(r"^python3 -m venv .*pytest.*$", readme, re.MULTILINE)
     assert "pip install" in command
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
 
 
-def test_the_readmes_commands_are_single_lines_that_set_themselves_up() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_readmes_commands_are_single_ones_that_set_themselves_up() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", "")
     commands = re.findall(r"^python3 -m venv .*$", readme, re.MULTILINE)
     assert len(commands) == 2
     assert "shiftjax sweep four_bar" in commands[0] and "--picture" in commands[0]

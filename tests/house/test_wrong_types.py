@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections import UserString
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -14,12 +20,17 @@ import shiftjax
 from shiftjax.errors import ModelError
 
 MODEL = shiftjax.load("pendulum")
+SPEED = "pendulum:pivot.initial_velocity"
 RESULT = shiftjax.simulate(MODEL, 0.002, channels=["energy.total"])
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
 TRIANGLES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
 WRONG: list[Any] = [
     None, 3, -1, 1.5, float("nan"), 10**400, "text", "", "\0", [], [1], ["text"], {}, {"text": 1}, {"text": None},
     {1: 2}, object(), b"x", True, lambda *a: None, np.zeros((2, 2)), np.array("x"), 1j, {1, 2}, iter("a"), int,
+    Fraction(-1, 3), Decimal("nan"), np.int8(3), np.array(0.5), np.timedelta64(1, "s"), np.datetime64("2020-01-01"),
+    datetime(2020, 1, 1), 10**5000, [10**400], {SPEED: 10**400}, {SPEED: [1.0, None]}, {SPEED: [10**5000]}, "\ud800",
+    "long" * 200, Path("/dev/null"), range(10**12), [[1], [2, 3]], np.zeros((0, 3)), {SPEED: b"x"}, jnp.ones(2),
+    np.ma.masked_array([1.0, 2.0], [False, True]), np.array([1, None], object), np.array([1j]), UserString("x"),
 ]  # fmt: skip
 
 
@@ -43,6 +54,16 @@ def sampled(**given: Any) -> Any:
     return shiftjax.sample([shiftjax.Vary(**given)], 2)
 
 
+@cache
+def running() -> shiftjax.Live:
+    return shiftjax.Live(MODEL, [SPEED])
+
+
+def live(method: str) -> Callable[..., Any]:
+    return lambda **given: getattr(running(), method)(**given)
+
+
+POINTS = {"body": "pendulum:link", "point": np.zeros(3), "target": np.zeros(3)}
 VARIED = {"path": "p", "low": 0.0, "high": 1.0}
 ROD = {"body": "b", "end": "b:t.T[0]", "start": None, "mass": None, "mass_per_length": None, "radius": 0.0}
 # name -> function, arguments that are right, further arguments; those of its signature are added
@@ -51,6 +72,19 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "save": (shiftjax.save, {"model": MODEL, "path": "x.json"}, ""),
     "solid": (shiftjax.solid, {"shape": {"type": "sphere", "radius": 1.0}, "density": 1.0}, ""),
     "solid_of_mesh": (shiftjax.solid_of_mesh, {"vertices": CORNERS, "triangles": TRIANGLES, "density": 1.0}, ""),
+    "assemble": (shiftjax.assemble, {"model": MODEL}, ""),
+    "fisher": (shiftjax.fisher, {"slopes": np.ones((2, 2)), "sigmas": np.ones(2), "scales": np.ones(2)}, ""),
+    "Definition": (shiftjax.Definition, {"model": MODEL}, ""),
+    "Study": (shiftjax.Study, {"path": "x.zarr"}, ""),
+    "Optimum": (shiftjax.Optimum, {"path": "x.zarr"}, ""),
+    "sweep": (shiftjax.sweep, {"study": "x.toml"}, ""),
+    "optimize": (shiftjax.optimize, {"study": "x.toml"}, ""),
+    "sensitivity": (shiftjax.sensitivity, {"study": "x.toml"}, ""),
+    "Live.advance": (live("advance"), {"seconds": 1e-3}, ""),
+    "Live.change": (live("change"), {"values": {}}, ""),
+    "Live.restart": (live("restart"), {"values": None}, ""),
+    "Live.set_back": (live("set_back"), {"instant": None}, ""),
+    "Live.grab": (live("grab"), POINTS, ""),
     "info": (shiftjax.info, {"model": MODEL}, ""),
     "simulate": (shiftjax.simulate, {"model": MODEL, "span": 0.002}, ""),
     "Live": (shiftjax.Live, {"model": MODEL}, ""),
@@ -92,6 +126,19 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
 }
 
 
+NOT_THERE = (
+    "store.read",
+    "include",
+    "constraint",
+    "Study",
+    "Optimum",
+    "sweep",
+    "optimize",
+    "sensitivity",
+    "Live.set_back",
+)
+
+
 def arguments(name: str) -> Iterator[str]:
     """What is given, and what the signature and the list say, each once."""
     function, right, further = CALLS[name]
@@ -104,7 +151,7 @@ def arguments(name: str) -> Iterator[str]:
 def test_wrong_kinds_are_refused_by_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     function, right, _ = CALLS[name]
-    function(**right) if name not in ("store.read", "include", "constraint") else None
+    function(**right) if name not in NOT_THERE else None
     refused = 0
     for argument in arguments(name):
         for value in WRONG:
@@ -118,7 +165,7 @@ def test_wrong_kinds_are_refused_by_name(name: str, tmp_path: Path, monkeypatch:
     assert refused, "nothing was wrong"
 
 
-@pytest.mark.parametrize("value", WRONG)
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: type(value).__name__)  # 10**5000 has no text
 def test_a_plot_of_anything_else_is_refused(value: Any) -> None:
     with pytest.raises(ModelError, match=r"plot: found"):
         RESULT.plot(value)

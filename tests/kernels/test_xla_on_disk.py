@@ -97,6 +97,34 @@ def test_what_changes_the_code_changes_the_key(folder: Path, monkeypatch: pytest
     assert xla_on_disk.machine() != before
 
 
+@pytest.mark.parametrize("name", xla_on_disk.SETTINGS)
+def test_settings_of_jax_that_change_the_executable_change_the_key(name: str) -> None:
+    """Each setting is one of JAX that may be changed on the way: a misspelt one would be None whatever it is."""
+    before, old = xla_on_disk.machine(), xla_on_disk.setting(name)
+    words = {"precision": "highest", "level": "O1"}
+    changed = words.get(name.split("_")[-1]) or (not old if isinstance(old, bool) else old + 1)
+    jax.config.update(name, changed)
+    try:
+        assert xla_on_disk.machine() != before
+    finally:
+        jax.config.update(name, old)
+    assert xla_on_disk.machine() == before
+
+
+def test_code_that_is_not_optimized_is_not_taken_for_optimized(folder: Path) -> None:
+    program = pendulum()
+    try:
+        for plain in (False, True):
+            jax.config.update("jax_disable_most_optimizations", plain)
+            kernel = xla.XlaKernel("f64", 1)
+            kernel.evaluate(program, "project", pendulums(program, 2), 0.0, 1e-3)
+            assert kernel.compiled == 1
+            forget()
+    finally:
+        jax.config.update("jax_disable_most_optimizations", False)
+    assert len(executables(folder)) == 2
+
+
 def test_without_the_cache_nothing_is_written(folder: Path) -> None:
     result(xla.XlaKernel("f64", 1, cache=False))
     assert not folder.exists()

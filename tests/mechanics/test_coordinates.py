@@ -1,10 +1,9 @@
-"""Joints of several coordinates (D11, M2): cylindrical, universal, planar; each stated, held, driven and acted on."""
+"""Joints of several coordinates (D11, M2): each stated, held, driven and acted on."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,109 +17,65 @@ from shiftjax.cli import main
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, save, to_dict
-from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
+from shiftjax.formats.builder import ModelBuilder
 from shiftjax.joints import KINDS, JointKind
-from shiftjax.joints.primitives import Rotation, Translation
-from shiftjax.mechanism.model import Model
+from shiftjax.joints.primitives import Ball, Rotation, Translation
 from shiftjax.outcome import Outcome
 from shiftjax.run.simulate import simulate
-from tests.support.mechanisms import rod
+from tests.support.several_coordinates import MODELS, TILT, bar, plate, shafts
 
 GAP = 1e-11  # m or rad: what one Newton step after each step of 1 ms leaves of a spatial loop
 ENERGY = 1e-8  # of the largest energy, RK4 at 1 ms over half a second
 ROUNDING = 1e-9  # a joint beside elementary ones: other partitions, equal up to the truncation of RK4 at 0.5 ms
-TILT, AXIS = 0.4, (1 / 3, 2 / 3, -2 / 3)
-PARTS = {"cylindrical": ("Ry", "Ty"), "universal": ("Rx", "Ry"), "planar": ("Tx", "Ty", "Rz")}
-
-
-def linked(
-    a: AssemblyBuilder, type_: str, parent: Any, child: Any, start: dict[str, float], *, whole: bool, **more: Any
-) -> None:
-    """A joint `hub`, or elementary ones hub_0, hub_1 ... between massless bodies."""
-    if whole:
-        extra = {"axis": "y"} if type_ == "cylindrical" else {}
-        a.joint("hub", type_, parent=parent, child=child, initial_displacement=start, **extra, **more)
-        return
-    near = parent
-    for k, (name, elementary) in enumerate(zip(KINDS[type_].names, PARTS[type_], strict=True)):
-        last = k == len(PARTS[type_]) - 1
-        if not last:
-            a.body(f"part{k}", mass=0.0, inertia=(0.0, 0.0, 0.0))
-        own = {key: values[name] for key, values in more.items() if name in values}
-        start_of_one = {"initial_displacement": start[name]} if name in start else {}
-        a.joint(f"hub_{k}", elementary, parent=near, child=child if last else f"part{k}", **start_of_one, **own)
-        near = f"part{k}"
-
-
-def bar(*, whole: bool = True, **more: Any) -> Model:
-    """A spatial four-bar whose rocker may slide along its axle."""
-    b = ModelBuilder(gravity=(0.0, 0.5, -9.81)).frame("far", T=(0.5, 0.0, 0.0))
-    a = b.assembly("a").body("crank", **rod(0.2)).body("coupler", **rod(0.5)).body("rocker", **rod(0.4))
-    a.joint("pivot", "Ry", child="crank", initial_displacement=-1.0, initial_velocity=2.0)
-    a.joint("pin", "spherical", parent=("crank", "tip"), child="coupler")
-    start = {"angle": -1.4380176710407746} if not more.pop("bare", False) else {}
-    linked(a, "cylindrical", ("fixed", "far"), "rocker", start, whole=whole, **more)
-    a.joint("top", "spherical", parent=("coupler", "tip"), child=("rocker", "tip"))
-    return b.build()
-
-
-def shafts(*, whole: bool = True, **more: Any) -> Model:
-    """Two shafts at an angle, coupled by a universal joint."""
-    c, s = math.cos(TILT), math.sin(TILT)
-    b = ModelBuilder(gravity=(0.0, 0.0, 0.0)).frame("tilted", R=((1, 0, 0), (0, c, -s), (0, s, c)))
-    a = (
-        b.assembly("a")
-        .body("one", mass=1.0, inertia=(0.1, 0.1, 0.02))
-        .body("other", mass=1.0, inertia=(0.1, 0.1, 0.03))
-    )
-    a.joint("pivot", "Rz", child="one", initial_velocity=3.0, initial_displacement=0.0)
-    linked(a, "universal", "one", "other", {"first": TILT, "second": 0.0}, whole=whole, **more)
-    a.joint("bearing", "Rz", parent=("fixed", "tilted"), child="other")
-    return b.build()
-
-
-def plate(*, whole: bool = True, **more: Any) -> Model:
-    """A plate on a plane, led by a crank."""
-    b = ModelBuilder(gravity=(0.0, -2.0, 0.0))
-    a = (
-        b.assembly("a")
-        .body("crank", **rod(0.2))
-        .body("plate", mass=2.0, inertia=(0.1, 0.1, 0.2), center_of_mass=(0.1, 0, 0))
-    )
-    a.joint("pivot", "Rz", child="crank", initial_displacement=0.3, initial_velocity=4.0)
-    start = {"x": 0.2 * math.cos(0.3), "y": 0.2 * math.sin(0.3), "angle": 0.5}
-    linked(a, "planar", "fixed", "plate", start, whole=whole, **more)
-    a.joint("pin", "Rz", parent=("crank", "tip"), child="plate", initial_displacement=0.2)
-    return b.build()
-
-
-MODELS: dict[str, Callable[..., Model]] = {"cylindrical": bar, "universal": shafts, "planar": plate}
+AXIS = (1 / 3, 2 / 3, -2 / 3)
 RUBBED: dict[str, dict[str, Any]] = {
     "cylindrical": {"stiffness": {"slide": [0.0, 200.0]}, "damping": {"angle": [0.0, 0.05], "slide": [0.0, 1.0]}},
     "universal": {"stiffness": {"second": [0.0, 2.0]}, "damping": {"first": [0.0, 0.01]}},
     "planar": {"stiffness": {"x": [1.0, 20.0], "angle": [0.0, 3.0]}, "damping": {"y": [0.0, 0.5]}},
+    "translational_2d": {"stiffness": {"x": [1.0, 20.0]}, "damping": {"y": [0.0, 0.5]}},
+    "translational_3d": {"stiffness": {"z": [1.0, 20.0]}, "damping": {"y": [0.0, 0.5]}},
+    "pin_slider": {"stiffness": {"slide": [0.0, 20.0]}, "damping": {"angle": [0.0, 0.05]}},
+    "euler_zyx": {"stiffness": {"second": [0.0, 2.0]}, "damping": {"third": [0.0, 0.05]}},
+    "euler_zxz": {"stiffness": {"second": [-2.4, 2.0]}, "damping": {"third": [0.0, 0.05]}},
 }
+NUMBERS = {
+    type_: [f"hub.{key}.{next(reversed(part))}[1]" for key, part in rubbed.items()] for type_, rubbed in RUBBED.items()
+}
+PROPER = [name for name, kind in KINDS.items() if name.startswith("euler") and name[-1] == name[-3]]
 each = pytest.mark.parametrize("type_", MODELS)
 
 
 @pytest.mark.parametrize("type_", [name for name, kind in KINDS.items() if kind.primitives])
 def test_measured_inverts_motion(type_: str) -> None:
-    """Of every kind, at random poses; the second angle of a universal joint within a quarter turn."""
+    """Of every kind, at random poses; the second of several angles within a quarter turn of its middle."""
     kind, n, random = KINDS[type_], {"axis": list(AXIS), "pitch": 0.05}, np.random.default_rng(3)
     for _ in range(20):
         R, p, q = np.eye(3), np.zeros(3), list[float]()
         for own in kind.coordinates:
             x = random.normal(size=4) if own.nq == 4 else random.uniform(-1.5, 1.5, 1)
             x = x * np.sign(x[0]) / np.linalg.norm(x) if own.nq == 4 else x
+            if own.name == "second" and type_ in PROPER:
+                x = x + np.pi / 2
             rotation, shift = (np.array(part, float) for part in own.primitive.motion([*map(float, x)], n))
             R, p, q = R @ rotation, p + R @ shift, [*q, *x]
         assert np.abs(np.array(kind.measured(R.tolist(), p.tolist(), n)) - q).max() < 1e-14
 
 
-def test_three_turns_have_no_coordinates_of_a_pose() -> None:
-    kind = JointKind((Rotation("x"), Rotation("y"), Rotation("z")), "free", ("a1", "a2", "a3"))
-    with pytest.raises(ModelError, match=r"found 2 turning motions .*; allowed: at most one\. Use a ball joint"):
+@pytest.mark.parametrize(
+    ("axes", "message"), [("xyzx", "found 3 turning motions .*; allowed: at most two"), ("xxy", "not across")]
+)
+def test_what_has_no_coordinates_of_a_pose(axes: str, message: str) -> None:
+    kind = JointKind(tuple(map(Rotation, axes)), "free", ("a1", "a2", "a3", "a4")[: len(axes)])
+    with pytest.raises(ModelError, match=message):
         kind.measured(np.eye(3).tolist(), [0.0, 0.0, 0.0], {})
+
+
+@pytest.mark.parametrize(
+    "primitives", [(Translation("y"), Ball()), (Rotation("x"), Ball()), (Ball(), Translation("x"))]
+)
+def test_before_a_quaternion_stand_translations_along_x_y_z(primitives: tuple[Any, ...]) -> None:
+    with pytest.raises(ModelError, match="allowed: translations along x, then y, then z before it"):
+        JointKind(primitives, "free", ("one", "two"))
 
 
 def test_a_kind_of_several_coordinates_names_them() -> None:
@@ -148,6 +103,7 @@ def test_it_is_elementary_joints_with_massless_bodies(type_: str) -> None:
 @each
 def test_files_and_paths_name_coordinates(type_: str) -> None:
     model, names = MODELS[type_](**RUBBED[type_]), KINDS[type_].names
+    before = dict(model.joints())["a:hub"]
     assert to_dict(load(to_dict(model))) == to_dict(model) and load(to_dict(model)) == model
     units = model.number_units()
     for name, unit in zip(names, KINDS[type_].units, strict=True):
@@ -158,7 +114,8 @@ def test_files_and_paths_name_coordinates(type_: str) -> None:
         changed = model.replace({f"hub.initial_velocity.{name}": 0.25})
         assert changed.numbers()[f"a:hub.initial_velocity.{name}"] == 0.25
         hub = dict(changed.joints())["a:hub"]
-        assert [own for own in names if hub.states("initial_velocity", own)] == [name]
+        stated = [own for own in names if own == name or before.states("initial_velocity", own)]
+        assert [own for own in names if hub.states("initial_velocity", own)] == stated
     channels = [path for name in names for path in (f"hub.{name}", f"hub.{name}.v", f"hub.{name}.a")]
     channels += [f"hub.{what}[{k}]" for k in range(len(names)) for what in "qva"]
     seen = simulate(model, 2e-3, 1e-3, channels=["hub.q", "hub.v", "hub.a", "pivot.q[0]", "pivot.q", *channels])
@@ -173,13 +130,8 @@ def test_files_and_paths_name_coordinates(type_: str) -> None:
 @each
 def test_gradients_are_those_of_differences(type_: str) -> None:
     """By reverse mode, of the sum of all coordinates at the end by a stiffness of one and a damping of another."""
-    numbers = {
-        "cylindrical": ("hub.stiffness.slide[1]", "hub.damping.angle[1]"),
-        "universal": ("hub.stiffness.second[1]", "hub.damping.first[1]"),
-        "planar": ("hub.stiffness.angle[1]", "hub.damping.y[1]"),
-    }[type_]
     model = MODELS[type_](**RUBBED[type_])
-    values = {path: jnp.asarray([model.numbers()[f"a:{path}"]]) for path in numbers}
+    values = {path: jnp.asarray([model.numbers()[f"a:{path}"]]) for path in NUMBERS[type_]}
 
     def end(given: Any) -> Any:
         return shiftjax.simulate(model, 0.1, 1e-3, channels=["hub.q"], vary=given).channels["hub.q"][:, -1].sum()

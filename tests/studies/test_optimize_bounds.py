@@ -40,6 +40,29 @@ def test_the_least_squares_of_a_box_are_those_of_an_active_set_method() -> None:
     assert at_bounds > 200
 
 
+def test_programs_of_constraints_at_prices_are_solved() -> None:
+    """200 random ones as SQP has them: 6 or 9 numbers between bounds, 3 constraints at prices of 1 to 10 000. Forces
+    within bounds are 0, at bounds lead outwards, by 1e-9 of their terms."""
+    random = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        solve = jax.jit(complementary)
+        for program in range(200):
+            count = (6, 9)[program % 2]
+            half = random.standard_normal((count, count)) * 10 ** random.uniform(-2, 0.5, count)
+            curvature, rows = half @ half.T, random.uniform(-1, 1, (3, count))
+            by = random.choice([0.0, 1e-3, 0.1, 1.0], 3) * random.standard_normal(3)
+            ridge = 1e-12 * ((rows**2).sum(1) * count / np.trace(curvature) + 1.0)
+            matrix = np.block([[curvature, rows.T], [-rows, np.diag(ridge)]])
+            vector = np.append(random.uniform(-1, 1, count), -by)
+            place, radius = random.uniform(0, 1, count), 10 ** random.uniform(-3, 0)
+            low = np.append(np.maximum(-place, -radius), np.zeros(3))
+            high = np.append(np.minimum(1 - place, radius), np.full(3, 10 ** random.uniform(0, 4)))
+            w = np.asarray(solve(matrix, vector, low, high)[0])
+            force = (matrix @ w + vector) / (abs(matrix) @ abs(w) + abs(vector))
+            wrong = np.where(w <= low, -force, np.where(w >= high, force, abs(force)))
+            assert wrong.max() < 1e-9, program
+
+
 def identified(folder: Path, stiffness: str) -> Definition:
     """Mass, stiffness and damping of an arm sought from its motion, which has those of 2.3 kg and 44 N/m."""
     model = balanced_arm(pull=-5.0)
@@ -67,7 +90,15 @@ def test_every_start_ends_at_a_bound_where_the_optimum_is(tmp_path: Path) -> Non
     assert found.objective.min() > 1.0  # the motion is that of a stiffness beyond
 
 
-@pytest.mark.parametrize("words", [{"objective": "swing", "method": "lbfgs"}, {"residuals": ["swing"]}])
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"objective": "swing", "method": "lbfgs"},
+        {"objective": "swing", "method": "adam", "learning_rate": 0.4},
+        {"objective": "swing", "method": "rmsprop", "learning_rate": 0.4},
+        {"residuals": ["swing"]},
+    ],
+)
 def test_an_optimum_at_a_bound_converges(words: dict[str, object]) -> None:
     """The swing is smallest with the shortest coupler; a number of no influence stays where it was."""
     study = arm(samples=4, optimize={**words, "iterations": 40})

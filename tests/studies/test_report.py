@@ -364,5 +364,5 @@ def test_a_missing_package_is_named_with_its_cure(study: Path, tmp_path: Path, p
     words = ["report", str(study), "--out", str(tmp_path / "r.html")]
     code = f"import sys\nsys.modules[{package!r}] = None\nfrom shiftjax.cli import main\nsys.exit(main({words!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and package in done.stderr and "pip install 'shiftjax[report]'" in done.stderr
+    assert done.returncode == 2 and package in done.stderr and "checkout: pip install -e '.[report]'" in done.stderr
     assert not (tmp_path / "r.html").exists()

@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 from shiftjax.cli import main
+from shiftjax.ensembles import stored_study
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.ensembles.store.members import members_of
 from shiftjax.ensembles.store.top import top
@@ -108,6 +109,13 @@ def test_the_commands_say_what_they_assume(study: Study, capsys: pytest.CaptureF
     for words in (["best:1:swing", "-n", "3"], ["best:1:swing", "--smallest"], ["best:1:swing of kept"], ["best:5"]):
         assert main(["top", place, *words]) == 2
         capsys.readouterr()
+
+
+def test_a_store_of_a_complete_study_is_opened_once(study: Study, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, read = [], stored_study.store.read
+    monkeypatch.setattr(stored_study.store, "read", lambda place: opened.append(place) or read(place))
+    assert main(["run", str(study.path), "--member", "best:1:swing", "--json"]) == 0
+    assert "member" in capsys.readouterr().err and opened == [study.path]
 
 
 def test_the_report_names_the_best_end(study: Study, tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def everything() -> dict[str, Any]:
     ]
     assembly["force_modules"] = [
         {"type": "tire", "name": "t", "tire_type": "fiala", "wheel_body": "link1", "active": False},
-        {"type": "pid", "name": "p", "p": 1, "i": 0, "d": 2, "target": 0}
+        {"type": "pid", "name": "p", "p": 1, "i": 0, "d": 0, "target": 0}
         | {"input": {"type": "joint", "joint": "elbow", "target_type": "velocity"}}
         | {"output": {"type": "joint", "joint": "elbow"}},
     ]

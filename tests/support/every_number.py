@@ -73,8 +73,8 @@ def _loop(a: AssemblyBuilder) -> None:
 def _hanging(a: AssemblyBuilder) -> None:
     """A nut on a screw, geared to the crank; a stone that floats, to which a part is fixed."""
     a.body("nut", **bar(0.1)).body("stone", **bar(0.2)).body("part", **bar(0.1))
-    a.joint("lead", "screw", parent=("rocker", "tip"), child="nut", axis="x", pitch=0.05)
-    a.constraint("teeth", "gear", joints=["crank_pivot", "lead"], ratio=2.0, offset=-1.6)
+    a.joint("lead", "my_screw", parent=("rocker", "tip"), child="nut", axis="x", pitch=0.05)
+    a.constraint("teeth", "my_gear", joints=["crank_pivot", "lead"], ratio=2.0, offset=-1.6)
     a.joint("free", "float", child="stone", initial_velocity=(0.1, 0.2, -0.3, 1.0, 2.0, -1.0),
             initial_displacement={"T": (0.5, 0.6, 0.7), "rotation": (0.3, 0.2, 0.1)})  # fmt: skip
     a.joint("weld", "rigid", parent=("stone", "tip"), child="part",

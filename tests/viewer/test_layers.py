@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -227,3 +228,26 @@ def test_a_cylindrical_joint_is_a_rod_from_its_parent_through_a_barrel() -> None
     rods = [part for part in scene.parts if part.path == "a:guide" and part.node == 0]
     ends = np.concatenate([transformed(part.transform, part.mesh.vertices) for part in rods])
     assert ends[:, 2].min() < 0.0 and ends[:, 2].max() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("type_", "start", "fixed", "moving"),
+    [
+        ("pin_slider", {"slide": 0.7}, 1, 1),  # a rail, and a pin
+        ("point_slider", {"T": [0.7, 0, 0]}, 1, 1),  # a rail, and a ball
+        ("point_plane", {"T": [0.7, 0, 0]}, 1, 1),  # a plate, and a ball
+        ("screw", 20.0, 2, 1),  # a rod with its thread, and a nut
+    ],
+)
+def test_what_leads_a_child_and_what_runs_on_it(type_: str, start: Any, fixed: int, moving: int) -> None:
+    """Of joints that slide: shapes on the parent and on the child, a rail over the whole way."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    a = builder.assembly("a").body("sleeve", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    more = {"axis": "x", "pitch": 0.035} if type_ == "screw" else {}
+    a.joint("guide", type_, child="sleeve", initial_displacement=start, **more)
+    scene = scene_of(builder.build(), {"a:sleeve": np.array([0.7, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])})
+    parts = [part for part in scene.parts if part.path == "a:guide" and part.kind == "joint"]
+    assert [sum(part.node == node for part in parts) for node in (0, 1)] == [fixed, moving]
+    if type_ != "point_plane":
+        ends = np.concatenate([transformed(p.transform, p.mesh.vertices) for p in parts if p.node == 0])
+        assert ends[:, 0].max() > 0.7

@@ -248,6 +248,31 @@ def test_companions_are_found_wherever_they_lie(tmp_path: Path) -> None:
     assert again.warnings == (f"texture {meshfiles.PICTURE}: no such file",)
 
 
+@pytest.mark.parametrize("place", ["../{}", "absolute", "inner/../../{}", "link"])
+@pytest.mark.parametrize("kind", ["materials", "texture"])
+def test_a_mesh_file_opens_nothing_outside_of_its_folder(tmp_path: Path, place: str, kind: str) -> None:
+    """By name, by an absolute path, by a link: it is left out with a warning, as shape files of a model are."""
+    folder = tmp_path / "model"
+    (folder / "inner").mkdir(parents=True)
+    path = meshfiles.written(folder, "obj", textured=True)
+    material = folder / "wedge.mtl"
+    file, last = (material, path) if kind == "materials" else (folder / meshfiles.PICTURE, material)
+    away = file.rename(tmp_path / f"away{file.suffix}")
+    (folder / f"link{file.suffix}").symlink_to(away)
+    name = {"absolute": str(away), "link": f"link{file.suffix}"}.get(place, place.format(away.name))
+    last.write_text(last.read_text().replace(file.name, name))
+    piece = only(load(path))
+    (warning,) = piece.warnings
+    assert warning.startswith(f"{kind} {name}: not in the mesh file's folder") and "filename" in warning
+    assert piece.mesh.texture is None
+    named = only(load(path, [away] if kind == "texture" else [away, folder / meshfiles.PICTURE]))
+    if place != "link":
+        assert named.mesh.texture is not None and named.warnings == ()
+    file.write_bytes(away.read_bytes())  # an absolute path of the machine that wrote the file
+    last.write_text(last.read_text().replace(name, f"/home/somebody/{file.name}"))
+    assert only(load(path)).mesh.texture is not None
+
+
 def test_a_picture_that_is_none_is_told(tmp_path: Path) -> None:
     path = meshfiles.written(tmp_path, "obj", textured=True)
     (tmp_path / meshfiles.PICTURE).write_bytes(b"no picture")

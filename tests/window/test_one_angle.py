@@ -13,6 +13,7 @@ from shiftjax.ensembles.store import store
 from shiftjax.poses import continuous
 from shiftjax.run.live import Live
 from shiftjax.run.simulate import simulate
+from shiftjax.spacing import nearest_places
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import plotpane, propertypane, treepane
 from shiftjax.viewer.gui.state import present
@@ -21,7 +22,6 @@ from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion import curves
 from shiftjax.viewer.motion.live_history import History
-from shiftjax.viewer.motion.turns import nearest
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
@@ -115,5 +115,5 @@ def test_an_orientation_has_the_sign_of_the_pose(turning: ViewedStudy, tmp_path:
 
 def test_the_nearest_instant() -> None:
     times = np.array([0.0, 1.0, 2.0])
-    assert [nearest(times, t) for t in (-1.0, 0.4, 0.6, 1.2, 9.0)] == [0, 0, 1, 1, 2]
-    assert nearest(times[:1], 5.0) == 0
+    assert [nearest_places(times, t) for t in (-1.0, 0.4, 0.6, 1.2, 9.0)] == [0, 0, 1, 1, 2]
+    assert nearest_places(times[:1], 5.0) == 0

@@ -16,6 +16,7 @@ import threading
 from multiprocessing.connection import Connection, Pipe
 from typing import IO
 
+from shiftjax.errors import installing
 from shiftjax.viewer.child_end import ending
 
 START = 60.0  # [s] for starting Python and loading the library, ~0.3 s on an idle machine
@@ -99,9 +100,7 @@ class Child:
         try:
             self._receive(START)
         except Died as died:
-            raise Failed(
-                f"an importer that {died}", "Check the installation: pip install 'shiftjax[viewer]'."
-            ) from None
+            raise Failed(f"an importer that {died}", f"Check the installation. {installing('viewer')}") from None
         except Failed:
             self.close()
             raise

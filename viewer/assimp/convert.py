@@ -41,6 +41,7 @@ class Source:
 
     scene: Any  # aiScene
     content: Callable[[str], bytes | None]  # bytes of a file that the mesh file names
+    absent: Callable[[str], str]  # why there are none
     frame: np.ndarray  # (4, 4) from the importer's coordinates to the file's [m]
     linear: bool = False  # whether colours are linear, as in glTF, and not sRGB
     facets: bool = False  # whether the format has at most normals of facets: computed ones make curved parts smooth
@@ -231,7 +232,7 @@ class _Materials:
             return Texture(embedded)
         data = embedded or self._source.content(name)
         if data is None:
-            return f"texture {name}: no such file"
+            return f"texture {name}: {self._source.absent(name)}"
         try:
             with warnings.catch_warnings(), Image.open(io.BytesIO(data)) as image:
                 warnings.simplefilter("error", Image.DecompressionBombWarning)  # ~90 million pixels

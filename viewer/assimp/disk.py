@@ -1,4 +1,8 @@
-"""File system of the importer, in the child process: callbacks that find companions and record opened files."""
+"""File system of the importer, in the child process: callbacks that find companions and record opened files.
+
+A mesh file that somebody sends may name anything, and links may lead anywhere: beside the companions, which the model
+names, nothing is opened that lies outside of the mesh file's folder and those below it.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +52,7 @@ class Disk:
         self.path, self.companions = path, companions
         self.digests: dict[str, str] = {}
         self._missing: list[str] = []
+        self._folder = path.parent.resolve()
         self._contents: dict[Path, bytes] = {}
         self._handles: dict[int, tuple[Any, ...]] = {}
         self.calls = Calls(OPEN(self._open), CLOSE(self._close), None)
@@ -56,7 +61,7 @@ class Disk:
         """Bytes of the file that the mesh file calls `name`, None where there is none.
 
         Looked for where the name says, then among the companions, then beside the mesh file: exporters leave paths of
-        the machine they ran on.
+        the machine they ran on. What lies elsewhere is neither opened nor asked for.
         """
         name = name.replace("\\", "/")
         last = name.rsplit("/", 1)[-1]
@@ -66,6 +71,8 @@ class Disk:
         for candidate in (direct, *named, self.path.parent / last, *materials):
             if candidate in self._contents:
                 return self._contents[candidate]
+            if self._lies_elsewhere(candidate):
+                continue
             relative = os.path.relpath(candidate, self.path.parent)
             if not candidate.is_file():
                 self.digests[relative] = ""
@@ -77,13 +84,30 @@ class Disk:
                 data = repaired(candidate.suffix.lower(), data, library)
             self._contents[candidate] = data
             return data
-        self._missing.append(last)
+        self._missing.append(name.removeprefix(f"{self.path.parent}/"))
         return None
+
+    def absent(self, name: str) -> str:
+        """Why there is no `content` of a file that the mesh file calls `name`."""
+        if self._lies_elsewhere(self.path.parent / name.replace("\\", "/")):
+            return (
+                "not in the mesh file's folder or below it, links followed. Copy it there, or name it after the mesh "
+                "in the shape's 'filename'"
+            )
+        return "no such file"
+
+    def _lies_elsewhere(self, file: Path) -> bool:
+        if file == self.path or file in self.companions:
+            return False
+        try:
+            return not file.resolve().is_relative_to(self._folder)
+        except RuntimeError:  # a circle of links
+            return True
 
     def missing_materials(self) -> tuple[str, ...]:
         """A warning about the first .mtl that there is none of; the importer then tries other names by itself."""
         names = [name for name in self._missing if name.endswith(".mtl")]
-        return tuple(f"materials {name}: no such file" for name in names[:1])
+        return tuple(f"materials {name}: {self.absent(name)}" for name in names[:1])
 
     def _open(self, _calls: int, name: bytes, mode: bytes) -> int | None:
         if b"w" in mode or b"a" in mode:

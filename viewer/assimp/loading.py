@@ -27,7 +27,9 @@ def load(
     Args:
         path: of the file; its suffix decides the format.
         companions: further files that the mesh needs (an .mtl, a texture), found under their name wherever the mesh
-            file says they are; a relative one may be relative to the mesh file's folder.
+            file says they are; a relative one may be relative to the mesh file's folder. Others that the mesh file
+            names are looked for in its folder and below only, links followed; one that lies elsewhere is left out, with
+            a warning.
         timeout: of the importer [s].
 
     Raises:

@@ -81,6 +81,7 @@ def read(dll: ctypes.CDLL, path: Path, companions: tuple[Path, ...]) -> bytes:
         source = Source(
             pointer.contents,
             disk.content,
+            disk.absent,
             _frame(disk),
             linear=suffix in (".gltf", ".glb"),
             facets=suffix in (".stl", ".3ds"),

@@ -10,6 +10,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.poses import continuous, last_valid, rotation_angle
 from shiftjax.record import record
+from shiftjax.spacing import nearest_places
 from shiftjax.viewer.scene.scene import Scene
 
 PER_SECOND = 60  # instants kept by default: the rate of a screen
@@ -84,9 +85,7 @@ def _instants(time: np.ndarray, frames: int | None) -> np.ndarray:
     limit = min(MOST, max(FEWEST, math.floor(PER_SECOND * span) + 1)) if frames is None else frames
     instants = np.arange(len(time))
     if len(time) > limit:
-        wanted = np.linspace(time[0], time[-1], limit)
-        after = np.searchsorted(time, wanted).clip(1, len(time) - 1)
-        instants = np.unique(np.where(wanted - time[after - 1] <= time[after] - wanted, after - 1, after))
+        instants = np.unique(nearest_places(time, np.linspace(time[0], time[-1], limit)))
     # files hold single precision, in which two instants very close to each other are one
     _, different = np.unique((time[instants] - time[0]).astype(np.float32), return_index=True)
     return instants[different]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.measures.certificate import CERTIFICATE
+from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.export.pack import Pack
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import curves
@@ -29,7 +30,7 @@ def sheets_of(study: StudyLike, members: Sequence[int], pack: Pack) -> Item:
     named = {"Design": (study.design, list(study.design)), "Metrics": (study.metrics, metrics)}
     named["Accuracy"] = (study.metrics, accuracy)
     tables = [_table(study, title, *of, members) for title, of in named.items() if of[1]]
-    instants = np.unique(np.linspace(0, len(study.time) - 1, min(len(study.time), INSTANTS)).astype(int))
+    instants = evenly_spaced(len(study.time), INSTANTS)
     wanted, remarks = _plotted(study), []
     if len(wanted) > MOST_PLOTS:
         remarks.append(f"{MOST_PLOTS} of {len(wanted)} curves are plotted")
@@ -67,7 +68,8 @@ def _plot(name: str, of_members: Iterable[Curve], instants: np.ndarray, pack: Pa
     every = list(of_members)
     # a member that ended in the middle of a chunk may have fewer instants than there are
     whole = [np.pad(c.values, ((0, instants[-1] + 1 - len(c.values)), (0, 0)), constant_values=np.nan) for c in every]
-    values = np.stack([one[instants].T for one in whole]).astype("<f4")  # (members, k, n)
+    with np.errstate(over="ignore"):  # beyond 3e38 there is no curve
+        values = np.stack([one[instants].T for one in whole]).astype("<f4")  # (members, k, n)
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     return {

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.poses import rotate
+from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.export.keyframes import refined
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.export.pose_tracks import PoseTracks, motion_of
@@ -211,7 +212,7 @@ def _floor(scene: Scene, parts: tuple[ScenePart, ...], poses: np.ndarray) -> flo
     height = np.linspace(-1, 1, DIRECTIONS)
     level = np.sqrt(1 - height**2)
     directions = np.stack([level * np.cos(spiral), level * np.sin(spiral), height])
-    poses = poses[np.linspace(0, len(poses) - 1, min(len(poses), FLOOR_INSTANTS)).astype(int)]
+    poses = poses[evenly_spaced(len(poses), FLOOR_INSTANTS)]
     lowest = []
     for part in parts:
         vertices = part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3]

@@ -14,12 +14,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, installing
 from shiftjax.record import record
 
 DEVICE = "SHIFTJAX_EGL_DEVICE"  # a number as listed by `report`, or "surfaceless"
 APT = "apt-get install -y --no-install-recommends"
-PIP = "pip install 'shiftjax[viewer]'"
 PACKAGES = ("PyOpenGL", "PyOpenGL-accelerate", "glfw", "imgui-bundle", "pyassimp", "cmeel-assimp", "pillow",
             "imageio-ffmpeg")  # fmt: skip
 LIBRARIES = (  # (any of these files, Debian package, what for)
@@ -209,7 +208,7 @@ def _hidden_window() -> Context:
     try:
         import glfw
     except ImportError as error:
-        raise ModelError("OpenGL", "no package glfw", "a context", f"Install it: {PIP}.") from error
+        raise ModelError("OpenGL", "no package glfw", "a context", installing("viewer")) from error
     if not glfw.init():
         raise ModelError("OpenGL", "GLFW did not start", "a context", "Run it in a session with a display.")
     glfw.window_hint(glfw.VISIBLE, False)
@@ -271,7 +270,7 @@ def _packages() -> list[str]:
         except importlib.metadata.PackageNotFoundError:
             lines.append(f"{name} is missing")
             missing = True
-    return [*lines, *([f"install: {PIP}"] if missing else [])]
+    return [*lines, *([f"install: {installing('viewer')}"] if missing else [])]
 
 
 def _libraries() -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.record import record
+from shiftjax.spacing import evenly_spaced
 
 BINS = 96  # of each axis of parallel coordinates, between which lines are counted
 FIRST = 4096  # members from which a spread few is taken
@@ -107,8 +108,7 @@ def spread(points: np.ndarray, most: int) -> np.ndarray:
     rows = np.arange(len(points))
     if len(points) <= most:
         return rows
-    if len(points) > FIRST:
-        rows = np.linspace(0, len(points) - 1, FIRST).round().astype(int)
+    rows = evenly_spaced(len(points), FIRST)
     unit = _scaled(np.asarray(points, float)[rows])
     taken = [int(np.argmin(unit.sum(1)))]
     distance = np.full(len(rows), np.inf)

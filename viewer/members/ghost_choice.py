@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.spacing import evenly_spaced
+
 MOST_GHOSTS = 64  # at once; more cannot be told apart
 
 
@@ -11,6 +13,4 @@ def drawn(members: np.ndarray, metric: np.ndarray | None = None) -> np.ndarray:
     """(<= MOST_GHOSTS,) of (k,) members those drawn: all, or an evenly spaced selection, by a metric if given."""
     if metric is not None:
         members = members[np.argsort(metric[members], kind="stable")]  # so that a selection spans the metric
-    if len(members) > MOST_GHOSTS:
-        members = members[np.linspace(0, len(members) - 1, MOST_GHOSTS).round().astype(int)]
-    return members
+    return members[evenly_spaced(len(members), MOST_GHOSTS)]

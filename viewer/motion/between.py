@@ -298,7 +298,7 @@ def _without_laws(plan: Plan, functions: Sequence[Any]) -> Plan:
     """The plan without rows that prescribe motions in time.
 
     Args:
-        functions: of the plan; those of the run alone, which no result holds, are in neither.
+        functions: of the plan; those of Python, which no result holds, are in neither.
     """
     timeless = {
         k

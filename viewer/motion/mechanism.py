@@ -15,7 +15,7 @@ import numpy as np
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.joints import KINDS
-from shiftjax.measures.ties import ties_in
+from shiftjax.measures.ties import ties_in, ties_of
 from shiftjax.mechanism.model import Model, complete
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame, FrameRef, Joint
 from shiftjax.poses import matrices
@@ -63,16 +63,22 @@ class Mechanism:
         return "root closure" if root else "closure joint"
 
 
-def mechanism_from(model: Model) -> Mechanism:
-    """The joints, frames and spanning tree of the active parts of a model."""
+def mechanism_from(model: Model, ties: Mapping[str, str] | None = None) -> Mechanism:
+    """The joints, frames and spanning tree of the active parts of a model.
+
+    Args:
+        ties: name -> equation of coordinates that a run ties beside those of the model.
+    """
     model = complete(model)
+    of_run = ties_of(ties or {}, model)
     frames = _frames(FIXED, model.frames)
     for path, body in model.bodies():
         frames |= _frames(path, body.frames)
-    plan, numbers, matrices = analyze(model), model.numbers(), model.matrices()
+    plan = analyze(model, functions={name: tie.joints for name, tie in of_run.items()})
+    numbers, matrices = model.numbers(), model.matrices()
     values = [numbers[n.path] for n in plan.numbers]
     parameters = Parameters(values, [matrices[path] for path in plan.matrices])
-    functions = tuple(ties_in(model).values())
+    functions = (*of_run.values(), *ties_in(model).values())
     lane = Lane(plan, parameters, characteristic_length(plan, values), functions, 0.0)
     return Mechanism(model, dict(model.joints()), frames, lane)
 
@@ -118,8 +124,17 @@ def mechanism_of(study: StudyLike, member: int | None = None) -> Mechanism:
     model = study.model if member is None else study.base_of(member)
     known = _mechanisms.setdefault(study, {})
     if id(model) not in known:
-        known[id(model)] = model, mechanism_from(model)  # the model is held, so that its id stays its own
+        known[id(model)] = (
+            model,
+            mechanism_from(model, ties_told(study.settings)),
+        )  # the model is held, so that its id stays its own
     return known[id(model)][1]
+
+
+def ties_told(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Name -> equation of the ties of a run, as its settings tell them; of functions of Python they have no text."""
+    ties = settings.get("tie") or {}
+    return {name: str(tie["of"]) for name, tie in ties.items() if isinstance(tie, Mapping) and "of" in tie}
 
 
 def numbers_of(study: StudyLike, mechanism: Mechanism, members: np.ndarray) -> dict[str, np.ndarray]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.record import record
+from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.latest_values import LatestValues
 from shiftjax.viewer.members.study_like import Design, StudyLike
 from shiftjax.viewer.motion.framing import Extent, boxes_of, extent_at, extent_of, ground_of, joined
@@ -24,7 +25,7 @@ def sampled(study: StudyLike, member: int, most: int = SAMPLES) -> np.ndarray:
     """(m, nodes, 7) poses of a member at stored instants, the first and last among them."""
     track = study.track(member)
     most = max(2, min(most, POINTS // (8 * track.shape[1])))
-    return track[np.unique(np.linspace(0, len(track) - 1, most).round().astype(int))]
+    return track[evenly_spaced(len(track), most)]
 
 
 def extent_of_motion(study: StudyLike, scene: Scene, members: Sequence[int]) -> Extent:

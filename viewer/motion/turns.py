@@ -11,13 +11,14 @@ import math
 import numpy as np
 
 from shiftjax.dynamics.kinematics import quaternion_places
+from shiftjax.spacing import nearest_places
 from shiftjax.topology.plan import Plan
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import joint_tracks
 from shiftjax.viewer.motion.mechanism import Mechanism, lane_of, numbers_of
 from shiftjax.viewer.motion.tree_coordinates import bodies_of, coordinates, is_angle
 
-__all__ = ["Turns", "nearest", "nearest_turn"]
+__all__ = ["Turns", "nearest_turn"]
 
 
 class Turns:
@@ -38,7 +39,7 @@ class Turns:
         last = min(len(track), len(times), int(np.searchsorted(times, study.end(member), side="right")))
         if last > self._q.shape[1]:
             self._add(study, member, mechanism, track[:last], times[:last])
-        return self._q[:, nearest(times[:last], time)]
+        return self._q[:, nearest_places(times[:last], time)]
 
     def _add(self, study: StudyLike, member: int, mechanism: Mechanism, track: np.ndarray, times: np.ndarray) -> None:
         """The instants that are not known yet."""
@@ -53,12 +54,6 @@ class Turns:
             )
         else:
             self._q = joint_tracks.begun(lane, joint_tracks.unwrapped(mechanism.plan, q))
-
-
-def nearest(times: np.ndarray, time: float) -> int:
-    """Index of the instant nearest to a time, of (n,) rising ones [s]."""
-    after = min(max(int(np.searchsorted(times, time)), 1), len(times) - 1)
-    return after if len(times) == 1 or times[after] - time <= time - times[after - 1] else after - 1
 
 
 def nearest_turn(plan: Plan, q: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -32,6 +32,7 @@ ARM, PLATE, THICK = 0.35, 3.0, 0.3  # of a universal joint's cross; of a planar 
 RAIL, BARREL, BARREL_LENGTH = 0.28, 1.2, 2.6
 CYLINDER, PISTON_ROD, COLLAR = 1.3, 0.65, 0.7  # radii of a telescope and length of the collar about its mouth
 SPIRAL = 1.9
+LEAD, PER_TURN = 0.6, 12  # way of a turn of a thread, in half widths; points of a turn
 
 JointShape = tuple[bool, Mesh, np.ndarray]  # whether on the child, mesh, transform to the joint's frame (4, 4)
 
@@ -51,7 +52,7 @@ def joint_parts(context: BuildContext, slides: Mapping[str, Slide], cut: frozens
         colour = RED if drawing == "weld" else PURPLE if path in cut else ULTRAMARINE
         width = context.style.width * (CUT_LARGER if path in cut else 1.0)
         if drawing in SLIDING:
-            made = slider_shapes(slides[path], width)
+            made = slider_shapes(slides[path], width, drawing)
         else:
             axes = ((joint.parent.body, near[:3, 2]), (joint.child.body, far[:3, 2]))
             shifts = sorted(shift_along(context.style.layers, body, axis) for body, axis in axes)
@@ -96,8 +97,10 @@ def joint_shapes(drawing: str, width: float, shifts: tuple[float, float] = (0.0,
             for axis in np.eye(3)[[0, 2]]
         ]
         return [(False, shapes.cylinder(), arm) for arm in arms]
-    if drawing == "plate":
-        return [(False, shapes.box(), transform(scale=[PLATE * width, THICK * width, PLATE * width]))]
+    if drawing in ("plate", "ball_plate"):
+        plate = (False, shapes.box(), transform(scale=[PLATE * width, THICK * width, PLATE * width]))
+        ball = (True, shapes.sphere(), transform(scale=BALL * width))
+        return [plate] if drawing == "plate" else [plate, ball]
     if drawing == "ball":
         return [(False, shapes.sphere(), transform(scale=BALL * width))]
     if drawing == "weld":
@@ -105,16 +108,37 @@ def joint_shapes(drawing: str, width: float, shifts: tuple[float, float] = (0.0,
     return []
 
 
-def slider_shapes(slide: Slide, width: float) -> list[JointShape]:
-    """The collar about the mouth of a telescope; else a rod over all displacements and the barrel about it."""
+def slider_shapes(slide: Slide, width: float, drawing: str) -> list[JointShape]:
+    """The collar about the mouth of a telescope; else a rod over all displacements and what runs on it.
+
+    That is a barrel, a pin across it or a ball; the rod of a screw has a thread.
+    """
     if slide.telescope:
         ring = shapes.turned((0.5, 1.0, -0.5, 0.5))
         scale = [1.15 * CYLINDER * width, 1.15 * CYLINDER * width, COLLAR * width]
         return [(False, ring, transform([0.0, 0.0, slide.mouth], scale=scale))]
     low, high = slide.low - OVERHANG * width, slide.high + OVERHANG * width
     rail = transform([0.0, 0.0, 0.5 * (low + high)], scale=[RAIL * width, RAIL * width, high - low])
+    guide = (False, shapes.cylinder(), rail)
+    if drawing == "ball_slider":
+        return [guide, (True, shapes.sphere(), transform(scale=BALL * width))]
+    if drawing == "slot":
+        across = np.linalg.inv(transform(R=z_along(np.eye(3)[0])))  # the pin is along z of frames whose x is the slot
+        return [
+            guide,
+            (True, shapes.cylinder(), across @ transform(scale=[PIN * width, PIN * width, PIN_LENGTH * width])),
+        ]
     barrel = transform(scale=np.array([BARREL, BARREL, BARREL_LENGTH]) * width)
-    return [(False, shapes.cylinder(), rail), (True, shapes.turned((0.3, 1.0, -0.5, 0.5)), barrel)]
+    runs = (True, shapes.turned((0.3, 1.0, -0.5, 0.5)), barrel)
+    return [guide, (False, _thread(low, high, width), np.eye(4)), runs] if drawing == "screw" else [guide, runs]
+
+
+def _thread(low: float, high: float, width: float) -> Mesh:
+    """A thread about a rod from low to high [m]: its turns are a sign, not the pitch."""
+    z = np.linspace(low, high, max(int((high - low) / (LEAD * width) * PER_TURN), 2))
+    angle, radius = 2.0 * np.pi * z / (LEAD * width), RAIL * width
+    points = np.stack([radius * np.cos(angle), radius * np.sin(angle), z], axis=1)
+    return shapes.wire(tuple((float(x), float(y), float(z)) for x, y, z in points), 0.3 * radius)
 
 
 def telescope_shapes(context: BuildContext, path: str, slides: Mapping[str, Slide]) -> list[tuple[Mesh, np.ndarray]]:

@@ -16,7 +16,8 @@ from shiftjax.record import record
 from shiftjax.viewer.scene.affine import of_frame, transform, transformed, z_along
 from shiftjax.viewer.scene.attachments import SAME, BuildContext, distinct, joint_axis
 
-SLIDING = ("slider", "cylinder")  # drawings of kinds that slide along one axis; a cylinder turns about it, too
+RODS = ("slider", "cylinder", "screw")  # drawings of kinds that slide along an axis, of which the last turn about it
+SLIDING = (*RODS, "slot", "ball_slider")  # and of those whose child is led at a point, and turns across the axis, too
 OVERHANG = 3.0  # of a rod beyond the displacements reached, in half widths of a bar
 ON_AXIS = 0.5  # half widths within which a point lies on the axis
 BARREL, ROD = 0.8, 0.95  # of a telescope in parts of its shortest length
@@ -78,9 +79,10 @@ def slides_of(context: BuildContext, travel: Mapping[str, tuple[float, float]]) 
         if high - low > LONGEST * context.style.radius:
             low, high = starts[path]  # a vehicle that drives away
         slide = Slide(min(low, starts[path][0]), max(high, starts[path][1]))
-        if KINDS[joint.type].drawing == "cylinder":  # its rod stands on the parent, where that is held
+        drawing = KINDS[joint.type].drawing
+        if drawing in ("cylinder", "screw"):  # its rod stands on the parent, where that is held
             slide = Slide(min(slide.low, 0.0), max(slide.high, 0.0))
-        out[path] = _telescope(context, path, joint, slide) or slide
+        out[path] = (_telescope(context, path, joint, slide) if drawing in RODS else None) or slide
     return out
 
 

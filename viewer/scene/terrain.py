@@ -18,6 +18,7 @@ from PIL import Image
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import Terrain
+from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.scene.affine import of_frame
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart, Texture
@@ -75,7 +76,7 @@ def height_field(
         spacing: of samples along x and y [m].
         down: whether z points down, and the first row lies at the least y instead of the largest.
     """
-    i, k = (np.unique(np.linspace(0, n - 1, min(n, SAMPLES)).round().astype(int)) for n in heights.shape)
+    i, k = (evenly_spaced(n, SAMPLES) for n in heights.shape)
     rows, columns = heights.shape
     x = (k - 0.5 * (columns - 1)) * spacing[0]
     y = (i - 0.5 * (rows - 1)) * spacing[1] * (1 if down else -1)

@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
+from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer import assimp
 from shiftjax.viewer.members.study_like import Design, ScenesLike, StudyLike
 from shiftjax.viewer.scene.attachments import Style
@@ -82,7 +83,7 @@ class MemberScenes:
     def _motion(self, member: int) -> np.ndarray:
         """(n, nodes, 7) poses of a member at instants of its run."""
         times = self.study.time[self.study.time <= self.study.end(member)]
-        chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), INSTANTS)).round().astype(int))
+        chosen = evenly_spaced(len(times), INSTANTS)
         return self.study.poses(member, times[chosen])
 
     def _made(self, member: int, style: Style) -> Scene:

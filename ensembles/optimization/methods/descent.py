@@ -1,4 +1,9 @@
-"""Descent with optimisers of optax, constraints by an augmented Lagrangian. Run-time, JAX."""
+"""Descent with optimisers of optax in a box, constraints by an augmented Lagrangian. Run-time, JAX.
+
+A step of the optimiser is projected into the box (Bertsekas, On the Goldstein-Levitin-Polyak gradient projection
+method, IEEE Transactions on Automatic Control 21, 1976). Numbers that stand at a bound across which the merit falls get
+no gradient, so that what the optimiser remembers of them does not grow while they cannot move.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +31,7 @@ from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError
 
 Array = Any  # of JAX, traced
+QUARTER = 4.0  # of the distance of two bounds is the unit of a step: a rate of 0.05 is 1/80 of it
 
 
 class Descent(DescentMethod):
@@ -33,7 +39,10 @@ class Descent(DescentMethod):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self._optimiser = optimiser(problem.wanted)
+        self._optimiser, self.box = optimiser(problem.wanted), problem.space
+        both = np.isfinite(self.box.lower) & np.isfinite(self.box.upper)
+        self._units = np.where(both, QUARTER, 1.0)  # in the box, or in the size of numbers without two bounds
+        self._middle = np.where(both, 0.5, 0.0)  # to which weights decay, where an optimiser has that
 
     def see(self, state: State) -> Seen:
         """Runs the points of those starts that have not ended."""
@@ -54,17 +63,24 @@ class Descent(DescentMethod):
 
     def _begin(self, z: Array, home: Array) -> Row:
         row = {**begun(z, home, len(self.problem.names)), **begun_multipliers(self.problem)}
-        return {**row, "optimiser": self._optimiser.init(z)}
+        return {**row, "optimiser": self._optimiser.init(self._weights(z))}
+
+    def _weights(self, z: Array) -> Array:
+        """What the optimiser knows of the free numbers."""
+        return self._units * (z - self._middle)
 
     def _judge(self, metrics: Array, x: Array, multipliers: Array, penalty: Array) -> tuple[Row, Array, Array]:
         return judged(self.problem, metrics, x, multipliers, penalty)
 
     def _advance(self, row: Row, seen: Row) -> Row:
         wanted = self.problem.wanted
-        good, size = is_finite(seen), jnp.linalg.norm(seen["gradient"])
-        changes, state = self._optimiser.update(seen["gradient"], row["optimiser"], row["z"])
+        way = self.box.projected(row["z"], seen["gradient"])
+        good, size = is_finite(seen), jnp.linalg.norm(way)
+        slope = jnp.where(way == 0.0, 0.0, seen["gradient"]) / self._units
+        changes, state = self._optimiser.update(slope, row["optimiser"], self._weights(row["z"]))
         out = advanced(row, seen, good, wanted.constraint_tolerance, size)
-        out["z"] = jnp.where(good, row["z"] + changes, (row["z"] + row["base"]) / 2)
+        ahead = self.box.inside(row["z"] + changes / self._units)
+        out["z"] = jnp.where(good, ahead, (row["z"] + row["base"]) / 2)
         out["optimiser"] = chosen(good, state, row["optimiser"])
         arrived = good & (size <= wanted.tolerance) & (seen["unmet"] <= wanted.constraint_tolerance)
         out["ended"] = ending(out, arrived)

@@ -15,7 +15,7 @@ import numpy as np
 
 from shiftjax.ensembles.optimization.methods.one_start import Row, Seen, State, filled, is_finite, jumps_and_growth
 from shiftjax.ensembles.optimization.problem import DescentMethod, Problem
-from shiftjax.ensembles.optimization.space import BoxSpace, MemberwiseFunction
+from shiftjax.ensembles.optimization.space import MemberwiseFunction
 
 Array = Any  # of JAX, traced
 FORGOTTEN = ("x", "outputs", "bars", "direct")  # of what was seen: what follows from the rest, or is not needed again
@@ -34,7 +34,6 @@ class ProjectedMethod(DescentMethod):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        assert isinstance(problem.space, BoxSpace)
         self.box = problem.space
         self._turned = MemberwiseFunction(self._nearer)
 

@@ -5,10 +5,13 @@ minimises g d + d B d / 2 + the price of what the linear constraints c + A d are
 further than the radius in any number. That always has a solution; step and multipliers, which cannot exceed their
 prices, are one complementarity problem (Fletcher, Practical Methods of Optimization, 1987, section 14.4). Prices grow
 where more of the violation could be removed (Byrd, Nocedal, Waltz, Steering exact penalty methods for nonlinear
-programming, 2008). B is of damped BFGS (Powell 1978), and the radius follows the ratio of what f + the price of
+programming, 2008). One far above its multiplier rejects steps along a curved constraint, so at each accepted point they
+come half of the way down to their multipliers (Powell, A fast algorithm for nonlinearly constrained optimization
+calculations, 1978), but only where that hardly changes the merit there: else what was gained for one price could be
+lost for another, for ever. B is of damped BFGS (the same), and the radius follows the ratio of what f + the price of
 violations fell by to what was promised. A point that is rejected though its run has a value is corrected once with the
 constraints seen there, so that curved constraints do not keep steps short (Nocedal, Wright, Numerical Optimization,
-2006, section 18.3).
+2006, section 18.3), unless they are further off than the step is long: it is too long then.
 """
 
 from __future__ import annotations
@@ -36,11 +39,14 @@ from shiftjax.ensembles.study.optimization_words import DescentEnding
 from shiftjax.errors import ModelError
 
 Array = Any  # of JAX, traced
-RADIUS, FARTHEST = 0.1, 1e3  # of the box: at the beginning, at most
-GOOD, POOR, SHORTER = 0.75, 0.25, 0.4  # ratios of fall to promise; of the radius after a point that is rejected
+RADIUS, FARTHEST = 1.0, 1e3  # of the box: at the beginning, at most
+GOOD, POOR = 0.75, 0.25  # ratios of fall to promise
+SHORTEST, SHORTER = 0.1, 0.5  # of the step, the radius after it is rejected: at least, at most
 DAMPED = 0.2  # of the curvature of B along a step, which a change of it has at least
 DEARER, TOP, RAISED = 10.0, 1e5, 5  # prices: times, to see what could be removed, at most in an iteration
-REMOVED = 0.9  # of the violation that can be removed, to be removed
+REMOVED = 0.1  # of the violation that can be removed, to be removed
+CHEAPER = 0.1  # of what a step promises: the most that lower prices may change the merit by
+UNSEEN = 1e-10  # violation, of constraints that change by 1 across the box at first, which is none to prices
 ABOVE = 1.5  # times a multiplier, its price at least
 RIDGE = 1e-12  # of the matrix of constraints: makes equal ones share a multiplier
 HIDDEN = 1e-12  # of the merit: what rounding of a run hides
@@ -111,7 +117,7 @@ class SequentialQuadratic(ProjectedMethod):
         again = self._limit(out, row, seen, good, first)
         g, rows, by = out["scale"] * out["gradient"], out["scales"][:, None] * out["rows"], out["scales"] * out["by"]
         there = out["scales"] * seen["by"] - rows @ (seen["at"] - out["base"])  # constraints corrected by those seen
-        step, multipliers, prices, promised = self._programmed(out, g, rows, jnp.where(again, there, by), by)
+        step, multipliers, prices, promised = self._programmed(out, g, rows, jnp.where(again, there, by), by, good)
         out |= {"multipliers": multipliers, "prices": prices, "promised": jnp.where(again, row["promised"], promised)}
         out["base_merit"] = jnp.where(first & ~good, jnp.inf, self._merit(out, out["base_objective"], out["by"]))
         half = (seen["at"] + row["base"]) / 2
@@ -128,7 +134,8 @@ class SequentialQuadratic(ProjectedMethod):
         arrived = good & (out["base_gradient"] <= wanted.tolerance) & met & jnp.all(active)
         size, inner = jnp.abs(out["base_merit"]), jnp.max(jnp.abs(step)) < 0.1 * out["radius"]
         nothing = good & inner & (out["promised"] <= ROUNDING * size)  # is to be gained
-        hidden = ~good & ~first & (row["in_a_row"] == 0) & (row["promised"] <= HIDDEN * size) & (seen["status"] <= 0)
+        unseen = HIDDEN * size + ROUNDING * jnp.sum(row["prices"] * (1.0 + row["scales"] * jnp.abs(out["by"])))
+        hidden = ~good & ~first & (row["in_a_row"] == 0) & (row["promised"] <= unseen) & (seen["status"] <= 0)
         code = ending(out, arrived | ((nothing | hidden) & met))
         out["ended"] = jnp.where((code == 0) & (nothing | hidden) & ~met, int(DescentEnding.stalled), code)
 
@@ -147,7 +154,7 @@ class SequentialQuadratic(ProjectedMethod):
         change = change + (row["multipliers"] * row["scales"]) @ (seen["rows"] - row["rows"])
         along = step @ change
         begins = (row["updates"] == 0) & (along > 0)
-        size = jnp.where(begins, change @ change / jnp.where(along > 0, along, 1.0), 1.0)
+        size = jnp.where(begins, along / jnp.where(begins, step @ step, 1.0), 1.0)
         hessian = jnp.where(begins, size * jnp.eye(len(step)), row["hessian"])
         bent = hessian @ step
         curvature = step @ bent
@@ -168,20 +175,22 @@ class SequentialQuadratic(ProjectedMethod):
         longer = (ratio > GOOD) & (far >= 0.9 * row["radius"])
         after = jnp.where(longer, 2.0 * row["radius"], jnp.where(ratio < POOR, 0.5 * row["radius"], row["radius"]))
         over = jnp.sum(self.problem.violations(row["scales"] * seen["by"]))
-        again = ~good & ~first & (row["corrected"] == 0) & is_finite(seen) & (over > 0)
-        shorter = SHORTER * jnp.minimum(far, row["radius"])
+        again = ~good & ~first & (row["corrected"] == 0) & is_finite(seen) & (over > 0) & (over <= far)
+        lowest = row["promised"] / (2.0 * (seen["merit"] - row["base_merit"] + row["promised"]))  # of a parabola
+        share = jnp.where(is_finite(seen) & (lowest > 0), jnp.clip(lowest, SHORTEST, SHORTER), SHORTER)
+        shorter = share * jnp.minimum(far, row["radius"])
         radius = jnp.where(good, after, jnp.where(again, row["radius"], shorter))
         out["radius"] = jnp.where(first, row["radius"], jnp.minimum(radius, FARTHEST))
         out["corrected"] = again.astype(int)
         return again
 
     def _programmed(
-        self, row: Row, gradient: Array, rows: Array, by: Array, plain: Array
+        self, row: Row, gradient: Array, rows: Array, by: Array, plain: Array, may_fall: Array
     ) -> tuple[Array, Array, Array, Array]:
         """The step, its multipliers, prices, and by how much the model says that the merit falls.
 
         Args:
-            by: (C,) of the constraints that are made linear. plain: (C,) at the base.
+            by: (C,) of the constraints that are made linear. plain: (C,) at the base. may_fall: whether prices may.
         """
         low = jnp.maximum(self.box.lower - row["base"], -row["radius"])
         high = jnp.minimum(self.box.upper - row["base"], row["radius"])
@@ -197,7 +206,8 @@ class SequentialQuadratic(ProjectedMethod):
 
         least = solved(TOP * row["prices"])[2]
         before = jnp.sum(self.problem.violations(by))
-        enough = least + (1 - REMOVED) * jnp.maximum(before - least, 0.0) + ROUNDING * (1.0 + before)
+        unseen = UNSEEN * (1.0 + before)
+        enough = least + (1 - REMOVED) * jnp.maximum(before - least, 0.0) + unseen
 
         def dearer(state: tuple[Array, ...]) -> tuple[Array, ...]:
             prices = DEARER * state[0]
@@ -207,8 +217,11 @@ class SequentialQuadratic(ProjectedMethod):
         prices, step, multipliers, left, _ = jax.lax.while_loop(
             lambda state: (state[3] > enough) & (state[-1] < RAISED), dearer, start
         )
-        removed = left <= ROUNDING * (1.0 + before)
-        prices = jnp.where(removed, jnp.maximum(prices, ABOVE * jnp.abs(multipliers)), prices)
-        ahead = self.problem.violations(plain + rows @ step)
+        needed = ABOVE * jnp.abs(multipliers)
+        prices = jnp.where(left <= unseen, jnp.maximum(prices, needed), prices)
+        over, ahead = self.problem.violations(plain), self.problem.violations(plain + rows @ step)
         fall = -(gradient @ step + step @ hessian @ step / 2)
-        return step, multipliers, prices, fall + jnp.sum(prices * (self.problem.violations(plain) - ahead))
+        lower = (prices + jnp.minimum(prices, needed)) / 2
+        alike = jnp.sum((prices - lower) * over) <= CHEAPER * (fall + jnp.sum(lower * (over - ahead)))
+        prices = jnp.where(may_fall & (left <= unseen) & alike, lower, prices)
+        return step, multipliers, prices, fall + jnp.sum(prices * (over - ahead))

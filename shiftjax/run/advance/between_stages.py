@@ -121,6 +121,47 @@ def seen_in_steps(signal: Signal, integral: Integral, lanes: Ensemble, which: np
         yield Seen(members[some], a, sizes, f, sizes * (f @ weights), integral.until(b) - integral.until(a))
 
 
+def in_equal_steps(signal: Signal, begin: float, h: float, steps: np.ndarray, parts: int) -> Iterator[np.ndarray]:
+    """(k, n, parts + 1) functions at the parts of steps of one size, some thousand steps at once.
+
+    Args:
+        begin: of step 0. steps: numbers of the steps that are looked at, rising. parts: of a step.
+    """
+    some = max(1, AT_ONCE * PARTS // parts)
+    for k in range(0, len(steps), some):
+        t = begin + h * (steps[k : k + some, None] + np.arange(parts + 1) / parts)
+        f = signal(t.ravel())
+        yield f.reshape(len(f), *t.shape)
+
+
+def by_stages(f: np.ndarray, h: float) -> np.ndarray:
+    """(...) integrals over steps that their stages make, by Simpson's rule, of (..., parts + 1) values."""
+    return h / 6.0 * (f[..., 0] + 4.0 * f[..., f.shape[-1] // 2] + f[..., -1])
+
+
+def by_parts(f: np.ndarray, h: float) -> np.ndarray:
+    """(...) integrals over steps by the rule of all parts, of (..., parts + 1) values."""
+    rule = np.full(f.shape[-1], 2.0)
+    rule[1::2], rule[[0, -1]] = 4.0, 1.0
+    return h / (3.0 * (f.shape[-1] - 1)) * (f @ rule)
+
+
+class ErrorsOnTheWay:
+    """By how much sums of errors of steps are off, at worst on the way.
+
+    Attributes:
+        worst: (k,) of as many functions.
+    """
+
+    def __init__(self, functions: int) -> None:
+        self._end, self.worst = np.zeros((2, functions))
+
+    def add(self, errors: np.ndarray) -> None:
+        """(k, n) of the next steps."""
+        way = self._end[:, None] + np.cumsum(errors, axis=1)
+        self.worst, self._end = np.maximum(self.worst, np.abs(way).max(1)), way[:, -1]
+
+
 def parts_of(steps: int, instants: int) -> int:
     """Parts of a step, a power of two: `PARTS`, or as many as make up to `instants` of a run."""
     parts = PARTS

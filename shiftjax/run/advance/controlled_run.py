@@ -17,12 +17,17 @@ from shiftjax.run.advance.controlled_steps import Steps, follow_step
 from shiftjax.run.advance.driver import handle_trips
 from shiftjax.run.advance.driver import run as run_batches
 from shiftjax.run.advance.ensemble import Ensemble, Programs
+from shiftjax.run.advance.headway import Headway
 from shiftjax.run.advance.schedule import ROOM
-from shiftjax.run.advance.switches import Sliding, comes_back, first_switch
+from shiftjax.run.advance.switches import Sliding, comes_back, felt, first_switch, until_next_switch
 from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.shield import shielded
 from shiftjax.topology.partition import Partition
 
+BACK = 1e-3  # of a step, or of that to the next switch, after which it is seen where the forces beyond a switch lead
+NEAR = 1e-2  # of a step to a switch: what is left of it where the forces beyond must not act in it
+SHORTEST = 1e-13  # of the clock: shorter steps are not divided further
+BEYOND = 1.25  # times the size to the next switch: the first step behind one
 FIRST = 0.01  # share of what is allowed that the first step may cost
 
 
@@ -56,9 +61,9 @@ def _first_sizes(lanes: Ensemble) -> np.ndarray:
     nv = setup.plan.nv
     unit = np.asarray([*scales(speed_units(setup.plan), setup.length), *[1.0] * setup.plan.ns])[:, None]
     x, dx = (lanes.table.rows(name, within=slice(len(unit))) for name in ("x", "dx"))
-    speeds = np.abs(x[:nv] / unit[:nv]).max(0, initial=0.0)
-    rates = np.abs(dx / (unit + np.abs(x))).max(0, initial=0.0)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # members that rest, and those that are far out
+        speeds = np.abs(x[:nv] / unit[:nv]).max(0, initial=0.0)
+        rates = np.abs(dx / (unit + np.abs(x))).max(0, initial=0.0)
         size = (FIRST * settings.tolerance / np.maximum(speeds, rates)) ** (
             1.0 / order_of(METHODS[setup.method])
         ) / settings.h
@@ -67,16 +72,17 @@ def _first_sizes(lanes: Ensemble) -> np.ndarray:
 
 def _run_batch(programs: GuardedPrograms, knots: np.ndarray, lanes: Ensemble, batch: np.ndarray) -> None:
     ends = np.minimum(lanes.settings.end, lanes.ends)
-    sliding = Sliding(len(lanes.status))
+    sliding, headway = Sliding(len(lanes.status)), Headway(lanes.clock_of(), ends)
     while len(running := batch[(lanes.status[batch] <= 0) & (lanes.clock_of(batch) < ends[batch])]):
         stops = _next_stops(lanes, running, knots, ends)
-        _advance(lanes, programs, running, stops, sliding)
+        taken = _advance(lanes, programs, running, stops, sliding)
         trips = lanes.table.trips(running)
         at_switch = causes(programs.layout, trips.codes)[EVENTS.name] >= 0
         with shielded():
             if not at_switch.all():
                 handle_trips(lanes, trips.those(~at_switch))
             _land(lanes, trips.members[at_switch], stops, sliding)
+            headway.end_the_endless(lanes, running, taken)
         done = np.where(lanes.status[batch] <= 0, lanes.clock_of(batch) / ends[batch], 1.0)
         lanes.settings.progress((batch[0] + len(batch) * float(done.min(initial=1.0))) / len(lanes.status))
 
@@ -92,7 +98,9 @@ def _next_stops(lanes: Ensemble, running: np.ndarray, knots: np.ndarray, ends: n
 
 
 def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Sliding) -> None:
-    """Takes the next step of frozen members to just past the first switch in it."""
+    """Takes the next step of frozen members to just past the first switch in it; where the forces beyond would act
+    already, to shortly before, so that the step across is a short one.
+    """
     if len(members) == 0:
         return
     lanes.table.set("trip", 0.0, members)
@@ -100,21 +108,27 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
     before = lanes.table.take(members)
     clock, fraction = before.row("clock"), before.row("fraction")
     size = np.minimum(fraction, stops[members] - clock)
-    ends = clock + first_switch(lanes, members, before, size) * size
+    short, landed = (share * size for share in first_switch(lanes, members, before, size))
+    early = felt(lanes, members, before, (short, landed)) & (landed > SHORTEST * before.row("clock"))
+    ends = clock + np.where(early, (1.0 - NEAR) * landed, landed)
     for recording, partition, alike in lanes.groups(members):
         place = np.searchsorted(members, alike)
         follow_step(lanes, Steps(recording, partition, alike, before.take(place)), ends[place])
-        for name in ("limit", "fraction"):
-            lanes.table.set(name, before.rows(name, place), alike)
+        lanes.table.set("limit", before.rows("limit", place), alike)
+    start = before.rows("event")
+    ahead = until_next_switch(start, lanes.table.rows("event", members), landed)
+    next_sizes = np.where(early, 2.0 * NEAR * landed, np.minimum(fraction, BEYOND * ahead))
+    lanes.table.set("fraction", next_sizes, members)
     if lanes.tape is not None:
         lanes.tape.note(lanes, members)
-    sliding.note(members, members[comes_back(lanes, members, before.rows("event"), size)])
+    back = comes_back(lanes, members, start, BACK * np.minimum(size, ahead))
+    sliding.note(members[~early], members[back & ~early])
 
 
 def _advance(
     lanes: Ensemble, programs: GuardedPrograms, members: np.ndarray, stops: np.ndarray, sliding: Sliding
-) -> None:
-    """Lets the kernel take some steps of some members; an interrupt leaves them where they were."""
+) -> np.ndarray:
+    """Lets the kernel take some steps of some members, and counts them; an interrupt leaves them where they were."""
     room = ROOM if lanes.tape is None else 1  # a tape notes every step where it begins
     batches: list[tuple[Steps, np.ndarray]] = []
     groups: list[Group] = []
@@ -127,10 +141,13 @@ def _advance(
         batches.append((Steps(recording, partition, alike, before), noted))
         groups.append(Group(of(partition), before.copy().array, stops[alike], noted, np.arange(len(alike))))
     lanes.kernel.advance(groups, h=lanes.settings.h, t0=lanes.settings.t0)
+    taken = np.zeros(len(members), int)
     with shielded():
         for (steps, noted), group in zip(batches, groups, strict=True):
             lanes.table.put(steps.members, LaneTable(lanes.layout, group.table))
             steps.note(lanes, noted)
+            taken[np.searchsorted(members, steps.members)] = np.isfinite(noted[:, :, 0]).sum(1)
         if lanes.tape is not None:
             frozen = lanes.table.trips(members).members
             lanes.tape.note(lanes, np.setdiff1d(members, frozen))
+    return taken

@@ -21,7 +21,18 @@ from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.constraints.coordinate_function import FunctionOfCoordinates
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.plan_elements import RowGroup
-from shiftjax.run.advance.between_stages import ALLOWED, PARTS, Integral, IntervalExtremes, parts_of, seen_in_steps
+from shiftjax.run.advance.between_stages import (
+    ALLOWED,
+    PARTS,
+    ErrorsOnTheWay,
+    Integral,
+    IntervalExtremes,
+    by_parts,
+    by_stages,
+    in_equal_steps,
+    parts_of,
+    seen_in_steps,
+)
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.run.start.prepared import Prepared
@@ -29,7 +40,6 @@ from shiftjax.topology.plan import flat
 
 INSTANTS = 65536  # of a run, where that makes more parts of a step
 FINER, FEW = 64, 100  # parts of steps of a table, where so few have knots inside
-AT_ONCE = 8192  # steps
 MISSED = 0.01  # of the limit of angles: what may be missed, in rad or parts of the model's length
 PER, CHANGE = (" s", "", "/s"), ("integral", "place", "speed")
 
@@ -77,18 +87,12 @@ def missed(drive: Drive, begin: float, h: float, steps: np.ndarray, parts: int) 
     Args:
         steps: (n,) numbers of the steps that are looked at, rising. parts: of a step, for the finer rule.
     """
-    end, worst = np.zeros(3), np.zeros(3)
-    rule = np.ones(parts + 1) * 2.0
-    rule[1::2], rule[[0, -1]] = 4.0, 1.0
-    for k in range(0, len(steps), AT_ONCE):
-        t = begin + h * (steps[k : k + AT_ONCE, None] + np.arange(parts + 1) / parts)
-        f = drive.at(t.ravel()).reshape(3, *t.shape)
+    errors = ErrorsOnTheWay(3)
+    for f in in_equal_steps(drive.at, begin, h, steps, parts):
         f[0] -= f[0, :, :1]  # of the step alone: less rounding
-        seen = h / 6.0 * (f[..., 0] + 4.0 * f[..., parts // 2] + f[..., -1])
-        exact = np.stack([h / (3.0 * parts) * (f[0] @ rule), f[0, :, -1], f[1, :, -1] - f[1, :, 0]])
-        error = end[:, None] + np.cumsum(seen - exact, axis=1)
-        worst, end = np.maximum(worst, np.abs(error).max(1)), error[:, -1]
-    return worst
+        exact = np.stack([by_parts(f[0], h), f[0, :, -1], f[1, :, -1] - f[1, :, 0]])
+        errors.add(by_stages(f, h) - exact)
+    return errors.worst
 
 
 def functions(prepared: Prepared) -> Iterator[RowGroup]:

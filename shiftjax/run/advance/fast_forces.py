@@ -20,7 +20,17 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.forces import FORCES
 from shiftjax.lanes.member_values import MemberValues
-from shiftjax.run.advance.between_stages import ALLOWED, AT_ONCE, PARTS, Integral, Signal, parts_of, seen_in_steps
+from shiftjax.run.advance.between_stages import (
+    ALLOWED,
+    ErrorsOnTheWay,
+    Integral,
+    Signal,
+    by_parts,
+    by_stages,
+    in_equal_steps,
+    parts_of,
+    seen_in_steps,
+)
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.run.start.prepared import Prepared
@@ -100,14 +110,14 @@ def fast_forces(prepared: Prepared, lanes: Ensemble) -> Iterator[tuple[str, int,
         distinct, which = np.unique(np.array(numbers).reshape(-1, len(members)), axis=1, return_inverse=True)
         for k, column in enumerate(distinct.T):
             alike = members[np.ravel(which) == k]
-            for member, sentence in _of_force(force.of(column), lanes, alike):
+            for member, sentence in _of_force(force.of(column), len(force.acts), lanes, alike):
                 yield element.path, member, sentence
 
 
-def _of_force(signal: Signal, lanes: Ensemble, members: np.ndarray) -> Iterator[tuple[int, str]]:
+def _of_force(signal: Signal, rows: int, lanes: Ensemble, members: np.ndarray) -> Iterator[tuple[int, str]]:
     settings, limits = lanes.settings, np.array([MISSED * lanes.settings.energy_limit, SWINGS])
     if settings.tolerance is None:
-        off = np.repeat(_missed(signal, settings.t0, settings.h, settings.end)[:, None], len(members), axis=1)
+        off = np.repeat(_missed(signal, rows, settings.t0, settings.h, settings.end)[:, None], len(members), axis=1)
         remedy = "take smaller steps, or a smoother force"
     else:
         off = _missed_in_long_steps(signal, lanes, members)
@@ -122,23 +132,19 @@ def _of_force(signal: Signal, lanes: Ensemble, members: np.ndarray) -> Iterator[
         )
 
 
-def _missed(signal: Signal, begin: float, h: float, steps: int) -> np.ndarray:
-    """(2,) by how much of the whole the impulse that steps of one size see is off, on the way and in all of them."""
-    parts = parts_of(steps, INSTANTS)
-    rule = np.ones(parts + 1) * 2.0
-    rule[1::2], rule[[0, -1]] = 4.0, 1.0
-    end = worst = swings = whole = np.zeros(1)
-    some = max(1, AT_ONCE * PARTS // parts)
-    for k in range(0, steps, some):
-        t = begin + h * (np.arange(k, min(k + some, steps))[:, None] + np.arange(parts + 1) / parts)
-        f = signal(t.ravel())
-        f = f.reshape(len(f), *t.shape)
-        error = h / 6.0 * (f[..., 0] + 4.0 * f[..., parts // 2] + f[..., -1]) - h / (3.0 * parts) * (f @ rule)
-        way = end[:, None] + np.cumsum(error, axis=1)
-        worst, end = np.maximum(worst, np.abs(way).max(1)), way[:, -1]
-        swings = swings + np.abs(error).sum(1)
-        whole = whole + h / (3.0 * parts) * (np.abs(f) @ rule).sum(1)
-    return _parts(np.stack([worst, swings]), whole)
+def _missed(signal: Signal, rows: int, begin: float, h: float, steps: int) -> np.ndarray:
+    """(2,) by how much of the whole the impulse that steps of one size see is off, on the way and in all of them.
+
+    Args:
+        rows: of the signal.
+    """
+    errors, swings, whole = ErrorsOnTheWay(rows), np.zeros(rows), np.zeros(rows)
+    for f in in_equal_steps(signal, begin, h, np.arange(steps), parts_of(steps, INSTANTS)):
+        error = by_stages(f, h) - by_parts(f, h)
+        errors.add(error)
+        swings += np.abs(error).sum(1)
+        whole += by_parts(np.abs(f), h).sum(1)
+    return _parts(np.stack([errors.worst, swings]), whole)
 
 
 def _missed_in_long_steps(signal: Signal, lanes: Ensemble, members: np.ndarray) -> np.ndarray:

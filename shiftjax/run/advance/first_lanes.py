@@ -92,8 +92,13 @@ def begin_certificate(lanes: Ensemble) -> None:
         "velocity_gap": rep["velocity_gap"],
         "squared_condition": condition,
         "kinetic": rep["kinetic"],
-        "start_energy": rep["kinetic"] + rep["potential"],
+        "start_energy": _sum(rep["kinetic"], rep["potential"]),
         "start_potential": rep["potential"],
     }
     for name, values in begun.items():
         table.set("acc", values, within=ACCUMULATORS.index(name))
+
+
+@np.errstate(all="ignore")  # of members that are far out, infinities of both signs
+def _sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a + b

@@ -32,6 +32,8 @@ from shiftjax.topology.partition import Partition, free_speeds
 MISSED = 0.1  # of the limit of angles: by how much what is not seen may put coordinates off
 # Of the energy of the motion: the least barrier that may turn it, where its mass at other poses is not known.
 HIGH = 0.1
+# The same of a barrier where its mass at the very pose is known, and that of all others is below `HIGH`.
+CLEAR = 0.5
 SHIFT = 1e-6  # rad or parts of the model's length, to both sides, for the derivative of a displacement
 RESOLVED = 0.5  # of the shortest way between two knots that are passed, for a step that would do
 
@@ -43,7 +45,7 @@ def passed_springs(prepared: Prepared, lanes: Ensemble) -> Iterator[tuple[str, i
     for one, rows in every:
         if not isinstance(one, PassedKnots):
             continue
-        _, _, late, turned, heaviest, time, nearest, *q = rows
+        _, _, _, late, turned, second, heaviest, time, nearest, *q = rows
         members = np.flatnonzero((lanes.status <= 0) & ~(heaviest <= 0.0))
         if not len(members):
             continue
@@ -52,17 +54,18 @@ def passed_springs(prepared: Prepared, lanes: Ensemble) -> Iterator[tuple[str, i
             lane = replace(prepared.lane_of(alike, 1.0), t=time[alike])
             moving[alike] = moving_mass(lane, one, partition, np.stack([row[alike] for row in q]))
         with np.errstate(all="ignore"):
-            part, off = turned / moving, late / moving
+            part, others, off = turned / moving, second / moving, late / moving
+        highest = np.where((turned == heaviest) & (others <= HIGH), CLEAR, HIGH)
         limit = MISSED * lanes.settings.angle_limit
-        for k in members[~((part[members] <= HIGH) & (off[members] <= limit))].tolist():
+        for k in members[~((part[members] <= highest[members]) & (off[members] <= limit))].tolist():
             step = RESOLVED * nearest[k] * lanes.settings.h
             yield (
                 one.path,
                 k,
-                f"has knots that steps go past, as before {time[k]:.6g} s: what lies between them has {part[k]:.2g} of "
-                f"the energy of the motion (limit {HIGH:g}) and puts coordinates off by {off[k]:.2g} rad or parts of "
-                f"the size (limit {limit:g}): take steps of about {1e3 * step:.2g} ms, or a tolerance, whose steps end "
-                "at knots",
+                f"has knots that steps go past, as before {time[k]:.6g} s: what lies between them has {part[k]:.2g} "
+                f"of the energy of the motion (limit {highest[k]:g}) and puts coordinates off by {off[k]:.2g} rad or "
+                f"parts of the size (limit {limit:g}): take steps of about {1e3 * step:.2g} ms, or a tolerance, whose "
+                "steps end at knots",
             )
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shiftjax.spacing import evenly_spaced
+
 # What the error of coordinates rests on: energy and single steps, or members that run again at half the step, a sample
 # or all of them.
 ACCURACIES = ("local", "sampled", "all")
@@ -118,11 +120,6 @@ def sample_size(candidates: int) -> int:
     return min(candidates, MOST, max(LEAST, int(np.ceil(PART * candidates))))
 
 
-def spread(members: int, count: int) -> np.ndarray:
-    """(count,) places among so many members, first and last of them, rising."""
-    return np.unique(np.linspace(0, members - 1, count).astype(int))
-
-
 def sampled(candidates: np.ndarray, estimates: np.ndarray) -> np.ndarray:
     """The members of a sample: half of them spread over the design, half those of the largest estimates.
 
@@ -133,7 +130,7 @@ def sampled(candidates: np.ndarray, estimates: np.ndarray) -> np.ndarray:
         (K,) rising.
     """
     count = sample_size(len(candidates))
-    apart = candidates[spread(len(candidates), count // 2)]
+    apart = candidates[evenly_spaced(len(candidates), count // 2)]
     others = np.setdiff1d(candidates, apart)
     largest = others[np.argsort(-estimates[others], kind="stable")[: count - len(apart)]]
     return np.sort(np.concatenate([apart, largest]))

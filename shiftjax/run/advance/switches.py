@@ -1,14 +1,18 @@
 """Steps that end where a force goes from one law to another, where a tolerance chooses their sizes.
 
 Within a step a method has its order only where the forces are smooth. A step across a switch is thrown away; a shorter
-one ends just past it, and the next one begins with the other law. Where a lane is back at once, as a body that sticks
-between two values of a friction that jumps, its next steps are taken as they come.
+one ends just past it, and the next one begins with the other law. Where the force jumps so far that its last stage,
+which has the other law already, is felt, it ends shortly before, and the switch is crossed by a short step. Where a
+lane is back at once, as a body that sticks between two values of a friction that jumps, its next steps are taken as
+they come.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.constraints import scales
+from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.run.advance.ensemble import Ensemble
@@ -16,7 +20,6 @@ from shiftjax.run.advance.ensemble import Ensemble
 TRIALS = 24  # steps with which a switch is looked for, at most
 WIDTH = 1e-10  # of a step: how far past the switch it may end
 LONGEST = 6  # the most rounds without a switch, as a power of two
-BACK = 1e-3  # of a step, after which it is seen where the forces beyond a switch lead
 
 
 class Sliding:
@@ -42,16 +45,19 @@ def comes_back(lanes: Ensemble, members: np.ndarray, start: np.ndarray, size: np
     """(n,) whether the forces beyond a switch lead back to the side that a lane came from.
 
     Args:
-        start: (switches, n) before the step that has landed. size: (n,) of that step.
+        start: (switches, n) before the step that has landed. size: (n,) of a step that shows it.
     """
     beyond = lanes.table.take(members)
     values = beyond.rows("event")
-    change = _values(lanes, members, beyond, BACK * size) - values
+    change = _values(lanes, members, beyond, size) - values
     return np.asarray((_crossed(start, values) & (change * start > 0)).any(0))
 
 
-def first_switch(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
-    """(n,) the share of a step after which it is just past the first switch, by the Illinois method on all at once.
+def first_switch(
+    lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) shares of a step after which it is just before and just past the first switch, by the Illinois method on all
+    at once.
 
     Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2. What lies between the ends of the
     bracket are steps of the method, not an interpolation.
@@ -76,7 +82,37 @@ def first_switch(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: 
         at_low[:, past[side[past] == 1]] *= 0.5  # the other end has stood still twice
         at_high[:, short[side[short] == -1]] *= 0.5
         side[past], side[short] = 1, -1
-    return high
+    return low, high
+
+
+def felt(lanes: Ensemble, members: np.ndarray, before: LaneTable, sizes: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """(n,) whether the step to just past a switch is one of both laws, as its speeds and states tell.
+
+    The last stage of a method is at the end of the step, where the forces are those beyond: with that of Dormand and
+    Prince a jump of a force acts for 11/84 of the whole step.
+
+    Args:
+        sizes: (n,) to just before the switch, and to just past it.
+    """
+    plan, tolerance = lanes.setup.plan, lanes.settings.tolerance or 0.0
+    unit = np.asarray([*scales(speed_units(plan), lanes.setup.length), *[1.0] * plan.ns])[:, None]
+    short, far = (_after(lanes, members, before, size)[0].rows("x", within=slice(len(unit))) / unit for size in sizes)
+    return np.asarray((np.abs(far - short) > tolerance * (1.0 + np.abs(short))).any(0))
+
+
+def until_next_switch(before: np.ndarray, after: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """(n,) size of a step to the next switch ahead, at the rates of the step that has landed; infinite where there is
+    none.
+
+    A step much longer than what lies between two switches has its stages behind them, and what its trials are led by
+    is no motion: a barrier of a micrometre threw a body of 10 m/s off at 5e4 m/s.
+
+    Args:
+        before, after: (switches, n) at both ends of the step. size: (n,) of it.
+    """
+    with np.errstate(all="ignore"):
+        ahead = -after * size / (after - before)
+    return np.asarray(np.where(ahead > 0.0, ahead, np.inf).min(0, initial=np.inf))
 
 
 def _estimate(start: np.ndarray, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray:
@@ -93,10 +129,15 @@ def _crossed(start: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _values(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
     """(switches, n) where steps of some size lead, NaN where one is lost."""
+    table, lost = _after(lanes, members, before, size)
+    values = table.rows("event").astype(float)
+    values[:, lost] = np.nan
+    return values
+
+
+def _after(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> tuple[LaneTable, np.ndarray]:
+    """Lanes after steps of some size, and places of those that are lost."""
     table, clock = before.copy(), before.row("clock")
     table.set("fraction", (clock + size) - clock)  # rounded as in the step that is taken in the end
     disarm(table)
-    trips = lanes.step(members, table)
-    values = table.rows("event").astype(float)
-    values[:, trips.places] = np.nan
-    return values
+    return table, lanes.step(members, table).places

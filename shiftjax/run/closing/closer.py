@@ -108,9 +108,10 @@ def closed(
         if not going.all():
             running, residuals, phi, J = running[going], residuals.of(going), phi[going], J[going]
         change = step(phi, J, running)
-        most = np.abs(change)
-        far[running] += most.max(1, initial=0.0)
-        change /= np.maximum(most / cap, 1.0).max(1, initial=1.0)[:, None]
+        with np.errstate(all="ignore"):  # changes of 1e308, of which a part of infinity is nothing
+            most = np.abs(change)
+            far[running] += most.max(1, initial=0.0)
+            change /= np.maximum(most / cap, 1.0).max(1, initial=1.0)[:, None]
         q[:, running] = residuals.moved(q[:, running], change)
     return Closed(q, size, far, last)
 
@@ -122,6 +123,7 @@ def least_change(still: Sequence[int], weight: np.ndarray | None) -> Step:
         still: columns that do not move. weight: (n,) of changes: a heavy one moves less.
     """
 
+    @np.errstate(all="ignore")  # squares of entries of 1e160 overflow: such a member does not move
     def step(phi: np.ndarray, J: np.ndarray, _: np.ndarray) -> np.ndarray:
         if weight is not None:
             J = J / weight

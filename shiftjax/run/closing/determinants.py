@@ -57,14 +57,15 @@ class SignWatch:
         self.last[passing[fresh]], self.volume[passing[fresh]] = J[fresh], volume[fresh]
 
 
+@np.errstate(all="ignore")  # products of entries of 1e160: their sign says nothing, and their poses do not close
 def _same_side(J: np.ndarray, other: np.ndarray) -> np.ndarray:
     """(B,) sign of det(J^T J') of Jacobians (B, m, n)."""
     product = J.transpose(0, 2, 1) @ other
     return np.linalg.slogdet(np.where(np.isfinite(product), product, 0.0))[0]
 
 
+@np.errstate(all="ignore")  # as in `_same_side`; the logarithm of no volume is -inf
 def _volume(J: np.ndarray) -> np.ndarray:
     """(B,) logarithm of the volume that the columns span."""
     gram = J.transpose(0, 2, 1) @ J
-    with np.errstate(all="ignore"):
-        return 0.5 * np.linalg.slogdet(np.where(np.isfinite(gram), gram, 0.0))[1]
+    return 0.5 * np.linalg.slogdet(np.where(np.isfinite(gram), gram, 0.0))[1]

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.topology.partition import complete_pivoting
+from shiftjax.topology.partition import RANK, complete_pivoting
 from shiftjax.topology.plan import Plan
 
-RANK = 1e-8
 PACEABLE = 1e-2  # the same of a single speed of several: the others follow with its rounding, so much enlarged
 HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
 

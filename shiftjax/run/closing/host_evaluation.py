@@ -40,7 +40,7 @@ class StartLane(Lane):
                 out += [self.params.at(place) for place in flat(joint.displacement)]
                 continue
             *shift, vector = joint.displacement
-            p = self.params.at(shift[0]) if shift else zeros()
+            p = [*(self.params.at(shift[0]) if shift else ()), *zeros()][:3]
             n = {name: self.params.at(places) for name, places in joint.numbers}
             out += joint.kind.measured(self.params.rotation(joint.matrix, vector), p, n)
         for place, value in self.prescribed().items():

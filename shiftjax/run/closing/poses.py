@@ -13,9 +13,9 @@ import numpy as np
 from shiftjax.dynamics.lane import Lane
 from shiftjax.run.closing.closer import CLOSED, STEP_ANGLE, Rule, closed, least_change
 from shiftjax.run.closing.host_evaluation import Loops
+from shiftjax.topology.partition import RANK
 from shiftjax.topology.plan import Plan
 
-RANK = 1e-8
 STANDS = 1e-10  # a pose that would change less is the nearest one
 TURNED = 0.1  # a stated orientation that is farther is not the one of this pose
 STANDING = Rule(1e-14, iterations=60, rounded=0.0)
@@ -74,7 +74,8 @@ def _turned(loops: Loops, q: np.ndarray, goal: np.ndarray, weight: np.ndarray, s
         return q
     turned = _Orientations(loops, goal, balls)
     there = closed(turned, q, least_change(still, None), loops.cap, Rule())
-    near = (np.abs(there.q - q) < TURNED).all(0)
+    with np.errstate(invalid="ignore"):  # poses at infinity
+        near = (np.abs(there.q - q) < TURNED).all(0)
     return np.where((there.size <= CLOSED) & near, there.q, q)
 
 
@@ -94,6 +95,7 @@ class _Orientations:
         """Those of some members."""
         return replace(self, loops=self.loops.of(members), goal=self.goal[:, members])
 
+    @np.errstate(all="ignore")  # goals that are far out are not reached
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals (B, m) and Jacobian (B, m, n): 2 vec(goal^-1 q), whose rate is the angular velocity at the goal."""
         phi, J = self.loops.at(q)
@@ -137,6 +139,7 @@ class _Distances:
         """Those of some members."""
         return replace(self, loops=self.loops.of(members), goal=self.goal[:, members])
 
+    @np.errstate(all="ignore")  # as of `_Orientations`
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Changes (B, n) to the nearest pose, and the Jacobian (B, m, n) of the loops, at coordinates (nq, B)."""
         phi, J = self.loops.at(q)

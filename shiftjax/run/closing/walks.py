@@ -117,6 +117,7 @@ class _Walks:
         self.q[:, arriving], self.done[arriving] = pose.q[:, near], fraction[taken]
         return taken, np.where(self.done[members] < 1.0, np.minimum(2.0 * stride, self.whole[members]), 0.0)
 
+    @np.errstate(all="ignore")  # ways to 1e308 or to infinity: their poses do not close
     def _predicted(self, members: np.ndarray, fraction: np.ndarray, lane: StartLane) -> np.ndarray:
         """(nq, K) poses at fractions of the way, by the secant, held and driven coordinates where they are led."""
         way, done, before = self.way, self.done[members], self.done_before[members]
@@ -136,7 +137,8 @@ def place(
     for k in holding:
         coordinate = plan.coordinates[k]
         for row in range(coordinate.q, coordinate.q + coordinate.nq):
-            between = begin[row] + fraction * (target[row] - begin[row])
+            with np.errstate(all="ignore"):  # the way to a place at infinity
+                between = begin[row] + fraction * (target[row] - begin[row])
             q[row] = np.where(fraction == 1.0, target[row], between)
     _normalise(plan, q, {plan.coordinates[k].q for k in holding})
 
@@ -157,7 +159,8 @@ def _held_steps(plan: Plan, way: Way) -> np.ndarray:
         coordinate = plan.coordinates[k]
         for row in range(coordinate.q, coordinate.q + coordinate.nq):
             reach = STEP_ANGLE if coordinate.unit == "rad" else STEP_LENGTH * lane.length
-            far = np.abs(way.target[row] - way.begin[row]) / reach
+            with np.errstate(all="ignore"):  # as in `place`
+                far = np.abs(way.target[row] - way.begin[row]) / reach
             steps = np.maximum(steps, np.ceil(np.nan_to_num(far - 1e-9, posinf=1.0)))
     return np.minimum(steps, 400.0)
 
@@ -168,7 +171,9 @@ def number_steps(full: Lane, origin: Lane, members: int) -> np.ndarray:
     for where, before, value in zip(full.plan.numbers, origin.params.numbers, full.params.numbers, strict=True):
         if isinstance(value, np.ndarray) and where.role.of_shape:
             reach = STEP_LENGTH * full.length if where.role is Role.LENGTH else STEP_ANGLE
-            steps = np.maximum(steps, np.nan_to_num(np.abs(value - before) / reach, posinf=1.0))
+            with np.errstate(all="ignore"):  # lengths of 1e308, and infinite ones
+                far = np.abs(value - before) / reach
+            steps = np.maximum(steps, np.nan_to_num(far, posinf=1.0))
     return np.minimum(np.ceil(steps), 200)
 
 
@@ -177,5 +182,6 @@ def _distance(plan: Plan, a: np.ndarray, b: np.ndarray, index: int, lane: Lane) 
     far = np.zeros(a.shape[1])
     for k in plan.coordinates_in(index):
         places, unit = plan.coordinates[k].places, lane.units[plan.coordinates[k].v]
-        far = np.maximum(far, (np.abs(a[places] - b[places]) / unit).max(0, initial=0.0))
+        with np.errstate(all="ignore"):  # of poses at infinity, none is near another
+            far = np.maximum(far, (np.abs(a[places] - b[places]) / unit).max(0, initial=0.0))
     return np.nan_to_num(far, nan=np.inf)

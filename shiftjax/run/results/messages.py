@@ -24,6 +24,7 @@ from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 
 SHOWN = 8  # members named in a note
+WITH_CAUSES = (Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck, Outcome.too_small)
 FEW_DIGITS = 1e-3  # m or rad, or of a length above 1 m: what numbers of three digits may leave open
 UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
 
@@ -79,7 +80,7 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
         return f"{moved.text(k)}: {REMEDY[Outcome.start_changed]}"
     if outcome is Outcome.branch_unsure:
         return f"assembly branch {began.branch[k]!r}: {text}"
-    if k in lanes.causes and outcome in (Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck):
+    if k in lanes.causes and outcome in WITH_CAUSES:
         cause = lanes.causes[k]
         return cause if isinstance(cause, WithRemedy) else f"{cause}: {text}"
     if outcome is Outcome.loop_open and _gained_rank(prepared, lanes, k):

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, shown
+from shiftjax.spacing import evenly_spaced
 
 ROUNDING = 1e-12  # of the size of values: what spreads by less is one value, rounded
 
@@ -83,15 +84,19 @@ def _within(chosen: np.ndarray, members: int) -> bool:
 def members_to_keep(keep: int | str | Sequence[int], members: int) -> np.ndarray:
     """(K,) member numbers: `keep` is "all", "none", how many, spread evenly over an ensemble, or a list of them."""
     if isinstance(keep, Sequence | np.ndarray) and not isinstance(keep, str):
-        chosen = np.asarray(keep)
+        try:
+            chosen = np.asarray(keep)
+        except (ValueError, MemoryError):  # lists in it of several lengths; `range(10**12)`
+            chosen = np.asarray(None)
         if chosen.ndim != 1 or (chosen.size and (chosen.dtype.kind not in "iu" or not _within(chosen, members))):
             allowed = f"whole numbers from 0 to {members - 1}"
-            raise ModelError("keep", repr(keep)[:80], allowed, "Choose among the members.")
+            raise ModelError("keep", shown(keep), allowed, "Choose among the members.")
         return np.unique(chosen.astype(np.int64))
     if isinstance(keep, str) and keep == "all":
         return np.arange(members)
-    count = isinstance(keep, int | np.integer) and not isinstance(keep, bool) and keep >= 0
+    whole = isinstance(keep, int | np.integer) and not isinstance(keep, bool | np.timedelta64)
+    count = whole and int(keep) >= 0
     if not count and not (isinstance(keep, str) and keep == "none"):
-        raise ModelError("keep", repr(keep)[:80], '"all", "none" or a number of members', "Choose one of them.")
+        raise ModelError("keep", shown(keep), '"all", "none" or a number of members', "Choose one of them.")
     count = 0 if keep == "none" else min(int(keep), members)
-    return np.unique(np.linspace(0, members - 1, count).round().astype(np.int64))
+    return evenly_spaced(members, count)

@@ -1,4 +1,4 @@
-"""Recorded channels over time, drawn with matplotlib (`pip install 'shiftjax[plot]'`), which is imported on use."""
+"""Recorded channels over time, drawn with matplotlib (of the extra `plot`), which is imported on use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, installing, nearest, shown
 from shiftjax.run.results.plain_values import members_to_keep
 
 MOST_LINES = 64  # members in a panel; more are spread evenly over the ensemble
@@ -29,13 +29,13 @@ def plot(result: Any, *paths: str) -> Any:
         ModelError: no matplotlib, nothing recorded, a channel that was not.
     """
     if find_spec("matplotlib") is None:
-        raise ModelError("plot", "no matplotlib", "matplotlib installed", "pip install 'shiftjax[plot]'")
+        raise ModelError("plot", "no matplotlib", "matplotlib installed", installing("plot"))
     if not result.channels:
         raise ModelError("plot", "no channels", "a result with channels", "Run with channels=[...].")
     for path in paths:
         if not isinstance(path, str) or path not in result.channels:
-            todo = nearest(str(path), result.channels) or "Choose one of them."
-            raise ModelError("plot", repr(path)[:80], ", ".join(result.channels), todo)
+            todo = (nearest(path, result.channels) if isinstance(path, str) else "") or "Choose one of them."
+            raise ModelError("plot", shown(path), ", ".join(result.channels), todo)
     from matplotlib import pyplot
 
     wanted = paths or tuple(result.channels)

@@ -164,7 +164,7 @@ class Result:
         """Draws channels over time, all that were recorded where none is named, and returns the figure of pyplot.
 
         Raises:
-            ModelError: no matplotlib (`pip install 'shiftjax[plot]'`), nothing recorded, a channel that was not.
+            ModelError: no matplotlib (of the extra `plot`), nothing recorded, a channel that was not.
         """
         _need_known(self.status, *self.channels.values(), *self.design.values())
         return plot(self, *channels)

@@ -15,13 +15,12 @@ from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.host_evaluation import StartLane, closure, true_gap
 from shiftjax.run.start.tied import SignBlock
 from shiftjax.topology.block_triangular import block_triangular
-from shiftjax.topology.partition import complete_pivoting
+from shiftjax.topology.partition import RANK, complete_pivoting
 from shiftjax.topology.plan import Plan
 
 NEAR = 0.1  # rad or parts of the model's length: joints that follow are often stated roughly, to say on which side
 MOVED = 1e-6  # a stated start that moves more is reported [rad or parts of the model's length, per second]
 SEARCHED = 32  # poses from which a closed one is sought
-RANK = 1e-8
 
 
 def blocks_of_signs(J: np.ndarray, judged: Sequence[int]) -> list[SignBlock]:
@@ -71,10 +70,11 @@ def distances(plan: Plan, q: np.ndarray, target: np.ndarray, coordinates: Sequen
     out = np.zeros((len(coordinates), q.shape[1]))
     for line, k in zip(out, coordinates, strict=True):
         rows = plan.coordinates[k].places
-        if plan.coordinates[k].plain:
-            line[:] = np.abs(q[rows] - target[rows])[0]
-        else:
-            line[:] = 2.0 * np.abs(np.abs(q[rows]) - np.abs(target[rows])).max(0)
+        with np.errstate(invalid="ignore"):  # a start stated at infinity misses by what is no number
+            if plan.coordinates[k].plain:
+                line[:] = np.abs(q[rows] - target[rows])[0]
+            else:
+                line[:] = 2.0 * np.abs(np.abs(q[rows]) - np.abs(target[rows])).max(0)
     return out
 
 
@@ -113,6 +113,7 @@ def spread_poses(
         yield pose
 
 
+@np.errstate(invalid="ignore")  # angles at infinity are no number of turns away
 def unwound(
     plan: Plan, index: int, q: np.ndarray, target: np.ndarray, near: np.ndarray, holding: Sequence[int]
 ) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftjax.constraints import CONSTRAINTS, ConstantSpeed, FunctionOfTime, TimeFunction
 from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of
-from shiftjax.errors import ModelError, refuse_traced
+from shiftjax.errors import ModelError, refuse_traced, shown
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.fields import numbers_of
@@ -46,7 +46,7 @@ def driven(model: Model, drive: Mapping[str, Drivable]) -> tuple[Model, dict[str
         ModelError: no such joint, no such coordinate of it, or something that is no motion.
     """
     if not isinstance(drive, Mapping):
-        raise ModelError("drive", repr(drive)[:80], "a dict of joint -> motion", "Write {joint: motion}.")
+        raise ModelError("drive", shown(drive), "a dict of joint -> motion", "Write {joint: motion}.")
     joints, assemblies = dict(model.joints()), {path: assembly for path, assembly, _ in walk(model.assemblies)}
     made: dict[str, list[Element]] = {}  # path of an assembly -> its new drivers
     varied: dict[str, np.ndarray] = {}
@@ -93,7 +93,7 @@ def _motion(name: str, given: Any) -> Any:
         return given
     if callable(given) and not isinstance(given, type):
         return FunctionOfTime(given)
-    raise ModelError(f"drive {name}", repr(given)[:80], ALLOWED, "Give one of them.")
+    raise ModelError(f"drive {name}", shown(given), ALLOWED, "Give one of them.")
 
 
 def _checked(motion: TimeFunction, where: str) -> TimeFunction:

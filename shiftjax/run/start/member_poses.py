@@ -129,8 +129,9 @@ class MemberPoses:
         if not angles:
             return Path(q, np.zeros(len(members), bool), np.zeros(len(members), bool))
         row, wanted = plan.coordinates[angles[0]].q, self.target[:, members].copy()
-        turns = (self.target[row, members] - self.q_file[row]) / (2 * np.pi)
-        wanted[row] -= 2 * np.pi * np.where(turns > 0, np.floor(turns) + 1, np.ceil(turns) - 1)
+        with np.errstate(invalid="ignore"):  # of a target at infinity
+            turns = (self.target[row, members] - self.q_file[row]) / (2 * np.pi)
+            wanted[row] -= 2 * np.pi * np.where(turns > 0, np.floor(turns) + 1, np.ceil(turns) - 1)
         path = self._then_joints(members, self._walk(members, q, [], q, q, self.lane_of, self._steps(members)), wanted)
         return replace(path, q=unwound(plan, part.index, path.q, self.target[:, members], self.q_file, part.holding))
 
@@ -222,7 +223,7 @@ class MemberPoses:
             reached |= path.reached
             sure |= right
         for other, which in ((paths[2], vary), (paths[3], ~vary)):
-            apart = np.abs(np.sin(0.5 * (other.q - paths[0].q)[rows])).max(0)
+            apart = _apart(other.q[rows], paths[0].q[rows])
             agree = which & ~sure & paths[0].reached & other.reached & (apart < SAME)
             out[:, agree] = paths[0].q[:, agree]
             sure |= agree
@@ -233,7 +234,7 @@ class MemberPoses:
             out[:, left[take]] = q[:, take]
             reached[left[take]] = True
             sure[left[take]] = ~doubt[take]
-            apart = [np.where(path.reached, np.abs(np.sin(0.5 * (path.q - out)[rows])).max(0), 0.0) for path in paths]
+            apart = [np.where(path.reached, _apart(path.q[rows], out[rows]), 0.0) for path in paths]
             sure[left] |= ((np.max(apart, axis=0) < SAME) & paths[0].reached)[left]  # all ways and the search agree
         return out, reached, reached & ~sure
 
@@ -267,3 +268,9 @@ class MemberPoses:
             out[:, here[serves]], holds[here[path.reached]] = path.q[:, serves], count
             left[here[serves]] = False
         return out, holds
+
+
+@np.errstate(invalid="ignore")  # of poses at infinity, none agrees with another
+def _apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(B,) by which poses (n, B) differ, whole turns left out: 1 is half a turn."""
+    return np.abs(np.sin(0.5 * (a - b))).max(0)

@@ -6,7 +6,7 @@ import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.topology.partition import RANK_TOLERANCE, complete_pivoting
+from shiftjax.topology.partition import RANK, complete_pivoting
 
 
 def overdriven(prepared: Prepared, index: int) -> str:
@@ -20,7 +20,7 @@ def overdriven(prepared: Prepared, index: int) -> str:
         return ""
     of_loops = np.repeat([not group.prescribes for group in groups], [group.rows for group in groups])
     _, J = host.closure(prepared.file_lane(), prepared.file_start.q, index)
-    free = J.shape[2] - int(complete_pivoting(J[:, of_loops], RANK_TOLERANCE["f64"]).rank[0])
+    free = J.shape[2] - int(complete_pivoting(J[:, of_loops], RANK).rank[0])
     if len(paths) <= free:
         return ""
     names, freedoms = f"{', '.join(paths[:-1])} and {paths[-1]}", "one freedom" if free == 1 else f"{free} freedoms"

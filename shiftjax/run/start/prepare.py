@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, shown
 from shiftjax.field import Role
 from shiftjax.joints import KINDS
-from shiftjax.measures.ties import ties_in
+from shiftjax.measures.ties import ties_in, ties_of
 from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
+from shiftjax.real_arrays import real_array
 from shiftjax.run.closing.host_evaluation import StartLane, prescribed_coordinates
 from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
@@ -27,7 +28,6 @@ from shiftjax.run.start.drives import driven, refuse_driven
 from shiftjax.run.start.prepared import Prepared, coordinates_named, start_lane
 from shiftjax.run.start.rounded import rounded
 from shiftjax.run.start.stated import Start, Statements
-from shiftjax.run.start.ties import ties_of
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan
@@ -248,10 +248,8 @@ def varied_values(model: Model, vary: Mapping[str, object], known: Mapping[str, 
             model.replace({path: 0.0})  # raises with the nearest known path
         if full in out:
             raise ModelError(f"vary {path}", "the same number twice", "each number once", "Leave one of them out.")
-        try:
-            array = np.asarray(values, float)
-        except (TypeError, ValueError):
-            raise ModelError(f"vary {path}", repr(values)[:80], "numbers, one a member", "Give an array.") from None
+        if (array := real_array(values)) is None:
+            raise ModelError(f"vary {path}", shown(values), "real numbers, one a member", "Give an array.")
         if array.ndim != 1:
             todo = "Flatten it." if array.ndim else "Write [value]."
             raise ModelError(f"vary {path}", f"shape {array.shape}", "one value a member, shape (B,)", todo)

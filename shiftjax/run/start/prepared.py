@@ -80,8 +80,9 @@ class Prepared:
 
 
 def _between(before: float, after: np.ndarray, fraction: float | np.ndarray) -> np.ndarray:
-    """Exact at the end of the way."""
-    return np.where(np.equal(fraction, 1.0), after, before + fraction * (after - before))
+    """Exact at the end of the way, and no number on the way to an infinite one."""
+    with np.errstate(all="ignore"):  # the way to an infinite number, or from -1e308 to 1e308
+        return np.where(np.equal(fraction, 1.0), after, before + fraction * (after - before))
 
 
 def start_lane(setup: Setup, numbers: Sequence[Scalar]) -> StartLane:

@@ -18,7 +18,7 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.run.closing.closer import CLOSED, ROUNDED
 from shiftjax.run.closing.rounding import MISFIT
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.topology.partition import RANK_TOLERANCE, ROUNDED_RANK, complete_pivoting
+from shiftjax.topology.partition import RANK, ROUNDED_RANK, complete_pivoting
 from shiftjax.topology.plan import Plan, Substructure
 
 
@@ -37,7 +37,7 @@ def _marked(lane: Lane, q: np.ndarray, index: int, block: Substructure) -> Subst
     gap = float(np.abs(phi).max(initial=0.0))
     if not ROUNDED < gap <= MISFIT:
         return block
-    ranks = [int(complete_pivoting(J, tolerance).rank[0]) for tolerance in (RANK_TOLERANCE["f64"], ROUNDED_RANK)]
+    ranks = [int(complete_pivoting(J, tolerance).rank[0]) for tolerance in (RANK, ROUNDED_RANK)]
     return replace(block, rounded=gap > CLOSED or ranks[1] < ranks[0])
 
 

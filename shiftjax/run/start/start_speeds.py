@@ -8,10 +8,9 @@ import numpy as np
 
 from shiftjax.run.closing.host_evaluation import StartLane, closure, per_member, prescribed_speeds
 from shiftjax.run.start.geometries import Designs
-from shiftjax.topology.partition import RANK_TOLERANCE
+from shiftjax.topology.partition import RANK
 from shiftjax.topology.plan import Plan
 
-RANK = RANK_TOLERANCE["f64"]
 AGREES = 1e-9  # speeds whose J v - nu is smaller, dimensionless, agree with the loops
 
 
@@ -43,19 +42,32 @@ def consistent_speeds(
         nu = prescribed_speeds(of_designs, q, s) if moves else np.zeros(J.shape[:2])
         good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(nu).all(1))
         J, nu = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], nu, 0.0)
-        given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
+        with np.errstate(over="ignore"):  # speeds of 1e308 in lengths a second
+            given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
         still = list(pacing[s])
         rest = [k for k in range(len(columns)) if k not in still]
         inverse = designs.spread(np.linalg.pinv(J[:, :, rest], rcond=RANK))
-        J, nu = designs.spread(J), designs.spread(nu)
-        right = nu - (J[:, :, still] @ given[:, still, None])[:, :, 0]
-        given[:, rest] = (inverse @ right[:, :, None])[:, :, 0]
-        missing = nu - (J @ given[:, :, None])[:, :, 0]
-        off = np.abs(missing).max(1) > AGREES * (1.0 + np.abs(given).max(1))
-        if off.any():  # nothing agrees with what is kept: the nearest speeds that agree with the loops
-            given[off] += (np.linalg.pinv(J[off], rcond=RANK) @ missing[off, :, None])[:, :, 0]
-        out[columns] = (given * unit).T
+        _agreeing(designs.spread(J), designs.spread(nu), inverse, given, still, rest)
+        with np.errstate(over="ignore"):
+            out[columns] = (given * unit).T
     return out
+
+
+@np.errstate(all="ignore")  # speeds stated as infinite, or of 1e300, give speeds of their members that are no numbers
+def _agreeing(
+    J: np.ndarray, nu: np.ndarray, inverse: np.ndarray, given: np.ndarray, still: list[int], rest: list[int]
+) -> None:
+    """Sets speeds given (B, n) so that J v = nu, the `still` ones as they are where the loops allow.
+
+    Args:
+        J: (B, m, n). nu: (B, m). inverse: (B, rest, m) of J at the columns `rest`, in the sense of Moore and Penrose.
+    """
+    right = nu - (J[:, :, still] @ given[:, still, None])[:, :, 0]
+    given[:, rest] = (inverse @ right[:, :, None])[:, :, 0]
+    missing = nu - (J @ given[:, :, None])[:, :, 0]
+    off = np.abs(missing).max(1) > AGREES * (1.0 + np.abs(given).max(1))
+    if off.any():  # nothing agrees with what is kept: the nearest speeds that agree with the loops
+        given[off] += (np.linalg.pinv(J[off], rcond=RANK) @ missing[off, :, None])[:, :, 0]
 
 
 def speeds_off(plan: Plan, v: np.ndarray, wanted: np.ndarray, coordinates: Sequence[int]) -> np.ndarray:
@@ -63,5 +75,6 @@ def speeds_off(plan: Plan, v: np.ndarray, wanted: np.ndarray, coordinates: Seque
     out = np.zeros((len(coordinates), v.shape[1]))
     for line, k in zip(out, coordinates, strict=True):
         rows = slice(plan.coordinates[k].v, plan.coordinates[k].v + plan.coordinates[k].nv)
-        line[:] = np.abs(v[rows] - wanted[rows]).max(0, initial=0.0)
+        with np.errstate(invalid="ignore"):  # a speed stated as infinite misses by what is no number
+            line[:] = np.abs(v[rows] - wanted[rows]).max(0, initial=0.0)
     return out

@@ -17,13 +17,13 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.run.closing.closer import Rule, closed
 from shiftjax.run.closing.continuation import followed
 from shiftjax.run.closing.host_evaluation import Loops
+from shiftjax.topology.partition import RANK
 from shiftjax.topology.plan import Plan
 
 LARGE = np.deg2rad(10.0)  # of strides of the coordinate, in rad or parts of the model's size
 SMALL = 1e-4
 FIRST = 1e-3
 TINY = 1e-10  # to which the end is found
-RANK = 1e-8
 REGULAR = 1e-4  # squared smallest singular value from which normal equations serve: they lose half of what it leaves
 CLOSED = 1e-11  # residual of a pose on the way, dimensionless
 LEAP = 0.6  # another coordinate that moves more in one stride may have changed its branch

@@ -17,10 +17,9 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.run.travel.prescribed import Prescribed
 from shiftjax.run.travel.reach import reach
-from shiftjax.topology.partition import complete_pivoting
+from shiftjax.topology.partition import RANK, complete_pivoting
 
 BEYOND = 1e-9  # rad or parts of the model's size: a drive that only reaches its end does not lock
-RANK = 1e-8
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
@@ -48,7 +49,7 @@ def _few(state: WindowState, count: int) -> list[int]:
     if len(chosen) <= count:
         return [int(member) for member in chosen]
     if state.study.titles and (np.diff(chosen) > 0).all():  # iterations in order
-        return [int(chosen[k]) for k in np.linspace(0, len(chosen) - 1, count).round().astype(int)]
+        return [int(chosen[k]) for k in evenly_spaced(len(chosen), count)]
     if state.choice.text:
         return [int(member) for member in chosen[:count]]
     points = np.stack([explorer.table.column(name)[chosen].astype(float) for name in explorer.plotted()], axis=1)

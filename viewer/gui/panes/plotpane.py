@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import split
+from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.gui.state import band_words, plots, present
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.plots import MemberBand, PlotCurves
@@ -90,8 +91,7 @@ def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
     """Members whose curves are behind the current one's: ghosts, cells of a grid, the right half."""
     choice, cells = state.choice, state.explorer.cells
     ghosts = choice.others if choice.ghosts_on else choice.chosen[:0]
-    if len(ghosts) > MOST_GHOSTS:
-        ghosts = ghosts[np.linspace(0, len(ghosts) - 1, MOST_GHOSTS).round().astype(int)]
+    ghosts = ghosts[evenly_spaced(len(ghosts), MOST_GHOSTS)]
     pairs: list[tuple[StudyLike, int]] = [(state.study, int(member)) for member in (*ghosts, *cells)]
     if state.beside is not None:
         pairs.append((state.beside.study, state.beside.member))

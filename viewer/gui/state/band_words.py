@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.outcome import Outcome
+from shiftjax.spacing import nearest_places
 from shiftjax.viewer.gui.state.plots import MemberBand
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion.curves import Curve
-from shiftjax.viewer.motion.turns import nearest
 
 __all__ = ["words"]
 
@@ -20,7 +20,7 @@ MOST = 6  # members named of those that ended alike
 def words(study: StudyLike, of: MemberBand, current: Curve, time: float) -> str:
     """The band in words at a time [s]: its ends for a scalar, those with a number there, those without one by name."""
     times = study.time[: of.band.drawn.shape[1]]
-    k = nearest(times, time)
+    k = int(nearest_places(times, time))
     drawn = of.band.drawn[:, k]
     count, every = int(drawn.sum()), len(study.kept)
     text = f"5-95 % of {count:,}"

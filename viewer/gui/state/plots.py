@@ -12,6 +12,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import split
 from shiftjax.record import record
+from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.members.distributions import Band, band
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import curves
@@ -186,7 +187,7 @@ class _Collected:
         most = max(BAND_BYTES // max(self.curves[0].nbytes, 1), LEAST_IN_BAND)
         if len(self.left) > most:
             self.skipped = len(self.left) - most
-            self.left = [self.left[k] for k in np.linspace(0, len(self.left) - 1, most).round().astype(int)]
+            self.left = [self.left[k] for k in evenly_spaced(len(self.left), most)]
 
 
 def curves_of(study: StudyLike, pick: str | None) -> list[str]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.spacing import nearest_places
 from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.motion.tree_coordinates import is_angle
-from shiftjax.viewer.motion.turns import Turns, nearest, nearest_turn
+from shiftjax.viewer.motion.turns import Turns, nearest_turn
 
 
 def joint_value(state: WindowState, path: str) -> np.ndarray:
@@ -44,7 +45,7 @@ def _recorded(state: WindowState) -> np.ndarray:
     if study.growing and all(f"{joint.path}.q" in study.channels for joint in moving):
         rows = [study.channel(f"{joint.path}.q", state.choice.member) for joint in moving]
         count = min(len(row) for row in rows)  # a running simulation may add instants meanwhile
-        k = nearest(study.time[:count], time)
+        k = int(nearest_places(study.time[:count], time))
         return np.concatenate([np.atleast_1d(row[k]) for row in rows])
     return state.pane_data(Turns).near(study, state.choice.member, state.mechanism, time)
 

@@ -1,40 +1,12 @@
-"""An example of every element of the file format, for its reference; a test reads each as part of a whole file."""
+"""Examples of a whole file and of its parts that are no forces, constraints or drivers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-ORIGIN = [["fixed"], "origin"]
-# Joints of several coordinates, by type: a number for each by its name, or a list of them in order.
-SEVERAL: dict[str, dict[str, Any]] = {
-    "cylindrical": {
-        "name": "barrel",
-        "type": "cylindrical",
-        "axis": [0, 0, 1],
-        "parent": ORIGIN,
-        "child": [["crank"], "origin"],
-        "initial_displacement": {"angle": 0.5, "slide": 0.1},
-        "initial_velocity": {"angle": 6},
-        "damping": {"slide": [0, 2]},
-    },
-    "universal": {
-        "name": "cross",
-        "type": "universal",
-        "parent": ORIGIN,
-        "child": [["crank"], "origin"],
-        "initial_displacement": [0.2, -0.1],
-        "initial_velocity": [3, 0],
-    },
-    "planar": {
-        "name": "table",
-        "type": "planar",
-        "parent": ORIGIN,
-        "child": [["crank"], "origin"],
-        "initial_displacement": {"x": 0.3, "y": -0.2, "angle": 1},
-        "stiffness": {"x": [0, 200], "y": [0, 200]},
-    },
-}
-EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of a file
+from shiftjax.formats.examples.references import ORIGIN
+
+PART_EXAMPLES: dict[str, dict[str, Any]] = {
     "the root": {
         "model_parameters": {"version": "2.0", "gravity": [0, 0, 9.81]},
         "frames": [{"name": "hook", "T": [0, 0, -3]}],
@@ -90,6 +62,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of 
         "stiffness": [0, 20],
         "damping": [0, 0.02],
     },
+    "a joint of type screw": {
+        "name": "lead",
+        "type": "screw",
+        "axis": "x",
+        "pitch": 0.0008,
+        "parent": ORIGIN,
+        "child": [["crank"], "origin"],
+    },
     "a restraint": {
         "name": "stop",
         "type": "spring",
@@ -108,90 +88,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of 
         "cone": 0.5,
     },
     "a terrain": {"name": "yard", "parent": ORIGIN, "elevation_map": "yard.tif", "scale": [20, 20]},
-    "a force module of type tire": {"name": "front_left", "type": "tire", "tire_type": "fiala", "wheel_body": "wheel"},
-    "a force module of type pid": {
-        "name": "cruise",
-        "type": "pid",
-        "p": 10,
-        "i": 0.1,
-        "d": 0,
-        "target": 3,
-        "input": {"type": "joint", "joint": "pivot", "target_type": "velocity"},
-        "output": {"type": "joint", "joint": "pivot"},
-    },
-    "a force module of type constant_load": {"name": "weight", "type": "constant_load", "joint": "pivot", "load": -2},
-    "a force module of type harmonic_load": {
-        "name": "shake",
-        "type": "harmonic_load",
-        "joint": "pivot",
-        "amplitude": 2,
-        "frequency": 9,
-        "phase": 0.5,
-    },
-    "a force module of type polynomial_load": {
-        "name": "ramp",
-        "type": "polynomial_load",
-        "joint": "pivot",
-        "coefficients": [0, 0.5],
-    },
-    "a force module of type table_load": {
-        "name": "pulse",
-        "type": "table_load",
-        "joint": "pivot",
-        "times": [0, 0.5, 1],
-        "values": [0, 4, 0],
-        "outside": "hold",
-    },
-    "a force module of type constant_wrench": {
-        "name": "pull",
-        "type": "constant_wrench",
-        "frame": [["rod"], "origin"],
-        "force": [0, 0, 30],
-        "axes": "world",
-    },
-    "a force module of type harmonic_wrench": {
-        "name": "shaker",
-        "type": "harmonic_wrench",
-        "frame": [["rod"], "origin"],
-        "frequency": 12,
-        "force_amplitude": [0, 0, 5],
-    },
-    "a force module of type table_wrench": {
-        "name": "gust",
-        "type": "table_wrench",
-        "frame": [["rod"], "origin"],
-        "times": [0, 1, 2],
-        "forces": [[0, 0, 0], [5, 0, 0], [0, 0, 0]],
-        "outside": "hold",
-    },
-    "a constraint of type equation": {
-        "name": "gear",
-        "type": "equation",
-        "joints": ["pivot", "wheel"],
-        "equation": "q[0] == -2 * q[1] + 1 deg",
-    },
-    "a driver of type constant_speed": {"name": "motor", "type": "constant_speed", "joint": "pivot", "speed": 6.2832},
-    "a driver of type harmonic": {
-        "name": "swing",
-        "type": "harmonic",
-        "joint": "pivot",
-        "amplitude": 0.3,
-        "frequency": 2,
-    },
-    "a driver of type polynomial": {
-        "name": "start",
-        "type": "polynomial",
-        "joint": "pivot",
-        "coefficients": [0.5, 0, 2],
-    },
-    "a driver of type table": {
-        "name": "cam",
-        "type": "table",
-        "joint": "pivot",
-        "times": [0, 0.5, 1],
-        "values": [0.5, 1, 0.5],
-        "outside": "repeat",
-    },
     "a pid's input": {"type": "joint", "joint": "pivot", "target_type": "velocity"},
     "a pid's output": {"type": "joint", "joint": "pivot"},
     "simulation": {"integration_type": "ode113", "time_span": 10, "time_step": 0.03, "infinity_norm_multiplier": 2},

@@ -1,0 +1,96 @@
+"""The page of the catalogue, made from the tables of kinds, so that it is always the program's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+
+from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
+from shiftjax.field import Field
+from shiftjax.forces import FORCES, ForceKind
+from shiftjax.joints import KINDS, JointKind
+
+MANY = 12  # numbers of a kind, of which no more are listed
+INTRODUCTION = """# Catalogue
+
+Every kind of joint, constraint, driver and force that a model file can name, and what it does. The
+[file format](format.md) has the keys, units and an example of each; [Extending](extending.md) shows how to write one of
+your own, in some 30 lines.
+
+A slider on a spindle, between stops, held by a controller, three targets at once:
+
+```python
+import shiftjax
+
+builder = shiftjax.ModelBuilder(gravity=(0.0, 0.0, -9.81))
+a = builder.assembly("press")
+a.body("spindle", mass=1.0, inertia=(0.002, 0.002, 0.001))
+a.body("head", mass=20.0, inertia=(0.2, 0.2, 0.2))
+a.joint("drive", "Rz", child="spindle").joint("rail", "Tz", child="head")
+a.constraint("nut", "screw_coupling", joints=["rail", "drive"], pitch=0.001)
+gains = {"p": 40.0, "d": 5.0, "i": 60.0, "target": 0.02}
+a.force("control", "joint_position_pid", joints=["rail", "drive"], **gains)
+a.force("end", "stop", joint="rail", upper=0.025, k=1e6, c=1e3, blend=1e-4)
+result = shiftjax.simulate(
+    builder.build(),
+    span=2.0,
+    vary={"control.target": [0.01, 0.02, 0.03]},
+    channels=["rail.q", "nut.multiplier"],
+)
+print(result.channels["rail.q"][:, -1])
+```
+
+What a constraint bears is its channel `NAME.multiplier`; a state of a force, as the integral of a controller, the bend
+of bristles or of a tyre, is `NAME.STATE`. The numbers of a tyre's property file come from
+`shiftjax.forces.tyres.property_files.tyre_numbers("car.tir")`.
+"""
+
+
+def catalogue() -> str:
+    """The page: tables of joints, of constraints and drivers, and of forces."""
+    joints = [_joint_row(name, kind) for name, kind in KINDS.items() if KINDS.ships(kind)]
+    parts = [INTRODUCTION, "## Joints\n", _table("type | freedoms | the child", joints)]
+    for title, listed in (("Constraints", "constraints"), ("Drivers", "drivers")):
+        rows = [
+            _row(name, kind) for name, kind in CONSTRAINTS.items() if kind.listed == listed and CONSTRAINTS.ships(kind)
+        ]
+        parts += [f"## {title}\n", _table("type | of | what it does | numbers", rows)]
+    forces = [_row(name, kind) for name, kind in FORCES.items() if kind.listed and FORCES.ships(kind)]
+    parts += ["## Forces\n", _table("type | of | what it does | numbers", forces)]
+    parts.append("Springs, dampers and friction by piecewise polynomials are the [restraints](format.md) of a file.\n")
+    return "\n".join(parts)
+
+
+def _joint_row(name: str, kind: JointKind) -> str:
+    return f"`{name}` | {kind.nv} | {kind.doc}"
+
+
+def _row(name: str, kind: ConstraintKind | ForceKind) -> str:
+    return f"`{name}` | {_parts(kind)} | {_sentence(kind)} | {_names((*kind.fields, *kind.words))}"
+
+
+def _parts(kind: ConstraintKind | ForceKind) -> str:
+    """What it is attached to: "2 joints", "1 frame"."""
+    counts = ((kind.joints, "joint"), (kind.frames, "frame"))
+    words = ["joints" if n == ANY else f"{n} {word}{'s' * (n > 1)}" for n, word in counts if n]
+    return ", ".join(words)
+
+
+def _sentence(kind: ConstraintKind | ForceKind) -> str:
+    """Its first sentence, with what would end a cell of a table escaped."""
+    law = getattr(kind, "law", None)
+    text = kind.doc or inspect.getdoc(type(kind)) or ""
+    text = " ".join(text.split("\n\n")[0].split())
+    if law is not None:
+        text = f"{text} {' '.join((inspect.getdoc(type(law)) or '').split(chr(10) * 2)[0].split())}"
+    return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def _names(fields: Iterable[Field]) -> str:
+    names = [f"`{field.key}`" for field in fields]
+    return ", ".join(names) if len(names) <= MANY else f"{', '.join(names[:MANY])} and {len(names) - MANY} more"
+
+
+def _table(head: str, rows: Iterable[str]) -> str:
+    columns = head.count("|") + 1
+    return "\n".join([f"| {head} |", "| --- " * columns + "|", *(f"| {row} |" for row in rows), ""])

@@ -1,0 +1,138 @@
+"""A wheel on a flat road: where it touches, how it slips, and what its tyre's model makes of that.
+
+Signs are those of ISO 8855: n is the road's normal towards the wheel, x where the wheel's plane heads on the road, and
+y = n x x across it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from shiftjax.algebra import Scalar, Vec, cross, dot, larger, minus, plus, ratio, scale, sqrt
+from shiftjax.field import Field, Role, number
+from shiftjax.forces.kind import ForceKind, Load, State
+from shiftjax.plan_elements import ForceElement, MotionView, PlacedFrame
+
+UP = Field("up", "which way from the road's x-y plane the wheel is", "choice", default="+z", choices=("+z", "-z"))
+SIZES = (
+    Field("radius", "of the wheel without load", "number", Role.LENGTH, "m", required=True, above=0.0),
+    Field("vertical_stiffness", "of the tyre", "number", Role.NUMBER, "N/m", required=True, above=0.0),
+    number("vertical_damping", "N s/m", "of the tyre", default=0.0),
+    Field("low_speed", "below which slips fade, at a stand", "number", Role.NUMBER, "m/s", 0.1, above=0.0),
+)
+RELAXATION = (
+    Field("relaxation_x", "way in which a slip along builds up", "number", Role.LENGTH, "m", required=True, above=0.0),
+    Field("relaxation_y", "way in which a slip across builds up", "number", Role.LENGTH, "m", required=True, above=0.0),
+)
+TINY = 1e-12  # m^2/s^2, or of a squared cosine: keeps quotients finite at a stand, and of a wheel that lies on its side
+BLEND = 1e-3  # m of depth over which the damping sets in, so that no force jumps
+
+
+class Contact(NamedTuple):
+    """The patch of a wheel, in axes of the road's frame.
+
+    Attributes:
+        normal: of the road. along, across: unit vectors of the wheel's heading, and to its left.
+        place: of the patch from the wheel's middle [m]. load: Fz [N], 0 in the air.
+        forward: speed of the wheel's middle along its heading [m/s]. slip: velocity of the patch's material [m/s],
+            along and across.
+        spin: of the wheel about its axle [rad/s], positive where it rolls along.
+        camber: sine of the angle between the wheel's plane and the normal.
+    """
+
+    normal: Vec
+    along: Vec
+    across: Vec
+    place: Vec
+    load: Scalar
+    forward: Scalar
+    slip: tuple[Scalar, Scalar]
+    spin: Scalar
+    camber: Scalar
+
+
+class TyreLoad(NamedTuple):
+    """What a tyre's model gives: forces along and across [N]; torques about the normal, against rolling, and about the
+    heading [N m]."""
+
+    along: Scalar
+    across: Scalar
+    aligning: Scalar = 0.0
+    rolling: Scalar = 0.0
+    overturning: Scalar = 0.0
+
+
+class Tyre(ForceKind):
+    """A tyre of the first frame's body, whose y axis is the axle, on the x-y plane of the second frame."""
+
+    frames, dissipates, words = 2, True, (UP,)
+    transient: ClassVar[bool] = False
+
+    def tyre_load(self, n: Mapping[str, Any], contact: Contact, kappa: Scalar, tangent: Scalar) -> TyreLoad:
+        """Forces of a slip along, kappa, and across, the tangent of the slip angle, both against the slip; lane code.
+
+        Args:
+            n: its numbers.
+        """
+        raise NotImplementedError
+
+    def apply(
+        self, element: ForceElement, motion: MotionView, load: Load, states: Sequence[Scalar]
+    ) -> Sequence[Scalar]:
+        n, (wheel, road) = motion.values(element.numbers), element.frames
+        contact = self.contact(n, dict(element.words)["up"], motion, wheel, road)
+        pace = sqrt(contact.forward * contact.forward + n["low_speed"] * n["low_speed"])
+        if self.transient:
+            kappa, tangent = ratio(states[0], n["relaxation_x"]), ratio(states[1], n["relaxation_y"])
+        else:
+            kappa, tangent = (-ratio(speed, pace) for speed in contact.slip)
+        given = self.tyre_load(n, contact, kappa, tangent)
+        flat = plus(scale(given.along, contact.along), scale(given.across, contact.across))
+        force = plus(scale(contact.load, contact.normal), flat)
+        torque = minus(scale(given.aligning, contact.normal), scale(given.rolling, contact.across))
+        torque = plus(torque, scale(given.overturning, contact.along))
+        load.add_wrench_at(
+            wheel, _in_wheel(motion, wheel, road, contact.place), force, torque, axes=road, reaction=road
+        )
+        v, w = motion.velocity(wheel, relative=road), motion.angular_velocity(wheel, relative=road)
+        load.supply(dot(force, plus(v, cross(w, contact.place))) + dot(torque, w))
+        if not self.transient:
+            return ()
+        forward = sqrt(contact.forward * contact.forward + TINY)
+        return [-speed - forward * slip for speed, slip in zip(contact.slip, (kappa, tangent), strict=True)]
+
+    def contact(
+        self, n: Mapping[str, Any], up: str, motion: MotionView, wheel: PlacedFrame, road: PlacedFrame
+    ) -> Contact:
+        """Where and how the wheel touches; lane code."""
+        R, p = motion.pose(wheel, relative=road)
+        normal = [0.0, 0.0, 1.0 if up == "+z" else -1.0]
+        axle = [row[1] for row in R]
+        camber = dot(axle, normal)
+        upright = sqrt(larger(1.0 - camber * camber, TINY))
+        along = scale(ratio(1.0, upright), cross(axle, normal))
+        across = cross(normal, along)
+        down = scale(ratio(-1.0, upright), minus(normal, scale(camber, axle)))  # in the wheel's plane
+        reach = ratio(dot(p, normal), upright)  # from the middle to the road
+        v, w = motion.velocity(wheel, relative=road), motion.angular_velocity(wheel, relative=road)
+        place = scale(reach, down)
+        depth, rate = n["radius"] - reach, -ratio(dot(v, normal), upright)
+        stiff = n["vertical_stiffness"] * larger(depth, 0.0)
+        part = 1.0 - larger(1.0 - larger(depth, 0.0) * (1.0 / BLEND), 0.0)
+        pressed = larger(stiff + n["vertical_damping"] * rate * part, 0.0)
+        patch = plus(v, cross(w, place))
+        return Contact(
+            normal, along, across, place, pressed, dot(v, along), (dot(patch, along), dot(patch, across)),
+            dot(w, axle), camber,
+        )  # fmt: skip
+
+
+def _in_wheel(motion: MotionView, wheel: PlacedFrame, road: PlacedFrame, place: Vec) -> Vec:
+    """A vector of the road's axes along those of the wheel."""
+    R, _ = motion.pose(wheel, relative=road)
+    return [dot([R[i][k] for i in range(3)], place) for k in range(3)]
+
+
+SLIPS = (State("along", "m", "how far the tyre bends along"), State("across", "m", "how far the tyre bends across"))
+__all__ = ["RELAXATION", "SIZES", "SLIPS", "Contact", "Tyre", "TyreLoad"]
