@@ -5,6 +5,7 @@ where none may be written beside the sources: collecting the tests takes 15 s of
 """
 
 import ctypes.util
+import gc
 import os
 import signal
 import sys
@@ -25,6 +26,7 @@ import pytest
 
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.gradients.jumps import passages
+from shiftjax.kernels import xla_executables
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
@@ -45,6 +47,16 @@ DRAWING = {  # tests/test_NAME.py
     "study_pane", "terrain", "window",
 }  # fmt: skip
 PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
+
+
+def pytest_collection_finish() -> None:
+    """What is imported stays: the garbage collector need not go through it, nor through young graphs all the time.
+
+    It took 7 % of the processor time of tests of large mechanisms, most of it in going through everything.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -72,6 +84,20 @@ def scene(study: ViewedStudy) -> Scene:
 def jumps_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gradients follow no jump of a force, as they follow none of a body that sticks; see `test_gradient_passages`."""
     monkeypatch.setattr(passages, "MOST", 0)
+
+
+@pytest.fixture
+def quick_xla(monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA compiles lane programs in two thirds of the time, into slower code: for tests that run few steps of it.
+
+    As users have it, it is compiled for the tests of the kernels.
+    """
+    quick = {
+        "xla_cpu_use_fusion_emitters": False,
+        "xla_backend_optimization_level": 1,
+        "xla_cpu_parallel_codegen_split_count": 1,
+    }
+    monkeypatch.setitem(xla_executables.OPTIONS, "cpu", {**xla_executables.OPTIONS["cpu"], **quick})
 
 
 @pytest.fixture

@@ -11,6 +11,15 @@ import numpy as np
 
 Array = Any  # of JAX, or NumPy
 BLOCK = 64  # members of one call of a compiled function
+# Tiny functions, called once an iteration: what counts is how fast XLA compiles them. A step of L-BFGS takes 0.2 s of
+# processor time with these and 1.4 s without, each call of it 0.3 ms and 0.2 ms.
+OPTIONS = {
+    "cpu": {
+        "xla_cpu_use_fusion_emitters": False,
+        "xla_backend_optimization_level": 0,
+        "xla_cpu_parallel_codegen_split_count": 1,
+    }
+}
 
 
 class BoxSpace:
@@ -63,7 +72,8 @@ class MemberwiseFunction:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._mapped = jax.jit(lambda rows: jax.lax.map(lambda row: function(*row), rows))
+        options = OPTIONS.get(jax.default_backend())
+        self._mapped = jax.jit(lambda rows: jax.lax.map(lambda row: function(*row), rows), compiler_options=options)
 
     def __call__(self, *rows: Any) -> Any:
         """What the function gives, with the axis (N,) of members in front of all its arrays, in NumPy."""

@@ -162,6 +162,7 @@ def test_islands_run_as_if_alone() -> None:
 
 
 @pytest.mark.parametrize("backend", ["xla", "numpy"])
+@pytest.mark.usefixtures("quick_xla")
 def test_other_backends_run_equal_islands_too(backend: str) -> None:
     names = "b1 p1 b2 p2"
     found, expected = (run_of(names, backend=machine) for machine in (backend, "cpu"))
