@@ -246,7 +246,7 @@ def test_arguments_that_are_refused(given: dict[str, Any], match: str) -> None:
         (lambda m: {MASS: m, "coupler.mass": m}, r"vary coupler.mass: found the same number twice"),
         (lambda m: {MASS: m[:0]}, r"vary: found no members"),
         (lambda m: {"coupler.mas": m}, r"coupler\.mass"),
-        (lambda m: {MASS: m, LENGTH: ["a", "b", "c"]}, r"allowed: numbers, one a member"),
+        (lambda m: {MASS: m, LENGTH: ["a", "b", "c"]}, r"allowed: real numbers, one a member"),
     ],
 )
 def test_values_that_are_refused(vary: Callable[[Any], Any], match: str) -> None:
