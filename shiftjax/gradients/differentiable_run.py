@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftjax.errors import ModelError
+from shiftjax.gradients.derivative_programs import DerivativePrograms
 from shiftjax.gradients.doubts import Cause, Doubts, doubts_of, warn
 from shiftjax.gradients.forward.tangents import Directions, Forward
 from shiftjax.gradients.jumps.crossings import Jumps, Met
 from shiftjax.gradients.jumps.stops import Stops, changes
 from shiftjax.gradients.measured import MeasuredAdjoint, causes_of
-from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.gradients.reverse.backward import WayBack
 from shiftjax.gradients.reverse.tape import ByMember, Tape, spacing, states_of
 from shiftjax.gradients.start.assembled_start import StartDerivative
 from shiftjax.kernels.backends import make_backward
-from shiftjax.kernels.contract import Backward, Kernel
+from shiftjax.kernels.contract import Kernel
 from shiftjax.mechanism.model import Model
 from shiftjax.run.beginning import Begun
 from shiftjax.run.memory import free_memory
@@ -55,10 +55,6 @@ class _Taped:
     def notes(self) -> ByMember:
         """Those of the tape, which serve all directions, as its programs do."""
         return ByMember(self.tape.notes)
-
-    @cached_property
-    def programs(self) -> AdjointPrograms:
-        return _programs(self.begun)
 
 
 class _Ran(NamedTuple):
@@ -109,7 +105,7 @@ class DifferentiableRun:
         self._refused = False  # asked once whether a derivative is
         self._known: OrderedDict[bytes, _Taped] = OrderedDict()
         self._constants: dict[str, float] = {}  # numbers that vary, too, by which jumps are followed
-        self._backward: tuple[Kernel, Backward] | None = None
+        self._derivatives: DerivativePrograms | None = None
         self._start: StartDerivative | None = None
         numbers = model.numbers()
         x = np.array([[numbers.get(path, 0.0) for path in self.vary]])
@@ -184,9 +180,9 @@ class DifferentiableRun:
         read = [row[place] for place in prepared.setup.varied]
         relative = np.abs(dx / np.where(x == 0.0, 1.0, x)).max(2).T[None]
         directions = Directions(dq, dv, dstates, np.stack(changes, -1)[read], relative)
-        programs = lanes.recordings[0].programs
-        assert isinstance(programs, Programs) and result.schedule is not None
-        forward = Forward(prepared, lanes.kernel, programs.channels, begun.measured)
+        programs = self._programs(begun)
+        assert result.schedule is not None
+        forward = Forward(prepared, programs.kernel, programs.tangents, begun.measured)
         met = self._met(taped)
         passages = self._jumps.passages(begun, met)
         tangents = forward.run(result.schedule, lanes.settings, begun.start, directions, passages=passages)
@@ -254,7 +250,8 @@ class DifferentiableRun:
         prepared, lanes = begun.prepared, begun.lanes
         good, lost = np.flatnonzero(lanes.status <= 0), lanes.status > 0
         passages = self._jumps.passages(begun, self._met(taped))
-        way = WayBack(lanes, taped.notes, self._back(lanes.kernel), taped.programs, passages)
+        programs = self._programs(begun)
+        way = WayBack(lanes, taped.notes, programs.backward, programs.adjoints, passages)
         seeds = self._seeds(y_bar, begun)
         count = len(begun.measured.units)
         measured = MeasuredAdjoint(begun.measured, lanes.settings.begin) if count else None
@@ -393,7 +390,6 @@ class DifferentiableRun:
 
         def watch(begun: Begun) -> None:
             lanes = begun.lanes
-            self._back(lanes.kernel)
             tape = Tape(self._spacing(begun, memory), memory)
             lanes.tape = tape
             tape.note(lanes, np.flatnonzero(lanes.status <= 0))
@@ -409,7 +405,8 @@ class DifferentiableRun:
     def _spacing(self, begun: Begun, memory: float) -> int:
         """Steps between two notes of a lane: a leg's, or so many that all notes fit."""
         lanes = begun.lanes
-        longest = self._back(lanes.kernel).longest_of(_programs(begun).layout, METHODS[lanes.setup.method])
+        programs = self._programs(begun)
+        longest = programs.backward.longest_of(programs.adjoints.layout, METHODS[lanes.setup.method])
         one = states_of(lanes) * lanes.table.dtype.itemsize * lanes.table.lanes
         return spacing(longest, one, lanes.settings.steps, memory)
 
@@ -420,21 +417,21 @@ class DifferentiableRun:
         for first in range(0, members, size):
             yield np.arange(first, min(first + size, members))
 
-    def _back(self, kernel: Kernel) -> Backward:
-        """What goes back over the steps of a kernel; ModelError for a backend without."""
-        if self._backward is None or self._backward[0] is not kernel:
-            backward = make_backward(kernel)
-            if backward is None:
-                backend = repr(str(self.options.machine.backend))
-                raise ModelError("backend", backend, '"cpu" or "xla" for derivatives', "Leave backend out.")
-            self._backward = kernel, backward
-        return self._backward[1]
+    def _programs(self, begun: Begun) -> DerivativePrograms:
+        """The programs of derivatives of a run; the last ones are kept, since all runs of one code share them."""
+        programs = begun.lanes.recordings[0].programs
+        assert isinstance(programs, Programs)
+        if self._derivatives is None or not self._derivatives.serve(programs):
+            self._derivatives = self._built(programs, begun.lanes.kernel)
+        return self._derivatives
 
-
-def _programs(begun: Begun) -> AdjointPrograms:
-    programs = begun.lanes.recordings[0].programs
-    assert isinstance(programs, Programs)
-    return AdjointPrograms(programs)
+    def _built(self, programs: Programs, kernel: Kernel) -> DerivativePrograms:
+        """Programs of derivatives on a kernel; ModelError for a backend without."""
+        backward = make_backward(kernel)
+        if backward is None:
+            backend = repr(str(self.options.machine.backend))
+            raise ModelError("backend", backend, '"cpu" or "xla" for derivatives', "Leave backend out.")
+        return DerivativePrograms(programs, kernel, backward)
 
 
 def _key(x: np.ndarray) -> bytes:

@@ -14,6 +14,7 @@ import shiftjax
 from shiftjax.constraints import Harmonic
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.gradients.forward.tangent_programs import TangentFamily
 from shiftjax.gradients.forward.tangents import Directions, Forward, Tangents
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.lanes.forward import forward
@@ -26,6 +27,7 @@ from shiftjax.run.advance.schedule import STEPS
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.beginning import start_from
 from shiftjax.run.options import options_of
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
@@ -102,7 +104,8 @@ class Run:
         resolve = prepared.model.resolve
         observed = channels_of(prepared.plan, options["channels"], resolve)
         measured = Metrics(options["metrics"], prepared.plan, resolve, (0.0, span))
-        deriving = Forward(prepared, make_kernel("cpu", "f64", None), observed, measured)
+        family = TangentFamily(Programs(prepared.setup, observed, measured))
+        deriving = Forward(prepared, make_kernel("cpu", "f64", None), family, measured)
         began = start_from(prepared, None, {})
         settings = Settings(step, round(span / step), every)
         result = shiftjax.simulate(model, vary=vary, **options)
@@ -161,7 +164,7 @@ def _check_by_complex_steps(run: Run, count: int = 2) -> None:
         parts = (directions.q, directions.v, directions.states, directions.p)
         along = [part[:, :, d] for part in parts]
         channels, metrics = run_tangents(
-            run.prepared, partition, run.forward.plain.channels, run.forward.measured, start, along,
+            run.prepared, partition, run.forward.family.plain.channels, run.forward.measured, start, along,
             run.settings.h, run.settings.steps,
         )  # fmt: skip
         assert _off(found.channels[..., d], channels) < EXACT
@@ -215,7 +218,7 @@ def test_equal_islands_share_code_and_not_their_tangents():
     masses = {f"bar{k}:rocker.mass": [1.0, 1.0 + 0.1 * k] for k in range(3)}
     channels = [f"bar{k}:hinge.q" for k in range(3)]
     run = Run.of(four_bars(3), masses, 0.05, 1e-3, channels=channels, metrics={"last": "rms(bar2:pivot.v)"})
-    assert any(piece.repeats for piece in run.forward.plain.of(_first(run)).accelerate)
+    assert any(piece.repeats for piece in run.forward.family.plain.of(_first(run)).accelerate)
     _check_by_complex_steps(run)
 
 

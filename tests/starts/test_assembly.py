@@ -18,6 +18,7 @@ from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.info import info
 from shiftjax.run.options import options_of
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start import refusals
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
@@ -268,6 +269,28 @@ def test_a_mechanism_without_mass() -> None:
         simulate(model, span=0.1)
     with pytest.raises(ModelError, match="moves no mass"):
         simulate(massless("pendulum"), span=0.1)
+
+
+def test_motions_of_a_file_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in every run: the same numbers are known, other masses are judged anew, and a refusal is remembered, too."""
+    judged, massless_motion = [], refusals._massless_motion
+
+    def noted(*given: Any) -> Any:
+        judged.append(massless_motion(*given))
+        return judged[-1]
+
+    monkeypatch.setattr(refusals, "_massless_motion", noted)
+    monkeypatch.setattr(refusals, "_of_files", {})
+    first, heavier = load("four_bar"), load("four_bar").replace({"four_bar:coupler.mass": 1.5})
+    for _ in range(2):
+        simulate(first, span=0.01, step=1e-3)
+    assert judged == [None]
+    simulate(heavier, span=0.01, step=1e-3)
+    assert judged == [None, None]
+    for _ in range(2):
+        with pytest.raises(ModelError, match="moves no mass"):
+            simulate(massless("four_bar"), span=0.1)
+    assert len(judged) == 3
 
 
 def test_an_idle_motion_without_mass_is_refused_by_name() -> None:

@@ -24,7 +24,7 @@ BATCHES = (1, 2, 4)  # directions at once: few programs; values are computed for
 IMPLICIT = {"accelerate": StageTangents, "project": EndTangents}  # phases that solve KKT systems
 TRACED = ("q", "x", "dx", "p", "qdot", "scratch", "acc", "chan")  # regions with tangents
 
-Phases = dict[str, PhaseTangents]  # by key of the piece
+Phases = dict[str, PhaseTangents]  # by what decides the piece
 
 
 class TangentLayout:
@@ -116,7 +116,7 @@ class TangentPrograms:
             pieces = island.accelerate_pieces() if phase == "accelerate" else island.project_pieces()
             tangents = IMPLICIT[phase](island.setup, island.partition, island.layout, pieces)
             piece = tangents.plain()
-            self._phases.setdefault(piece.key, tangents)
+            self._phases.setdefault(_decided_by(piece), tangents)
             return [piece]
 
         builder = self.plain.builder(partition)
@@ -152,12 +152,39 @@ class TangentPrograms:
         repeats = tuple(tuple((*a, *b)) for a, b in others)
         if not of:
             return replace(piece, inputs=inputs, outputs=outputs, repeats=repeats)
-        if piece.key in self._phases:
-            build = partial(self._phases[piece.key].graph, wrt, of, self.directions)
+        if (phase := self._phases.get(_decided_by(piece))) is not None:
+            build = partial(phase.graph, wrt, of, self.directions)
         else:
             build = partial(_tangents, piece, wrt, of, self.directions)
         code = piece.code.derived(("tangents", self.directions, wrt, of), build)
         return Piece(f"{piece.name} with tangents", code, inputs, outputs, repeats)
+
+
+def _decided_by(piece: Piece) -> str:
+    """The text that decides the code of a piece; only where there is none its graph is built for its digest.
+
+    A phase as one piece is never compiled, so that no digest of it is on the disk: it took 1.2 s on a delta robot.
+    """
+    return piece.code.text or piece.key
+
+
+class TangentFamily:
+    """The tangent programs of one setup for any number of directions, each built once.
+
+    Args:
+        programs: those without tangents.
+    """
+
+    def __init__(self, programs: Programs) -> None:
+        self.plain = programs
+        self._by_directions: dict[int, TangentPrograms] = {}
+        self._phases: Phases = {}
+
+    def of(self, directions: int) -> TangentPrograms:
+        """Those of so many directions at once."""
+        if directions not in self._by_directions:
+            self._by_directions[directions] = TangentPrograms(self.plain, directions, self._phases)
+        return self._by_directions[directions]
 
 
 def _tangents(piece: Piece, wrt: list[int], of: list[int], directions: int) -> Graph:

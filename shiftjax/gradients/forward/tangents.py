@@ -17,19 +17,17 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.gradients.complex_step import complex_step
 from shiftjax.gradients.forward.tangent_lanes import Growing, TangentLanes
-from shiftjax.gradients.forward.tangent_programs import BATCHES, Phases, TangentPrograms
+from shiftjax.gradients.forward.tangent_programs import BATCHES, TangentFamily, TangentPrograms
 from shiftjax.gradients.jumps.passages import Passages
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.lane_table import LaneTable
-from shiftjax.measures.channel import Channel
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.advance.ensemble import recordings_of
 from shiftjax.run.advance.first_lanes import begin_certificate
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
-from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 
@@ -91,20 +89,18 @@ class Forward:
     """Tangents of runs of one model.
 
     Args:
-        kernel: one that takes pieces as graphs. observed: channels. measured: metrics.
+        kernel: one that takes pieces as graphs. family: the programs. measured: metrics.
 
     Raises:
         ModelError: a metric that is a function of arrays.
     """
 
-    def __init__(self, prepared: Prepared, kernel: Kernel, observed: Sequence[Channel], measured: Metrics) -> None:
+    def __init__(self, prepared: Prepared, kernel: Kernel, family: TangentFamily, measured: Metrics) -> None:
         for name in measured.functions_of_arrays:
             allowed, todo = "metrics that are texts", "Take the function of the channels, which have derivatives."
             raise ModelError(f"metric {name}", "a function of arrays, of which there is no derivative", allowed, todo)
         self.prepared, self.kernel, self.measured = prepared, kernel, measured
-        self.plain = Programs(prepared.setup, observed, measured)
-        self._programs: dict[int, TangentPrograms] = {}
-        self._phases: Phases = {}
+        self.family = family
 
     def run(
         self,
@@ -136,9 +132,7 @@ class Forward:
     ) -> Tangents:
         k = directions.p.shape[2]
         assert directions.relative is not None  # a batch has one
-        if k not in self._programs:
-            self._programs[k] = TangentPrograms(self.plain, k, self._phases)
-        lanes = self._begin(self._programs[k], schedule, settings, began, directions)
+        lanes = self._begin(self.family.of(k), schedule, settings, began, directions)
         start, growing = _states(lanes), Growing(lanes, directions.relative[0])
         lanes.tape, lanes.passages = growing, passages
         replay(lanes, schedule)
@@ -188,8 +182,8 @@ class Forward:
     def _channels(self, lanes: TangentLanes) -> np.ndarray:
         """(B, n, c, k) tangents of what was recorded."""
         out, k = lanes.recordings[0].out, lanes.places.directions
-        members, ticks, _ = out.shape
-        return out[:, :, self.plain.width :].reshape(members, ticks, k, self.plain.width).swapaxes(2, 3).astype(float)
+        (members, ticks, _), width = out.shape, self.family.plain.width
+        return out[:, :, width:].reshape(members, ticks, k, width).swapaxes(2, 3).astype(float)
 
     def _metrics(self, lanes: TangentLanes) -> np.ndarray:
         """(B, m, k) tangents of the metrics."""

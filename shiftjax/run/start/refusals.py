@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,10 @@ from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import blocks_of, complete_pivoting, free_speeds, rank_tolerance
 
 WELDED = 1e-6  # m or rad by which a loop of welds may miss
+KEPT = 16  # files whose motions are remembered
+
+_Massless = tuple[list[str], list[str]] | None  # coordinates and bodies of a motion that moves no mass
+_of_files: dict[tuple[Any, ...], tuple[_Massless, tuple[Any, ...]]] = {}  # and what ids in the key belong to
 
 
 def refuse_open_welds(prepared: Prepared) -> None:
@@ -51,7 +56,7 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
         return
     masses = [assigned if number.role.of_mass else file for number, assigned, file in
               zip(plan.numbers, prepared.own_numbers, prepared.file_numbers, strict=True)]  # fmt: skip
-    massless = _massless_motion(prepared, replace(lane, params=Parameters(masses, lane.params.matrices)), start.q)
+    massless = _of_the_file(prepared, replace(lane, params=Parameters(masses, lane.params.matrices)), start.q)
     if massless is not None:
         carriers, bodies = massless
         raise ModelError(
@@ -77,7 +82,19 @@ def massless_members(prepared: Prepared, start: Start, members: Iterable[int]) -
     return out
 
 
-def _massless_motion(prepared: Prepared, lane: StartLane, q: np.ndarray) -> tuple[list[str], list[str]] | None:
+def _of_the_file(prepared: Prepared, lane: StartLane, q: np.ndarray) -> _Massless:
+    """`_massless_motion` of a file's start, sought once for the same numbers: half of a short run of a delta robot."""
+    owners = (prepared.plan, lane.functions, lane.params.matrices)
+    key = (*map(id, owners), np.array(lane.params.numbers).tobytes(), q.tobytes(), lane.length, lane.t)
+    known = _of_files.get(key)
+    if known is None:
+        for old in list(_of_files)[: len(_of_files) - KEPT + 1]:
+            _of_files.pop(old, None)
+        known = _of_files[key] = _massless_motion(prepared, lane, q), owners
+    return known[0]
+
+
+def _massless_motion(prepared: Prepared, lane: StartLane, q: np.ndarray) -> _Massless:
     """The coordinates and the bodies of a motion of one member that moves no mass, where there is one."""
     plan = prepared.plan
     motion, values = host.motion_of(lane, q)
