@@ -105,6 +105,24 @@ def test_what_slides_is_no_gear() -> None:
     builder, assembly = discs("ab", "b")
     assembly.constraint("tie", "gear", joints=["a_joint", "b_joint"], ratio=2.0)
     with pytest.raises(
-        ModelError, match=r"joints.*found m:b_joint, which slides; allowed: a joint that turns\. Its joints turns"
+        ModelError, match=r"joints.*found m:b_joint, which slides; allowed: a joint that turns\. Name .* the first turns, the sec"
     ):
+        builder.build()
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "message"),
+    [
+        ("belt", {"joints": ["a_joint", "b_joint"], "radius_1": 0.0, "radius_2": 1.0}, "a radius_1 of above 0"),
+        ("gear", {"joints": ["a_joint", "a_joint"], "ratio": 2.0}, r"joints\[1\]: found m:a_joint again"),
+        ("coincident", {"frames": ["fixed", ("fixed", "origin")]}, "ground, which no constraint moves"),
+        ("coincident", {"frames": ["a", "a"]}, "two frames of m:a, which never move apart"),
+        ("cam", {"frames": ["a", "b"], "radii": [0.1, 0.2]}, "2 of them; allowed: 3 numbers or more"),
+        ("cam", {"frames": ["a", "b"], "radii": [0.1, -0.2, 0.1]}, "a radius of 0 or less"),
+    ],
+)
+def test_what_ties_nothing_is_refused(kind: str, entry: dict[str, Any], message: str) -> None:
+    builder, assembly = discs("ab")
+    assembly.constraint("tie", kind, **entry)
+    with pytest.raises(ModelError, match=message):
         builder.build()
