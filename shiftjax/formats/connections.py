@@ -326,16 +326,20 @@ def element(
 
 
 def _check_joints(node: Node, kind: ConstraintKind, named: list[tuple[str, str]]) -> None:
-    """Refuses a joint that slides where one that turns is asked for, the other way round, and one that is named twice."""
+    """Refuses a joint that slides where one that turns is asked for, or the other way round, and one named twice."""
     places = [node["joint"]] if kind.joints == 1 else list(node["joints"].items())
     for k, (place, (path, _)) in enumerate(zip(places, named, strict=True)):
         if kind.joints != ANY and path in (other for other, _ in named[:k]):
             place.refuse(f"{kind.joints} joints", "Name each joint once.", f"{path} again")
     for place, (path, unit), wanted in zip(places, named, kind.joint_units, strict=False):
         if unit != wanted:
-            todo = "Name joints of which " + ", ".join(
-                f"the {ordinal} {DOES[each]}" for ordinal, each in zip(ORDINALS, kind.joint_units, strict=False)
-            ) + "."
+            todo = (
+                "Name joints of which "
+                + ", ".join(
+                    f"the {ordinal} {DOES[each]}" for ordinal, each in zip(ORDINALS, kind.joint_units, strict=False)
+                )
+                + "."
+            )
             place.refuse(f"a joint that {DOES[wanted]}", todo, f"{path}, which {DOES[unit]}")
 
 

@@ -11,7 +11,7 @@ from shiftjax.markup import text_table
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import every_channel
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
+from shiftjax.mechanism.overview import ACTING_HEAD, BODY_HEAD, JOINT_HEAD, acting_rows, body_rows, joint_rows
 from shiftjax.run.indeterminate import indeterminate
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
@@ -46,6 +46,9 @@ def text(model: Model) -> str:
         *text_table(JOINT_HEAD, joint_rows(model.joints()), left=(0, 1, 2, 3)),
         "",
     ]
+    if acting := [*model.restraints(), *model.acting()]:
+        rows = acting_rows(acting, model.coordinate_units())
+        lines += [*text_table(ACTING_HEAD, rows, left=(0, 1, 2, 3)), ""]
     for k, s in enumerate(report["substructures"]):
         lines += [
             f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"

@@ -104,9 +104,8 @@ def test_a_differential_turns_its_shafts_by_the_same_torque() -> None:
 def test_what_slides_is_no_gear() -> None:
     builder, assembly = discs("ab", "b")
     assembly.constraint("tie", "gear", joints=["a_joint", "b_joint"], ratio=2.0)
-    with pytest.raises(
-        ModelError, match=r"joints.*found m:b_joint, which slides; allowed: a joint that turns\. Name .* the first turns, the sec"
-    ):
+    message = r"joints.*found m:b_joint, which slides; allowed: a joint that turns\. Name .* the first turns, the sec"
+    with pytest.raises(ModelError, match=message):
         builder.build()
 
 

@@ -16,6 +16,8 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.overview import acting_rows
+from shiftjax.run.info import text
 from tests.extensions.mechanisms import four_bar
 
 RK4 = 1e-8  # relative, of smooth motions at 1 ms
@@ -359,6 +361,17 @@ def busy() -> Model:
     return builder.build()
 
 
+def test_what_acts_on_what_is_listed(busy: Model) -> None:
+    """`info`: type, joints or frames, and numbers with their units, of every force and coupling."""
+    rows = {row[0]: row[1:] for row in acting_rows(busy.acting(), busy.coordinate_units())}
+    assert list(rows) == [f"a:{name}" for name in (*BUSY, "gear")]
+    assert rows["a:gear"] == ("gear", "a:axle, a:pivot", "ratio -2.5")
+    assert rows["a:end"] == ("stop", "a:joint", "lower -0.9 rad, k 60 N m/rad, c 1 N m s/rad, blend 0.02 rad")
+    assert rows["a:floor"][1] == "a:crank:tip, fixed:floor"
+    report = text(busy)
+    assert all(f"\n{path} " in report for path in rows)
+
+
 def moved(model: Model, span: float, step: float = 5e-4, **more: Any) -> shiftjax.Result:
     channels = ["pivot.q", "hinge.v", "joint.q", "axle.v", "pid.integral", "bristles.bend", "gear.multiplier"]
     result = shiftjax.simulate(model, span, step, channels=channels, output_step=span, **more)
@@ -408,8 +421,16 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "motor": ("dc_motor", {"joint": "pivot", "stall": -1.0, "no_load": 3.0}, "a stall of 0 or more"),
     "negative": ("bushing", {"frames": FLOOR, **SPRINGS, "damping": [0.0, -1.0, 0.0]}, "damping below 0"),
     "bouncy": ("ball_on_plane", {"frames": FLOOR, "k": 1.0, "damping": -1.0}, "a damping of 0 or more"),
-    "points": ("ball_on_ball", {"frames": FLOOR, "radius_1": 0.0, "radius_2": 0.0, "k": 1.0}, "points that never touch"),
-    "itself": ("bushing", {"frames": ["crank", ("crank", "tip")], **SPRINGS}, "two frames of a:crank, which never move"),
+    "points": (
+        "ball_on_ball",
+        {"frames": FLOOR, "radius_1": 0.0, "radius_2": 0.0, "k": 1.0},
+        "points that never touch",
+    ),
+    "itself": (
+        "bushing",
+        {"frames": ["crank", ("crank", "tip")], **SPRINGS},
+        "two frames of a:crank, which never move",
+    ),
     "ground": ("ball_on_plane", {"frames": ["fixed", ("fixed", "floor")], "k": 1.0}, "ground, which no force moves"),
 }
 
