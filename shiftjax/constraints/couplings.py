@@ -70,7 +70,7 @@ class Rack(Coupling):
 
     joints, joint_units = 2, ("m", "rad")
     fields = (
-        number("radius", "m/rad", "of the pinion's pitch circle; below zero the other way", role=Role.LENGTH),
+        number("radius", "m", "of the pinion's pitch circle; below zero the other way", role=Role.LENGTH),
         OFFSET,
     )
 

@@ -109,6 +109,18 @@ def test_what_slides_is_no_gear() -> None:
         builder.build()
 
 
+def test_a_radius_is_a_length_whatever_the_unit_of_angles() -> None:
+    """In millimetres and degrees a rack's radius of 100 is 0.1 m, a screw's pitch of 2 a way of 2 mm for each degree."""
+    builder, assembly = discs("ab", "b")
+    assembly.constraint("tie", "rack", joints=["b_joint", "a_joint"], radius=100.0)
+    assembly.constraint("nut", "screw_coupling", joints=["b_joint", "a_joint"], pitch=2.0, active=False)
+    document = to_dict(builder.build())
+    document["model_parameters"]["units"] = {"angle": "degrees", "length": "millimeters"}
+    assert load(document).numbers()["m:tie.radius"] == pytest.approx(0.1, rel=1e-15)
+    document["assemblies"][0]["constraints"][1]["active"] = True
+    assert load(document).numbers()["m:nut.pitch"] == pytest.approx(0.002 * 180.0 / math.pi, rel=1e-15)
+
+
 @pytest.mark.parametrize(
     ("kind", "entry", "message"),
     [
