@@ -426,6 +426,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
         {"frames": FLOOR, "radius_1": 0.0, "radius_2": 0.0, "k": 1.0},
         "points that never touch",
     ),
+    "jointless": ("frame_speed_pid", {"frame": "crank", "p": 1.0}, r"joint: found nothing; .* Name a joint\."),
     "itself": (
         "bushing",
         {"frames": ["crank", ("crank", "tip")], **SPRINGS},
