@@ -1,4 +1,4 @@
-"""Forces of the package (S42, M4, D28, D29): each against its closed form, and each in a closed loop."""
+"""Forces of the package (S42, M4, D28, D29, F16): each against its closed form, and each in a closed loop."""
 
 from __future__ import annotations
 
