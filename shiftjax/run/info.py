@@ -13,6 +13,7 @@ from shiftjax.measures.channels import every_channel
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.overview import ACTING_HEAD, BODY_HEAD, JOINT_HEAD, acting_rows, body_rows, joint_rows
 from shiftjax.mechanism.paths import split
+from shiftjax.mechanism.records import Element
 from shiftjax.run.indeterminate import indeterminate
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
@@ -115,7 +116,7 @@ def _acting_nodes(model: Model) -> list[str]:
     ties = {path for path, _ in (*model.constraints(), *model.drivers())}
     lines = []
     for path, item in (*model.restraints(), *model.acting()):
-        joints = item.joints if path in ties else ()
+        joints = item.joints if isinstance(item, Element) and path in ties else ()
         bodies = [child[split(joint)[0]] for joint in joints] + [ref.body for ref in item.frames or ()]
         if bodies and (path in ties or len(bodies) > 1):
             shape = "diamond" if path in ties else "ellipse"

@@ -110,7 +110,7 @@ def test_what_slides_is_no_gear() -> None:
 
 
 def test_a_radius_is_a_length_whatever_the_unit_of_angles() -> None:
-    """In millimetres and degrees a rack's radius of 100 is 0.1 m, a screw's pitch of 2 2 mm a degree."""
+    """In millimetres and degrees a rack's radius of 100 is 0.1 m, a pitch of 2 is 2 mm a degree."""
     builder, assembly = discs("ab", "b")
     assembly.constraint("tie", "rack", joints=["b_joint", "a_joint"], radius=100.0)
     assembly.constraint("nut", "screw_coupling", joints=["b_joint", "a_joint"], pitch=2.0, active=False)
