@@ -140,10 +140,18 @@ def keys_of(fields: Iterable[Field]) -> frozenset[str]:
 
 
 def number(
-    name: str, unit: str, doc: str, *, default: float | None = None, role: Role = Role.NUMBER, shape: str = "number"
+    name: str,
+    unit: str,
+    doc: str,
+    *,
+    default: float | None = None,
+    role: Role = Role.NUMBER,
+    shape: str = "number",
+    least: float | None = None,
+    above: float | None = None,
 ) -> Field:
     """A numeric field of a joint, force or constraint kind; one without a default must be given."""
-    return Field(name, doc, shape, role, unit, default, required=default is None)
+    return Field(name, doc, shape, role, unit, default, required=default is None, least=least, above=above)
 
 
 def filled(unit: str, x: str, power: int) -> str:

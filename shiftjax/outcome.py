@@ -67,7 +67,7 @@ REMEDY: dict[Outcome, str] = {
     Outcome.stuck: "a step tripped repeatedly: it is too large for this motion; take a smaller one",
     Outcome.loop_open: "a step left the loops open by more than the projection can close: take a smaller step",
     Outcome.no_mass: "a motion of this mechanism moves no mass: give the named body an inertia, or hold the joint",
-    Outcome.unphysical: "a number of this member that no body can have: correct the mass or inertia that is named",
+    Outcome.unphysical: "a number of this member that cannot be: correct the one that is named",
     Outcome.locked: (
         "the mechanism was driven past the end of its travel, where its loops can no longer be closed: "
         "drive it less far, or change the lengths"

@@ -27,7 +27,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="cut",
         choices=["cut", "whole"],
-        help="print the graph of bodies and joints for Graphviz, loops cut (default) or whole",
+        help="print the graph of bodies, joints and what acts between them for Graphviz, loops cut (default) or whole",
     )
     form.add_argument("--tables", action="store_true", help="print the permutation and scatter tables as JSON")
 

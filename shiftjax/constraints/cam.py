@@ -7,7 +7,8 @@ lift off; this one never does, and the multiplier of its row (channel `NAME.forc
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from shiftjax.algebra import Scalar, atan2, norm_squared, sqrt
 from shiftjax.constraints.derived import Asked, DerivedConstraint
@@ -40,3 +41,7 @@ class Cam(DerivedConstraint):
         else:
             distance, angle = sqrt(norm_squared([x, y])), atan2(y, x)
         return [distance - evaluated(angles[1:-1], profile, angle)[0]]
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        of_roller = n["follower"] == "roller"
+        return {"a radius of 0 or less": of_roller * sum(radius <= 0.0 for radius in n["radii"])}

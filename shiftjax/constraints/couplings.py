@@ -55,8 +55,8 @@ class Belt(Coupling):
 
     joints, joint_units = 2, ("rad", "rad")
     fields = (
-        number("radius_1", "m", "of the first joint's pulley", role=Role.LENGTH),
-        number("radius_2", "m", "of the second joint's pulley", role=Role.LENGTH),
+        number("radius_1", "m", "of the first joint's pulley", role=Role.LENGTH, above=0.0),
+        number("radius_2", "m", "of the second joint's pulley", role=Role.LENGTH, above=0.0),
     )
     words = (Field("run", "how the belt runs", "choice", default="open", choices=("open", "crossed")),)
 
@@ -70,7 +70,7 @@ class Rack(Coupling):
 
     joints, joint_units = 2, ("m", "rad")
     fields = (
-        number("radius", "m/rad", "of the pinion's pitch circle; below zero the other way", role=Role.LENGTH),
+        number("radius", "m", "of the pinion's pitch circle; below zero the other way", role=Role.LENGTH),
         OFFSET,
     )
 

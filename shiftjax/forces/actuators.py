@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.algebra import Scalar, ratio, tanh
+from shiftjax.algebra import Scalar, ratio, select, tanh
 from shiftjax.field import Field, Role, number
 from shiftjax.forces.kind import ForceKind, Load
 from shiftjax.plan_elements import ForceElement, MotionView
 from shiftjax.splines import evaluated, straight
 
 NO_LIMIT = 0.0
+
+
+def bounded(force: Scalar, limit: Scalar) -> Scalar:
+    """limit tanh(force / limit), the force itself where the limit is 0, in one member or in all; lane code."""
+    if isinstance(limit, float) and limit == NO_LIMIT:
+        return force
+    free = limit <= NO_LIMIT
+    return select(free, force, limit * tanh(ratio(force, select(free, 1.0, limit))))
 
 
 class Actuator(ForceKind):
@@ -50,20 +58,17 @@ class Servo(Actuator):
     )
 
     def force(self, n: Mapping[str, Any], q: Scalar, v: Scalar, t: Scalar) -> Scalar:
-        force = n["p"] * (n["target"] + n["rate"] * t - q) + n["d"] * (n["rate"] - v)
-        limit = n["limit"]
-        return force if isinstance(limit, float) and limit == NO_LIMIT else limit * tanh(ratio(force, limit))
+        return bounded(n["p"] * (n["target"] + n["rate"] * t - q) + n["d"] * (n["rate"] - v), n["limit"])
 
 
 class DcMotor(Actuator):
     """Q = stall (signal - q' / no_load): a direct-current motor at a constant voltage."""
 
     fields = (
-        number("stall", "{f}", "force or torque at rest, at the full voltage"),
-        Field("no_load", "speed without load, at the full voltage", "number", Role.NUMBER, "{x}/s",
-              required=True, above=0.0),
+        number("stall", "{f}", "force or torque at rest, at the full voltage", least=0.0),
+        number("no_load", "{x}/s", "speed without load, at the full voltage", above=0.0),
         number("signal", "1", "part of the full voltage; below 0 the other way", default=1.0),
-    )  # fmt: skip
+    )
 
     def force(self, n: Mapping[str, Any], q: Scalar, v: Scalar, t: Scalar) -> Scalar:
         return n["stall"] * (n["signal"] - ratio(v, n["no_load"]))

@@ -61,6 +61,9 @@ class Bushing(ForceKind):
         out: dict[str, Any] = {}
         for field in self.fields:
             values = n[field.name]
+            diagonal = values[::4] if len(values) == 9 else values
+            if field.name != "coupling":
+                out[f"{field.name} below 0"] = sum(value < 0.0 for value in diagonal)
             out[f"{field.name} of {len(values)} numbers, not 3 or 9"] = len(values) not in (3, 9)
             if field.name in SYMMETRIC and len(values) == 9:
                 out[f"{field.name} that is not symmetric"] = sum(

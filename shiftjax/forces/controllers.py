@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.algebra import Scalar, dot, ratio, select, tanh
+from shiftjax.algebra import Scalar, dot, select
 from shiftjax.field import Field, Role, number
+from shiftjax.forces.actuators import bounded
 from shiftjax.forces.kind import ForceKind, Load, State
 from shiftjax.plan_elements import ForceElement, MotionView
 from shiftjax.rotations import AXES
@@ -49,9 +50,7 @@ class Pid(ForceKind):
         target, target_rate = _target(n, motion.t)
         error = target - value
         force = n["p"] * error + n["i"] * states[0] + n.get("d", 0.0) * (target_rate - rate)
-        limit = n["limit"]
-        if not (isinstance(limit, float) and limit == 0.0):
-            force = limit * tanh(ratio(force, limit))
+        force = bounded(force, n["limit"])
         load.add_generalized(motion.speed_index(joint), force)
         load.supply(force * motion.speed(joint))
         return [error]
@@ -72,8 +71,7 @@ class JointPositionPid(Pid):
 class JointSpeedPid(Pid):
     """Q = p e + i (integral of e) of the first joint's speed; it acts along the second, which may be the same.
 
-        It has no gain d, of an
-    acceleration that it changes itself.
+    It has no gain d, of an acceleration that it changes itself.
     """
 
     joints, fields = 2, SPEED_GAINS

@@ -5,10 +5,11 @@ Neither jumps where the joint comes to rest, so that slopes pass through both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from shiftjax.algebra import Scalar, exp, ratio, tanh
-from shiftjax.field import Field, Role, number
+from shiftjax.field import number
 from shiftjax.forces.kind import ForceKind, Load, State
 from shiftjax.plan_elements import ForceElement, MotionView
 
@@ -18,9 +19,9 @@ class CoulombFriction(ForceKind):
 
     joints, dissipates, drawing = 1, True, "friction"
     fields = (
-        number("level", "{f}", "of dry friction"),
-        Field("slip_speed", "below which dry friction fades", "number", Role.NUMBER, "{x}/s", required=True, above=0.0),
-        number("viscous", "{f} s/{x}", "of the lubricant", default=0.0),
+        number("level", "{f}", "of dry friction", least=0.0),
+        number("slip_speed", "{x}/s", "below which dry friction fades", above=0.0),
+        number("viscous", "{f} s/{x}", "of the lubricant", default=0.0, least=0.0),
     )
 
     def apply(
@@ -45,12 +46,12 @@ class LuGre(ForceKind):
     doc = "Bristles of deflection z that stick, then slide at a level which falls with speed from static to kinetic."
     joints, dissipates, drawing = 1, True, "friction"
     fields = (
-        Field("static", "level at which it breaks loose", "number", Role.NUMBER, "{f}", required=True, above=0.0),
-        Field("kinetic", "level of sliding", "number", Role.NUMBER, "{f}", required=True, above=0.0),
-        Field("stribeck_speed", "at which the level falls", "number", Role.NUMBER, "{x}/s", required=True, above=0.0),
-        number("stiffness", "{f}/{x}", "of the bristles"),
-        number("damping", "{f} s/{x}", "of the bristles", default=0.0),
-        number("viscous", "{f} s/{x}", "of the lubricant", default=0.0),
+        number("static", "{f}", "level at which it breaks loose", above=0.0),
+        number("kinetic", "{f}", "level of sliding", above=0.0),
+        number("stribeck_speed", "{x}/s", "at which the level falls", above=0.0),
+        number("stiffness", "{f}/{x}", "of the bristles", above=0.0),
+        number("damping", "{f} s/{x}", "of the bristles", default=0.0, least=0.0),
+        number("viscous", "{f} s/{x}", "of the lubricant", default=0.0, least=0.0),
     )
     states = (State("bend", "{x}", "how far the bristles bend"),)
 
@@ -68,3 +69,6 @@ class LuGre(ForceKind):
         load.add_potential(0.5 * spring * z)
         load.dissipate(force * v - spring * rate)
         return [rate]
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        return {"a kinetic level above the static one": n["kinetic"] > n["static"]}

@@ -18,7 +18,8 @@ from shiftjax.plan_elements import ForceElement, MotionView, PlacedFrame
 NEAR = 1e-30  # m^2: centres at one point have no direction
 CONTACT = (
     Field("k", "stiffness, of the square of the depth", "number", Role.NUMBER, "N/m^2", required=True, least=0.0),
-    number("damping", "s/m", "by speed of approach: 3 (1 - e) / (2 v) for a restitution e near 1", default=0.0),
+    number("damping", "s/m", "by speed of approach: 3 (1 - e) / (2 v) for a restitution e near 1", default=0.0,
+           least=0.0),
     Field("friction_coefficient", "of sliding", "number", Role.NUMBER, "1", 0.0, least=0.0),
     Field("slip_speed", "below which friction fades", "number", Role.NUMBER, "m/s", 1e-3, above=0.0),
 )  # fmt: skip
@@ -138,3 +139,6 @@ class BallOnBall(PenaltyContact):
         normal = scale(ratio(1.0, distance), p)
         point = scale(-n["radius_1"], matvec(transpose(R), normal))
         return [Touch(n["radius_1"] + n["radius_2"] - distance, normal, point)]
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        return {"two radii of 0, of points that never touch": n["radius_1"] + n["radius_2"] <= 0.0}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from shiftjax.algebra import Scalar, larger, ratio, select
-from shiftjax.field import Field, Role, number
+from shiftjax.field import number
 from shiftjax.forces.kind import ForceKind, Load
 from shiftjax.plan_elements import ForceElement, MotionView
 
@@ -24,9 +25,9 @@ class LimitStop(ForceKind):
     fields = (
         number("lower", "{x}", "end of the way", default=-FAR),
         number("upper", "{x}", "end of the way", default=FAR),
-        number("k", "{f}/{x}", "stiffness of the ends"),
-        number("c", "{f} s/{x}", "damping at the ends", default=0.0),
-        Field("blend", "depth over which they set in", "number", Role.NUMBER, "{x}", required=True, above=0.0),
+        number("k", "{f}/{x}", "stiffness of the ends", least=0.0),
+        number("c", "{f} s/{x}", "damping at the ends", default=0.0, least=0.0),
+        number("blend", "{x}", "depth over which they set in", above=0.0),
     )
 
     def apply(
@@ -48,3 +49,10 @@ class LimitStop(ForceKind):
             load.add_potential(stored)
             load.dissipate((force - spring) * rate)
         return ()
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        lower, upper = n["lower"], n["upper"]
+        return {
+            "neither a lower nor an upper end": (lower <= -FAR) & (upper >= FAR),
+            "a lower end that is not below the upper one": lower >= upper,
+        }

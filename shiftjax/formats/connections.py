@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
@@ -31,6 +31,7 @@ from shiftjax.mechanism.records import (
 )
 
 DOES = {"rad": "turns", "m": "slides"}
+ORDINALS = ("first", "second", "third")
 LETTERS: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
@@ -312,10 +313,9 @@ def element(
     """What a kind of force or constraint declares: its joints, frames and numbers."""
     named = [names.coordinate(item, local) for item in _several(node, "joint", kind.joints)]
     if isinstance(kind, ConstraintKind):
-        _check_units(node, kind, named)
+        _check_joints(node, kind, named)
     frames = [names.frame(item, local) for item in _several(node, "frame", kind.frames)]
-    if what == "a force module" and frames and all(ref.body == FIXED for ref in frames):
-        node.refuse("a frame of a body", "Name a frame that can move.", "ground, which no force moves")
+    _check_bodies(node, what, frames)
     x = named[0][1] if named else "m"
     entry = Entry(node, label_of(what, node.value), units, x)
     values = FrozenJson(entry.values((*kind.numbers(), *kind.words)))
@@ -325,13 +325,32 @@ def element(
     return record
 
 
-def _check_units(node: Node, kind: ConstraintKind, named: list[tuple[str, str]]) -> None:
-    """Refuses a joint that slides where one that turns is asked for, and the other way round."""
+def _check_joints(node: Node, kind: ConstraintKind, named: list[tuple[str, str]]) -> None:
+    """Refuses a joint that slides where one that turns is asked for, or the other way round, and one named twice."""
     places = [node["joint"]] if kind.joints == 1 else list(node["joints"].items())
+    for k, (place, (path, _)) in enumerate(zip(places, named, strict=True)):
+        if kind.joints != ANY and path in (other for other, _ in named[:k]):
+            place.refuse(f"{kind.joints} joints", "Name each joint once.", f"{path} again")
     for place, (path, unit), wanted in zip(places, named, kind.joint_units, strict=False):
         if unit != wanted:
-            todo = f"Its joints {', '.join(DOES[each] for each in kind.joint_units)}, in this order."
+            todo = (
+                "Name joints of which "
+                + ", ".join(
+                    f"the {ordinal} {DOES[each]}" for ordinal, each in zip(ORDINALS, kind.joint_units, strict=False)
+                )
+                + "."
+            )
             place.refuse(f"a joint that {DOES[wanted]}", todo, f"{path}, which {DOES[unit]}")
+
+
+def _check_bodies(node: Node, what: str, frames: Sequence[FrameRef]) -> None:
+    """Refuses frames of which none can move, or none against the other."""
+    todo = "Name a frame that can move." if len(frames) == 1 else "Name frames of two bodies, or of a body and ground."
+    bodies = {ref.body for ref in frames}
+    if bodies == {FIXED}:
+        node.refuse("a frame of a body", todo, f"ground, which no {what.split()[1]} moves")
+    if len(frames) == 2 and len(bodies) == 1:
+        node.refuse("frames of two bodies", todo, f"two frames of {frames[0].body}, which never move apart")
 
 
 def _several(node: Node, key: str, count: int) -> list[Node]:

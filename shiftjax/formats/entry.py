@@ -89,7 +89,10 @@ class Entry:
         return node.vector3(scale=self._scale(field))
 
     def _numbers(self, node: Node, field: Field) -> tuple[float, ...]:
-        return node.vector(scale=self._scale(field))
+        values = node.vector(scale=self._scale(field))
+        if len(values) < field.fewest:
+            node.refuse(f"{field.fewest} numbers or more", "Add some.", f"{len(values)} of them")
+        return values
 
     def _points(self, node: Node, field: Field) -> tuple[tuple[float, ...], ...]:
         return tuple(item.vector3(scale=self._scale(field)) for item in node.items())

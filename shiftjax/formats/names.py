@@ -94,7 +94,7 @@ class Names:
 
     def joint(self, node: Node, local: str) -> str:
         """Absolute path of the joint a node names."""
-        names = _names(node)
+        names = _names(node, "joint")
         for path in _candidates(names, local):
             if path in self.joints:
                 return path
@@ -106,7 +106,7 @@ class Names:
         Args:
             acting: what acts on it, for the message.
         """
-        names = _names(node)
+        names = _names(node, "joint")
         paths = _candidates(names, local)
         joint, field = next(((path, "") for path in paths if path in self.joints), ("", ""))
         if not joint and "." in names[-1]:
@@ -162,7 +162,7 @@ def _candidates(names: list[str], local: str) -> list[str]:
 
 
 def _missing(node: Node, kind: str, local: str, same: list[str], known: Iterable[str]) -> NoReturn:
-    names = _names(node)
+    names = _names(node, kind)
     if same:
         hint = f"There is one elsewhere: give its full path, {listed(same)}."
     else:
@@ -173,12 +173,12 @@ def _missing(node: Node, kind: str, local: str, same: list[str], known: Iterable
     node.refuse(where, hint, f"no {kind} {':'.join(names)[:100]!r}")
 
 
-def _names(node: Node) -> list[str]:
+def _names(node: Node, kind: str = "body") -> list[str]:
     """The plain names of a path written as a text or as a list."""
     if isinstance(node.value, str):
         names = node.value.split(":")
     else:
         names = [part for item in node.items() for part in item.text().split(":")]
     if not names or not all(names):
-        node.refuse("a name, or a list of names from the outermost assembly", "Name a body.")
+        node.refuse("a name, or a list of names from the outermost assembly", f"Name a {kind}.")
     return names

@@ -1,15 +1,21 @@
-"""The bodies and joints of a model as rows of tables a person reads."""
+"""The bodies and joints of a model, and what acts between them, as rows of tables a person reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from shiftjax.constraints import CONSTRAINTS
+from shiftjax.field import filled
+from shiftjax.forces import FORCES
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.frozen_json import FrozenJson
-from shiftjax.mechanism.records import Body, FrameRef, Joint, Placement, Vector
+from shiftjax.mechanism.records import Body, Element, FrameRef, Joint, Placement, Restraint
 
 BODY_HEAD = ("body", "mass [kg]", "centre of mass [m]", "inertia xx yy zz [kg m^2]", "frames")
 JOINT_HEAD = ("joint", "type", "parent", "child", "starts at, in the file")
+ACTING_HEAD = ("what acts", "type", "of", "numbers, in SI, defaults left out")
+MOST = 6  # numbers of one entry that a line has room for
 
 Row = tuple[str, ...]
 
@@ -28,6 +34,43 @@ def joint_rows(joints: Iterable[tuple[str, Joint]]) -> Iterator[Row]:
     """A row for each path and joint, under `JOINT_HEAD`."""
     for path, joint in joints:
         yield path, joint.type, _end(joint.parent), _end(joint.child), _start(joint)
+
+
+def acting_rows(items: Iterable[tuple[str, Restraint | Element]], units: Mapping[str, str]) -> Iterator[Row]:
+    """A row for each path and restraint, force module, constraint or driver, under `ACTING_HEAD`.
+
+    Args:
+        units: of coordinates, "rad" or "m", by path.
+    """
+    for path, item in items:
+        if isinstance(item, Restraint):
+            of = [item.joint] if item.joint is not None else [_end(ref) for ref in item.frames or ()]
+            yield path, item.type, ", ".join(of), f"along {item.distance_type}" if item.distance_type else ""
+        else:
+            of = [*item.joints, *(_end(ref) for ref in item.frames)]
+            yield path, item.type, ", ".join(of), _stated_numbers(item, units.get(item.joint or "", "m"))
+
+
+def _stated_numbers(item: Element, x: str) -> str:
+    """The numbers and words of an element that differ from their defaults, the first ones of many.
+
+    Args:
+        x: unit of its first coordinate.
+    """
+    kind = FORCES.get(item.type) or CONSTRAINTS.get(item.type)
+    texts = []
+    for field in (*kind.numbers(), *kind.words) if kind else ():
+        value: Any = item.values.get(field.name)
+        if value is None or value == field.default:
+            continue
+        unit = filled(field.unit, x, 0)
+        after = f" {unit}" if field.numeric and unit != "1" else ""
+        if isinstance(value, list | tuple):
+            few = len(value) <= MOST
+            texts.append(f"{field.name} {_numbers(value)}{after}" if few else f"{len(value)} {field.name}")
+        else:
+            texts.append(f"{field.name} {value:.6g}{after}" if field.numeric else f"{field.name} {value}")
+    return ", ".join([*texts[:MOST], *(["..."] if len(texts) > MOST else [])])
 
 
 def _start(joint: Joint) -> str:
@@ -54,5 +97,5 @@ def _end(ref: FrameRef) -> str:
     return ref.path.removesuffix(":origin")
 
 
-def _numbers(values: Vector) -> str:
+def _numbers(values: Iterable[float]) -> str:
     return " ".join(f"{value:.4g}" for value in values)

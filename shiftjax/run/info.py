@@ -11,7 +11,9 @@ from shiftjax.markup import text_table
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import every_channel
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
+from shiftjax.mechanism.overview import ACTING_HEAD, BODY_HEAD, JOINT_HEAD, acting_rows, body_rows, joint_rows
+from shiftjax.mechanism.paths import split
+from shiftjax.mechanism.records import Element
 from shiftjax.run.indeterminate import indeterminate
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
@@ -46,6 +48,9 @@ def text(model: Model) -> str:
         *text_table(JOINT_HEAD, joint_rows(model.joints()), left=(0, 1, 2, 3)),
         "",
     ]
+    if acting := [*model.restraints(), *model.acting()]:
+        rows = acting_rows(acting, model.coordinate_units())
+        lines += [*text_table(ACTING_HEAD, rows, left=(0, 1, 2, 3)), ""]
     for k, s in enumerate(report["substructures"]):
         lines += [
             f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"
@@ -77,7 +82,11 @@ def channel_list(model: Model) -> list[Channel]:
 
 
 def dot(model: Model, *, whole: bool = False) -> str:
-    """A Graphviz drawing, substructures coloured; `whole` draws it before the loops are cut."""
+    """A Graphviz drawing, substructures coloured; `whole` draws it before the loops are cut.
+
+    Constraints and drivers are diamonds, forces and restraints between frames ellipses, on broken lines to the bodies
+    whose joints or frames they name.
+    """
     plan = prepare(model, {}, refuse=False).plan
     colours = ("crimson", "royalblue", "forestgreen", "darkorange", "purple", "teal")
     colour = {j: colours[s % len(colours)] for s, block in enumerate(plan.substructures) for j in block.joints}
@@ -95,9 +104,25 @@ def dot(model: Model, *, whole: bool = False) -> str:
         lines.append(
             f"  {ids[joint.near]} -- {ids[joint.far]} [label={_quoted(joint.path)}, color={colour.get(k, 'black')}];"
         )
+    lines += _acting_nodes(model)
     if not whole:
         lines += [f'  {ids[loop.virtual]} -- {ids[loop.real]} [style=dotted, label="chord"];' for loop in plan.loops]
     return "\n".join([*lines, "}"])
+
+
+def _acting_nodes(model: Model) -> list[str]:
+    """Constraints, drivers and forces between frames as nodes of a Graphviz drawing."""
+    child = {path: joint.child.body for path, joint in model.joints()}
+    ties = {path for path, _ in (*model.constraints(), *model.drivers())}
+    lines = []
+    for path, item in (*model.restraints(), *model.acting()):
+        joints = item.joints if isinstance(item, Element) and path in ties else ()
+        bodies = [child[split(joint)[0]] for joint in joints] + [ref.body for ref in item.frames or ()]
+        if bodies and (path in ties or len(bodies) > 1):
+            shape = "diamond" if path in ties else "ellipse"
+            lines.append(f"  {_quoted(path)} [shape={shape}, style=dashed];")
+            lines += [f"  {_quoted(path)} -- {_quoted(body)} [style=dashed];" for body in dict.fromkeys(bodies)]
+    return lines
 
 
 def _quoted(name: str) -> str:

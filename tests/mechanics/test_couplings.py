@@ -104,7 +104,36 @@ def test_a_differential_turns_its_shafts_by_the_same_torque() -> None:
 def test_what_slides_is_no_gear() -> None:
     builder, assembly = discs("ab", "b")
     assembly.constraint("tie", "gear", joints=["a_joint", "b_joint"], ratio=2.0)
-    with pytest.raises(
-        ModelError, match=r"joints.*found m:b_joint, which slides; allowed: a joint that turns\. Its joints turns"
-    ):
+    message = r"joints.*found m:b_joint, which slides; allowed: a joint that turns\. Name .* the first turns, the sec"
+    with pytest.raises(ModelError, match=message):
+        builder.build()
+
+
+def test_a_radius_is_a_length_whatever_the_unit_of_angles() -> None:
+    """In millimetres and degrees a rack's radius of 100 is 0.1 m, a pitch of 2 is 2 mm a degree."""
+    builder, assembly = discs("ab", "b")
+    assembly.constraint("tie", "rack", joints=["b_joint", "a_joint"], radius=100.0)
+    assembly.constraint("nut", "screw_coupling", joints=["b_joint", "a_joint"], pitch=2.0, active=False)
+    document = to_dict(builder.build())
+    document["model_parameters"]["units"] = {"angle": "degrees", "length": "millimeters"}
+    assert load(document).numbers()["m:tie.radius"] == pytest.approx(0.1, rel=1e-15)
+    document["assemblies"][0]["constraints"][1]["active"] = True
+    assert load(document).numbers()["m:nut.pitch"] == pytest.approx(0.002 * 180.0 / math.pi, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "message"),
+    [
+        ("belt", {"joints": ["a_joint", "b_joint"], "radius_1": 0.0, "radius_2": 1.0}, "a radius_1 of above 0"),
+        ("gear", {"joints": ["a_joint", "a_joint"], "ratio": 2.0}, r"joints\[1\]: found m:a_joint again"),
+        ("coincident", {"frames": ["fixed", ("fixed", "origin")]}, "ground, which no constraint moves"),
+        ("coincident", {"frames": ["a", "a"]}, "two frames of m:a, which never move apart"),
+        ("cam", {"frames": ["a", "b"], "radii": [0.1, 0.2]}, "2 of them; allowed: 3 numbers or more"),
+        ("cam", {"frames": ["a", "b"], "radii": [0.1, -0.2, 0.1]}, "a radius of 0 or less"),
+    ],
+)
+def test_what_ties_nothing_is_refused(kind: str, entry: dict[str, Any], message: str) -> None:
+    builder, assembly = discs("ab")
+    assembly.constraint("tie", kind, **entry)
+    with pytest.raises(ModelError, match=message):
         builder.build()

@@ -1,4 +1,4 @@
-"""Forces of the package (S42, M4, D28, D29): each against its closed form, and each in a closed loop."""
+"""Forces of the package (S42, M4, D28, D29, F16): each against its closed form, and each in a closed loop."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.overview import acting_rows
+from shiftjax.run.info import text
 from tests.extensions.mechanisms import four_bar
 
 RK4 = 1e-8  # relative, of smooth motions at 1 ms
@@ -62,6 +64,19 @@ def test_a_servo_with_a_moving_target() -> None:
     bounded = rotor()
     bounded[1].force("servo", "servo", joint="shaft", p=5e3, target=1.0, limit=0.5)
     assert run(bounded, 0.1, "shaft.a").channels["shaft.a"][0] == pytest.approx(0.5 / INERTIA, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["servo", "joint_position_pid"])
+def test_a_limit_of_zero_is_none(kind: str) -> None:
+    """In a member among others as alone: 0.1 s of p e from rest, cos(w t)."""
+    made = rotor()
+    joints: dict[str, Any] = {"joint": "shaft"} if kind == "servo" else {"joints": ["shaft", "shaft"]}
+    made[1].force("it", kind, p=5.0, target=1.0, limit=0.5, **joints)
+    vary = {"it.limit": [0.0, 0.5]}
+    result = shiftjax.simulate(made[0].build(), 0.1, 1e-3, vary=vary, channels=["shaft.q"], output_step=0.1)
+    turned = result.channels["shaft.q"][:, -1]
+    exact = 1.0 - math.cos(0.1 * math.sqrt(5.0 / INERTIA))
+    assert turned[0] == pytest.approx(exact, rel=RK4) and turned[1] < 0.2 * exact
 
 
 def test_motors_run_up() -> None:
@@ -322,12 +337,102 @@ def test_in_a_closed_loop_with_slopes(kind: str) -> None:
     assert slope == pytest.approx(difference, rel=1e-5)  # forces of contacts bend where they begin
 
 
+BUSY: dict[str, tuple[str, dict[str, Any]]] = {  # of a kind of each sort, on every joint of the loop
+    "spring": ("joint_spring", {"joint": "pin", "k": 2.0, "rest": 0.3, "c": 0.1}),
+    "servo": ("servo", {"joint": "pivot", "p": 3.0, "d": 0.4, "target": -1.0, "rate": 1.0, "limit": 2.0}),
+    "pid": ("joint_position_pid", {"joints": ["hinge", "pivot"], "p": 3.0, "d": 0.2, "i": 1.0, "target": -1.3}),
+    "bristles": ("lugre_friction", {"joint": "joint", **LUGRE}),
+    "end": ("stop", {"joint": "joint", "lower": -0.9, "k": 60.0, "c": 1.0, "blend": 0.02}),
+    "bush": ("bushing", KINDS["bushing"][0]),
+    "floor": ("ball_on_plane", {"frames": FLOOR, "radius": 0.05, **CONTACT}),
+}
+CUT = 1e-9  # rad or rad/s, after 0.1 s: other coordinates are integrated, whose truncation is 1.6e-10 at 0.25 ms
+
+
+@pytest.fixture(scope="module")
+def busy() -> Model:
+    """All of `BUSY`, and a disc on a gear behind the crank."""
+    builder, bar = four_bar()
+    builder.frame("floor", T=(0.0, 0.0, 0.14)).frame("axle", T=(0.0, 0.4, 0.0))
+    bar.body("disc", mass=0.5, inertia=(2e-3,) * 3).joint("axle", "Ry", parent=("fixed", "axle"), child="disc")
+    bar.constraint("gear", "gear", joints=["axle", "pivot"], ratio=-2.5)
+    for name, (kind, entry) in BUSY.items():
+        bar.force(name, kind, **entry)
+    return builder.build()
+
+
+def test_what_acts_on_what_is_listed(busy: Model) -> None:
+    """`info`: type, joints or frames, and numbers with their units, of every force and coupling."""
+    rows = {row[0]: row[1:] for row in acting_rows(busy.acting(), busy.coordinate_units())}
+    assert list(rows) == [f"a:{name}" for name in (*BUSY, "gear")]
+    assert rows["a:gear"] == ("gear", "a:axle, a:pivot", "ratio -2.5")
+    assert rows["a:end"] == ("stop", "a:joint", "lower -0.9 rad, k 60 N m/rad, c 1 N m s/rad, blend 0.02 rad")
+    assert rows["a:floor"][1] == "a:crank:tip, fixed:floor"
+    report = text(busy)
+    assert all(f"\n{path} " in report for path in rows)
+
+
+def moved(model: Model, span: float, step: float = 5e-4, **more: Any) -> shiftjax.Result:
+    channels = ["pivot.q", "hinge.v", "joint.q", "axle.v", "pid.integral", "bristles.bend", "gear.multiplier"]
+    result = shiftjax.simulate(model, span, step, channels=channels, output_step=span, **more)
+    assert result.status == 0, result.messages
+    return result
+
+
+def farthest(one: shiftjax.Result, other: shiftjax.Result) -> float:
+    return max(float(np.abs(one.channels[name][-1] - x[-1]).max()) for name, x in other.channels.items())
+
+
+@pytest.mark.parametrize("joint", ["pivot", "pin", "hinge"])
+def test_f16_forces_do_not_depend_on_the_cut(busy: Model, joint: str) -> None:
+    """F16: stop, servo, controller, bushing, contact, bristles and gear act alike whatever joint is cut."""
+    assert farthest(*(moved(busy, 0.1, 2.5e-4, cut=[cut]) for cut in (joint, "joint"))) < CUT
+
+
+def test_backends_agree(busy: Model) -> None:
+    """Ten steps of `xla` and of `cpu`, to rounding; f32 to its digits."""
+    cpu = moved(busy, 5e-3, backend="cpu")
+    assert farthest(moved(busy, 5e-3, backend="xla"), cpu) < 1e-12
+    assert farthest(moved(busy, 5e-3, backend="cpu", precision="f32"), cpu) < 5e-5 * 4.0  # of speeds up to 4 rad/s
+
+
+def test_states_go_on_with_a_run(busy: Model) -> None:
+    """Integral and bristles start where the run before ended: the bits are those of one run."""
+    half = moved(busy, 0.05)
+    rest, whole = moved(busy, 0.05, start=half), moved(busy, 0.1)
+    assert abs(half.channels["pid.integral"][-1]) > 1e-4 and abs(half.channels["bristles.bend"][-1]) > 1e-4
+    for name, x in whole.channels.items():
+        assert rest.channels[name][-1] == x[-1], name
+
+
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "curve": ("torque_curve", {"joint": "pivot", "speeds": [0.0, 1.0], "loads": [1.0, 2.0, 3.0]}, "one load for each"),
     "bushing": ("bushing", {"frames": FLOOR, **SPRINGS, "stiffness": [1.0] * 4}, "of 4 numbers, not 3 or 9"),
     "lopsided": ("bushing", {"frames": FLOOR, **SPRINGS, "stiffness": [1.0, 2.0, *[0.0] * 7]}, "not symmetric"),
     "ellipsoid": ("ellipsoid_on_plane", {"frames": FLOOR, "radii": [0.1, 0.0, 0.1], "k": 1.0}, "a radius of 0"),
     "blend": ("stop", {"joint": "pivot", "k": 1.0, "blend": 0.0}, "blend"),
+    "ends": ("stop", {"joint": "pivot", "k": 1.0, "blend": 0.1}, "neither a lower nor an upper end"),
+    "crossed": ("stop", {"joint": "pivot", "k": 1.0, "blend": 0.1, "lower": 1.0, "upper": -1.0}, "not below the upper"),
+    "pulling": ("stop", {"joint": "pivot", "k": -1.0, "blend": 0.1, "upper": 1.0}, r"a k of 0 or more"),
+    "point": ("torque_curve", {"joint": "pivot", "speeds": [0.0], "loads": [1.0]}, "allowed: 2 numbers or more"),
+    "driving": ("coulomb_friction", {"joint": "pivot", "level": -1.0, "slip_speed": 0.1}, "a level of 0 or more"),
+    "rising": ("lugre_friction", {"joint": "pivot", **LUGRE, "kinetic": 0.9}, "kinetic level above the static one"),
+    "loose": ("lugre_friction", {"joint": "pivot", **LUGRE, "stiffness": 0.0}, "a stiffness of above 0"),
+    "motor": ("dc_motor", {"joint": "pivot", "stall": -1.0, "no_load": 3.0}, "a stall of 0 or more"),
+    "negative": ("bushing", {"frames": FLOOR, **SPRINGS, "damping": [0.0, -1.0, 0.0]}, "damping below 0"),
+    "bouncy": ("ball_on_plane", {"frames": FLOOR, "k": 1.0, "damping": -1.0}, "a damping of 0 or more"),
+    "points": (
+        "ball_on_ball",
+        {"frames": FLOOR, "radius_1": 0.0, "radius_2": 0.0, "k": 1.0},
+        "points that never touch",
+    ),
+    "jointless": ("frame_speed_pid", {"frame": "crank", "p": 1.0}, r"joint: found nothing; .* Name a joint\."),
+    "itself": (
+        "bushing",
+        {"frames": ["crank", ("crank", "tip")], **SPRINGS},
+        "two frames of a:crank, which never move",
+    ),
+    "ground": ("ball_on_plane", {"frames": ["fixed", ("fixed", "floor")], "k": 1.0}, "ground, which no force moves"),
 }
 
 

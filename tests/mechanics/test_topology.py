@@ -328,6 +328,23 @@ def test_s33_dot_parses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert whole.count("--") == report["joints"] and "chord" not in whole and "virtual" not in whole
 
 
+def test_dot_shows_what_acts_between_bodies() -> None:
+    """Of a coupling the bodies of its joints, of a constraint and a force between frames those of the frames."""
+    builder = ModelBuilder()
+    a = builder.assembly("a")
+    for name in ("one", "two"):
+        a.body(name, mass=1.0, inertia=(1.0, 1.0, 1.0)).joint(f"{name}_pin", "Rx", child=name)
+    a.constraint("gear", "gear", joints=["one_pin", "two_pin"], ratio=2.0)
+    a.constraint("rod", "distance", frames=["one", "fixed"], length=1.0)
+    a.force("ball", "ball_on_ball", frames=["two", "one"], radius_1=1.0, radius_2=1.0, k=1.0)
+    a.force("motor", "dc_motor", joint="one_pin", stall=1.0, no_load=1.0)
+    graph = dot(builder.build())
+    assert '"a:gear" [shape=diamond' in graph and '"a:ball" [shape=ellipse' in graph and "motor" not in graph
+    edges = re.findall(r'"(a:gear|a:rod|a:ball)" -- "([^"]+)"', graph)
+    assert sorted(edges) == [("a:ball", "a:one"), ("a:ball", "a:two"), ("a:gear", "a:one"), ("a:gear", "a:two"),
+                             ("a:rod", "a:one"), ("a:rod", "fixed")]  # fmt: skip
+
+
 def test_names_in_dot_are_escaped() -> None:
     """A quote or a backslash in a name ended the string of Graphviz, or began an escape."""
     builder = ModelBuilder()

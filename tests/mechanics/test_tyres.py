@@ -179,6 +179,29 @@ def test_the_magic_formula(kappa: float, angle: float) -> None:
     assert (along, across, aligning) == pytest.approx(exact, rel=2e-6, abs=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["transient_fiala_tyre", "pacejka_tyre"])
+@pytest.mark.parametrize("lifted", [0.0, 0.1])
+def test_a_stand_and_a_wheel_in_the_air_have_slopes(kind: str, lifted: float) -> None:
+    """No slip, no load: neither is 0 / 0, in f64 and f32; what lifts off falls freely, whatever its tyre."""
+    sizes = {key: TYRE[key] for key in ("radius", "vertical_stiffness", "vertical_damping", "low_speed")}
+    model = rig(kind=kind, numbers=TYRE if "fiala" in kind else sizes | MAGIC)
+    start = model.replace({"lift.initial_displacement": TYRE["radius"] - DEPTH + lifted})
+
+    def height(values: Any, **more: Any) -> Any:
+        vary, drive = {"tyre.vertical_stiffness": values}, {"way": 0.0, "spin": 0.0}
+        options: dict[str, Any] = {"channels": ["lift.q"], "output_step": 0.01, **more}
+        result = shiftjax.simulate(start, 0.01, 5e-4, vary=vary, drive=drive, **options)
+        assert (result.status == 0).all()
+        return result.channels["lift.q"][:, -1].sum()
+
+    stiffness = jnp.asarray([TYRE["vertical_stiffness"]])
+    end, slope = jax.value_and_grad(height)(stiffness)
+    way = 0.5 * 0.01**2 * FZ / MASS if lifted else 0.0
+    assert float(end) == pytest.approx(TYRE["radius"] - DEPTH + lifted - way, abs=1e-12)
+    assert np.isfinite(slope).all() and (float(slope[0]) == 0.0) == bool(lifted)
+    assert height(np.asarray(stiffness), precision="f32") == pytest.approx(float(end), abs=1e-6)
+
+
 def test_property_files_of_tyres(tmp_path: Any) -> None:
     """Units, comments and keys that the formula does not know; what cannot be read is refused by name."""
     sizes = {"UNLOADED_RADIUS": 344.0, "VERTICAL_STIFFNESS": 310.0, "VERTICAL_DAMPING": 3.1, "FNOMIN": 4000.0}

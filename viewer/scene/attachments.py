@@ -81,7 +81,8 @@ class BuildContext:
         frames = {FIXED: model.frames, **{path: body.frames for path, body in bodies.items()}}
         poses = np.stack([np.eye(4), *(matrices(first_poses[path]) for path in nodes if path != FIXED)])
         attachments = attachments_of(model, frames)
-        return cls(model, bodies, nodes, frames, attachments, poses, style or style_of(bodies, attachments, poses))
+        style = style or style_of(bodies, attachments, _acted_points(model, frames), poses)
+        return cls(model, bodies, nodes, frames, attachments, poses, style)
 
 
 def attachments_of(model: Model, frames: Mapping[str, Sequence[Frame]]) -> dict[str, tuple[Attachment, ...]]:
@@ -94,6 +95,15 @@ def attachments_of(model: Model, frames: Mapping[str, Sequence[Frame]]) -> dict[
             where = of_frame(frames[here.body], here.frame) @ turn
             out[here.body].append(Attachment(path, KINDS[joint.type].drawing, here.frame, where, there.body))
     return {path: tuple(attachments) for path, attachments in out.items()}
+
+
+def _acted_points(model: Model, frames: Mapping[str, Sequence[Frame]]) -> dict[str, list[np.ndarray]]:
+    """Every body's points at which bushings, contacts and constraints between frames act on it."""
+    out: dict[str, list[np.ndarray]] = {path: [] for path in frames}
+    for _, item in (*model.force_modules(), *model.constraints()):
+        for ref in item.frames if len(item.frames) == 2 else ():
+            out[ref.body].append(of_frame(frames[ref.body], ref.frame)[:3, 3])
+    return out
 
 
 def joint_points(attachments: Sequence[Attachment], near: float = 0.0) -> list[np.ndarray]:
@@ -120,15 +130,20 @@ def distinct(points: Sequence[np.ndarray], near: float) -> list[np.ndarray]:
     return out
 
 
-def style_of(bodies: Mapping[str, Body], attachments: Mapping[str, Sequence[Attachment]], poses: np.ndarray) -> Style:
-    """Sizes from the joints, centres of mass and inertias at the first poses.
+def style_of(
+    bodies: Mapping[str, Body],
+    attachments: Mapping[str, Sequence[Attachment]],
+    acted: Mapping[str, Sequence[np.ndarray]],
+    poses: np.ndarray,
+) -> Style:
+    """Sizes from the joints, centres of mass and inertias, and points where forces act, at the first poses.
 
     The half width of a bar follows the longer ones of the bodies' lengths, within bounds set by the whole model.
     """
     world = [c.point for c in attachments[FIXED] if c.drawing != "free"]
     lengths, roundness = [], [0.0]
     for (path, body), pose in zip(bodies.items(), poses[1:], strict=True):
-        points = joint_points(attachments[path])
+        points = [*joint_points(attachments[path]), *acted[path]]
         if body.mass > 0:
             points.append(np.array(body.center_of_mass, float))
             roundness.append(float(np.sqrt(max(np.trace(np.array(body.inertia.matrix)), 0.0) / body.mass)))

@@ -21,6 +21,7 @@ from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import bounding_sphere, box_corners, of_frame, transform, transformed, z_along
 from shiftjax.viewer.scene.attachments import FAR, SAME, BuildContext, Style, joint_points, levels, other_points
 from shiftjax.viewer.scene.automatic import LAYERED, Layer, body_shapes
+from shiftjax.viewer.scene.force_shapes import force_parts
 from shiftjax.viewer.scene.joint_shapes import joint_parts, telescope_shapes
 from shiftjax.viewer.scene.layers import layers_of
 from shiftjax.viewer.scene.lights import lamps, lights_of, up_of
@@ -68,7 +69,7 @@ def scene_of(
     warnings: list[str] = []
     find = finder(model, folder)
     parts = [*_bodies(context, slides, find, load_mesh, warnings), *_supports(context)]
-    parts += joint_parts(context, slides, cut)
+    parts += (*joint_parts(context, slides, cut), *force_parts(context))
     centre, size = _extent(parts, context.poses)
     lights = lights_of(model, context.nodes)
     every = (*parts, *terrain_parts(context, find, warnings), *lamps(lights, LAMP * size), *_marks(context))

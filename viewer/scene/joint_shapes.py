@@ -70,6 +70,7 @@ def sprung_joints(context: BuildContext) -> dict[str, str]:
     """Path of every joint with a stiffness or a spring of its own -> path of what says so."""
     sprung = {path: path for path, joint in context.model.joints() if elastic(joint)}
     springs = [(path, r.joint) for path, r in context.model.restraints() if r.joint is not None and r.type == "spring"]
+    springs += [(path, f.joints[0]) for path, f in context.model.force_modules() if f.type == "joint_spring"]
     return {split(joint)[0]: path for path, joint in springs} | sprung
 
 

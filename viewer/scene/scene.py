@@ -51,7 +51,7 @@ class ScenePart:
     transform: np.ndarray  # (4, 4) float64, mesh coordinates to node coordinates; may scale
     colour: Colour
     path: str  # of the body, joint, frame or light that it shows
-    kind: str = "body"  # "body", "ground", "joint", "spring", "light", "frame", "centre", "shape"
+    kind: str = "body"  # "body", "ground", "joint", "spring" (forces), "light", "frame", "centre", "shape"
     shadow: bool = True  # whether it casts one
 
 

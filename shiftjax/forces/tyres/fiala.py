@@ -52,6 +52,9 @@ class Fiala(Tyre):
         resistance = n["rolling_resistance"] * contact.load * tanh(ratio(contact.forward, n["low_speed"]))
         return TyreLoad(along, across, aligning, resistance)
 
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        return {"a u_min above u_max": n["u_min"] > n["u_max"]}
+
 
 class TransientFiala(Fiala):
     """The same of slips that build up over a relaxation length: du/dt = -slip speed - |V| u / relaxation (Pacejka)."""

@@ -18,7 +18,7 @@ UP = Field("up", "which way from the road's x-y plane the wheel is", "choice", d
 SIZES = (
     Field("radius", "of the wheel without load", "number", Role.LENGTH, "m", required=True, above=0.0),
     Field("vertical_stiffness", "of the tyre", "number", Role.NUMBER, "N/m", required=True, above=0.0),
-    number("vertical_damping", "N s/m", "of the tyre", default=0.0),
+    number("vertical_damping", "N s/m", "of the tyre", default=0.0, least=0.0),
     Field("low_speed", "below which slips fade, at a stand", "number", Role.NUMBER, "m/s", 0.1, above=0.0),
 )
 RELAXATION = (

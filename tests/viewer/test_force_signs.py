@@ -1,0 +1,100 @@
+"""Signs of contacts, tyres, bushings, cams and springs of joints: where and how large a scene draws them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.viewer.scene.affine import transformed
+from shiftjax.viewer.scene.building import scene_of
+from shiftjax.viewer.scene.force_shapes import profile
+from shiftjax.viewer.scene.scene import Scene, ScenePart
+from tests.scenes.lone import STILL
+
+SINGLE = 1e-6  # m: vertices are stored in single precision
+SPLINE = 2e-5  # m: a spline through 24 radii of 0.02 m of a cosine, and its slope
+EYE = (0.1, 0.2, 0.3)
+CONTACT = {"k": 1e6}
+MOUNT = {"stiffness": [1e4] * 3, "turning_stiffness": [10.0] * 3}
+TYRE = {"vertical_stiffness": 2e5, "c_slip": 1e5, "c_alpha": 1e5}
+
+
+def drawn(kind: str, **numbers: Any) -> Scene:
+    """A body with a frame `eye`, and a force between that and ground."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("floor")
+    a = builder.assembly("a").body("block", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"eye": EYE})
+    a.joint("turn", "Rz", child="block")
+    a.force("sign", kind, frames=[("block", "eye"), ("fixed", "floor")], **numbers)
+    return scene_of(builder.build(), {"a:block": STILL})
+
+
+def signs(scene: Scene) -> list[ScenePart]:
+    return [part for part in scene.parts if part.path == "a:sign" and part.kind == "spring"]
+
+
+def box(parts: list[ScenePart]) -> np.ndarray:
+    """Least and largest coordinates (2, 3) on the node."""
+    points = np.concatenate([transformed(part.transform, part.mesh.vertices) for part in parts])
+    return np.array([points.min(0), points.max(0)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers", "half"),
+    [
+        ("ball_on_plane", {"radius": 0.2, **CONTACT}, (0.2, 0.2, 0.2)),
+        ("capsule_on_plane", {"radius": 0.1, "length": 0.3, **CONTACT}, (0.25, 0.1, 0.1)),
+        ("ellipsoid_on_plane", {"radii": [0.3, 0.1, 0.2], **CONTACT}, (0.3, 0.1, 0.2)),
+        ("fiala_tyre", {"radius": 0.3, "width": 0.2, **TYRE}, (0.3, 0.1, 0.3)),
+    ],
+)
+def test_contacts_and_tyres_have_their_sizes(kind: str, numbers: dict[str, Any], half: tuple[float, ...]) -> None:
+    """On the body, about the frame, within a ring's breadth beyond: ends of rings stand 0.01 % out of the ball."""
+    parts = signs(drawn(kind, **numbers))
+    assert parts and all(part.node == 1 for part in parts)
+    assert box(parts) == pytest.approx(np.array([EYE - np.array(half), EYE + np.array(half)]), abs=1e-3 * max(half))
+
+
+def test_a_contact_of_two_balls_is_on_both() -> None:
+    parts = signs(drawn("ball_on_ball", radius_1=0.1, radius_2=0.4, **CONTACT))
+    sizes = {node: np.ptp(box([part for part in parts if part.node == node]), axis=0).max() for node in (0, 1)}
+    assert sizes == {0: pytest.approx(0.8, rel=1e-3), 1: pytest.approx(0.2, rel=1e-3)}
+
+
+def test_a_point_of_contact_and_a_bushing_are_seen() -> None:
+    """Of radius 0: a mark; of a bushing a ring and what it holds, on a frame each, of the size that bars have."""
+    point = np.ptp(box(signs(drawn("ball_on_plane", **CONTACT))), axis=0).max()
+    ring, core = signs(drawn("bushing", **MOUNT))
+    assert point > 0.01 and (ring.node, core.node) == (1, 0)
+    assert np.ptp(box([ring]), axis=0)[0] > 2.0 * np.ptp(box([core]), axis=0)[0] > 0.01
+
+
+@pytest.mark.parametrize("follower", ["roller", "flat"])
+def test_the_profile_of_a_cam(follower: str) -> None:
+    """A circle beside the axis: h = r + e cos for a flat face; its polar equation for a roller."""
+    r, e = 0.1, 0.02
+    angle = 2.0 * math.pi * np.arange(24) / 24 - math.pi
+    polar = e * np.cos(angle) + np.sqrt(r**2 - (e * np.sin(angle)) ** 2)
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("cam", mass=1.0, inertia=(0.01,) * 3).body("ram", mass=1.0, inertia=(0.01,) * 3)
+    a.joint("shaft", "Rz", child="cam").joint("guide", "Tx", child="ram", initial_displacement=0.12)
+    radii = (r + e * np.cos(angle) if follower == "flat" else polar).tolist()
+    a.constraint("sign", "cam", frames=["cam", "ram"], radii=radii, follower=follower)
+    model = builder.build()
+    ((_, item),) = model.constraints()
+    points = np.array(profile(item))
+    assert np.hypot(points[:, 0] - e, points[:, 1]) == pytest.approx(r, abs=SPLINE)
+    assert np.abs(points[0] - points[-1]).max() < SINGLE
+    (wire,) = signs(scene_of(model, {"a:cam": STILL, "a:ram": STILL}))
+    assert wire.node == 1 and box([wire])[1, 0] > r + e
+
+
+def test_a_spring_of_a_joint_is_a_spiral_on_its_hinge() -> None:
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    a = builder.assembly("a").body("arm", mass=1.0, inertia=(0.01,) * 3, center_of_mass=(0.3, 0.0, 0.0))
+    a.joint("turn", "Ry", child="arm").force("sign", "joint_spring", joint="turn", k=3.0)
+    (spiral,) = signs(scene_of(builder.build(), {"a:arm": STILL}))
+    assert spiral.mesh.key.startswith("wire")

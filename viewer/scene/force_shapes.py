@@ -1,0 +1,121 @@
+"""Signs of forces and constraints whose sizes are numbers of the file: contacts, tyres, bushings, cams. NumPy only.
+
+A contact is drawn as rings, so that the body inside is seen, and how it turns: they show what is computed, whatever
+geometry the body has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from shiftjax.mechanism.records import Element
+from shiftjax.splines import cubic, evaluated
+from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import of_frame, transform, z_along
+from shiftjax.viewer.scene.attachments import BuildContext
+from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart
+from shiftjax.viewer.scene.spring_meshes import SPRING
+
+CONTACT: Colour = (0.78, 0.36, 0.10, 1.0)
+RUBBER: Colour = (0.15, 0.15, 0.17, 1.0)
+STEEL: Colour = (0.45, 0.47, 0.50, 1.0)
+
+RING, BAND = 0.97, 0.03  # inner radius and breadth of a contact's ring, in parts of its radius
+POINT = 0.6  # half widths of a bar: radius of a contact of radius 0
+TREAD, FLAT = 0.72, 0.6  # inner radius of a tyre; its breadth where no number says it: parts of its radius
+BUSH, HOLE, CORE = 2.2, 0.6, 0.9  # radius of a bushing, of its hole in parts of that, and of what it holds: half widths
+PROFILE, THREAD = 12, 0.2  # points of a cam's profile for a radius of the file; radius of its wire: half widths
+
+Shape = tuple[int, Mesh, np.ndarray, Colour]  # which frame of the element, mesh, transform to that frame (4, 4), colour
+
+
+def force_parts(context: BuildContext) -> Iterator[ScenePart]:
+    """The signs of all active contacts, tyres, bushings and cams, on the frames that they name."""
+    for path, item in (*context.model.force_modules(), *context.model.constraints()):
+        make = SIGNS.get(item.type)
+        for frame, mesh, local, colour in make(item, context.style.width) if make else ():
+            ref = item.frames[frame]
+            where = of_frame(context.frames[ref.body], ref.frame) @ local
+            yield ScenePart(mesh, context.nodes[ref.body], where, colour, path, "spring")
+
+
+def _rings(frame: int, radii: np.ndarray, middle: np.ndarray | None = None) -> Iterator[Shape]:
+    """Three rings of an ellipsoid across the axes of a frame."""
+    mesh = shapes.tube(1.0, RING, BAND)
+    for axis in np.eye(3):
+        yield (
+            frame,
+            mesh,
+            transform(np.zeros(3) if middle is None else middle) @ np.diag([*radii, 1.0]) @ transform(R=z_along(axis)),
+            CONTACT,
+        )
+
+
+def _ball(frame: int, key: str) -> Callable[[Element, float], Iterator[Shape]]:
+    return lambda item, width: _rings(frame, np.full(3, item.values[key] or POINT * width))
+
+
+def _balls(item: Element, width: float) -> Iterator[Shape]:
+    for frame, key in enumerate(("radius_1", "radius_2")):
+        yield from _ball(frame, key)(item, width)
+
+
+def _capsule(item: Element, width: float) -> Iterator[Shape]:
+    radii = np.full(3, item.values["radius"] or POINT * width)
+    for side in (-0.5, 0.5):
+        yield from _rings(0, radii, np.array([side * item.values["length"], 0.0, 0.0]))
+
+
+def _ellipsoid(item: Element, width: float) -> Iterator[Shape]:
+    return _rings(0, np.array(item.values["radii"], float))
+
+
+def _tyre(item: Element, width: float) -> Iterator[Shape]:
+    """A tread about y, the axle."""
+    radius = item.values["radius"]
+    breadth = item.values.get("width") or FLAT * radius
+    where = transform(R=z_along(np.array([0.0, 1.0, 0.0])), scale=[radius, radius, breadth])
+    yield 0, shapes.tube(1.0, TREAD), where, RUBBER
+
+
+def _bushing(item: Element, width: float) -> Iterator[Shape]:
+    """A ring on the first frame, what it holds on the second: apart by what the bushing yields."""
+    yield 0, shapes.tube(1.0, HOLE), transform(scale=BUSH * width), SPRING
+    yield 1, shapes.sphere(), transform(scale=CORE * width), STEEL
+
+
+def _cam(item: Element, width: float) -> Iterator[Shape]:
+    """The profile: way of the roller's centre, or what a flat face with this support function touches."""
+    points = tuple((x, y, 0.0) for x, y in profile(item))
+    yield 0, shapes.wire(points, THREAD * width), np.eye(4), STEEL
+
+
+def profile(item: Element) -> list[tuple[float, float]]:
+    """Points of a closed cam [m], in the x-y plane of its frame, the first one again at the end."""
+    radii = [*item.values["radii"]]
+    angles = [(2.0 * k / len(radii) - 1.0) * math.pi for k in range(len(radii) + 1)]
+    pieces = cubic(angles, [*radii, radii[0]], periodic=True)
+    points = []
+    for angle in np.linspace(-math.pi, math.pi, PROFILE * len(radii) + 1).tolist():
+        h, rate, _ = evaluated(angles[1:-1], pieces, angle)
+        slope = rate if item.values["follower"] == "flat" else 0.0
+        points.append((float(h * math.cos(angle) - slope * math.sin(angle)),
+                       float(h * math.sin(angle) + slope * math.cos(angle))))  # fmt: skip
+    return points
+
+
+SIGNS: dict[str, Callable[[Element, float], Iterator[Shape]]] = {
+    "ball_on_plane": _ball(0, "radius"),
+    "capsule_on_plane": _capsule,
+    "ellipsoid_on_plane": _ellipsoid,
+    "ball_on_ball": _balls,
+    "fiala_tyre": _tyre,
+    "transient_fiala_tyre": _tyre,
+    "pacejka_tyre": _tyre,
+    "transient_pacejka_tyre": _tyre,
+    "bushing": _bushing,
+    "cam": _cam,
+}
