@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NoReturn
 
 from shiftjax.formats.node import Node
 from shiftjax.record import record
@@ -42,8 +41,4 @@ class Neighbours:
                     tried.append(str(base))
             except (OSError, ValueError, RuntimeError):  # as of a circle of links
                 tried.append(str(place))
-        self._refuse(node, tried)
-
-    @staticmethod
-    def _refuse(node: Node, tried: list[str]) -> NoReturn:
         node.refuse("a file in " + ", ".join(tried[:4]), "Put the file there, or add to 'include_directories'.")
