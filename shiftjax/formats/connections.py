@@ -10,7 +10,7 @@ from shiftjax.field import SPRING
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.formats.entry import Entry, ascending, opened, scaled
 from shiftjax.formats.names import Names
-from shiftjax.formats.node import Node, show
+from shiftjax.formats.node import Node
 from shiftjax.formats.older_forces import controller, tyre
 from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind

@@ -51,7 +51,7 @@ def unique_names(nodes: Sequence[Node], kind: str) -> list[str]:
 
 
 class Names:
-    """What the references of one document can mean, and files that it names; complete before the first one is resolved."""
+    """What the references of one document can mean; complete before the first one is resolved. Its files, too."""
 
     def __init__(self, frames: tuple[Frame, ...], neighbours: Neighbours) -> None:
         self.neighbours = neighbours

@@ -68,8 +68,8 @@ def _component(source: Node, *, speed: bool) -> dict[str, Any]:
 def tyre(node: Node, names: Names, local: str) -> Node:
     """A tire as a force of a registered kind, with its numbers in SI.
 
-    Those of a `pac2002` are in the property file that it names; a `fiala` has none, so that those of a passenger car are
-    assumed, and a warning says so.
+    Those of a `pac2002` are in the property file that it names; a `fiala` has none, so that those of a passenger car
+    are assumed, and a warning says so.
 
     Raises:
         ModelError: a model of another name, a wheel that is no body, a property file that cannot be used.

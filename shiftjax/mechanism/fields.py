@@ -173,7 +173,7 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     "a pid's output": kept("type", "joint"),
     "simulation": (
         COMMENT,
-        Field("integration_type", "kept; a run chooses its method itself", "text"),
+        Field("integration_type", "the method, of a run with method file", "text"),
         *TIMES,
         *SOLVING,
         Field("out_file", "kept, not used", "text"),
@@ -181,7 +181,7 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     "a solver": (COMMENT, TYPE, *SOLVING),
     "an integrator": (
         COMMENT,
-        TYPE,
+        Field("type", "the method, of a run with method file", "text"),
         *TIMES,
         Field("integral_gain", "kept, not used", least=0.0),
         Field("omega_n_max", "kept, not used", unit="1/s", least=0.0),

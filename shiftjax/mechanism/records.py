@@ -235,6 +235,12 @@ class RunSettings:
         return self._first(self.integrators, "type")
 
     @property
+    def tolerance(self) -> float | None:
+        """The smaller of the integrator's errors above zero, by which it chooses its steps."""
+        errors = [self._first(self.integrators, f"{kind}_error") for kind in ("relative", "absolute")]
+        return min((float(error) for error in errors if error), default=None)
+
+    @property
     def contact_detection(self) -> bool:
         return self._first(self.solvers, "contact_detection") not in (None, False, 0, "", "none", "off", "false")
 

@@ -268,7 +268,7 @@ def test_property_files_that_models_name(tmp_path: Any) -> None:
         with pytest.raises(ModelError, match=message):
             load(with_tire(definition=name), folder=tir.parent)
     tir.write_text("p_Cx1 = 1.6 % shape")
-    with pytest.raises(ModelError, match="car.tir: found no PROPERTY_FILE_FORMAT; allowed: the format PAC2002"):
+    with pytest.raises(ModelError, match=r"car.tir: found no PROPERTY_FILE_FORMAT; allowed: the format PAC2002"):
         load(model_file)
     tir.write_text(car_tir(UNLOADED_RADIUS=-344.0))
     with pytest.raises(ModelError, match=r"car.tir: radius: found radius -0.344"):

@@ -105,7 +105,9 @@ class PropertyFile:
         There dfz = 0, Fz = lfzo fnomin, and the formulas of Pacejka (2002, section 4.3.2) are
         sigma_kappa = Fz ptx1 R0 / fnomin and sigma_alpha = pty1 sin(2 atan(Fz / (pty2 lfzo fnomin))) R0 lfzo.
         """
-        n = {key: self._number(key, scaling=key[0] == "L") for key in ("PTX1", "PTY1", "PTY2", "LFZO", "LSGKP", "LSGAL")}
+        n = {
+            key: self._number(key, scaling=key[0] == "L") for key in ("PTX1", "PTY1", "PTY2", "LFZO", "LSGKP", "LSGAL")
+        }
         if not n["PTX1"] or not n["PTY1"] or not n["PTY2"]:
             return None
         reach = self._number("UNLOADED_RADIUS") * self._factor("LENGTH", LENGTHS) * n["LFZO"]
@@ -125,7 +127,9 @@ class PropertyFile:
     def _factor(self, key: str, known: dict[str, float]) -> float:
         word = self._entries.get(key, next(iter(known))).lower()
         if word not in known:
-            raise ModelError(f"{self.path}: {key}", repr(word[:60]), f"one of {', '.join(known)}", "Write one of these.")
+            raise ModelError(
+                f"{self.path}: {key}", repr(word[:60]), f"one of {', '.join(known)}", "Write one of these."
+            )
         return known[word]
 
 
