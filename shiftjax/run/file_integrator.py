@@ -37,7 +37,7 @@ def as_the_file_asks(settings: RunSettings) -> dict[str, Any]:
         ModelError: an integrator that is no method here, and no error above zero.
     """
     name, tolerance = settings.integration_type, settings.tolerance
-    if name in METHODS and not METHODS[name].controls:
+    if name is not None and name in METHODS and not METHODS[name].controls:
         return {"method": name}
     if tolerance is None:
         fault = f"{FILE!r}, and the file " + (f"asks for {name!r} without an error" if name else "has no integrator")
