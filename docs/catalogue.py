@@ -42,7 +42,9 @@ print(result.channels["rail.q"][:, -1])
 
 What a constraint bears is its channel `NAME.multiplier`; a state of a force, as the integral of a controller, the bend
 of bristles or of a tyre, is `NAME.STATE`. The numbers of a tyre's property file come from
-`shiftjax.forces.tyres.property_files.tyre_numbers("car.tir")`.
+`shiftjax.forces.tyres.property_files.tyre_numbers("car.tir")`; a `tire` of a model file that names one
+(`"tire_type": "pac2002", "definition": "car.tir"`) becomes a `pacejka_tyre` with them, with `"use_transient_slip"` a
+`transient_pacejka_tyre`, whose relaxation lengths are those of the file at the nominal load.
 """
 
 

@@ -53,6 +53,7 @@ from shiftjax.ensembles.study.observing import notes
 from shiftjax.ensembles.study.run_flags import check_flags
 from shiftjax.errors import ModelError, need_count, need_path, wrong
 from shiftjax.kernels.workers import refuse_other, submitted
+from shiftjax.run.file_integrator import unasked
 from shiftjax.run.results.labelled import FORMAT, to_tree
 from shiftjax.run.results.result import Result
 from shiftjax.shield import interruptible, shielded
@@ -192,7 +193,8 @@ def _begun(definition: Definition, place: Path, source: str, shard: int | None) 
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
     about |= {"groups": json.dumps(listed), "designs": digest(groups), "model_source": source}
     about[study_store.STUDY_DIGEST] = study_digest(definition, groups)
-    about["notes"] = json.dumps([*notes(groups)])  # messages tell of each member
+    unlike = () if definition.assemble_only else unasked(groups[0].model.settings, definition)
+    about["notes"] = json.dumps([*unlike, *notes(groups)])  # messages tell of each member
     stated = definition.kept.at_once(count)
     draft = place.with_name(f".{place.name}.begun")
     try:

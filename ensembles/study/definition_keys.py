@@ -25,7 +25,7 @@ from shiftjax.measures.equations import equation
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.run.advance.repeats import ACCURACIES
-from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.programs.integrators import FILE, METHODS
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
@@ -109,7 +109,7 @@ def _flag(where: str, value: Any) -> Any:
 
 
 def _method(where: str, value: Any) -> Any:
-    one_of(where, value, METHODS)  # as they are now: those of plug-ins are among them
+    one_of(where, value, [*METHODS, FILE])  # as they are now: those of plug-ins are among them
     return value
 
 
@@ -276,8 +276,9 @@ KEYS: dict[str, Key] = {
         Key("tolerance", _tolerance, ABOVE_ZERO,
             "in place of a step: what each step may be off by, in rad or parts of the model's length; every "
             "member takes steps as large as that allows", "steps of one size", "tolerance = 1e-8"),
-        Key("method", _method, {"enum": list(METHODS)},
-            "how it is integrated; euler is semi-implicit, dopri5 is that of a tolerance",
+        Key("method", _method, {"enum": [*METHODS, FILE]},
+            "how it is integrated; euler is semi-implicit, dopri5 is that of a tolerance, file what the model file's "
+            "integrator asks for, with its errors as tolerance",
             "`rk4`, with a tolerance `dopri5`", 'method = "rk4"'),
         Key("precision", _word(tuple(DTYPES)), {"enum": list(DTYPES)}, "of the numbers of a run", "`f64`",
             'precision = "f64"'),

@@ -32,6 +32,8 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
 from shiftjax.quantities import check_unit
 from shiftjax.run.derive import with_derived
+from shiftjax.run.file_integrator import as_the_file_asks
+from shiftjax.run.programs.integrators import FILE
 from shiftjax.run.start.drives import driven
 
 MOST_GROUPS = 1024  # models, each of which is compiled
@@ -82,6 +84,8 @@ def _group(
     absent = tuple(path for path in values if path not in known)
     columns = {path: np.full(members, np.nan) if path in absent else column for path, column in values.items()}
     settings = dict(definition.settings)
+    if settings.get("method") == FILE:
+        settings |= as_the_file_asks(model.settings)
     there = [path for path, full in names.hold.items() if _exists(model, full)]
     settings = {**settings, "hold": there} if there else {k: v for k, v in settings.items() if k != "hold"}
     derive = {path: formula for path, formula in names.derive.items() if path in known}

@@ -30,10 +30,6 @@ def open_model(options: argparse.Namespace, name: str = "") -> Model:
     model = load(name or options.model)
     for warning in model.warnings:
         say(f"warning: {warning}")
-    wanted = model.settings.integration_type
-    usual = "rk4" if getattr(options, "tolerance", None) is None else "dopri5"
-    if hasattr(options, "method") and wanted and wanted != (options.method or usual):
-        say(f"note: the file asks for {wanted}; this is run with {options.method or usual}")
     return model
 
 

@@ -110,7 +110,8 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--step", type=positive, metavar="H", help="step [s]; left out, 1 ms or a whole fraction of the output step")
     tolerance = "what a step may be off by [rad], in place of --step: steps are as large as it allows"
     add("--tolerance", type=positive, metavar="X", help=tolerance)
-    add("--method", metavar="NAME", help="rk4 (default) or euler (semi-implicit); with a tolerance dopri5")
+    method = "rk4 (default) or euler (semi-implicit); with a tolerance dopri5; file: what the model's file asks for"
+    add("--method", metavar="NAME", help=method)
     add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
     add_channel(parser)
     add(

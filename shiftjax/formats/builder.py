@@ -17,7 +17,7 @@ from shiftjax.errors import ModelError, nearest, need_mapping, one_of, shown, wr
 from shiftjax.field import SHAPES, Field
 from shiftjax.forces import FORCES
 from shiftjax.formats.files import load
-from shiftjax.mechanism.fields import INERTIA, UNSIMULATED, element, label_of
+from shiftjax.mechanism.fields import INERTIA, element, label_of
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, IDENTITY, ORIGIN, ZERO, FrameRef, Inertia
@@ -100,10 +100,10 @@ def entry(label: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ModelError: an argument that the table does not know.
     """
-    for what, kinds, unsimulated in (("a force module", FORCES, UNSIMULATED), ("a constraint", CONSTRAINTS, ())):
+    for what, kinds, older in (("a force module", FORCES, ("tire",)), ("a constraint", CONSTRAINTS, ())):
         if label.startswith(f"{what} of type "):
             listed = [word for word, kind in kinds.items() if kind.listed]
-            one_of(f"{what} {shown(name)}: type", values.get("type"), [*listed, *unsimulated])
+            one_of(f"{what} {shown(name)}: type", values.get("type"), [*listed, *older])
     known = arguments(label)
     document: dict[str, Any] = {"name": name}
     for argument, value in values.items():
@@ -178,7 +178,7 @@ class AssemblyBuilder:
     force = _method("force_modules", "a force module", ("type",))
 
     def force_module(self, type: str, **values: Any) -> AssemblyBuilder:
-        """Adds a tire or pid, which is kept as given."""
+        """Adds a tire or pid as files of the source tool write it."""
         self.entry.setdefault("force_modules", []).append({"type": type, **values})
         return self
 

@@ -10,12 +10,12 @@ from shiftjax.field import SPRING
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.formats.entry import Entry, ascending, opened, scaled
 from shiftjax.formats.names import Names
-from shiftjax.formats.node import Node, show
-from shiftjax.formats.older_forces import controller, fiala_tyre
+from shiftjax.formats.node import Node
+from shiftjax.formats.older_forces import controller, tyre
 from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.joints.kind import Coordinate
-from shiftjax.mechanism.fields import DAMPER, UNSIMULATED, label_of, numbers_of
+from shiftjax.mechanism.fields import DAMPER, label_of, numbers_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import (
@@ -256,7 +256,7 @@ def joint_label(node: Node) -> str:
 
 def module_label(node: Node) -> str:
     """The label of a force module, its type checked before its keys."""
-    known = {*UNSIMULATED, "pid", *(name for name, kind in FORCES.items() if kind.listed)}
+    known = {"tire", "pid", *(name for name, kind in FORCES.items() if kind.listed)}
     return _label(node, "a force module", known)
 
 
@@ -278,7 +278,7 @@ def _label(node: Node, what: str, known: set[str]) -> str:
 
 
 def force_module(node: Node, name: str, names: Names, local: str, units: Units) -> Element:
-    """A force of a registered kind; a tire of another model is kept as written, its keys are checked."""
+    """A force of a registered kind."""
     kind = node["type"].text()
     if kind == "pid":
         for key in ("input", "output"):
@@ -286,15 +286,9 @@ def force_module(node: Node, name: str, names: Names, local: str, units: Units) 
                 node.refuse("an input and an output", f"Add {key!r}: {{...}}.", f"no {key!r}")
         source, sink = (opened(node[key], f"a pid's {key}") for key in ("input", "output"))
         return controller(node, source, sink, name, names, local)
-    if kind == "tire" and node["tire_type"].value == "fiala" and not node.has("definition"):
-        return fiala_tyre(node, name, names, local)
-    if kind not in UNSIMULATED:
-        return element(node, name, names, local, units, "a force module", FORCES[kind])
-    plain = ("name", "type", "active")
-    options = {key: node[key].frozen() for key in node.value if key not in plain and node.has(key)}
-    if not isinstance(node["wheel_body"].value, (str, list, tuple)):
-        node["wheel_body"].refuse("the name of a body", "Name the wheel.", show(node["wheel_body"].value))
-    return Element(name, kind, active=node["active"].flag(default=True), options=FrozenJson(options))
+    if kind == "tire":
+        node, units = tyre(node, names, local), Units()
+    return element(node, name, names, local, units, "a force module", FORCES[node["type"].text()])
 
 
 def constraint(node: Node, name: str, names: Names, local: str, units: Units) -> Element:

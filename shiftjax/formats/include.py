@@ -1,11 +1,10 @@
-"""A file inside a file: where it is searched, and how it is mounted on a frame of the file around it."""
+"""A file inside a file: how it is mounted on a frame of the file around it."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -24,27 +23,6 @@ from shiftjax.rotations import rotation_of_vector
 MAX_CHAIN = 40
 MAX_ELEMENTS = 100_000
 MAPS = tuple(f"{kind}_map" for kind in FILES)
-
-
-def find(node: Node, folder: Path, directories: Iterable[str]) -> Path:
-    """The included file: beside the including one, then in the include directories, never above them."""
-    text = node.text()
-    if not text or "\0" in text or Path(text).is_absolute() or len(text) > 500:
-        node.refuse("a path relative to this file or to an include directory", "Correct the path.")
-    tried: list[str] = []
-    for place in (folder, *(folder / directory for directory in directories)):
-        try:
-            base = place.resolve()
-            file = (base / text).resolve()
-            if not file.is_relative_to(base):
-                tried.append(f"{base} (leads out of it)")
-            elif file.is_file():
-                return file
-            else:
-                tried.append(str(base))
-        except (OSError, ValueError, RuntimeError):
-            tried.append(str(place))
-    node.refuse("a file in " + ", ".join(tried[:4]), "Put the file there, or add to 'include_directories'.")
 
 
 def size(part: Model) -> int:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import NoReturn
 
 from shiftjax.errors import nearest
+from shiftjax.formats.neighbours import Neighbours
 from shiftjax.formats.node import Node
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.paths import join, listed, parts, quote
@@ -50,9 +51,10 @@ def unique_names(nodes: Sequence[Node], kind: str) -> list[str]:
 
 
 class Names:
-    """What the references of one document can mean; complete before the first one is resolved."""
+    """What the references of one document can mean; complete before the first one is resolved. Its files, too."""
 
-    def __init__(self, frames: tuple[Frame, ...]) -> None:
+    def __init__(self, frames: tuple[Frame, ...], neighbours: Neighbours) -> None:
+        self.neighbours = neighbours
         self.ground: list[Frame] = list(frames)
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from shiftjax.field import Field
 from shiftjax.joints import KINDS
-from shiftjax.mechanism.fields import GEOMETRIES, SHAPED, UNSIMULATED, element, labels
+from shiftjax.mechanism.fields import GEOMETRIES, SHAPED, element, labels
 from shiftjax.quantities import FACTORS
 
 EXACTLY_ONE = {"a restraint": ("joint", "body_frame_pair")}
@@ -62,14 +62,12 @@ def schema() -> dict[str, Any]:
     shared = {field.key: _value(field) for field in SHAPED}
     kinds = [_of_type("type", kind, fields) for kind, fields in GEOMETRIES.items()]
     definitions["geometry"] = {"type": "object", "properties": shared, "oneOf": kinds, "unevaluatedProperties": False}
-    joints, modules = [f"joint of type {kind}" for kind in KINDS], "force module of type "
+    joints = [f"joint of type {kind}" for kind in KINDS]
     definitions["joint"]["properties"]["type"] = {"enum": [k for k, kind in KINDS.items() if not kind.fields]}
     definitions["any joint"] = {"anyOf": [_ref("joint"), *(_ref(name) for name in joints if name in definitions)]}
     for what in ("force module", "constraint", "driver"):
         kinds = [name for name in definitions if name.startswith(f"{what} of type ")]
         definitions[what] = {"anyOf": [_ref(name) for name in kinds]} if kinds else {"not": {}}
-    for kind in UNSIMULATED:
-        definitions[modules + kind]["additionalProperties"] = True
     definitions["units"]["properties"] = {kind: {"enum": list(known)} for kind, known in FACTORS.items()}
     root = definitions.pop("the root")
     return {

@@ -16,6 +16,7 @@ from shiftjax.formats.draft import Draft, finished, grafted, preorder
 from shiftjax.formats.entry import Entry, by_name, opened
 from shiftjax.formats.include import Mount
 from shiftjax.formats.names import Names, unique_names
+from shiftjax.formats.neighbours import Neighbours
 from shiftjax.formats.node import Node
 from shiftjax.formats.settings import settings
 from shiftjax.formats.units import Units
@@ -50,6 +51,7 @@ class Document:
         self.unit_names = _unit_names(self.parameters["units"])
         self.units = Units.of(self.unit_names)
         self.directories = self._directories()
+        self.neighbours = Neighbours(folder, self.directories)
         self.mounts: list[Mount] = []
         self.elements = 0
         self.version, self.gravity = self._version(), self._gravity()
@@ -58,7 +60,7 @@ class Document:
     def model(self) -> Model:
         """The model of the document, its references resolved."""
         ground = opened(self.root["fixed"], "fixed") if self.root.has("fixed") else Node({}, self.root.where, [])
-        self.names = Names(parts.frames(self._one_of(ground, "frames"), self.units))
+        self.names = Names(parts.frames(self._one_of(ground, "frames"), self.units), self.neighbours)
         roots = self._drafts()
         lights: list[Light] = []
         terrain: list[Terrain] = []
@@ -185,7 +187,7 @@ class Document:
         for key in ("bodies", "joints", "assemblies", *ACTING):
             if node.has(key):
                 node[key].refuse("'include' alone", "Put them into an assembly of their own.", f"{key!r} beside it")
-        path = include.find(node["include"], self.folder, self.directories)
+        path = self.neighbours.find(node["include"])
         if path in self.chain or len(self.chain) >= include.MAX_CHAIN:
             files = " -> ".join(file.name for file in (*self.chain[-6:], path))
             node["include"].refuse("includes without a cycle", "Remove one of them.", f"the chain {files}")

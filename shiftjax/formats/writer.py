@@ -81,7 +81,7 @@ def _written(value: Any, field: Field) -> Any:
 
 def _element(what: str) -> Callable[[Element], dict[str, Any]]:
     def write(item: Element) -> dict[str, Any]:
-        return entry(item, label_of(what, {"type": item.type})) | thaw(item.options)
+        return entry(item, label_of(what, {"type": item.type}))
 
     return write
 

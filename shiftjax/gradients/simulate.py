@@ -21,8 +21,8 @@ from shiftjax.gradients.transforms import Differentiable, Same, differentiable
 from shiftjax.measures.run_metrics import check_name, text_of_function
 from shiftjax.mechanism.model import Model
 from shiftjax.run.arguments import check_arguments, stated_settings
+from shiftjax.run.file_integrator import completed
 from shiftjax.run.options import Options, options_of
-from shiftjax.run.programs.integrators import method_of
 from shiftjax.run.programs.precision import need_x64
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.simulate import simulate as run_simulate
@@ -115,8 +115,11 @@ def _traced(of: Callable[[_Key], TracedRun], model: Model | str, options: Option
     _refuse(len(next(iter(design.values()))), options)
     functions = {name: metric for name, metric in asked.items() if callable(metric)}
     texts = {name: metric for name, metric in asked.items() if name not in functions}
-    method = method_of(options.numerics)  # a method that is left out is the same run as the one that it stands for
-    others = options.changed(vary=None, derive=None, assign=assign, drive=drive, metrics=texts, method=method)
+    numerics = completed(options.numerics, model.settings)  # left out, it is the same run as with what it stands for
+    others = options.changed(
+        vary=None, derive=None, assign=assign, drive=drive, metrics=texts, method=numerics.method,
+        tolerance=numerics.tolerance,
+    )  # fmt: skip
     with jax.ensure_compile_time_eval():
         run = of(_Key(model, tuple(design), others, tuple(path for path in design if is_traced(design[path]))))
     y = differentiable(run, precision=precision)(jnp.stack([*design.values()], axis=1))

@@ -78,7 +78,7 @@ ASSEMBLY = (
     Field("restraints", "springs, dampers and friction", "list", default=(), misspelt=("restraint",), of="a restraint"),
     Field("constraints", "what else ties coordinates together", "list", default=(), of="a constraint"),
     Field("drivers", "motions in time that joints are given", "list", default=(), of="a driver"),
-    Field("force_modules", "loads, and forces of other kinds; tires and controllers are kept", "list", default=(),
+    Field("force_modules", "loads, and forces of other kinds; tires and pids are read as those", "list", default=(),
           of="a force module"),
     Field("assemblies", "inside this one, to any depth", "list", default=(), of="an assembly"),
     Field("include", "a file whose assemblies appear below this name", "text", written=False),
@@ -155,7 +155,13 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     "a restraint": RESTRAINT,
     "a light": LIGHT,
     "a terrain": TERRAIN,
-    "a force module of type tire": (*MODULE, *kept("tire_type", "wheel_body", "definition", "use_transient_slip")),
+    "a force module of type tire": (
+        *MODULE,
+        Field("tire_type", "its model", "choice", choices=("fiala", "pac2002"), required=True),
+        Field("wheel_body", "the body that it is of, whose y axis is the axle", "anything", required=True),
+        Field("definition", "property file (.tir) of a pac2002, beside the model's or in an include directory", "text"),
+        Field("use_transient_slip", "whether slips build up over a relaxation length", "flag", default=False),
+    ),
     "a force module of type pid": (
         *MODULE,
         *(Field(gain[0], f"{gain} gain") for gain in ("proportional", "integral", "derivative")),
@@ -167,7 +173,7 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     "a pid's output": kept("type", "joint"),
     "simulation": (
         COMMENT,
-        Field("integration_type", "kept; a run chooses its method itself", "text"),
+        Field("integration_type", "the method, of a run with method file", "text"),
         *TIMES,
         *SOLVING,
         Field("out_file", "kept, not used", "text"),
@@ -175,7 +181,7 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     "a solver": (COMMENT, TYPE, *SOLVING),
     "an integrator": (
         COMMENT,
-        TYPE,
+        Field("type", "the method, of a run with method file", "text"),
         *TIMES,
         Field("integral_gain", "kept, not used", least=0.0),
         Field("omega_n_max", "kept, not used", unit="1/s", least=0.0),
@@ -186,7 +192,6 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
         Field("timestamp_logfile", "kept, not used; true in public files, or a name", "anything"),
     ),
 }
-UNSIMULATED = ("tire",)  # types of force modules that are kept only
 # Last words of paths that are no numbers: constant matrices, and channels.
 RECORDED = {
     "frame": {"R", "position", "orientation", "velocity", "angular_velocity"},
@@ -290,7 +295,7 @@ def numeric_fields(item: Any) -> tuple[Field, ...]:
 
 
 def kind_of(item: Element) -> ForceKind | ConstraintKind | None:
-    """The kind of a force or constraint; None for a tire or controller."""
+    """The kind of a force or constraint; None where it is not registered now."""
     return FORCES.get(item.type) or CONSTRAINTS.get(item.type)
 
 

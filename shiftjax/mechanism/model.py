@@ -13,7 +13,7 @@ from shiftjax.field import Role
 from shiftjax.joints import KINDS
 from shiftjax.markup import html_table
 from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
-from shiftjax.mechanism.fields import LABELS, UNSIMULATED, kinds_with, numbers_of, role_of, unit_of
+from shiftjax.mechanism.fields import LABELS, kinds_with, numbers_of, role_of, unit_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
 from shiftjax.mechanism.paths import Steps, child, listed, parts, shortened, split, steps, text_of
@@ -200,10 +200,9 @@ class Model:
 
     def unsupported(self) -> tuple[tuple[str, str], ...]:
         """Path and kind of every active element that is stored but cannot be simulated yet."""
-        elements = [(path, module.type) for path, module in self.force_modules() if module.type in UNSIMULATED]
-        if self.settings.contact_detection and self.terrain:
-            elements += [(f"terrain:{item.name}", "terrain contact") for item in self.terrain]
-        return tuple(elements)
+        if not self.settings.contact_detection:
+            return ()
+        return tuple((f"terrain:{item.name}", "terrain contact") for item in self.terrain)
 
     def ignored(self) -> tuple[str, ...]:
         """What the file asks for and a run leaves out, a sentence each."""

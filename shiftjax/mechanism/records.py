@@ -185,19 +185,15 @@ class Terrain:
 
 @record
 class Element:
-    """A constraint or driver, or a force of another kind than restraints: what it refers to, numbers and words.
-
-    Tires and controllers of the file are stored in `options`, not yet simulated.
-    """
+    """A constraint or driver, or a force of another kind than restraints: what it refers to, numbers and words."""
 
     name: str
-    type: str  # a key of CONSTRAINTS or FORCES, or "tire"
+    type: str  # a key of CONSTRAINTS or FORCES
     joints: tuple[str, ...] = ()  # absolute paths of coordinates; of a joint that has one, the joint's
     frames: tuple[FrameRef, ...] = ()
     values: FrozenJson = FrozenJson()  # field -> numbers, or a word
     active: bool = True
     comment: str = ""
-    options: FrozenJson = FrozenJson()
 
     @property
     def joint(self) -> str | None:
@@ -237,6 +233,12 @@ class RunSettings:
     @property
     def integration_type(self) -> str | None:
         return self._first(self.integrators, "type")
+
+    @property
+    def tolerance(self) -> float | None:
+        """The smaller of the integrator's errors above zero, by which it chooses its steps."""
+        errors = [self._first(self.integrators, f"{kind}_error") for kind in ("relative", "absolute")]
+        return min((float(error) for error in errors if error), default=None)
 
     @property
     def contact_detection(self) -> bool:

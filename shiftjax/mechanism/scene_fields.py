@@ -66,12 +66,12 @@ GEOMETRIES: dict[str, tuple[Field, ...]] = {  # type -> the fields that only som
 TIMES = (
     Field("time_span", "of the run", unit="s", least=0.0),
     Field("time_step", "between outputs", unit="s", above=0.0),
-    Field("relative_error", "kept, not used", least=0.0),
-    Field("absolute_error", "kept, not used", least=0.0),
+    Field("relative_error", "the smaller one above 0 is the tolerance of method file", least=0.0),
+    Field("absolute_error", "the smaller one above 0 is the tolerance of method file", least=0.0),
     Field("omega_n", "kept, not used", unit="1/s", least=0.0),
 )
 SOLVING = (
     Field("infinity_norm_multiplier", "m of the repartition rule; 2 where left out", above=0.0),
     Field("contact_detection", "kept, not used; refused where there is terrain to touch", "anything"),
 )
-TYPE = Field("type", "kept; a run chooses its method itself", "text")
+TYPE = Field("type", "kept; there is one solver", "text")

@@ -25,7 +25,7 @@ from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.run.advance.repeats import ACCURACIES
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.options import Options
-from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.programs.integrators import FILE, METHODS
 from shiftjax.run.results.result import Result
 
 Check = Callable[[str, Any], None]
@@ -71,7 +71,7 @@ CHECKS: dict[str, Check] = {
     ),
     "start": _optional(lambda where, value: need(where, value, Result, "a Result")),
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
-    "method": _optional(lambda where, value: one_of(where, value, METHODS)),
+    "method": _optional(lambda where, value: one_of(where, value, [*METHODS, FILE])),
     **dict.fromkeys(("energy_limit", "angle_limit"), _limit),
     "gap_limit": _optional(_limit),
     "accuracy": _optional(lambda where, value: one_of(where, value, ACCURACIES)),

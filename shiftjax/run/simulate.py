@@ -34,6 +34,7 @@ from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import CLOCKS, Begun, errors_of, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
+from shiftjax.run.file_integrator import completed, unasked
 from shiftjax.run.going_on import ending_of, uncertain_before
 from shiftjax.run.half_steps import first_share, repeats_of
 from shiftjax.run.indeterminate import notes_of_reactions
@@ -41,7 +42,6 @@ from shiftjax.run.inertias import judge_inertias
 from shiftjax.run.memory import Need, need_of, notes_of, refuse_too_much
 from shiftjax.run.options import NumericsOptions, Options, options_of
 from shiftjax.run.programs.controlled import ControlledPrograms
-from shiftjax.run.programs.integrators import method_of
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.collect import WHOLE, collect
 from shiftjax.run.results.interrupted import Interrupted
@@ -50,6 +50,7 @@ from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import Start
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.locking import hold_back, say_locked
 
@@ -110,7 +111,8 @@ def simulate(
         span: seconds to run; the file's where left out.
         step: seconds; 1 ms, or the next smaller whole fraction of the output step, where left out.
 
-        method: how it is integrated: "rk4" or "euler" (semi-implicit), with a tolerance "dopri5".
+        method: how it is integrated: "rk4" or "euler" (semi-implicit), with a tolerance "dopri5"; "file": as the
+            integrator of the model's file says, with the smaller of its errors as tolerance.
         tolerance: in place of a step: what each step may be off by, as it is estimated, in rad or parts of the model's
             length, and of speeds in the same a second and in parts of themselves; steps are as large as it allows.
 
@@ -199,7 +201,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     check_arguments(**options.flat())
     model = model if isinstance(model, Model) else load(model)
     numerics, recording, machine, before = options.numerics, options.recording, options.machine, options.start.start
-    numerics, accuracy = _completed(numerics)
+    numerics, accuracy = _completed(numerics, model)
     times = _clock(model, options)
     design = options.design.worked_out(model)
     prepared = prepare(model, design.vary or {}, replace(options, design=design, numerics=numerics))
@@ -234,7 +236,7 @@ def run_with(model: Model | str, options: Options) -> Result:
             prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
             measure=partial(measured.values, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, before, fast),
-            notes=(*(() if before is not None else notes(prepared, began)),
+            notes=(*_of_start(prepared, began, options),
                    *_of_channels(prepared, lanes, observed, measured, need), *_basis(lanes, accuracy)),
             ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=topology_report(prepared),
             asked={**stated_settings(replace(options, design=design, numerics=numerics), ASKED),
@@ -252,13 +254,13 @@ def run_with(model: Model | str, options: Options) -> Result:
     return _run(prepared, lanes, numerics.schedule, repeat, gather)
 
 
-def _completed(numerics: NumericsOptions) -> tuple[NumericsOptions, str]:
+def _completed(numerics: NumericsOptions, model: Model) -> tuple[NumericsOptions, str]:
     """Numerics with the method and what errors rest on, where they were left out; and the latter."""
     accuracy = numerics.accuracy or "sampled"
     if numerics.error_growth is not None and accuracy != "sampled":
         todo = "Leave one of them out."
         raise ModelError("error_growth", f"beside accuracy={accuracy!r}", "with accuracy='sampled'", todo)
-    numerics = replace(numerics, method=method_of(numerics), accuracy=accuracy, **numerics.limits)
+    numerics = replace(completed(numerics, model.settings), accuracy=accuracy, **numerics.limits)
     if numerics.tolerance is not None:
         numerics = replace(numerics, tolerance=float(numerics.tolerance))  # 1 is one, too: lane code takes floats
     return numerics, accuracy
@@ -278,6 +280,13 @@ def _measured(prepared: Prepared, options: Options, observed: Sequence[Channel],
     else:
         path, beside = StepPath(plan, numerics.precision), ()
     return Metrics(recording.metrics, plan, prepared.model.resolve, span, extremes, path, beside)
+
+
+def _of_start(prepared: Prepared, began: Start, options: Options) -> tuple[str, ...]:
+    """Notes of a run that does not go on from another one."""
+    if options.start.start is not None:
+        return ()
+    return (*unasked(prepared.model.settings, options.numerics), *notes(prepared, began))
 
 
 def _rest(progress: Callable[[float], None], share: float, done: float) -> None:

@@ -223,9 +223,7 @@ class PlanBuilder:
     def _modules(self, index: Mapping[str, int]) -> list[ForceElement]:
         out = []
         for path, item in sorted(self.model.force_modules(), key=lambda pair: natural_key(pair[0])):
-            kind = FORCES.get(item.type)
-            if kind is None:
-                continue  # a tire or controller: stored, refused by name before a run
+            kind = FORCES[item.type]
             numbers = tuple(self.numbering.of(item, path).items())
             states = tuple(range(self.states, self.states + len(kind.states)))
             self.states += len(states)

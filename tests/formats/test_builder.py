@@ -107,7 +107,7 @@ def test_every_kind_of_element(tmp_path: Path) -> None:
     outer.joint("k", "spherical", parent=FrameRef("outer:a", "f"), child=FrameRef("outer:`b.c`"))
     outer.restraint("s", "spring", joint="j", coefficients=[[1, 0]])
     outer.restraint("d", "damper", frames=(("fixed", "origin"), ("a", "f")), coefficients=[[1], [2]], knot_points=[0])
-    outer.force_module("tire", name="t", wheel_body="a", active=False)
+    outer.force_module("tire", name="t", tire_type="fiala", wheel_body="a", active=False)
     outer.assembly("inner").assembly("deepest", active=False).body("c")
     model = builder.build()
     assert dict(model.joints())["outer:k"].child == FrameRef("outer:`b.c`")

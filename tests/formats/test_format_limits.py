@@ -46,7 +46,10 @@ def hill(**more: Any) -> dict[str, Any]:
         (hill(filename="a", elevation_map="b"), "two keys for 'elevation_map'"),
         (hill(scale=[1, 1], x_scale=1), "both 'scale' and 'x_scale', 'y_scale'"),
         (edited(f"{A}.force_modules", ["tire"]), r"an object \(a force module\)"),
-        (edited(f"{A}.force_modules", [{"type": "tire", "name": "t"}]), "wheel_body: found nothing"),
+        (
+            edited(f"{A}.force_modules", [{"type": "tire", "name": "t", "tire_type": "fiala"}]),
+            "wheel_body: found nothing",
+        ),
         (
             edited(f"{A}.force_modules", [{"type": "pid", "name": "p", "p": 1}]),
             "no 'input'; allowed: an input and an output",

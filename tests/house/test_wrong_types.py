@@ -119,7 +119,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
         {"name": "x", "type": "spring", "joint": "j0", "coefficients": [[1.0, 0.0]]},
         "frames knot_points distance_type",
     ),
-    "force": (built("force"), {"name": "x", "type": "tire", "wheel_body": "b0"}, ""),
+    "force": (built("force"), {"name": "x", "type": "tire", "tire_type": "fiala", "wheel_body": "b0"}, ""),
     "constraint": (built("constraint"), {"name": "x", "type": "gear"}, ""),
     "include": (built("include"), {"name": "x", "file": "r.json"}, "parent active"),
     "assembly": (built("assembly"), {"name": "x"}, "active comment"),

@@ -283,7 +283,12 @@ def test_a_ball_rolls_down_an_incline() -> None:
 
 # -- in a closed loop ----------------------------------------------------------------------------------------------
 
-SPRINGS = {"stiffness": [300.0, 300.0, 300.0], "turning_stiffness": [1.0, 1.0, 1.0], "damping": [2.0, 2.0, 2.0]}
+SPRINGS = {
+    "stiffness": [300.0] * 3,
+    "turning_stiffness": [1.0] * 3,
+    "damping": [2.0] * 3,
+    "turning_damping": [0.01] * 3,
+}
 CONTACT = {"k": 1e5, "damping": 0.5, "friction_coefficient": 0.2, "slip_speed": 0.05}
 FLOOR = [("crank", "tip"), ("fixed", "floor")]
 TORQUES = {"speeds": [-9.0, 0.0, 9.0], "loads": [1.0, 0.4, 0.0]}

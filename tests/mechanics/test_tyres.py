@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import shiftjax
 from shiftjax.errors import ModelError
-from shiftjax.forces.tyres.property_files import tyre_numbers
+from shiftjax.forces.tyres.property_files import MOST, tyre_numbers
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
@@ -204,12 +205,8 @@ def test_a_stand_and_a_wheel_in_the_air_have_slopes(kind: str, lifted: float) ->
 
 def test_property_files_of_tyres(tmp_path: Any) -> None:
     """Units, comments and keys that the formula does not know; what cannot be read is refused by name."""
-    sizes = {"UNLOADED_RADIUS": 344.0, "VERTICAL_STIFFNESS": 310.0, "VERTICAL_DAMPING": 3.1, "FNOMIN": 4000.0}
-    rest = {key.upper(): value for key, value in MAGIC.items() if key != "fnomin"}
-    lines = ["[UNITS]", "LENGTH = 'mm'", "FORCE = 'newton'", "[MODEL]", "PROPERTY_FILE_FORMAT = 'PAC2002' $ kind"]
-    lines += [f"{key} = {value} $ a comment" for key, value in {**sizes, **rest}.items()] + ["! the end", "MBELT = 5"]
     file = tmp_path / "car.tir"
-    file.write_text("\n".join(lines))
+    file.write_text(car_tir())
     numbers = tyre_numbers(file)
     assert numbers == pytest.approx({**MAGIC, "radius": 0.344, "vertical_stiffness": 310e3, "vertical_damping": 3100.0})
     assert shiftjax.simulate(rig(0.02, "pacejka_tyre", numbers=numbers), 0.01, 1e-4, drive={"way": 5.0}).status == 0
@@ -219,7 +216,7 @@ def test_property_files_of_tyres(tmp_path: Any) -> None:
         ("PCX1 = 1.65", "PCX1 = much", "PCX1: found 'much'; allowed: a number"),
         ("FNOMIN", "FNOMAX", "found no fnomin"),
     ):
-        file.write_text("\n".join(lines).replace(old, new))
+        file.write_text(car_tir().replace(old, new))
         with pytest.raises(ModelError, match=message):
             tyre_numbers(file)
     with pytest.raises(ModelError, match="nothing that can be read"):
@@ -236,5 +233,83 @@ def test_tyres_of_public_files_are_read() -> None:
         (module,) = model.assemblies[0].force_modules
         assert module.type == kind and not model.unsupported() and load(to_dict(model)) == model
         assert any("Fiala tyre without numbers: assumed radius 0.344" in warning for warning in model.warnings)
-    document["assemblies"][0]["force_modules"] = [{**tire, "tire_type": "pac2002", "definition": "a.tir"}]
-    assert load(document).unsupported() == (("a:tyre", "tire"),)
+    for wrong, message in (
+        ({"tire_type": "pac89"}, "tire_type: found 'pac89'; allowed: one of fiala, pac2002"),
+        ({"definition": "a.tir"}, "definition: found 'a.tir'; allowed: property files of pac2002 only"),
+        ({"tire_type": "pac2002"}, "definition: found nothing; allowed: the name of a property file"),
+        ({"wheel_body": "hub"}, "wheel_body: found no body 'hub'"),
+        ({"wheel_body": "fixed"}, "ground, which no force moves"),
+    ):
+        document["assemblies"][0]["force_modules"] = [{**tire, **wrong}]
+        with pytest.raises(ModelError, match=message):
+            load(document)
+
+
+def car_tir(**more: float | str) -> str:
+    """A property file of PAC2002 with the numbers of this module."""
+    sizes = {"UNLOADED_RADIUS": 344.0, "VERTICAL_STIFFNESS": 310.0, "VERTICAL_DAMPING": 3.1, "FNOMIN": 4000.0}
+    rest = {key.upper(): value for key, value in MAGIC.items() if key != "fnomin"}
+    lines = ["[UNITS]", "LENGTH = 'mm'", "FORCE = 'newton'", "[MODEL]", "PROPERTY_FILE_FORMAT = 'PAC2002' $ kind"]
+    lines += [f"{key} = {value} $ a comment" for key, value in {**sizes, **rest, **more}.items()]
+    return "\n".join([*lines, "! the end", "MBELT = 5"])
+
+
+def with_tire(transient: bool = False, **more: Any) -> dict[str, Any]:
+    """The rig with a tire of a property file `car.tir`."""
+    document = to_dict(rig(0.02, up="-z"))
+    document["assemblies"][0]["force_modules"] = [
+        {"type": "tire", "name": "tyre", "tire_type": "pac2002", "wheel_body": "wheel", "definition": "car.tir"}
+        | {"use_transient_slip": transient, **more}
+    ]
+    return document
+
+
+def test_property_files_that_models_name(tmp_path: Any) -> None:
+    """They become the numbers of a registered kind, which is what is saved; beside the model or an included one, or in
+    an include directory, and nowhere else."""
+    model_file, tir = tmp_path / "car" / "rig.json", tmp_path / "car" / "car.tir"
+    model_file.parent.mkdir()
+    model_file.write_text(json.dumps(with_tire()))
+    with pytest.raises(ModelError, match=r"definition: found 'car.tir'; allowed: a file in .*car"):
+        load(model_file)
+    tir.write_text(car_tir())
+    numbers = tyre_numbers(tir)
+    (module,) = load(model_file).assemblies[0].force_modules
+    assert module.type == "pacejka_tyre" and module.values["up"] == "-z"
+    assert {key: module.values[key] for key in numbers} == numbers
+    written = to_dict(load(model_file))
+    assert load(written) == load(with_tire(), folder=tir.parent)  # the numbers are all that is left
+    assert written["assemblies"][0]["force_modules"][0]["radius"] == pytest.approx(0.344)
+    outer = {"model_parameters": {"version": "2.0", "gravity": [0, 0, 9.81]}, "assemblies": [{"name": "rig"}]}
+    outer["assemblies"][0]["include"] = "car/rig.json"  # beside the file that names it, not beside the outer one
+    assert load(outer, folder=tmp_path).assemblies[0].assemblies[0].force_modules[0].type == "pacejka_tyre"
+    elsewhere = with_tire()
+    elsewhere["model_parameters"]["include_directories"] = ["car"]
+    assert load(elsewhere, folder=tmp_path).assemblies[0].force_modules[0].values["radius"] == pytest.approx(0.344)
+    (tmp_path / "other.tir").write_text(car_tir())
+    for name, message in (("../other.tir", "leads out of it"), (str(tir), "a path relative to this file")):
+        with pytest.raises(ModelError, match=message):
+            load(with_tire(definition=name), folder=tir.parent)
+    tir.write_text("p_Cx1 = 1.6 % shape")
+    with pytest.raises(ModelError, match=r"car.tir: found no PROPERTY_FILE_FORMAT; allowed: the format PAC2002"):
+        load(model_file)
+    tir.write_text(car_tir(UNLOADED_RADIUS=-344.0))
+    with pytest.raises(ModelError, match=r"car.tir: radius: found radius -0.344"):
+        load(model_file)
+    with tir.open("wb") as huge:
+        huge.truncate(MOST + 1)
+    with pytest.raises(ModelError, match="allowed: at most 1000000"):
+        load(model_file)
+
+
+def test_relaxation_lengths_of_property_files(tmp_path: Any) -> None:
+    """At the nominal load sigma_kappa = ptx1 R0, sigma_alpha = pty1 sin(2 atan(1 / pty2)) R0; else they are assumed."""
+    tir = tmp_path / "car.tir"
+    tir.write_text(car_tir(PTX1=2.5, PTX3=0.7, PTY1=2.0, PTY2=1.0, LFZO=0.5, LSGKP=0.8))
+    model = load(with_tire(transient=True), folder=tmp_path)
+    (module,) = model.assemblies[0].force_modules
+    assert module.type == "transient_pacejka_tyre" and not model.warnings
+    lengths = module.values["relaxation_x"], module.values["relaxation_y"]
+    assert lengths == pytest.approx((2.5 * 0.344 * 0.5 * 0.8, 2.0 * 0.344 * 0.5))
+    tir.write_text(car_tir(PTX1=2.5))
+    assert any("no relaxation lengths (PTX1, PTY1)" in text for text in load(with_tire(True), tmp_path).warnings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -35,6 +36,9 @@ SCALED = {  # powers of length, force and time of numbers that have units
 }  # fmt: skip
 
 
+MOST = 1_000_000  # bytes; those in the wild have some 10 000
+
+
 def tyre_numbers(path: str | Path) -> dict[str, float]:
     """The numbers of a force `pacejka_tyre`, in SI, of a property file in the format PAC2002.
 
@@ -47,36 +51,86 @@ def tyre_numbers(path: str | Path) -> dict[str, float]:
     Raises:
         ModelError: no such file, another format, units or numbers that cannot be read.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise ModelError(f"{path}", "nothing that can be read", "a .tir file", f"{error.strerror}: check it.") from None
-    entries = dict(_entries(text))
-    format_ = entries.get("PROPERTY_FILE_FORMAT", "").upper()
-    if format_ != "PAC2002":
-        raise ModelError(f"{path}: PROPERTY_FILE_FORMAT", repr(format_), "'PAC2002'", "Use a file of that format.")
-    sizes = (
-        _factor(path, entries, "LENGTH", LENGTHS),
-        _factor(path, entries, "FORCE", FORCE_UNITS),
-        _factor(path, entries, "TIME", TIMES),
-    )
-    fields = {field.name: field for field in NUMBERS}
-    out: dict[str, float] = {}
-    for key, value in entries.items():
-        name = NAMES.get(key, key.lower())
-        if name not in fields:
-            continue
+    return PropertyFile(path).pacejka()
+
+
+class PropertyFile:
+    """A property file in the format PAC2002.
+
+    Raises:
+        ModelError: as of `tyre_numbers`.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path, self.name = path, Path(path).name
         try:
-            number = float(value)
+            if (size := Path(path).stat().st_size) > MOST:
+                raise ModelError(f"{path}", f"{size} bytes", f"at most {MOST}", "Is this a property file of a tyre?")
+            text = Path(path).read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            fault, todo = "nothing that can be read", f"{error.strerror}: check it."
+            raise ModelError(f"{path}", fault, "a .tir file", todo) from None
+        self._entries = dict(_entries(text))
+        format_ = self._entries.get("PROPERTY_FILE_FORMAT")
+        if format_ is None:
+            allowed = "the format PAC2002: lines KEY = value, among them PROPERTY_FILE_FORMAT = 'PAC2002'"
+            todo = "Coefficients by other names, as p_Cx1, are not read: write them by those of PAC2002, as PCX1."
+            raise ModelError(f"{path}", "no PROPERTY_FILE_FORMAT", allowed, todo)
+        if format_.upper() != "PAC2002":
+            raise ModelError(f"{path}: PROPERTY_FILE_FORMAT", repr(format_[:60]), "'PAC2002'", "Use such a file.")
+
+    def pacejka(self) -> dict[str, float]:
+        """The numbers of a force `pacejka_tyre`, in SI, by field."""
+        sizes = tuple(
+            self._factor(key, known) for key, known in (("LENGTH", LENGTHS), ("FORCE", FORCE_UNITS), ("TIME", TIMES))
+        )
+        fields = {field.name: field for field in NUMBERS}
+        out: dict[str, float] = {}
+        for key in self._entries:
+            name = NAMES.get(key, key.lower())
+            if name not in fields:
+                continue
+            number = self._number(key)
+            for size, power in zip(sizes, SCALED.get(name, (0, 0, 0)), strict=True):
+                number *= size**power
+            out[name] = number
+        lacking = [name for name, field in fields.items() if field.required and name not in out]
+        if lacking:
+            raise ModelError(f"{self.path}", f"no {', '.join(lacking)}", "a whole file", "Add what is missing.")
+        return out
+
+    def relaxation(self) -> dict[str, float] | None:
+        """The relaxation lengths [m] at the nominal load of an upright wheel; None where the file has none.
+
+        There dfz = 0, Fz = lfzo fnomin, and the formulas of Pacejka (2002, section 4.3.2) are
+        sigma_kappa = Fz ptx1 R0 / fnomin and sigma_alpha = pty1 sin(2 atan(Fz / (pty2 lfzo fnomin))) R0 lfzo.
+        """
+        n = {
+            key: self._number(key, scaling=key[0] == "L") for key in ("PTX1", "PTY1", "PTY2", "LFZO", "LSGKP", "LSGAL")
+        }
+        if not n["PTX1"] or not n["PTY1"] or not n["PTY2"]:
+            return None
+        reach = self._number("UNLOADED_RADIUS") * self._factor("LENGTH", LENGTHS) * n["LFZO"]
+        return {
+            "relaxation_x": n["PTX1"] * reach * n["LSGKP"],
+            "relaxation_y": n["PTY1"] * math.sin(2.0 * math.atan(1.0 / n["PTY2"])) * reach * n["LSGAL"],
+        }
+
+    def _number(self, key: str, *, scaling: bool = False) -> float:
+        """A number as it stands; where it is left out 1 for a scaling factor, else 0."""
+        text = self._entries.get(key, "1" if scaling else "0")
+        try:
+            return float(text)
         except ValueError:
-            raise ModelError(f"{path}: {key}", repr(value[:60]), "a number", "Correct it.") from None
-        for size, power in zip(sizes, SCALED.get(name, (0, 0, 0)), strict=True):
-            number *= size**power
-        out[name] = number
-    lacking = [name for name, field in fields.items() if field.required and name not in out]
-    if lacking:
-        raise ModelError(f"{path}", f"no {', '.join(lacking)}", "a whole file", "Add what is missing.")
-    return out
+            raise ModelError(f"{self.path}: {key}", repr(text[:60]), "a number", "Correct it.") from None
+
+    def _factor(self, key: str, known: dict[str, float]) -> float:
+        word = self._entries.get(key, next(iter(known))).lower()
+        if word not in known:
+            raise ModelError(
+                f"{self.path}: {key}", repr(word[:60]), f"one of {', '.join(known)}", "Write one of these."
+            )
+        return known[word]
 
 
 def _entries(text: str) -> list[tuple[str, str]]:
@@ -87,10 +141,3 @@ def _entries(text: str) -> list[tuple[str, str]]:
         if match := LINE.match(plain):
             out.append((match[1].upper(), match[2].strip().strip("'\"").strip()))
     return out
-
-
-def _factor(path: str | Path, entries: dict[str, str], key: str, known: dict[str, float]) -> float:
-    word = entries.get(key, next(iter(known))).lower()
-    if word not in known:
-        raise ModelError(f"{path}: {key}", repr(word), f"one of {', '.join(known)}", "Write one of these.")
-    return known[word]

@@ -10,8 +10,9 @@ FORCE_EXAMPLES: dict[str, dict[str, Any]] = {
     "a force module of type tire": {
         "name": "front_left",
         "type": "tire",
-        "tire_type": "pac2002",
-        "wheel_body": "wheel",
+        "tire_type": "fiala",
+        "wheel_body": "crank",
+        "use_transient_slip": True,
     },
     "a force module of type pid": {
         "name": "cruise",

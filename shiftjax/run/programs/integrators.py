@@ -28,6 +28,7 @@ _ESTIMATE = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525,
 # Tolerances; the rounding of a step is a hundredth of that in f64, a tenth in f32: errors fall down to 1e-7 on the
 # slider-crank, and stand still from 1e-6 on on the four-bar.
 FINEST = {"f64": 1e-14, "f32": 1e-6}
+FILE = "file"  # in place of a method: what the integrator block of the model file asks for
 METHODS: Registry[Method] = Registry(
     "method",
     {
@@ -68,12 +69,18 @@ class Numerics(Protocol):
 
 
 def method_of(numerics: Numerics) -> str:
-    """The method of a run: "rk4" where none is named, with a tolerance "dopri5".
+    """The method of a run: "rk4" where none is named, with a tolerance "dopri5"; or `FILE`.
 
     Raises:
         ModelError: no method; one that needs a tolerance without; one that estimates no errors with a tolerance; what
-            is no tolerance or does not go with one.
+            is no tolerance or does not go with one, or with the file's.
     """
+    if numerics.method == FILE:
+        for name, value in (("step", numerics.step), ("tolerance", numerics.tolerance)):
+            if value is not None:
+                todo = "Leave one of them out: the file's integrator decides the steps."
+                raise ModelError(name, f"{value:g} beside method={FILE!r}", "one of them", todo)
+        return FILE
     if numerics.tolerance is None:
         name = numerics.method or "rk4"
         check_method(name)
