@@ -148,7 +148,7 @@ def test_plot_says_what_it_lacks(many: shiftjax.Result, monkeypatch: pytest.Monk
     with pytest.raises(ModelError, match=r"Run with channels=\[...\]"):
         dataclasses.replace(many, channels={}).plot()
     monkeypatch.setattr(plotting, "find_spec", lambda name: None)
-    with pytest.raises(ModelError, match=r"no matplotlib.*shiftjax\[plot\]"):
+    with pytest.raises(ModelError, match=r"no matplotlib.*'\.\[plot\]'"):
         many.plot()
 
 
