@@ -29,7 +29,7 @@ from shiftjax.viewing import view
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from xarray import DataTree
+    from xarray import Dataset, DataTree
 
 
 class Study:
@@ -46,7 +46,7 @@ class Study:
     def __init__(self, path: str | Path, keeper: Any = None) -> None:
         need_path("Study: path", path)
         self.path, self._keeper = Path(path), keeper
-        self._tree: DataTree | None = None  # of a complete study, which changes no more
+        self._members: Dataset | None = None  # rows of a complete study
         self._about = study_store.about_of(self.path)
 
     @property
@@ -70,19 +70,23 @@ class Study:
 
     @property
     def xarray(self) -> DataTree:
-        """The store, opened lazily: groups `members`, `trajectories` and `log`, as `store.read` gives them; that of a
-        study that goes on is opened anew each time."""
-        if self._tree is not None:
-            return self._tree
-        complete, tree = self.complete, store.read(self.path)
-        self._tree = tree if complete else None
-        return tree
+        """The store, opened lazily and anew each time: groups `members`, `trajectories` and `log`, and what was added
+        since, as slopes; as `store.read` gives them."""
+        return store.read(self.path)
+
+    def _rows(self) -> Dataset:
+        """The group `members`; that of a complete study, which changes no more, is opened once."""
+        if self._members is not None:
+            return self._members
+        complete, rows = self.complete, self.xarray["members"].to_dataset()
+        self._members = rows if complete else None
+        return rows
 
     @cached_property
     def table(self) -> DataFrame:
         """One row a member: design, switches, metrics, name of the status, certificate, message. `attrs["units"]` has
         the unit of each column."""
-        members = self.xarray["members"].to_dataset()
+        members = self._rows()
         frame = members.to_dataframe()
         frame["status"] = [Outcome(int(status)).name for status in frame["status"]]
         frame.attrs = {"units": {str(name): str(v.attrs.get("units", "1")) for name, v in members.data_vars.items()}}
@@ -137,7 +141,7 @@ class Study:
             if not whole or not 0 <= k < self.members:
                 allowed = f"a whole number from 0 to {self.members - 1}"
                 raise ModelError("member", shown(k), allowed, "Choose one of them.")
-        table, recipes = self.xarray["members"].to_dataset(), list[Recipe]()
+        table, recipes = self._rows(), list[Recipe]()
         for about, group in zip(self.groups, self._models, strict=True):
             last = about["first"] + about["members"]
             numbers = np.array([k for k in members if about["first"] <= k < last], np.int64)

@@ -189,7 +189,7 @@ class Timeless(Distance):
 
 
 FORCES["attraction"] = Attraction()
-for name, kind in (("distance", Distance()), ("wanders", Wanders()), ("timeless", Timeless())):
+for name, kind in (("my_distance", Distance()), ("wanders", Wanders()), ("timeless", Timeless())):
     CONSTRAINTS[name] = kind
 
 
@@ -255,7 +255,7 @@ def test_a_force_between_floating_bodies_has_the_power_it_says() -> None:
     assert (check_power(prepared, q, v) < 0).all()
 
 
-def linked(kind: str = "distance", **values: float) -> Model:
+def linked(kind: str = "my_distance", **values: float) -> Model:
     """Two chains of two bodies from ground, whose ends a constraint ties."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     builder.frame("far", T=(0.9, 0.2, 0.1))

@@ -131,7 +131,7 @@ def test_addresses_that_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
         enter("local", workers=0)
     with monkeypatch.context() as patch:
         patch.setattr(distribute, "find_spec", lambda name: None)
-        with pytest.raises(ModelError, match=r"no Python package 'distributed'.*shiftjax\[dask\]"):
+        with pytest.raises(ModelError, match=r"no Python package 'distributed'.*'\.\[dask\]'"):
             enter("local")
     if find_spec("distributed"):
         monkeypatch.setattr(distribute, "PATIENCE", 0.5)
