@@ -22,15 +22,15 @@ import shiftjax
 REFERENCE = 1e-13  # tolerance
 COUNTS = np.unique((200 * 1.15 ** np.arange(40)).astype(int))  # steps of a second, tried from the fewest on
 METHODS = ("rk4",)
-ENERGY = 1e-7  # of what a certificate of a run of this accuracy says
+ROUGHLY = 1.0 + 1e-9  # the runs that are timed are those that were compared
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, default=4096)
     parser.add_argument("--span", type=float, default=5.0, help="seconds of motion")
-    parser.add_argument("--speed", type=float, default=3.0, help="largest speed of both joints at the start [rad/s]")
-    parser.add_argument("--tolerances", type=float, nargs="+", default=[1e-6, 1e-8, 1e-10])
+    parser.add_argument("--speed", type=float, default=2.0, help="largest speed of both joints at the start [rad/s]")
+    parser.add_argument("--tolerances", type=float, nargs="+", default=[1e-8, 1e-10])
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     model = shiftjax.load("double_pendulum")
@@ -66,7 +66,8 @@ def report(run: Any, exact: np.ndarray, tolerance: float, options: argparse.Name
     calls |= {method: partial(run, step=step, method=method) for method, step in best.items()}
     timings, results = side_by_side(calls, options.rounds)
     for name, result in results.items():
-        assert (result.certificate["energy_error"] < ENERGY).all() or tolerance > 1e-8, f"energy of {name}"
+        off = float(np.abs(ends(result) - exact).max())
+        assert off <= worst * ROUGHLY, f"{name} is off by {off:g} rad"
     steps = results["tolerance"].certificate["steps"]
     row: dict[str, Any] = {
         "members": options.members, "span_s": options.span, "tolerance": tolerance, "worst_error_rad": worst,
