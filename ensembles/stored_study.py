@@ -72,15 +72,14 @@ class Study:
     def xarray(self) -> DataTree:
         """The store, opened lazily and anew each time: groups `members`, `trajectories` and `log`, and what was added
         since, as slopes; as `store.read` gives them."""
-        return store.read(self.path)
+        complete, tree = self.complete, store.read(self.path)
+        if complete:
+            self._members = tree["members"].to_dataset()
+        return tree
 
     def _rows(self) -> Dataset:
-        """The group `members`; that of a complete study, which changes no more, is opened once."""
-        if self._members is not None:
-            return self._members
-        complete, rows = self.complete, self.xarray["members"].to_dataset()
-        self._members = rows if complete else None
-        return rows
+        """The group `members`; that of a complete study, which changes no more, is taken from where it was opened."""
+        return self.xarray["members"].to_dataset() if self._members is None else self._members
 
     @cached_property
     def table(self) -> DataFrame:
