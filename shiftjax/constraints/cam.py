@@ -1,7 +1,7 @@
 """Cams: a closed profile on one body, and a follower with a roller or a flat face on another.
 
 The profile is a periodic cubic spline of radii over the angle about the z axis of the cam's frame. A real follower may
-lift off; this one never does, and the multiplier of its row (channel `NAME.force`) says by its sign where it would.
+lift off; this one never does: the multiplier of its row (channel `NAME.multiplier`) says by its sign where it would.
 """
 
 from __future__ import annotations

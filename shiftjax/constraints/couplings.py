@@ -7,7 +7,7 @@ drawn, for any number of turns, and no offset has to be computed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from shiftjax.algebra import Scalar, ratio, total
 from shiftjax.constraints.kind import ConstraintKind, Rows
@@ -40,14 +40,25 @@ class Coupling(ConstraintKind):
         return Rows(phi=[phi], J=[J], nu=[0.0], gamma=[0.0], unit=[group.units[0]])
 
 
-class Gear(Coupling):
-    """The first joint turns `ratio` times as far as the second; below zero the other way, as two outer gears do."""
+class Pair(Coupling):
+    """The first joint goes `factor` times as far as the second.
 
-    joints, joint_units = 2, ("rad", "rad")
-    fields = (number("ratio", "1", "turns of the first joint for one of the second; -z_2/z_1 of teeth outside"), OFFSET)
+    Attributes:
+        factor: the field that says how far.
+    """
+
+    joints = 2
+    factor: ClassVar[str]
 
     def coefficients(self, n: Mapping[str, Any]) -> Sequence[Scalar]:
-        return 1.0, -n["ratio"]
+        return 1.0, -n[self.factor]
+
+
+class Gear(Pair):
+    """The first joint turns `ratio` times as far as the second; below zero the other way, as two outer gears do."""
+
+    joint_units, factor = ("rad", "rad"), "ratio"
+    fields = (number("ratio", "1", "turns of the first joint for one of the second; -z_2/z_1 of teeth outside"), OFFSET)
 
 
 class Belt(Coupling):
@@ -65,27 +76,21 @@ class Belt(Coupling):
         return 1.0, c if n["run"] == "crossed" else -c
 
 
-class Rack(Coupling):
+class Rack(Pair):
     """A pinion on a rack: the slide, the first joint, goes `radius` times as far as the pinion, the second, turns."""
 
-    joints, joint_units = 2, ("m", "rad")
+    joint_units, factor = ("m", "rad"), "radius"
     fields = (
         number("radius", "m", "of the pinion's pitch circle; below zero the other way", role=Role.LENGTH),
         OFFSET,
     )
 
-    def coefficients(self, n: Mapping[str, Any]) -> Sequence[Scalar]:
-        return 1.0, -n["radius"]
 
-
-class ScrewCoupling(Coupling):
+class ScrewCoupling(Pair):
     """A nut on a spindle: the slide, the first joint, goes `pitch` for each radian of the spindle, the second."""
 
-    joints, joint_units = 2, ("m", "rad")
+    joint_units, factor = ("m", "rad"), "pitch"
     fields = (number("pitch", "m/rad", "way of the nut for a radian of the spindle", role=Role.LENGTH), OFFSET)
-
-    def coefficients(self, n: Mapping[str, Any]) -> Sequence[Scalar]:
-        return 1.0, -n["pitch"]
 
 
 class Planetary(Coupling):
@@ -111,12 +116,9 @@ class Differential(Coupling):
         return 1.0, -0.5, -0.5
 
 
-class Mimic(Coupling):
+class Mimic(Pair):
     """The first joint follows the second: q_1 = multiplier q_2 + offset, from zero and not from the drawn pose."""
 
-    joints, from_starts = 2, False
+    from_starts, factor = False, "multiplier"
     fields = (number("multiplier", "1", "of the second joint's displacement, in SI", default=1.0),
               number("offset", "{x}", "of the first joint where the second stands at zero", default=0.0))  # fmt: skip
-
-    def coefficients(self, n: Mapping[str, Any]) -> Sequence[Scalar]:
-        return 1.0, -n["multiplier"]

@@ -118,8 +118,7 @@ class DerivedConstraint(ConstraintKind):
         if "t" in asked.answers and not self.time_dependent:
             raise ModelError(f"constraint {group.name}", "a Phi that asks for time", "time_dependent = True", "Set it.")
         rows = Rows(phi=phi, unit=[*self.row_units(group)])
-        for row in range(len(phi)):
-            slopes = Slopes(lambda given, row=row: self.phi(group, Asked(group, motion, given))[row], asked.answers)
+        for slopes in self._slopes(group, motion, asked, len(phi)):
             rows.J.append(slopes.along_speeds())
             rows.nu.append(-slopes.along("time"))
             rows.gamma.append(0.0 if motion.v is None else -slopes.second())
@@ -130,11 +129,15 @@ class DerivedConstraint(ConstraintKind):
         asked = Asked(group, motion)
         rows = len(self.phi(group, asked))
         poses = [question for question in asked.answers if isinstance(question, tuple)]
-        out: list[list[FrameWrench]] = []
+        return [
+            [FrameWrench(frame, seen_by, *slopes.along_pose((frame, seen_by))) for frame, seen_by in poses]
+            for slopes in self._slopes(group, motion, asked, rows)
+        ]
+
+    def _slopes(self, group: RowGroup, motion: MotionView, asked: Asked, rows: int) -> Iterator[Slopes]:
+        """The derivatives of each row at what Phi has asked for."""
         for row in range(rows):
-            slopes = Slopes(lambda given, row=row: self.phi(group, Asked(group, motion, given))[row], asked.answers)
-            out.append([FrameWrench(frame, seen_by, *slopes.along_pose((frame, seen_by))) for frame, seen_by in poses])
-        return out
+            yield Slopes(lambda given, row=row: self.phi(group, Asked(group, motion, given))[row], asked.answers)
 
 
 class Slopes:
@@ -160,8 +163,7 @@ class Slopes:
     def along_pose(self, question: Any) -> tuple[Vec, Vec]:
         """The slopes along turns about, and moves along, the axes of the frame that sees a pose."""
         x = self.answers[question].value
-        turns = [[*_turned(e, [x[0:3], x[3:6], x[6:9]]), *ORIGIN] for e in UNITS]
-        moves = [[*[0.0] * 9, *e] for e in UNITS]
+        turns, moves = _directions([x[0:3], x[3:6], x[6:9]])
         turning, moving = ([self._slope(self._vector(question, d)) for d in each] for each in (turns, moves))
         return turning, moving
 
@@ -208,8 +210,8 @@ def _pose(motion: MotionView, frame: PlacedFrame, relative: PlacedFrame) -> Answ
     turning, moving = motion.angular_jacobian(frame, relative=relative), motion.jacobian(frame, relative=relative)
     directions = [
         (direction, {speed: column[i] for speed, column in columns.items() if not is_zero(column[i])})
-        for columns, of in ((turning, lambda e: [*_turned(e, R), *ORIGIN]), (moving, lambda e: [*[0.0] * 9, *e]))
-        for i, direction in enumerate(map(of, UNITS))
+        for columns, along in zip((turning, moving), _directions(R), strict=True)
+        for i, direction in enumerate(along)
     ]
     directions = [(direction, speeds) for direction, speeds in directions if speeds]
     w, v = motion.angular_velocity(frame, relative=relative), motion.velocity(frame, relative=relative)
@@ -217,6 +219,11 @@ def _pose(motion: MotionView, frame: PlacedFrame, relative: PlacedFrame) -> Answ
     once = _turned(w, R)
     twice = plus(_turned(alpha, R), _turned(w, [once[0:3], once[3:6], once[6:9]]))
     return Answer([*_leaves(R), *origin], directions, [0.0] * 12, [*once, *v], [*twice, *a])
+
+
+def _directions(R: Mat) -> tuple[list[Vec], list[Vec]]:
+    """How the twelve entries of a pose change by turns about, and by moves along, each axis."""
+    return [[*_turned(e, R), *ORIGIN] for e in UNITS], [[*[0.0] * 9, *e] for e in UNITS]
 
 
 def _turned(w: Sequence[Scalar], R: Mat) -> Vec:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from shiftjax.algebra import Scalar, Vec, cross, dot, larger, minus, plus, ratio, scale, sqrt
+from shiftjax.algebra import Scalar, Vec, cross, dot, larger, matvec, minus, plus, ratio, scale, sqrt, transpose
 from shiftjax.field import Field, Role, number
 from shiftjax.forces.kind import ForceKind, Load, State
 from shiftjax.plan_elements import ForceElement, MotionView, PlacedFrame
@@ -35,9 +35,8 @@ class Contact(NamedTuple):
     Attributes:
         normal: of the road. along, across: unit vectors of the wheel's heading, and to its left.
         place: of the patch from the wheel's middle [m]. load: Fz [N], 0 in the air.
-        forward: speed of the wheel's middle along its heading [m/s]. slip: velocity of the patch's material [m/s],
-            along and across.
-        spin: of the wheel about its axle [rad/s], positive where it rolls along.
+        forward: speed of the wheel's middle along its heading [m/s]. velocity: of the patch's material [m/s].
+        turning: angular velocity of the wheel [rad/s].
         camber: sine of the angle between the wheel's plane and the normal.
     """
 
@@ -47,9 +46,14 @@ class Contact(NamedTuple):
     place: Vec
     load: Scalar
     forward: Scalar
-    slip: tuple[Scalar, Scalar]
-    spin: Scalar
+    velocity: Vec
+    turning: Vec
     camber: Scalar
+
+    @property
+    def slip(self) -> tuple[Scalar, Scalar]:
+        """Speeds of the patch's material along and across [m/s]."""
+        return dot(self.velocity, self.along), dot(self.velocity, self.across)
 
 
 class TyreLoad(NamedTuple):
@@ -92,11 +96,10 @@ class Tyre(ForceKind):
         force = plus(scale(contact.load, contact.normal), flat)
         torque = minus(scale(given.aligning, contact.normal), scale(given.rolling, contact.across))
         torque = plus(torque, scale(given.overturning, contact.along))
-        load.add_wrench_at(
-            wheel, _in_wheel(motion, wheel, road, contact.place), force, torque, axes=road, reaction=road
-        )
-        v, w = motion.velocity(wheel, relative=road), motion.angular_velocity(wheel, relative=road)
-        load.supply(dot(force, plus(v, cross(w, contact.place))) + dot(torque, w))
+        R, _ = motion.pose(wheel, relative=road)
+        place = matvec(transpose(R), contact.place)
+        load.add_wrench_at(wheel, place, force, torque, axes=road, reaction=road)
+        load.supply(dot(force, contact.velocity) + dot(torque, contact.turning))
         if not self.transient:
             return ()
         forward = sqrt(contact.forward * contact.forward + TINY)
@@ -117,21 +120,11 @@ class Tyre(ForceKind):
         reach = ratio(dot(p, normal), upright)  # from the middle to the road
         v, w = motion.velocity(wheel, relative=road), motion.angular_velocity(wheel, relative=road)
         place = scale(reach, down)
-        depth, rate = n["radius"] - reach, -ratio(dot(v, normal), upright)
-        stiff = n["vertical_stiffness"] * larger(depth, 0.0)
-        part = 1.0 - larger(1.0 - larger(depth, 0.0) * (1.0 / BLEND), 0.0)
+        depth, rate = larger(n["radius"] - reach, 0.0), -ratio(dot(v, normal), upright)
+        stiff = n["vertical_stiffness"] * depth
+        part = 1.0 - larger(1.0 - depth * (1.0 / BLEND), 0.0)
         pressed = larger(stiff + n["vertical_damping"] * rate * part, 0.0)
-        patch = plus(v, cross(w, place))
-        return Contact(
-            normal, along, across, place, pressed, dot(v, along), (dot(patch, along), dot(patch, across)),
-            dot(w, axle), camber,
-        )  # fmt: skip
-
-
-def _in_wheel(motion: MotionView, wheel: PlacedFrame, road: PlacedFrame, place: Vec) -> Vec:
-    """A vector of the road's axes along those of the wheel."""
-    R, _ = motion.pose(wheel, relative=road)
-    return [dot([R[i][k] for i in range(3)], place) for k in range(3)]
+        return Contact(normal, along, across, place, pressed, dot(v, along), plus(v, cross(w, place)), w, camber)
 
 
 SLIPS = (State("along", "m", "how far the tyre bends along"), State("across", "m", "how far the tyre bends across"))
