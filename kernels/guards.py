@@ -81,9 +81,11 @@ class Guard:
 
 
 def _same_sign(step: Step, k: int) -> Mask:
-    """An event has neither changed its sign nor reached zero; one that begins at zero has none to change."""
+    """An event has neither changed its sign nor reached zero, or nobody watches; one that begins at zero has no sign to
+    change."""
     old, new, zero = step.before("event", k), step.after("event", k), step.number(0.0)
-    return ~(((old > zero) & ~(new > zero)) | ((old < zero) & ~(new < zero)))
+    changed = ((old > zero) & ~(new > zero)) | ((old < zero) & ~(new < zero))
+    return ~(changed & (step.before("watched", k) != zero))
 
 
 ERROR = Guard(

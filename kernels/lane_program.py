@@ -81,6 +81,7 @@ class Layout:
             "mon": self.nm,
             "trip": 1,
             "event": self.ne,
+            "watched": self.ne,
         }
 
     def slots(self, name: str) -> range:

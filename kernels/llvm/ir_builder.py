@@ -36,7 +36,7 @@ class WorkspaceLayout:
         private = {"clock": 1, "fraction": 1, "limit": layout.nm, "armed": layout.nm, "trip": 1, "rep0": layout.nr}
         private |= {"max_mon": layout.nm, "hl": 1, "stop": 1, "until": 1, "active": 1}
         private |= {name: len(layout.slots(kind)) for name, kind in registers(method).items()}
-        private |= {"event0": layout.ne, "sum": 1, "flags": 1}
+        private |= {"event0": layout.ne, "watched": layout.ne, "sum": 1, "flags": 1}
         if layout.controlled:
             del private["clock"]  # a slot of the layout, which may be observed
             private |= {"size": 1, "next": 1, "cut": 1, "accepted": 1, "taken": 1, "acc0": layout.na}

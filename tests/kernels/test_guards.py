@@ -36,9 +36,10 @@ class Numbers:
 
     layout = LAYOUT
 
-    def __init__(self, **after: Any) -> None:
+    def __init__(self, watched: bool = True, **after: Any) -> None:
         self.end = {"size": (1.0,), "clock": (8.0,), **GOOD, **after}
         self.begin = {"clock": (7.0,), "armed": (0.0, 1.0), "limit": (5.0, 5.0), "event": (1.0, 1.0)}
+        self.begin["watched"] = (1.0, float(watched))
 
     def before(self, name: str, k: int = 0) -> Any:
         return np.asarray(self.begin[name][k])
@@ -79,6 +80,11 @@ def test_a_good_step_is_accepted() -> None:
 def test_a_monitor_that_is_not_armed_does_not_count_but_is_looked_at() -> None:
     step = Numbers(mon=(9.0, 1.0))
     assert decide(step).accepted and not passes(step)
+
+
+def test_an_event_that_nobody_watches_ends_no_step() -> None:
+    assert decide(Numbers(**BAD[EVENTS])).trip != 0
+    assert decide(Numbers(watched=False, **BAD[EVENTS])).accepted and passes(Numbers(watched=False, **BAD[EVENTS]))
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,12 @@ def table(program: LaneProgram, lanes: int, precision: str = "f64", **rows) -> n
     """A table with the given rows (a number, (lanes,) or a list of these), every monitor armed and unlimited."""
     layout = program.layout
     result = np.zeros((layout.row_count, lanes), DTYPE[precision])
-    rows = {"fraction": 1.0, "armed": [1.0] * layout.nm, "limit": [np.inf] * layout.nm} | rows
+    rows = {
+        "fraction": 1.0,
+        "armed": [1.0] * layout.nm,
+        "limit": [np.inf] * layout.nm,
+        "watched": [1.0] * layout.ne,
+    } | rows
     for name, values in rows.items():
         values = values if isinstance(values, list) else [values]
         for row, value in zip(layout.rows(name), values, strict=True):

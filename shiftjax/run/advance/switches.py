@@ -3,8 +3,8 @@
 Within a step a method has its order only where the forces are smooth. A step across a switch is thrown away; a shorter
 one ends just past it, and the next one begins with the other law. Where the force jumps so far that its last stage,
 which has the other law already, is felt, it ends shortly before, and the switch is crossed by a short step. Where a
-lane is back at once, as a body that sticks between two values of a friction that jumps, its next steps are taken as
-they come.
+lane is back at once, as a body that sticks between two values of a friction that jumps, its next steps do not end at
+that switch.
 """
 
 from __future__ import annotations
@@ -23,34 +23,37 @@ LONGEST = 6  # the most rounds without a switch, as a power of two
 
 
 class Sliding:
-    """Lanes that slide along a switch: for some rounds their steps end at none, each time for twice as many."""
+    """Switches that lanes slide along: for some rounds steps do not end there, each time for twice as many."""
 
-    def __init__(self, members: int) -> None:
-        self._rounds, self._times = np.zeros(members, int), np.zeros(members, int)
+    def __init__(self, switches: int, members: int) -> None:
+        self._rounds, self._times = np.zeros((2, switches, members), int)
 
-    def split(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Members that do not slide, and those that do for another round."""
-        slides = self._rounds[members] > 0
-        self._rounds[members] -= slides
-        return members[~slides], members[slides]
+    def watched(self, members: np.ndarray) -> np.ndarray:
+        """(switches, n) at which the steps of members end in another round."""
+        slides = self._rounds[:, members] > 0
+        self._rounds[:, members] -= slides
+        return ~slides
 
-    def note(self, landed: np.ndarray, back: np.ndarray) -> None:
-        """Notes which members have landed, and which of them are back at once."""
-        self._times[np.setdiff1d(landed, back)] = 0
-        self._rounds[back] = 2 ** np.minimum(self._times[back], LONGEST)
-        self._times[back] += 1
+    def note(self, members: np.ndarray, passed: np.ndarray, back: np.ndarray) -> None:
+        """Notes (switches, n) which of them members have landed behind, and from which they are back at once."""
+        times = self._times[:, members]
+        self._rounds[:, members] = np.where(back, 2 ** np.minimum(times, LONGEST), self._rounds[:, members])
+        self._times[:, members] = np.where(back, times + 1, np.where(passed, 0, times))
 
 
-def comes_back(lanes: Ensemble, members: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """(n,) whether the forces beyond a switch lead back to the side that a lane came from.
+def passed_and_back(
+    lanes: Ensemble, members: np.ndarray, start: np.ndarray, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(switches, n) those that lanes have passed, and of these the ones from which the forces beyond lead back to the
+    side that a lane came from.
 
     Args:
         start: (switches, n) before the step that has landed. size: (n,) of a step that shows it.
     """
     beyond = lanes.table.take(members)
     values = beyond.rows("event")
-    change = _values(lanes, members, beyond, size) - values
-    return np.asarray((_crossed(start, values) & (change * start > 0)).any(0))
+    passed, change = _crossed(start, values), _values(lanes, members, beyond, size) - values
+    return passed, passed & (change * start > 0)
 
 
 def first_switch(
@@ -62,7 +65,7 @@ def first_switch(
     Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2. What lies between the ends of the
     bracket are steps of the method, not an interpolation.
     """
-    start = before.rows("event").astype(float)
+    start = watched_events(before).astype(float)
     low, high = np.zeros(len(size)), np.ones(len(size))
     at_low, at_high = start.copy(), _values(lanes, members, before, size)
     side = np.zeros(len(size), int)
@@ -83,6 +86,11 @@ def first_switch(
         at_high[:, short[side[short] == -1]] *= 0.5
         side[past], side[short] = 1, -1
     return low, high
+
+
+def watched_events(table: LaneTable) -> np.ndarray:
+    """(switches, n) values of those at which steps of the lanes end, 0 of the others: they have no sign to change."""
+    return np.where(table.rows("watched") != 0.0, table.rows("event"), 0.0)
 
 
 def felt(lanes: Ensemble, members: np.ndarray, before: LaneTable, sizes: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

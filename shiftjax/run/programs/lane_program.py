@@ -63,10 +63,6 @@ class Programs:
             self._built[partition] = self.builder(partition).program()
         return self._built[partition]
 
-    def unguarded(self, partition: Partition) -> LaneProgram:
-        """The lane program of one partition whose steps end at no switch."""
-        return replace(self.of(partition), events=())
-
     def builder(self, partition: Partition) -> Builder:
         """What makes the pieces of one partition."""
         if len(islands(self.setup.plan)) > 1:
