@@ -191,7 +191,12 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
         return piece(f"orbit {name}", function, inputs, outputs)
 
     q, x, ex, p = n.slots("q"), n.slots("x"), n.slots("ex"), n.slots("p")
-    passing = (make("events", lambda x, y, far: (y, radius(x, y) - far), (*q, p[0]), slots(n, "event")),)
+
+    def passes(x, y, u, v, far):
+        r = radius(x, y)
+        return y, r - far, v, (x * u + y * v) / r
+
+    passing = (make("events", passes, (*q, *x[:2], p[0]), slots(n, "event", "event_rate")),)
     control = (make("error", error, (*n.slots("eq"), *ex[:2], p[1]), slots(n, "control")),)
     return LaneProgram(
         n,

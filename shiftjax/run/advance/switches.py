@@ -13,10 +13,11 @@ import numpy as np
 
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
-from shiftjax.kernels.guards import disarm
+from shiftjax.kernels.guards import disarm, turn
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.run.advance.ensemble import Ensemble
 
+TURNS = 4  # times that a step is looked at again for a way beyond a switch and back before the one that is known
 TRIALS = 24  # steps with which a switch is looked for, at most
 WIDTH = 1e-10  # of a step: how far past the switch it may end
 LONGEST = 6  # the most rounds without a switch, as a power of two
@@ -59,12 +60,44 @@ def passed_and_back(
 def first_switch(
     lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) shares of a step after which it is just before and just past the first switch, by the Illinois method on all
-    at once.
+    """(n,) shares of a step after which it is just before and just past the first switch; both 1 where it passes none.
 
-    Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2. What lies between the ends of the
-    bracket are steps of the method, not an interpolation.
+    What is asked are steps of the method, not an interpolation.
     """
+    low, high = np.ones(len(size)), np.ones(len(size))
+    which = np.flatnonzero(_crossed(watched_events(before), _values(lanes, members, before, size)).any(0))
+    for _ in range(TURNS):
+        bracket = _bracket(lanes, members[which], before.take(which), size[which] * high[which])
+        low[which], high[which] = (share * high[which] for share in bracket)
+        turned = _turned(lanes, members, before, size * low)
+        which = np.flatnonzero(np.isfinite(turned))
+        if not len(which):
+            break
+        high[which] = low[which] * turned[which]
+    return low, high
+
+
+def _turned(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
+    """(n,) share of a step, behind whose end no switch lies, at which it is beyond one; infinite where it is not."""
+    start, seconds = watched_events(before).astype(float), size * lanes.settings.h
+    table, _ = _after(lanes, members, before, size)
+    values, rates, rates_before = (
+        rows.astype(float) for rows in (table.rows("event"), table.rows("event_rate"), before.rows("event_rate"))
+    )
+    with np.errstate(all="ignore"):
+        share, between = turn(start, values, seconds * rates_before, seconds * rates, np.asarray, np.where)
+    turned = np.where(_crossed(start, between), share, np.inf).min(0, initial=np.inf)
+    which = np.flatnonzero(np.isfinite(turned))
+    there = _values(lanes, members[which], before.take(which), turned[which] * size[which])
+    turned[which[~_crossed(start[:, which], there).any(0)]] = np.inf
+    return np.asarray(turned)
+
+
+def _bracket(
+    lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) shares of a step just before and just past a switch that lies between its ends, by the Illinois method on
+    all at once (Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2)."""
     start = watched_events(before).astype(float)
     low, high = np.zeros(len(size)), np.ones(len(size))
     at_low, at_high = start.copy(), _values(lanes, members, before, size)

@@ -19,7 +19,6 @@ from shiftjax.dynamics.kinematics import Motion, coordinate_rates, retract
 from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
-from shiftjax.forces import FORCES
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
@@ -36,6 +35,7 @@ from shiftjax.run.programs.setup import (
     scratch_of,
     shared_scratch,
 )
+from shiftjax.run.programs.switch_rates import switch_graph
 from shiftjax.topology.islands import Island, islands
 from shiftjax.topology.partition import Block, Partition, free_speeds
 
@@ -158,12 +158,10 @@ class Builder:
         """Where forces go from one law to another, where steps are to end there."""
         if not self.layout.ne:
             return ()
-        return (self.piece("switches", self.switches, self.state_slots, self.slots("event")),)
-
-    def switches(self, s: list[Scalar]) -> Vec:
-        q, v, _, lane = self.split(s)
-        motion = lane.motion(q, v)
-        return [switch.beyond for force in self.plan.forces for switch in FORCES[force.kind].switches(force, motion)]
+        text = "" if self.setup.foreign else repr((self.identity, "switches"))
+        code = Code(partial(switch_graph, self.setup, self.state_sizes), text)
+        reads = (*self.state_slots, *self.slots("dx", self.nv))
+        return (Piece("switches", code, reads, (*self.slots("event"), *self.slots("event_rate"))),)
 
     def metric_pieces(self) -> tuple[Piece, ...]:
         """The accumulators of the metrics at the end of a step, where there are any."""
