@@ -38,7 +38,7 @@ class WithRemedy(str):
 
 REMEDY: dict[Outcome, str] = {
     Outcome.ok: "",
-    Outcome.event: "an event has stopped the run, as it was asked to; its state at the end is that of this instant",
+    Outcome.event: "an event has stopped the run, as was asked: `events` and `final` of the result say where",
     Outcome.near_singular: (
         "the run stayed near a pose where the rank of the loops drops; positions there are less certain: "
         "check the certificate's pivot_ratio, or change the step so that the pose is crossed elsewhere"

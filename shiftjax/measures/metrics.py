@@ -73,7 +73,7 @@ def _crossing(accumulators: Vec, interval: Interval, options: Options) -> Vec:
     level, (first, *_) = options["level"], accumulators
     for k, (before, now) in enumerate(interval.pairs()):
         a, b = before.value[0] - level, now.value[0] - level
-        at = interval.reached(k, a / moving(a - b), level)
+        at = interval.passed(k, a / moving(a - b), level, select(a < 0.0, 1.0, -1.0))
         up = select(a < 0.0, select(b < 0.0, first, _unless_found(first, at)), first)
         down = select(0.0 < a, select(0.0 < b, first, _unless_found(first, at)), first)
         either = options["direction"] == "any"
@@ -102,7 +102,7 @@ def _passings(accumulators: Vec, interval: Interval, options: Options) -> Vec:
         down = select(0.0 < a, select(0.0 < b, 0.0, 1.0), 0.0)
         passed = {"up": up, "down": down, "any": up + down}[options["direction"]]
         if times:
-            at = interval.reached(k, a / moving(a - b), level)
+            at = interval.passed(k, a / moving(a - b), level, select(a < 0.0, 1.0, -1.0))
         for number, time in enumerate(times):
             here = select(abs(count - float(number)) < 0.5, passed, 0.0)
             times[number] = select(0.5 < here, at, time)

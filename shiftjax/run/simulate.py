@@ -275,7 +275,8 @@ def _completed(numerics: NumericsOptions, model: Model) -> tuple[NumericsOptions
 def _ending(lanes: Ensemble, numerics: NumericsOptions) -> Ending | None:
     """Where the lanes of a finished run stand, to the last bit; None where another run cannot go on from there so."""
     cut_off = (lanes.status == Outcome.interrupted) | (lanes.stopped >= 0)
-    return None if numerics.schedule or numerics.tolerance is not None or cut_off.any() else ending_of(lanes)
+    apart = numerics.schedule is not None or numerics.tolerance is not None
+    return None if apart or cut_off.any() else ending_of(lanes)
 
 
 def _growth(lanes: Ensemble) -> float | None:

@@ -161,18 +161,14 @@ def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, s
     Returns:
         (n,) whether any other switch or event is passed.
     """
-    start = before.rows("event").astype(float)
+    start, first = before.rows("event").astype(float), lanes.setup.switches
     end = values_after(lanes, members, before, size)
     passed = crossed(start, end)
-    way = np.array([WAYS[one.event.direction] for one in lanes.stop_events])[:, None]
-    of_stops = slice(lanes.setup.switches, None)
-    start, end = start[of_stops], end[of_stops]
-    other = passed[of_stops] & np.isfinite(end) & (way * start > 0.0)
-    for k, row in enumerate(other, lanes.setup.switches):
-        if row.any():
-            before.set("event", 0.0, row, k)
-            lanes.table.set("event", 0.0, members[row], k)
-    passed[of_stops] &= ~other
+    other = passed[first:] & np.isfinite(end[first:]) & ~_passed_stops(lanes, start, end)
+    for k, row in enumerate(other, first):
+        before.set("event", 0.0, row, k)  # what begins at zero has no sign to change
+        lanes.table.set("event", 0.0, members[row], k)
+    passed[first:] &= ~other
     return np.asarray(passed.any(0))
 
 
@@ -182,10 +178,17 @@ def stop_landed(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None
     Args:
         start: (switches and events, n) before the step that has led there.
     """
-    passed = crossed(start, lanes.table.rows("event", members).astype(float))[lanes.setup.switches :]
+    passed = _passed_stops(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
     stops = passed.any(0) & (lanes.status[members] <= 0)
     if stops.any():
         lanes.stop(members[stops], passed[:, stops].argmax(0))
+
+
+def _passed_stops(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """(stops, n) which of the events that stop are passed in their directions, between two sets of values."""
+    way = np.array([WAYS[one.event.direction] for one in lanes.stop_events])[:, None]
+    start, end = start[lanes.setup.switches :], end[lanes.setup.switches :]
+    return crossed(start, end) & (way * start <= 0.0)
 
 
 def stop_or_pass(lanes: Ensemble, members: np.ndarray) -> None:
