@@ -53,15 +53,18 @@ class ReadEvent:
     terms: tuple[Term, ...]
 
 
-def event_of(name: str, definition: Any) -> Event:
+def event_of(name: str, definition: Any, where: str = "") -> Event:
     """The event of a text, a mapping or an `Event`.
+
+    Args:
+        where: it stands, for errors.
 
     Raises:
         ModelError: what is none, or a name that no metric could name.
     """
-    where = f"event {name}"
+    where = where or f"event {name}"
     if not name.isidentifier():
-        raise ModelError("events", f"the name {name!r}", "letters, digits and _", "Choose another one.")
+        raise ModelError(where, f"the name {name!r}", "letters, digits and _", "Choose another one.")
     if isinstance(definition, str):
         definition = Event(definition)
     elif isinstance(definition, Mapping):
@@ -82,6 +85,26 @@ def event_of(name: str, definition: Any) -> Event:
     if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST:
         raise ModelError(f"{where}: capacity", shown(most), f"a whole number from 1 to {MOST}", "Correct it.")
     return definition
+
+
+def event_of_words(name: str, words: str) -> Event:
+    """The event of a text of the command line: an expression, then perhaps a direction and an action after colons, as
+    `slide.q:down:stop`.
+
+    Raises:
+        ModelError: what is no event.
+    """
+    of, stated = words, dict[str, Any]()
+    for key, known in (("action", ACTIONS), ("direction", DIRECTIONS)):
+        head, colon, last = of.rpartition(":")
+        if colon and last.strip() in known:
+            of, stated[key] = head, last.strip()
+    return event_of(name, {"of": of.strip(), **stated})
+
+
+def words_of_event(event: Event) -> str:
+    """An event as `event_of_words` reads it."""
+    return f"{event.of}:{event.direction}:{event.action}"
 
 
 def written_event(event: Event) -> dict[str, Any]:

@@ -45,9 +45,9 @@ from shiftjax.run.options import NumericsOptions, Options, options_of
 from shiftjax.run.programs.controlled import ControlledPrograms
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.collect import WHOLE, collect
-from shiftjax.run.results.event_history import history_of, overflow_notes
 from shiftjax.run.results.interrupted import Interrupted
 from shiftjax.run.results.messages import messages, notes, recorded_near_singular
+from shiftjax.run.results.noted_events import history_of, overflow_notes
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.measures.accumulators import Accumulators
-from shiftjax.measures.events import Event, ReadEvent
+from shiftjax.measures.events import Event
 from shiftjax.record import record
 
 SIGNS = {"up": 1, "down": -1}
 WORDS = {1: "up", -1: "down"}
-NAMED = 4  # members in a note
 
 
 class Happening(NamedTuple):
@@ -66,63 +65,49 @@ class EventHistory:
             if k >= 0
         )
 
-    def lines(self) -> dict[str, np.ndarray]:
-        """All instants as columns (lines,): time [s], member, event, direction; member by member."""
-        time, event, direction = map(np.atleast_2d, (self.time, self.event, self.direction))
-        member, place = np.nonzero(event >= 0)
-        chosen = (member, place)
-        return {"time": time[chosen], "member": member, "event": event[chosen], "direction": direction[chosen]}
+
+# -- as texts, one a member: `high down 0.3193; ground down 0.6386 stop; beat counted 31` ------------------------------
 
 
-def history_of(
-    events: Mapping[str, ReadEvent], measured: Accumulators, rows: np.ndarray, stopped: np.ndarray, *, batched: bool
-) -> EventHistory | None:
-    """The history of a run; None where it has no events.
-
-    Args:
-        rows: (k, B) accumulators of `measured`. stopped: (B,) which of the events that stop has; -1 for none.
-    """
-    if not events:
-        return None
-    members, names = rows.shape[1], list(events)
-    count = np.zeros((members, len(events)), int)
-    times, which, ways = ([np.zeros((0, members))] for _ in range(3))
-    for k, one in enumerate(events.values()):
-        for term in one.terms:
-            *latest, number = measured.of_term(term, rows.astype(float))
-            known = np.arange(len(latest))[:, None] < number
-            times.append(np.where(known, latest[::-1], np.nan))
-            which.append(np.where(known, k, -1))
-            ways.append(np.where(known, SIGNS[str(term.stated["direction"])], 0))
-            count[:, k] += number.astype(int)
-    time, event, direction = (np.concatenate(parts).T for parts in (times, which, ways))
-    order = np.argsort(time, axis=1, kind="stable")  # those that are no number come last
-    n = int((event >= 0).sum(1).max(initial=0))
-    time, event, direction = (np.take_along_axis(part, order, axis=1)[:, :n] for part in (time, event, direction))
-    by_stop = np.array([names.index(one.name) for one in measured.stops] + [-1])
-    parts: dict[str, Any] = {
-        "time": time, "event": event.astype(int), "direction": direction.astype(int), "count": count,
-        "stopped": by_stop[stopped],
-    }  # fmt: skip
-    return EventHistory(
-        {name: one.event for name, one in events.items()},
-        **{name: part if batched else part[0] for name, part in parts.items()},
-    )
-
-
-def overflow_notes(history: EventHistory | None) -> list[str]:
-    """A sentence for every event that happened more often than its instants are noted."""
+def texts_of(history: EventHistory) -> list[str]:
+    """The history of every member as a text from which `history_of_texts` makes it again, to the last bit."""
+    members, counts, stopped = len(np.atleast_1d(history.stopped)), np.atleast_2d(history.count), history.stopped
     out = list[str]()
-    if history is None:
-        return out
-    for k, (name, event) in enumerate(history.definitions.items()):
-        count = np.atleast_2d(history.count)[:, k]
-        noted = (np.atleast_2d(history.event) == k).sum(1)
-        more = np.flatnonzero(count > noted)
-        if len(more):
-            shown = ", ".join(map(str, more[:NAMED])) + (" ..." if len(more) > NAMED else "")
-            out.append(
-                f"event {name}: {len(more)} members ({shown}) had more than the {event.capacity} instants in a "
-                f"direction that are noted, up to {int(count.max())}; those are the first ones: state a larger capacity"
-            )
+    for k in range(members):
+        parts = [f"{one.name} {one.direction} {one.time!r}" for one in history.of(k)]
+        noted = Counter(one.name for one in history.of(k))
+        more = zip(history.names, counts[k].tolist(), strict=True)
+        parts += [f"{name} counted {count}" for name, count in more if count > noted[name]]
+        if (which := int(np.atleast_1d(stopped)[k])) >= 0:
+            parts.append(f"{history.names[which]} stopped")
+        out.append("; ".join(parts))
     return out
+
+
+def history_of_texts(texts: Sequence[str], definitions: Mapping[str, Event]) -> EventHistory:
+    """The history of members from their texts.
+
+    Raises:
+        ModelError: a text that is none.
+    """
+    names = list(definitions)
+    instants, count = list[list[tuple[float, int, int]]](), np.zeros((len(texts), len(names)), int)
+    stopped = np.full(len(texts), -1)
+    for k, text in enumerate(texts):
+        instants.append([])
+        for part in filter(None, text.split("; ")):
+            try:
+                name, word, *number = part.split()
+                if word in SIGNS:
+                    instants[k].append((float(number[0]), names.index(name), SIGNS[word]))
+                    count[k, names.index(name)] += 1
+                elif word == "counted":
+                    count[k, names.index(name)] = int(number[0])
+                else:
+                    stopped[k] = names.index(name)
+            except (ValueError, IndexError):
+                raise ModelError("events", repr(part)[:80], "what a run has written", "Run it again.") from None
+    n = max(map(len, instants), default=0)
+    rows = np.array([[*row, *[(np.nan, -1, 0)] * (n - len(row))] for row in instants]).reshape(len(texts), n, 3)
+    time, event, direction = np.moveaxis(rows, 2, 0)
+    return EventHistory(dict(definitions), time, event.astype(int), direction.astype(int), count, stopped)

@@ -187,6 +187,7 @@ class Result:
             "settings": plain(self.settings),
             "certificate": {name: plain(value) for name, value in self.certificate.items()},
             "metrics": {name: plain(value) for name, value in self.metrics.items()},
+            "events": [one._asdict() for one in self.events.of()] if self.events else [],
             "programs": int(self.programs),
             "compile_s": float(self.compile_s),
             "wall_s": float(self.wall_s),
