@@ -30,6 +30,9 @@ class Outcome(IntEnum):
     too_small = 9
 
 
+GOOD = (Outcome.ok, Outcome.event)  # statuses of members of which nothing is to be said
+
+
 class WithRemedy(str):
     """What ended a run, with its remedy: that of its outcome is not added."""
 

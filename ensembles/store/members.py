@@ -11,7 +11,7 @@ import xarray as xr
 from shiftjax.errors import ModelError, nearest
 from shiftjax.measures.aims import NO_AIM, Aim, aim_in, sense_of
 from shiftjax.measures.certificate import CERTIFICATE
-from shiftjax.outcome import Outcome
+from shiftjax.outcome import GOOD, Outcome
 from shiftjax.record import record
 
 ROLES = (
@@ -71,6 +71,11 @@ class Members:
     def finished(self) -> np.ndarray:
         """(B,) true for members that reached their end, with a warning or without."""
         return self.status <= 0
+
+    @property
+    def good(self) -> np.ndarray:
+        """(B,) true for members that ended without a warning, at their end or at an event that stops them."""
+        return np.isin(self.status, GOOD)
 
     @property
     def design(self) -> tuple[Column, ...]:

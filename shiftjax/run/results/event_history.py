@@ -103,8 +103,10 @@ def history_of_texts(texts: Sequence[str], definitions: Mapping[str, Event]) -> 
                     count[k, names.index(name)] += 1
                 elif word == "counted":
                     count[k, names.index(name)] = int(number[0])
-                else:
+                elif word == "stopped":
                     stopped[k] = names.index(name)
+                else:
+                    raise ValueError(word)
             except (ValueError, IndexError):
                 raise ModelError("events", repr(part)[:80], "what a run has written", "Run it again.") from None
     n = max(map(len, instants), default=0)
