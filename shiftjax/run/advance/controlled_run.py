@@ -19,9 +19,11 @@ from shiftjax.run.advance.headway import Headway
 from shiftjax.run.advance.schedule import ROOM
 from shiftjax.run.advance.switches import (
     Sliding,
+    disarm_other_ways,
     felt,
     first_switch,
     passed_and_back,
+    stop_landed,
     until_next_switch,
     watched_events,
 )
@@ -80,6 +82,7 @@ def _run_batch(programs: Programs, knots: np.ndarray, lanes: Ensemble, batch: np
                 handle_trips(lanes, trips.those(~at_switch))
             _land(lanes, trips.members[at_switch], stops, sliding)
             headway.end_the_endless(lanes, running, taken)
+            ends = np.minimum(lanes.settings.end, lanes.ends)  # of some an event may have become the end
         done = np.where(lanes.status[batch] <= 0, lanes.clock_of(batch) / ends[batch], 1.0)
         lanes.settings.progress((batch[0] + len(batch) * float(done.min(initial=1.0))) / len(lanes.status))
 
@@ -103,8 +106,11 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
     lanes.table.set("trip", 0.0, members)
     lanes.rejected[members] += 1
     before = lanes.table.take(members)
+    size = np.minimum(before.row("fraction"), stops[members] - before.row("clock"))
+    if lanes.stop_events:
+        passes = disarm_other_ways(lanes, members, before, size)
+        members, before, size = members[passes], before.take(passes), size[passes]
     clock, fraction = before.row("clock"), before.row("fraction")
-    size = np.minimum(fraction, stops[members] - clock)
     short, landed = (share * size for share in first_switch(lanes, members, before, size))
     early = felt(lanes, members, before, (short, landed)) & (landed > SHORTEST * before.row("clock"))
     ends = clock + np.where(early, (1.0 - NEAR) * landed, landed)
@@ -113,6 +119,7 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
         follow_step(lanes, Steps(recording, partition, alike, before.take(place)), ends[place])
         lanes.table.set("limit", before.rows("limit", place), alike)
     start = watched_events(before)
+    stop_landed(lanes, members, start.astype(float))
     ahead = until_next_switch(start, lanes.table.rows("event", members), landed)
     next_sizes = np.where(early, 2.0 * NEAR * landed, np.minimum(fraction, BEYOND * ahead))
     lanes.table.set("fraction", next_sizes, members)
