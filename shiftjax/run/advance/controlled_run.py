@@ -23,6 +23,7 @@ from shiftjax.run.advance.switches import (
     felt,
     first_switch,
     passed_and_back,
+    signed,
     stop_landed,
     until_next_switch,
     watched_events,
@@ -119,6 +120,7 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
         follow_step(lanes, Steps(recording, partition, alike, before.take(place)), ends[place])
         lanes.table.set("limit", before.rows("limit", place), alike)
     start = watched_events(before)
+    lanes.table.set("event", signed(start, lanes.table.rows("event", members)), members)
     stop_landed(lanes, members, start.astype(float))
     ahead = until_next_switch(start, lanes.table.rows("event", members), landed)
     next_sizes = np.where(early, 2.0 * NEAR * landed, np.minimum(fraction, BEYOND * ahead))

@@ -60,6 +60,7 @@ def passed_and_back(
     beyond = lanes.table.take(members)
     values = beyond.rows("event")
     passed, change = crossed(start, values), values_after(lanes, members, beyond, size) - values
+    passed[lanes.setup.switches :] = False  # an event is none to slide along
     return passed, passed & (change * start > 0)
 
 
@@ -125,6 +126,15 @@ def _bracket(
         at_high[:, short[side[short] == -1]] *= 0.5
         side[past], side[short] = 1, -1
     return low, high
+
+
+def signed(start: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(switches, n) values, of those that are zero with the sign of what lies behind it: they can change it again.
+
+    Args:
+        start: before the step that has led there.
+    """
+    return np.where(values == 0.0, -np.sign(start) * np.finfo(values.dtype).tiny, values)
 
 
 def watched_events(table: LaneTable) -> np.ndarray:
@@ -233,25 +243,32 @@ def _passed_stops(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.nda
 
 
 def stop_or_pass(lanes: Ensemble, members: np.ndarray) -> None:
-    """Takes frozen members, whose steps are of one size, to the zero of the first event that stops them."""
-    if len(members) == 0:
-        return
+    """Takes frozen members, whose steps are of one size, to the zero of the first event that stops them; the others may
+    take their step.
+
+    From what passes zero the other way the rest of the step is looked at in turn, since it may be back in this step.
+    """
     lanes.table.set("trip", 0.0, members)
     before = lanes.table.take(members)
-    stops = disarm_other_ways(lanes, members, before, before.row("fraction").copy())
-    members, before = members[stops], before.take(stops)
-    if len(members) == 0:
-        return
-    start, clock, fraction = before.rows("event").astype(float), before.row("clock"), before.row("fraction")
-    size = fraction * first_switch(lanes, members, before, fraction)[1]
-    table = before.copy()
-    table.set("fraction", (clock + size) - clock)
-    disarm(table)
-    lost = lanes.step(members, table).places
-    for name in ("limit", "armed"):
-        table.set(name, before.rows(name))
-    table.set("fraction", fraction)
-    table.set("trip", 0.0)
-    lanes.table.put(members, table)
-    lanes.status[members[lost]] = int(Outcome.non_finite)
-    stop_landed(lanes, members, start)
+    now, ends, going = before, before.row("clock") + before.row("fraction"), np.arange(len(members))
+    for _ in range(TURNS):
+        if not len(going):
+            break
+        clock, start = now.row("clock"), now.rows("event").astype(float)
+        low, high = first_switch(lanes, members[going], now, ends[going] - clock)
+        table, lost = now.copy(), np.zeros(len(going), bool)
+        table.set("fraction", (clock + high * (ends[going] - clock)) - clock)
+        disarm(table)
+        lost[lanes.step(members[going], table).places] = True
+        for name in ("limit", "armed", "fraction"):
+            table.set(name, before.rows(name, going))
+        table.set("trip", 0.0)
+        table.set("event", signed(start, table.rows("event")))
+        ended = _passed_stops(lanes, start, table.rows("event").astype(float)).any(0) | lost
+        lanes.table.put(members[going[ended]], table.take(ended))
+        lanes.status[members[going[lost]]] = int(Outcome.non_finite)
+        stop_landed(lanes, members[going[ended]], start[:, ended])
+        more = ~ended & (low < 1.0)
+        now, going = table.take(more), going[more]
+    on = members[lanes.status[members] <= 0]
+    lanes.table.set("event", 0.0, on)  # what begins at zero has no sign to change
