@@ -12,7 +12,7 @@ from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
 from shiftjax.forces.joint_springs import JointSpring
 from shiftjax.forces.kind import Course, ForceKind, Load, State, Switch
 from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
-from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, CapsuleOnPlane, EllipsoidOnPlane
+from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, BallOnTerrain, CapsuleOnPlane, EllipsoidOnPlane
 from shiftjax.forces.restraints import Damper, Friction, Spring
 from shiftjax.forces.stops import LimitStop
 from shiftjax.forces.tyres.fiala import Fiala, TransientFiala
@@ -56,6 +56,7 @@ FORCES: Registry[ForceKind] = Registry(
         "capsule_on_plane": CapsuleOnPlane(),
         "ellipsoid_on_plane": EllipsoidOnPlane(),
         "ball_on_ball": BallOnBall(),
+        "ball_on_terrain": BallOnTerrain(),
     },
 )
 

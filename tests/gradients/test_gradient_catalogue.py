@@ -20,6 +20,7 @@ from tests.gradients.test_gradients import CASES as EVERY
 from tests.mechanics import test_between_frames as between
 from tests.mechanics import test_couplings as couplings
 from tests.mechanics import test_force_kinds as forces
+from tests.mechanics import test_guides as guides
 from tests.mechanics import test_tyres as tyres
 
 FAR = 1e6  # of an end that is not there
@@ -71,6 +72,11 @@ def cammed() -> Model:
     return load(document)
 
 
+ANGLES: dict[str, dict[str, Any]] = {
+    "harmonic": guides.SWING,
+    "polynomial": {"coefficients": [guides.START, 0.1, -0.2]},
+    "table": {"times": [-0.2, 0.1, 0.2], "values": [guides.START, guides.START + 0.02, guides.START + 0.03]},
+}
 START = between.GROUND + between.ROCKER * np.cos(between.STARTS["hinge"])
 SIZES = {key: tyres.TYRE[key] for key in ("radius", "vertical_stiffness", "vertical_damping", "low_speed")}
 ROLLING = {"way": 10.0, "spin": 28.0}
@@ -91,6 +97,10 @@ CASES: dict[str, Case] = {
        for kind in ("gear", "belt", "rack", "screw_coupling", "mimic", "planetary")},
     "a constraint of type distance": Case(lambda: between.rodded("constraint"), "a:tie", "pivot.q"),
     "a constraint of type cam": Case(cammed, "a:it", "pivot.q"),
+    **{f"a constraint of type {kind}": Case(lambda kind=kind: guides.hung(kind), "a:it", "bead.position")
+       for kind in ("point_on_curve", "point_on_surface")},
+    **{f"a driver of type frame_angle_{law}": Case(
+        lambda law=law: guides.tilted(f"frame_angle_{law}", **ANGLES[law]), "a:it", "pivot.q") for law in ANGLES},
     "a driver of type frame_harmonic": Case(
         driven("frame_harmonic", amplitude=0.01, frequency=4.0, offset=START), "a:it", "pivot.q"),
     "a driver of type frame_polynomial": Case(

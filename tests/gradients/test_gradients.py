@@ -87,9 +87,10 @@ OF_THE_CATALOGUE = {  # whose numbers are all in test_gradient_catalogue.py, whi
         ("force module", "joint_spring bushing stop coulomb_friction lugre_friction servo dc_motor torque_curve"),
         ("force module", "joint_position_pid joint_speed_pid frame_position_pid frame_speed_pid"),
         ("force module", "fiala_tyre transient_fiala_tyre pacejka_tyre transient_pacejka_tyre"),
-        ("force module", "ball_on_plane capsule_on_plane ellipsoid_on_plane ball_on_ball"),
-        ("constraint", "gear belt rack screw_coupling planetary mimic distance cam"),
+        ("force module", "ball_on_plane ball_on_terrain capsule_on_plane ellipsoid_on_plane ball_on_ball"),
+        ("constraint", "gear belt rack screw_coupling planetary mimic distance cam point_on_curve point_on_surface"),
         ("driver", "frame_harmonic frame_polynomial frame_table"),
+        ("driver", "frame_angle_harmonic frame_angle_polynomial frame_angle_table"),
     ) for name in names.split()),
 }  # fmt: skip
 DRAWN = "drawn only, nothing of a run depends on it"

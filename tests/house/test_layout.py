@@ -35,6 +35,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "registry",
         "rotations",
         "splines",
+        "height_fields",
         "spacing",
         "shield",
         "time_laws",

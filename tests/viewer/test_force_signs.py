@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.height_fields import height
 from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.force_shapes import profile
@@ -90,6 +91,56 @@ def test_the_profile_of_a_cam(follower: str) -> None:
     assert np.abs(points[0] - points[-1]).max() < SINGLE
     (wire,) = signs(scene_of(model, {"a:cam": STILL, "a:ram": STILL}))
     assert wire.node == 1 and box([wire])[1, 0] > r + e
+
+
+def scene_with(kind: str, **of: Any) -> Scene:
+    """A body that slides, beside a body that is a constraint's second."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("guide", mass=1.0, inertia=(0.01,) * 3).body("ram", mass=1.0, inertia=(0.01,) * 3)
+    a.joint("shaft", "Rz", child="guide").joint("free", "float", child="ram").body(
+        "place", mass=0.0, inertia=(0.0,) * 3
+    )
+    a.joint("along", "Tx", child="place")
+    a.constraint("sign", kind, frames=["guide", "ram"], **of)
+    return scene_of(builder.build(), {name: STILL for name in ("a:guide", "a:ram", "a:place")})
+
+
+@pytest.mark.parametrize("ends", ["open", "closed"])
+def test_a_curve_is_a_wire_through_its_points(ends: str) -> None:
+    points = [[0.0, 0.0, 0.0], [0.3, 0.1, 0.0], [0.4, 0.5, 0.2], [0.0, 0.6, 0.0]]
+    (wire,) = signs(scene_with("point_on_curve", joint="along", points=points, ends=ends))
+    vertices = wire.mesh.vertices.astype(float)
+    radius = np.linalg.norm(vertices - points[0], axis=1).min()
+    assert wire.node == 1 and radius < 0.02
+    for point in points:
+        assert np.linalg.norm(vertices - point, axis=1).min() == pytest.approx(radius, rel=1e-3)
+    beyond = np.linalg.norm(vertices - [-0.05, 0.3, 0.0], axis=1).min() < 0.15  # between the last and the first
+    assert beyond == (ends == "closed")
+
+
+FLAT: dict[str, Any] = {"xs": (), "ys": (), "heights": (), "polynomial": (), "size": None}
+TABLE = {"xs": [0.0, 0.2, 0.5], "ys": [-0.2, 0.6], "heights": [[0.0, 0.1, 0.0], [0.2, 0.3, 0.1]]}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "least", "most"),
+    [(TABLE, (0.0, -0.2), (0.5, 0.6)), ({"polynomial": [[0.1], [0.2]], "size": 0.4}, (-0.4, -0.4), (0.4, 0.4))],
+)
+def test_a_surface_is_drawn_at_its_heights(
+    numbers: dict[str, Any], least: tuple[float, float], most: tuple[float, float]
+) -> None:
+    """Of a constraint on the frame that it is fixed in; of a ball's and a tyre's contact on the second one."""
+    hill = scene_with("point_on_surface", **numbers)
+    ball = drawn("ball_on_terrain", radius=0.2, **CONTACT, **numbers)
+    tyre = drawn("fiala_tyre", radius=0.3, width=0.2, **TYRE, **numbers)
+    for scene, node in ((hill, 1), (ball, 0), (tyre, 0)):
+        (ground,) = [part for part in signs(scene) if part.mesh.key.startswith("surface")]
+        assert ground.node == node
+        assert box([ground])[:, :2] == pytest.approx(np.array([least, most]), abs=SINGLE)
+        n = FLAT | numbers
+        vertices = transformed(ground.transform, ground.mesh.vertices)[::97]
+        for x, y, z in vertices.astype(float):
+            assert z == pytest.approx(float(height(n, x, y).z), abs=SINGLE)
 
 
 def test_a_spring_of_a_joint_is_a_spiral_on_its_hinge() -> None:

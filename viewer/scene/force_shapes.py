@@ -1,4 +1,4 @@
-"""Signs of forces and constraints whose sizes are numbers of the file: contacts, tyres, bushings, cams. NumPy only.
+"""Signs of forces and constraints whose sizes are numbers of the file: contacts, tyres, bushings, cams, guides. NumPy.
 
 A contact is drawn as rings, so that the body inside is seen, and how it turns: they show what is computed, whatever
 geometry the body has.
@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from shiftjax.constraints.guides import curve_at, places_of
+from shiftjax.height_fields import height, is_flat
 from shiftjax.mechanism.records import Element
 from shiftjax.splines import cubic, evaluated
 from shiftjax.viewer.scene import shapes
@@ -18,6 +20,7 @@ from shiftjax.viewer.scene.affine import of_frame, transform, z_along
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart
 from shiftjax.viewer.scene.spring_meshes import SPRING
+from shiftjax.viewer.scene.terrain import EARTH, height_field
 
 CONTACT: Colour = (0.78, 0.36, 0.10, 1.0)
 RUBBER: Colour = (0.15, 0.15, 0.17, 1.0)
@@ -29,11 +32,13 @@ TREAD, FLAT = 0.72, 0.6  # inner radius of a tyre; its breadth where no number s
 BUSH, HOLE, CORE = 2.2, 0.6, 0.9  # radius of a bushing, of its hole in parts of that, and of what it holds: half widths
 PROFILE, THREAD = 12, 0.2  # points of a cam's profile for a radius of the file; radius of its wire: half widths
 
+SAMPLES, SPREAD = 49, 1.0  # of a surface along each side; of a polynomial from the middle: parts of its size
+
 Shape = tuple[int, Mesh, np.ndarray, Colour]  # which frame of the element, mesh, transform to that frame (4, 4), colour
 
 
 def force_parts(context: BuildContext) -> Iterator[ScenePart]:
-    """The signs of all active contacts, tyres, bushings and cams, on the frames that they name."""
+    """The signs of all active contacts, tyres, bushings, cams and guides, on the frames that they name."""
     for path, item in (*context.model.force_modules(), *context.model.constraints()):
         make = SIGNS.get(item.type)
         for frame, mesh, local, colour in make(item, context.style.width) if make else ():
@@ -58,6 +63,11 @@ def _ball(frame: int, key: str) -> Callable[[Element, float], Iterator[Shape]]:
     return lambda item, width: _rings(frame, np.full(3, item.values[key] or POINT * width))
 
 
+def _ball_and_terrain(item: Element, width: float) -> Iterator[Shape]:
+    yield from _ball(0, "radius")(item, width)
+    yield from _surface(1)(item, width)
+
+
 def _balls(item: Element, width: float) -> Iterator[Shape]:
     for frame, key in enumerate(("radius_1", "radius_2")):
         yield from _ball(frame, key)(item, width)
@@ -79,6 +89,8 @@ def _tyre(item: Element, width: float) -> Iterator[Shape]:
     breadth = item.values.get("width") or FLAT * radius
     where = transform(R=z_along(np.array([0.0, 1.0, 0.0])), scale=[radius, radius, breadth])
     yield 0, shapes.tube(1.0, TREAD), where, RUBBER
+    if not is_flat(item.values):
+        yield from _surface(1)(item, width)
 
 
 def _bushing(item: Element, width: float) -> Iterator[Shape]:
@@ -91,6 +103,30 @@ def _cam(item: Element, width: float) -> Iterator[Shape]:
     """The profile: way of the roller's centre, or what a flat face with this support function touches."""
     points = tuple((x, y, 0.0) for x, y in profile(item))
     yield 0, shapes.wire(points, THREAD * width), np.eye(4), STEEL
+
+
+def _curve(item: Element, width: float) -> Iterator[Shape]:
+    places = places_of(item.values)
+    along = np.interp(np.arange(PROFILE * (len(places) - 1) + 1) / PROFILE, np.arange(len(places)), places)
+    points = np.stack(np.broadcast_arrays(*curve_at(item.values, along)), 1)
+    if item.values["ends"] == "closed":
+        points[-1] = points[0]
+    yield 0, shapes.wire(tuple(map(tuple, points.tolist())), THREAD * width), np.eye(4), STEEL
+
+
+def _surface(frame: int) -> Callable[[Element, float], Iterator[Shape]]:
+    """The surface of a table up to its last points, of a polynomial over its size."""
+
+    def make(item: Element, width: float) -> Iterator[Shape]:
+        n = item.values
+        size = SPREAD * (1.0 if n.get("size") is None else n["size"])
+        x, y = (np.linspace(*((ends[0], ends[-1]) if ends else (-size, size)), SAMPLES) for ends in (n["xs"], n["ys"]))
+        across, along = np.meshgrid(x, y[::-1])  # the first row of a raster lies at the largest y
+        z = np.broadcast_to(np.asarray(height(n, across, along).z, float), across.shape)
+        mesh = height_field(f"surface {hash(z.tobytes())}", z, (float(x[1] - x[0]), float(y[1] - y[0])))
+        yield frame, mesh, transform(np.array([0.5 * (x[0] + x[-1]), 0.5 * (y[0] + y[-1]), 0.0])), EARTH
+
+    return make
 
 
 def profile(item: Element) -> list[tuple[float, float]]:
@@ -109,6 +145,7 @@ def profile(item: Element) -> list[tuple[float, float]]:
 
 SIGNS: dict[str, Callable[[Element, float], Iterator[Shape]]] = {
     "ball_on_plane": _ball(0, "radius"),
+    "ball_on_terrain": _ball_and_terrain,
     "capsule_on_plane": _capsule,
     "ellipsoid_on_plane": _ellipsoid,
     "ball_on_ball": _balls,
@@ -118,4 +155,6 @@ SIGNS: dict[str, Callable[[Element, float], Iterator[Shape]]] = {
     "transient_pacejka_tyre": _tyre,
     "bushing": _bushing,
     "cam": _cam,
+    "point_on_curve": _curve,
+    "point_on_surface": _surface(0),
 }

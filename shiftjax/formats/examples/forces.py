@@ -254,6 +254,17 @@ FORCE_EXAMPLES: dict[str, dict[str, Any]] = {
         "radii": [0.05, 0.03, 0.03],
         "k": 1e8,
     },
+    "a force module of type ball_on_terrain": {
+        "name": "ground",
+        "type": "ball_on_terrain",
+        "frames": FRAMES,
+        "radius": 0.05,
+        "k": 100000000.0,
+        "damping": 0.4,
+        "friction_coefficient": 0.6,
+        "polynomial": [[0, 0, 0.1], [0.05], [0.1]],
+        "size": 0.5,
+    },
     "a force module of type ball_on_ball": {
         "name": "marbles",
         "type": "ball_on_ball",
