@@ -43,6 +43,7 @@ CONSTRAINTS: Registry[ConstraintKind] = Registry(
         "harmonic": DriverByLaw(time_laws.Harmonic(from_start=True)),
         "polynomial": DriverByLaw(time_laws.Polynomial()),
         "table": DriverByLaw(time_laws.Table(of_load=False)),
+        "acceleration_table": DriverByLaw(time_laws.AccelerationTable()),
         "frame_harmonic": FrameDriver(time_laws.Harmonic(from_start=False)),
         "frame_polynomial": FrameDriver(time_laws.Polynomial()),
         "frame_table": FrameDriver(time_laws.Table(of_load=False)),

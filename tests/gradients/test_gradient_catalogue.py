@@ -66,6 +66,13 @@ def driven(law: str, **numbers: Any) -> Callable[[], Model]:
     return model
 
 
+def shaken() -> Model:
+    builder, bar = mechanisms.four_bar()
+    numbers = {"times": [-0.2, 0.05, 0.2], "accelerations": [2.0, 9.0, -5.0], "speed": 2.0, "offset": -1.0}
+    bar.driver("it", "acceleration_table", joint="pivot", **numbers)
+    return builder.build()
+
+
 def cammed() -> Model:
     document = to_dict(mechanisms.cammed())
     document["assemblies"][0]["constraints"][0] |= {"name": "it", "type": "cam"}
@@ -101,6 +108,7 @@ CASES: dict[str, Case] = {
        for kind in ("point_on_curve", "point_on_surface")},
     **{f"a driver of type frame_angle_{law}": Case(
         lambda law=law: guides.tilted(f"frame_angle_{law}", **ANGLES[law]), "a:it", "pivot.q") for law in ANGLES},
+    "a driver of type acceleration_table": Case(shaken, "a:it", "hinge.v"),
     "a driver of type frame_harmonic": Case(
         driven("frame_harmonic", amplitude=0.01, frequency=4.0, offset=START), "a:it", "pivot.q"),
     "a driver of type frame_polynomial": Case(

@@ -1,4 +1,4 @@
-"""Balls and tyres on heights (S42, D29): as on planes, in closed form in bowls; slopes of surfaces."""
+"""Balls and tyres on heights (S29, S42): as on planes, in closed form in bowls; slopes of surfaces."""
 
 from __future__ import annotations
 

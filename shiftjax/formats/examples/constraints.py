@@ -94,6 +94,14 @@ CONSTRAINT_EXAMPLES: dict[str, dict[str, Any]] = {
         "values": [0.5, 1, 0.5],
         "outside": "repeat",
     },
+    "a driver of type acceleration_table": {
+        "name": "shaking",
+        "type": "acceleration_table",
+        "joint": "pivot",
+        "times": [0, 0.2, 0.4, 0.6],
+        "accelerations": [0, 3, -3, 0],
+        "outside": "hold",
+    },
     "a driver of type frame_harmonic": {
         "name": "wave",
         "type": "frame_harmonic",
