@@ -15,6 +15,7 @@ from shiftjax.constraints.derived import Asked, DerivedConstraint
 from shiftjax.constraints.driver import Driver, DriverByLaw, DriverKind, FunctionOfTime, TimeFunction
 from shiftjax.constraints.drives import ConstantSpeed, Harmonic, Polynomial
 from shiftjax.constraints.frame_drivers import FrameAngleDriver, FrameDriver
+from shiftjax.constraints.geneva import Geneva
 from shiftjax.constraints.guides import PointOnCurve, PointOnSurface
 from shiftjax.constraints.kind import ANY, ConstraintKind, Rows, scales
 from shiftjax.constraints.loop_closure import LoopClosure
@@ -35,6 +36,7 @@ CONSTRAINTS: Registry[ConstraintKind] = Registry(
         "planetary": couplings.Planetary(),
         "differential": couplings.Differential(),
         "mimic": couplings.Mimic(),
+        "geneva": Geneva(),
         **BETWEEN_FRAMES,
         "cam": Cam(),
         "point_on_curve": PointOnCurve(),

@@ -43,10 +43,16 @@ def screwed() -> Model:
     return load(document)
 
 
+OTHERS: dict[str, dict[str, Any]] = {
+    "planetary": {"sun_teeth": 24, "ring_teeth": 72},
+    "geneva": {"slots": 5, "middle": 0.2},
+}
+
+
 def coupled(kind: str) -> Callable[[], Model]:
     def model() -> Model:
         names = "abc" if kind in ("planetary", "differential") else "ab"
-        numbers, slide, _ = couplings.PAIRS.get(kind, ({"sun_teeth": 24, "ring_teeth": 72}, "", 0.0))
+        numbers, slide, _ = couplings.PAIRS.get(kind, (OTHERS.get(kind, {}), "", 0.0))
         builder, assembly = couplings.discs(names, slide)
         assembly.constraint("it", kind, joints=[f"{name}_joint" for name in names], **numbers)
         return builder.build()
@@ -101,7 +107,7 @@ CASES: dict[str, Case] = {
     **{f"a force module of type {kind}": Case(tyre(kind), "a:tyre", "carriage.position", {"spin": 28.0})
        for kind in ("fiala_tyre", "transient_fiala_tyre", "pacejka_tyre", "transient_pacejka_tyre")},
     **{f"a constraint of type {kind}": Case(coupled(kind), "m:it", "b_joint.q")
-       for kind in ("gear", "belt", "rack", "screw_coupling", "mimic", "planetary")},
+       for kind in ("gear", "belt", "rack", "screw_coupling", "mimic", "geneva", "planetary")},
     "a constraint of type distance": Case(lambda: between.rodded("constraint"), "a:tie", "pivot.q"),
     "a constraint of type cam": Case(cammed, "a:it", "pivot.q"),
     **{f"a constraint of type {kind}": Case(lambda kind=kind: guides.hung(kind), "a:it", "bead.position")

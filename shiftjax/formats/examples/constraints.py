@@ -42,6 +42,7 @@ CONSTRAINT_EXAMPLES: dict[str, dict[str, Any]] = {
         "joints": ["carrier", "pivot", "wheel"],
     },
     "a constraint of type mimic": {"name": "finger", "type": "mimic", "joints": ["pivot", "wheel"], "multiplier": -1},
+    "a constraint of type geneva": {"name": "index", "type": "geneva", "joints": ["wheel", "pivot"], "slots": 4},
     "a constraint of type coincident": {"name": "ball", "type": "coincident", "frames": FRAMES},
     "a constraint of type point_on_line": {"name": "hole", "type": "point_on_line", "frames": FRAMES},
     "a constraint of type point_on_plane": {"name": "floor", "type": "point_on_plane", "frames": FRAMES},
