@@ -74,6 +74,11 @@ Balls and tyres roll on heights over a frame's x-y plane, a table with a bicubic
 the raster of a [terrain](format.md) `shiftjax.viewer.scene.terrain.raster_surface` makes such a table. What it is to
 carry must be smaller than its hollows.
 
+Friction in a joint has a level that is a number. A level that grows with what the joint bears has no kind: what it
+bears follows from the accelerations, which the friction changes, so that both would have to be solved together, with
+two solutions or none where friction is strong (Painlevé). Where the load is known, as under a weight, write the level
+of that load; contacts have friction that grows with theirs.
+
 What a constraint bears is its channel `NAME.multiplier`; a state of a force, as the integral of a controller, the bend
 of bristles or of a tyre, is `NAME.STATE`. The numbers of a tyre's property file come from
 `shiftjax.forces.tyres.property_files.tyre_numbers("car.tir")`; a `tire` of a model file that names one
