@@ -91,12 +91,11 @@ ANGLES: dict[str, dict[str, Any]] = {
     "table": {"times": [-0.2, 0.1, 0.2], "values": [guides.START, guides.START + 0.02, guides.START + 0.03]},
 }
 START = between.GROUND + between.ROCKER * np.cos(between.STARTS["hinge"])
-SIZES = {key: tyres.TYRE[key] for key in ("radius", "vertical_stiffness", "vertical_damping", "low_speed")}
 ROLLING = {"way": 10.0, "spin": 28.0}
 
 
 def tyre(kind: str) -> Callable[[], Model]:
-    numbers = tyres.TYRE if "fiala" in kind else SIZES | tyres.MAGIC
+    numbers = tyres.TYRE if "fiala" in kind else tyres.SIZES | tyres.MAGIC
     return lambda: tyres.rig(0.03, kind, numbers=numbers)
 
 

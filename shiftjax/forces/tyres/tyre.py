@@ -73,7 +73,7 @@ class Tyre(ForceKind):
     """A tyre of the first frame's body, whose y axis is the axle, on the x-y plane of the second frame, or on heights
     over it: then on the plane that touches them at the point next to the wheel's middle."""
 
-    frames, dissipates, words = 2, True, (UP,)
+    frames, dissipates, words, order = 2, True, (UP,), "the wheel, then the road"
     transient: ClassVar[bool] = False
 
     def tyre_load(self, n: Mapping[str, Any], contact: Contact, kappa: Scalar, tangent: Scalar) -> TyreLoad:
