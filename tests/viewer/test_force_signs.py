@@ -1,4 +1,4 @@
-"""Signs of contacts, tyres, bushings, cams and springs of joints: where and how large a scene draws them."""
+"""Signs of contacts, tyres, bushings, cams, guides, gears, rods: where and how large a scene draws them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.force_shapes import profile
 from shiftjax.viewer.scene.scene import Scene, ScenePart
+from shiftjax.viewer.scene.spring_meshes import spring_mesh, stretched
 from tests.scenes.lone import STILL
 
 SINGLE = 1e-6  # m: vertices are stored in single precision
@@ -54,8 +55,7 @@ def box(parts: list[ScenePart]) -> np.ndarray:
 )
 def test_contacts_and_tyres_have_their_sizes(kind: str, numbers: dict[str, Any], half: tuple[float, ...]) -> None:
     """On the body, about the frame, within a ring's breadth beyond: ends of rings stand 0.01 % out of the ball."""
-    parts = signs(drawn(kind, **numbers))
-    assert parts and all(part.node == 1 for part in parts)
+    parts = [part for part in signs(drawn(kind, **numbers)) if part.node == 1]
     assert box(parts) == pytest.approx(np.array([EYE - np.array(half), EYE + np.array(half)]), abs=1e-3 * max(half))
 
 
@@ -67,7 +67,7 @@ def test_a_contact_of_two_balls_is_on_both() -> None:
 
 def test_a_point_of_contact_and_a_bushing_are_seen() -> None:
     """Of radius 0: a mark; of a bushing a ring and what it holds, on a frame each, of the size that bars have."""
-    point = np.ptp(box(signs(drawn("ball_on_plane", **CONTACT))), axis=0).max()
+    point = np.ptp(box([part for part in signs(drawn("ball_on_plane", **CONTACT)) if part.node]), axis=0).max()
     ring, core = signs(drawn("bushing", **MOUNT))
     assert point > 0.01 and (ring.node, core.node) == (1, 0)
     assert np.ptp(box([ring]), axis=0)[0] > 2.0 * np.ptp(box([core]), axis=0)[0] > 0.01
@@ -141,6 +141,67 @@ def test_a_surface_is_drawn_at_its_heights(
         vertices = transformed(ground.transform, ground.mesh.vertices)[::97]
         for x, y, z in vertices.astype(float):
             assert z == pytest.approx(float(height(n, x, y).z), abs=SINGLE)
+
+
+@pytest.mark.parametrize("up", ["+z", "-z"])
+def test_the_plane_of_a_contact_is_a_square_on_its_frame(up: str) -> None:
+    """Once for all that touch it, with a mark on the free side."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("floor", T=(0.0, 0.0, 1.0))
+    a = builder.assembly("a").body("block", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"eye": EYE})
+    a.joint("free", "float", child="block")
+    for name in ("sign", "other"):
+        frames = [("block", "eye"), ("fixed", "floor")]
+        a.force(name, "fiala_tyre", frames=frames, radius=0.3, width=0.2, up=up, **TYRE)
+    scene = scene_of(builder.build(), {"a:block": STILL})
+    squares = [part for part in scene.parts if part.kind == "spring" and part.node == 0]
+    assert {part.path for part in squares} == {"a:sign"} and len(squares) == 5
+    low, high = box(squares) - [0.0, 0.0, 1.0]
+    assert high[:2] == pytest.approx(-low[:2]) and high[0] == pytest.approx(high[1]) and high[0] > 0.01
+    free = high[2] if up == "+z" else -low[2]
+    assert free > 5.0 * (-low[2] if up == "+z" else high[2]) > 0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers", "turned", "radii"),
+    [
+        ("gear", {"ratio": -3.0}, 0.0, (0.1, 0.3)),  # of outer gears 0.4 m apart
+        ("gear", {"ratio": 3.0}, 0.0, (0.2, 0.6)),  # the second is a ring about the first
+        ("gear", {"ratio": 3.0}, math.pi, (0.1, 0.3)),  # outer gears, one axis the other way round
+        ("gear", {"ratio": -3.0}, 1.0, ()),  # bevel gears
+        ("belt", {"radius_1": 0.05, "radius_2": 0.15}, 0.0, (0.05, 0.15)),
+        ("rack", {"radius": -0.08}, 0.0, (0.08,)),
+    ],
+)
+def test_gears_are_their_pitch_circles(
+    kind: str, numbers: dict[str, float], turned: float, radii: tuple[float, ...]
+) -> None:
+    """They touch; a sense that differs by the direction of an axis is seen to do so."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0)).frame("there", T=(0.4, 0.0, 0.3), rotation=(turned, 0.0, 0.0))
+    a = builder.assembly("a").body("one", mass=1.0, inertia=(0.01,) * 3).body("other", mass=1.0, inertia=(0.01,) * 3)
+    a.joint("first", "Tx" if kind == "rack" else "Rz", child="one")
+    a.joint("second", "Rz", parent=("fixed", "there"), child="other")
+    a.constraint("sign", kind, joints=["first", "second"], **numbers)
+    half = 0.5 * turned
+    place = np.array([0.4, 0.0, 0.3, math.cos(half), math.sin(half), 0.0, 0.0])
+    rings = signs(scene_of(builder.build(), {"a:one": STILL, "a:other": place}))
+    assert [ring.node for ring in rings] == ([1, 2] if len(radii) == 2 else [2] * len(radii))
+    for ring, radius in zip(rings, radii, strict=True):
+        assert box([ring])[1, :2] == pytest.approx(radius, rel=1e-6)
+
+
+def test_a_rod_is_a_bar_from_end_to_end() -> None:
+    """Of a constraint that keeps a distance: stretched between its frames."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("hook", T=(0.0, 0.0, 1.0))
+    a = builder.assembly("a").body("bob", mass=1.0, inertia=(0.01,) * 3, frames={"eye": (0.0, 0.0, 0.1)})
+    a.joint("free", "float", child="bob").constraint(
+        "sign", "distance", frames=[("fixed", "hook"), ("bob", "eye")], length=0.9
+    )
+    (rod,) = scene_of(builder.build(), {"a:bob": STILL}).springs
+    assert (rod.path, rod.kind, rod.nodes) == ("a:sign", "rod", (0, 1))
+    start, _, scales = stretched(rod, np.array([np.eye(4)] * 2))
+    assert start == pytest.approx([0.0, 0.0, 1.0]) and scales[2] == pytest.approx(0.9)
+    vertices = spring_mesh(rod.kind, rod.slenderness).vertices
+    assert np.ptp(vertices, axis=0) == pytest.approx([2.0, 2.0, 1.0], rel=1e-2)
 
 
 def test_a_spring_of_a_joint_is_a_spiral_on_its_hinge() -> None:

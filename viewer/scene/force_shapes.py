@@ -1,7 +1,8 @@
-"""Signs of forces and constraints whose sizes are numbers of the file: contacts, tyres, bushings, cams, guides. NumPy.
+"""Signs of forces and constraints whose sizes are in the file: contacts, tyres, bushings, cams, guides, gears. NumPy.
 
 A contact is drawn as rings, so that the body inside is seen, and how it turns: they show what is computed, whatever
-geometry the body has.
+geometry the body has. A plane is a square about the origin of its frame, with a mark on the side that is free; gears
+are their pitch circles, which follow from their ratio and from how far their axes are apart.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import numpy as np
 
 from shiftjax.constraints.guides import curve_at, places_of
 from shiftjax.height_fields import height, is_flat
-from shiftjax.mechanism.records import Element
+from shiftjax.mechanism.paths import split
+from shiftjax.mechanism.records import Element, FrameRef
 from shiftjax.splines import cubic, evaluated
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import of_frame, transform, z_along
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart
+from shiftjax.viewer.scene.sliding import joint_frames
 from shiftjax.viewer.scene.spring_meshes import SPRING
 from shiftjax.viewer.scene.terrain import EARTH, height_field
 
@@ -32,19 +35,76 @@ TREAD, FLAT = 0.72, 0.6  # inner radius of a tyre; its breadth where no number s
 BUSH, HOLE, CORE = 2.2, 0.6, 0.9  # radius of a bushing, of its hole in parts of that, and of what it holds: half widths
 PROFILE, THREAD = 12, 0.2  # points of a cam's profile for a radius of the file; radius of its wire: half widths
 
+PLANE, EDGE, MARK = 8.0, 0.15, 1.5  # half side of a plane's square, radius of its wire, length of its mark: half widths
+FACE, RIM = 1.0, 0.9  # breadth of a gear or pulley in half widths; inner radius of its ring in parts of its radius
+PARALLEL = 0.999  # cosine of axes of gears whose circles touch
 SAMPLES, SPREAD = 49, 1.0  # of a surface along each side; of a polynomial from the middle: parts of its size
 
 Shape = tuple[int, Mesh, np.ndarray, Colour]  # which frame of the element, mesh, transform to that frame (4, 4), colour
 
 
 def force_parts(context: BuildContext) -> Iterator[ScenePart]:
-    """The signs of all active contacts, tyres, bushings, cams and guides, on the frames that they name."""
+    """The signs of all active contacts, tyres, bushings, cams and guides, on the frames that they name; gears."""
+    planes = set()
     for path, item in (*context.model.force_modules(), *context.model.constraints()):
         make = SIGNS.get(item.type)
         for frame, mesh, local, colour in make(item, context.style.width) if make else ():
             ref = item.frames[frame]
             where = of_frame(context.frames[ref.body], ref.frame) @ local
             yield ScenePart(mesh, context.nodes[ref.body], where, colour, path, "spring")
+        if item.type in PLANES and is_flat({"heights": (), "polynomial": (), **item.values}):
+            ref = item.frames[PLANES[item.type]]
+            if ref not in planes:  # one for all that touch it
+                planes.add(ref)
+                where = of_frame(context.frames[ref.body], ref.frame)
+                yield from _plane(context, path, ref, where, item.values.get("up") == "-z")
+    yield from _gears(context)
+
+
+def _plane(context: BuildContext, path: str, ref: FrameRef, where: np.ndarray, down: bool) -> Iterator[ScenePart]:
+    """A square in the x-y plane of a frame, and a mark along its free side."""
+    width = context.style.width
+    a, mark = PLANE * width, (-MARK if down else MARK) * width
+    corners = [(-a, -a, 0.0), (a, -a, 0.0), (a, a, 0.0), (-a, a, 0.0)]
+    ends = [*zip(corners, [*corners[1:], corners[0]], strict=True), ((0.0, 0.0, 0.0), (0.0, 0.0, mark))]
+    for pair in ends:
+        yield ScenePart(shapes.wire(pair, EDGE * width), context.nodes[ref.body], where, CONTACT, path, "spring")
+
+
+def _gears(context: BuildContext) -> Iterator[ScenePart]:
+    """Pitch circles of gears, pulleys of belts, pinions of racks, on the children of their joints."""
+    joints = dict(context.model.joints())
+    for path, item in context.model.constraints():
+        if item.type not in ("gear", "belt", "rack"):
+            continue
+        pair = [joints[split(coordinate)[0]] for coordinate in item.joints]
+        frames = [joint_frames(context, joint)[1] for joint in pair]
+        nodes = [context.nodes[joint.child.body] for joint in pair]
+        placed = [context.poses[node] @ frame for node, frame in zip(nodes, frames, strict=True)]
+        for node, frame, radius in zip(nodes, frames, _radii(item, *placed), strict=True):
+            if radius > 0.0:
+                where = frame @ transform(scale=[radius, radius, FACE * context.style.width])
+                yield ScenePart(shapes.tube(1.0, RIM), node, where, STEEL, path, "spring")
+
+
+def _radii(item: Element, first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """Radii [m] of what turns about both joints, 0 for what is not drawn.
+
+    Args:
+        first, second: (4, 4) frames of the joints in the world, z along their axes.
+    """
+    n = item.values
+    if item.type == "belt":
+        return n["radius_1"], n["radius_2"]
+    if item.type == "rack":
+        return 0.0, abs(n["radius"])
+    axis, way = first[:3, 2], second[:3, 3] - first[:3, 3]
+    apart = float(np.linalg.norm(way - axis * (axis @ way)))
+    along = float(axis @ second[:3, 2])
+    ratio = n["ratio"] * math.copysign(1.0, along)  # of axes that point the same way: below 0 of outer gears
+    if abs(along) < PARALLEL or ratio in (0.0, 1.0):
+        return 0.0, 0.0
+    return apart / abs(1.0 - ratio), apart * abs(ratio) / abs(1.0 - ratio)
 
 
 def _rings(frame: int, radii: np.ndarray, middle: np.ndarray | None = None) -> Iterator[Shape]:
@@ -143,6 +203,11 @@ def profile(item: Element) -> list[tuple[float, float]]:
     return points
 
 
+PLANES = {  # kind -> which of its frames is the plane
+    **dict.fromkeys(("ball_on_plane", "capsule_on_plane", "ellipsoid_on_plane", "fiala_tyre", "transient_fiala_tyre",
+                     "pacejka_tyre", "transient_pacejka_tyre"), 1),
+    "point_on_plane": 0,
+}  # fmt: skip
 SIGNS: dict[str, Callable[[Element, float], Iterator[Shape]]] = {
     "ball_on_plane": _ball(0, "radius"),
     "ball_on_terrain": _ball_and_terrain,
