@@ -12,6 +12,7 @@ from typing import Any
 
 from shiftjax.algebra import Scalar, Vec, floor, minus, norm_squared, ratio, sqrt
 from shiftjax.constraints.derived import Asked, DerivedConstraint
+from shiftjax.errors import ModelError
 from shiftjax.field import Field, Role
 from shiftjax.height_fields import SURFACE, faults, height
 from shiftjax.plan_elements import RowGroup
@@ -38,6 +39,9 @@ class PointOnCurve(DerivedConstraint):
     def phi(self, group: RowGroup, motion: Asked) -> Sequence[Scalar]:
         guide, rider = group.frames
         n = {**motion.values(group.numbers), **dict(group.words)}
+        if not n["places"] and group.units[0] != "m":
+            fault, todo = "no places, and a joint that turns", "Give them in the joint's unit of angles."
+            raise ModelError(f"constraint {group.name}", fault, "places of the points along such a joint", todo)
         _, p = motion.pose(rider, relative=guide)
         return minus(p, curve_at(n, motion.coordinate(group.coordinates[0])))
 

@@ -18,7 +18,8 @@ from tests.support.mechanisms import ROCKER
 
 GAP = 1e-11  # m or rad
 ENERGY = 1e-8  # of the largest energy, RK4 at 1 ms
-SPLINE = 2e-6  # m or rad: 72 points of a circle of 1 m, whose spline is off by (2 pi / 72)^4 / 384 and bends otherwise
+BENT = 1e-6  # the same of work along a curve whose third derivative jumps at each point, 5 steps after the other
+SPLINE = 2e-4  # m or rad: 24 points of a circle of 1 m, whose spline is off by (2 pi / 24)^4 / 384 and bends otherwise
 G = 9.81
 
 
@@ -30,18 +31,18 @@ def bead(mass: float = 0.5, **start: Any) -> tuple[ModelBuilder, AssemblyBuilder
     return builder, a
 
 
-def run(model: Model, span: float, channels: list[str], **more: Any) -> shiftjax.Result:
+def run(model: Model, span: float, channels: list[str], energy: float = ENERGY, **more: Any) -> shiftjax.Result:
     assert load(to_dict(model)) == model
     result = shiftjax.simulate(model, span, 1e-3, channels=channels, output_step=span / 10, **more)
     assert (result.status == 0).all(), result.messages
-    assert np.max(result.certificate["gap"]) < GAP and np.max(result.certificate["energy_error"]) < ENERGY
+    assert np.max(result.certificate["gap"]) < GAP and np.max(result.certificate["energy_error"]) < energy
     return result
 
 
 def test_a_bead_on_a_helix() -> None:
     """Its way along is g (h / l) t^2 / 2 with l = sqrt(R^2 + h^2), of a pitch 2 pi h; the place says how far it is."""
     R, h = 0.3, 0.1
-    turns = np.linspace(0.0, 4.0 * np.pi, 97)
+    turns = np.linspace(0.0, 4.0 * np.pi, 33)
     length = math.hypot(R, h)
     builder, a = bead(initial_displacement={"x": R, "y": 0.0, "z": 0.0})
     a.body("place", mass=0.0, inertia=(0.0,) * 3).joint("along", "Tx", child="place", initial_displacement=0.0)
@@ -50,16 +51,16 @@ def test_a_bead_on_a_helix() -> None:
     a.constraint("wire", "point_on_curve", frames=frames, joint="along", points=points, places=[*(length * turns)])
     found = run(builder.build(), 1.0, ["bead.position", "along.q", "wire.multiplier"], vary={"bead.mass": [0.5, 2.0]})
     way = 0.5 * G * h / length * found.time**2
-    assert np.abs(found.channels["along.q"] - way).max() < 5e-5, "a natural spline is off where it begins"
-    assert np.abs(found.channels["bead.position"][:, :, 2] + way * h / length).max() < 5e-5
+    assert np.abs(found.channels["along.q"] - way).max() < 6e-4, "a natural spline is off where it begins"
+    assert np.abs(found.channels["bead.position"][:, :, 2] + way * h / length).max() < 6e-4
     # what the wire bears, across it, is all but what moves the bead on: m sqrt((g R / l)^2 + (v^2 R / l^2)^2)
     speed = G * h / length * found.time[-1]
     across = math.hypot(G * R / length, speed**2 * R / length**2)
     force = np.linalg.norm(found.channels["wire.multiplier"][:, -1], axis=1)
-    assert force == pytest.approx([0.5 * across, 2.0 * across], rel=1e-3)
+    assert force == pytest.approx([0.5 * across, 2.0 * across], rel=1e-2)  # as its curvature is
 
 
-def guided(by: str, points: int = 72) -> Model:
+def guided(by: str, points: int = 24) -> Model:
     """A crank and its coupler, whose end goes round the pivot of the rocker: on a wire, or by a rod without mass."""
     builder, bar = bars()
     bar.entry["bodies"] = [body for body in bar.entry["bodies"] if body["name"] != "rocker"]
@@ -187,6 +188,25 @@ def test_what_no_guide_can_be_is_refused(case: str) -> None:
     a.constraint("it", kind, frames=["fixed", "bead"], **of, **numbers)
     with pytest.raises(ModelError, match=message):
         builder.build()
+
+
+def test_a_joint_that_turns_leads_a_point_along_a_curve() -> None:
+    """A shaft drives a bead round a wire, at the places that its angles say; without those it is refused."""
+    angles = np.linspace(0.0, 2.0 * np.pi, 33)
+    ring = np.stack([0.3 * np.cos(angles), 0.3 * np.sin(angles), 0.1 * np.cos(2 * angles)], 1)[:-1].tolist()
+    for places, message in (([*angles], ""), ([], "found no places, and a joint that turns")):
+        builder, a = bead(initial_displacement={"x": 0.3, "y": 0.0, "z": 0.1})
+        a.body("shaft", mass=1.0, inertia=(0.1,) * 3).joint("turn", "Rz", child="shaft", initial_displacement=0.0)
+        a.constraint("wire", "point_on_curve", frames=["fixed", "bead"], joint="turn", points=ring, places=places,
+                     ends="closed")  # fmt: skip
+        if message:
+            with pytest.raises(ModelError, match=message):
+                shiftjax.simulate(builder.build(), 0.1)
+            continue
+        found = run(builder.build(), 2.0, ["bead.position"], BENT, drive={"turn": 5.0})
+        turn = 5.0 * found.time
+        exact = np.stack([0.3 * np.cos(turn), 0.3 * np.sin(turn), 0.1 * np.cos(2 * turn)], 1)
+        assert np.abs(found.channels["bead.position"] - exact).max() < 1e-4  # 16 points a wave of 0.1 m
 
 
 def test_beyond_its_ends_a_curve_is_straight() -> None:
