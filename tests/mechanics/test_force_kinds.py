@@ -380,6 +380,18 @@ def test_what_acts_on_what_is_listed(busy: Model) -> None:
     assert all(f"\n{path} " in report for path in rows)
 
 
+def test_rows_of_numbers_are_counted() -> None:
+    """Of a table of heights, and of forces at times: they ended `info` with a TypeError."""
+    builder, bar = four_bar()
+    builder.frame("floor", T=(0.0, 0.0, 0.14))
+    bar.force("hill", "ball_on_terrain", **KINDS["ball_on_terrain"][0])
+    bar.force("gust", "table_wrench", frame="crank", times=[0.0, 1.0], forces=[[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    model = builder.build()
+    rows = {row[0]: row[3] for row in acting_rows(model.acting(), model.coordinate_units())}
+    assert rows["a:gust"] == "times 0 1 s, 2 forces"
+    assert "xs -0.1 0.1 0.3 0.5 m, ..." in rows["a:hill"] and "ball_on_terrain" in model._repr_html_() + text(model)
+
+
 def moved(model: Model, span: float, step: float = 5e-4, **more: Any) -> shiftjax.Result:
     channels = ["pivot.q", "hinge.v", "joint.q", "axle.v", "pid.integral", "bristles.bend", "gear.multiplier"]
     result = shiftjax.simulate(model, span, step, channels=channels, output_step=span, **more)

@@ -13,6 +13,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.overview import acting_rows
 from tests.mechanics.test_between_frames import bars
 from tests.support.mechanisms import ROCKER
 
@@ -88,6 +89,13 @@ def hung(kind: str) -> Model:
         numbers = {"xs": [-0.5, 0.3, 0.8], "ys": [-0.4, 0.5], "heights": heights, "polynomial": [[0.0, 0.3], [-0.2]]}
         a.constraint("it", kind, frames=["fixed", "bead"], size=0.7, **numbers)
     return builder.build()
+
+
+def test_info_counts_points_and_heights() -> None:
+    numbers = {kind: next(acting_rows(hung(kind).acting(), {}))[3] for kind in ("point_on_curve", "point_on_surface")}
+    assert numbers["point_on_curve"] == "4 points, places -0.1 0.1 0.4 0.6 m"
+    table = "xs -0.5 0.3 0.8 m, ys -0.4 0.5 m, 6 heights, 3 polynomial, size 0.7 m"
+    assert numbers["point_on_surface"] == table
 
 
 def test_a_closed_wire_in_a_closed_loop() -> None:
