@@ -14,6 +14,7 @@ from shiftjax.forces.kind import Course, ForceKind, Load, State, Switch
 from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
 from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, BallOnTerrain, CapsuleOnPlane, EllipsoidOnPlane
 from shiftjax.forces.restraints import Damper, Friction, Spring
+from shiftjax.forces.slots import PinInSlot
 from shiftjax.forces.stops import LimitStop
 from shiftjax.forces.tyres.fiala import Fiala, TransientFiala
 from shiftjax.forces.tyres.pacejka import Pacejka, TransientPacejka
@@ -57,6 +58,7 @@ FORCES: Registry[ForceKind] = Registry(
         "ellipsoid_on_plane": EllipsoidOnPlane(),
         "ball_on_ball": BallOnBall(),
         "ball_on_terrain": BallOnTerrain(),
+        "pin_in_slot": PinInSlot(),
     },
 )
 

@@ -88,7 +88,7 @@ OF_THE_CATALOGUE = {  # whose numbers are all in test_gradient_catalogue.py, whi
         ("force module", "joint_spring bushing stop coulomb_friction lugre_friction servo dc_motor torque_curve"),
         ("force module", "joint_position_pid joint_speed_pid frame_position_pid frame_speed_pid"),
         ("force module", "fiala_tyre transient_fiala_tyre pacejka_tyre transient_pacejka_tyre"),
-        ("force module", "ball_on_plane ball_on_terrain capsule_on_plane ellipsoid_on_plane ball_on_ball"),
+        ("force module", "ball_on_plane ball_on_terrain capsule_on_plane ellipsoid_on_plane ball_on_ball pin_in_slot"),
         ("constraint", "gear belt rack screw_coupling planetary mimic geneva"),
         ("constraint", "distance cam point_on_curve point_on_surface"),
         ("driver", "frame_harmonic frame_polynomial frame_table"),

@@ -143,6 +143,15 @@ def test_a_surface_is_drawn_at_its_heights(
             assert z == pytest.approx(float(height(n, x, y).z), abs=SINGLE)
 
 
+def test_a_slot_is_its_two_edges() -> None:
+    """On the frame of the slot, play apart; the pin on its body."""
+    *edges, pin = signs(drawn("pin_in_slot", length=0.3, play=0.02, wall=0.01, mouth=0.01, **CONTACT))
+    assert [part.node for part in (*edges, pin)] == [0, 0, 1]
+    low, high = box(edges)
+    assert (low[0], high[0]) == pytest.approx((0.0, 0.3)) and high[1] == pytest.approx(-low[1]) and high[1] > 0.02
+    assert box([pin]).mean(0) == pytest.approx(EYE)
+
+
 @pytest.mark.parametrize("up", ["+z", "-z"])
 def test_the_plane_of_a_contact_is_a_square_on_its_frame(up: str) -> None:
     """Once for all that touch it, with a mark on the free side."""

@@ -174,6 +174,16 @@ def _curve(item: Element, width: float) -> Iterator[Shape]:
     yield 0, shapes.wire(tuple(map(tuple, points.tolist())), THREAD * width), np.eye(4), STEEL
 
 
+def _slot(item: Element, width: float) -> Iterator[Shape]:
+    """The edges of both walls, as far apart as the play, and the pin across them."""
+    n = item.values
+    for side in (-1.0, 1.0):
+        y = side * (n["play"] + EDGE * width)
+        yield 1, shapes.wire(((0.0, y, 0.0), (n["length"], y, 0.0)), EDGE * width), np.eye(4), STEEL
+    pin = max(n["play"], EDGE * width)
+    yield 0, shapes.cylinder(), transform(scale=[0.5 * pin, 0.5 * pin, 2.0 * width]), CONTACT
+
+
 def _surface(frame: int) -> Callable[[Element, float], Iterator[Shape]]:
     """The surface of a table up to its last points, of a polynomial over its size."""
 
@@ -211,6 +221,7 @@ PLANES = {  # kind -> which of its frames is the plane
 SIGNS: dict[str, Callable[[Element, float], Iterator[Shape]]] = {
     "ball_on_plane": _ball(0, "radius"),
     "ball_on_terrain": _ball_and_terrain,
+    "pin_in_slot": _slot,
     "capsule_on_plane": _capsule,
     "ellipsoid_on_plane": _ellipsoid,
     "ball_on_ball": _balls,

@@ -265,6 +265,17 @@ FORCE_EXAMPLES: dict[str, dict[str, Any]] = {
         "polynomial": [[0, 0, 0.1], [0.05], [0.1]],
         "size": 0.5,
     },
+    "a force module of type pin_in_slot": {
+        "name": "fork",
+        "type": "pin_in_slot",
+        "frames": FRAMES,
+        "length": 0.05,
+        "play": 0.0001,
+        "wall": 0.004,
+        "mouth": 0.005,
+        "k": 1000000000.0,
+        "damping": 1,
+    },
     "a force module of type ball_on_ball": {
         "name": "marbles",
         "type": "ball_on_ball",
