@@ -145,6 +145,10 @@ def test_a_table_from_a_file_of_columns(tmp_path: Path) -> None:
     file.write_text("# t [s], angle [rad]\n0, -1\n0.2 -0.4\n\n0.5, 0.1  # knee\n1.0,1.2\n", encoding="utf-8")
     joint, table = parse_drive(f"pivot=table(file={file}, outside=hold)")
     assert joint == "pivot" and table == shiftjax.Table(TIMES, VALUES, outside="hold")
+    _, shaking = parse_drive(f"pivot=acceleration_table(file={file}, speed=2)")
+    assert shaking == shiftjax.AccelerationTable(TIMES, VALUES, speed=2.0)
+    with pytest.raises(ModelError, match="found a file, and times or accelerations"):
+        parse_drive(f"pivot=acceleration_table(file={file}, times=[0, 1])")
 
 
 @each
