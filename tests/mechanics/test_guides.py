@@ -100,8 +100,8 @@ def test_info_counts_points_and_heights() -> None:
 
 def test_a_closed_wire_in_a_closed_loop() -> None:
     """A wire round a pivot does what a rod to it does, for three designs at once."""
-    more = {"vary": {"coupler.mass": [0.5, 1.0, 2.0]}}
-    one, other = (run(guided(by), 0.5, ["pivot.q"], **more).channels["pivot.q"] for by in ("wire", "rod"))
+    vary = {"coupler.mass": [0.5, 1.0, 2.0]}
+    one, other = (run(guided(by), 0.5, ["pivot.q"], vary=vary).channels["pivot.q"] for by in ("wire", "rod"))
     assert np.abs(one - other).max() < SPLINE and np.ptp(one, axis=1).min() > 0.3
 
 
