@@ -56,6 +56,7 @@ SHAPES: dict[str, str] = {
     "numbers": "a list of numbers",
     "ascending": "a list of coefficients, the constant first",
     "pieces": "a list of lists of coefficients, each with the highest power first",
+    "rows": "a list of lists of numbers",
     "polynomial": "a list of coefficients, the constant first; of several coordinates {name: list}",
     "displacement": "a number; of several coordinates {name: number}; {T, R, rotation} of float, ball and weld",
     "velocity": "a number; of several coordinates {name: number}; a list of one a speed of float and ball",

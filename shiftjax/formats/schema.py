@@ -29,6 +29,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "numbers": NUMBERS,
     "ascending": NUMBERS,
     "pieces": {"type": "array", "minItems": 1, "items": {**NUMBERS, "minItems": 1}},
+    "rows": {"type": "array", "items": NUMBERS},
     "polynomial": {"anyOf": [NUMBERS, {"type": "object", "additionalProperties": NUMBERS}]},
     "displacement": {"anyOf": [NUMBER, {"$ref": "#/$defs/placement"}, NUMBERS_BY_NAME, NUMBERS]},
     "velocity": {"anyOf": [NUMBER, NUMBERS, NUMBERS_BY_NAME]},

@@ -107,9 +107,8 @@ WRITE: dict[str, Callable[[Any], Any]] = {  # shape of a field -> what a file ho
     "displacement": lambda value: (
         (entry(value, "a placement") or 0) if isinstance(value, Placement) else _listed(value)
     ),
-    **dict.fromkeys(
-        ("vector", "matrix", "axis", "numbers", "points", "ascending", "polynomial", "pieces", "velocity"), _listed
-    ),
+    **dict.fromkeys(("vector", "matrix", "axis", "numbers", "points", "ascending", "polynomial"), _listed),
+    **dict.fromkeys(("pieces", "rows", "velocity"), _listed),
     "reference": _ref,
     "references": lambda refs: [_ref(ref) for ref in refs],
     "joint": _joint,

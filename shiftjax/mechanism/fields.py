@@ -92,6 +92,8 @@ BODY = (
           ("inertia.mass", "mass", "moment_of_inertia.mass"), least=0.0),
     *map(_inertia, INERTIA),
     Field("center_of_mass", "from the body's origin along its axes", "vector", Role.CENTER, "m", ZERO),
+    Field("gravity_scale", "of the gravity that acts on the body: 0 for none",
+          "number", Role.NUMBER, "1", 1.0),
     Field("frames", "of the body", "list", default=(), of="a frame"),
     Field("geometry", "shapes that are drawn", "list", default=(), keys=("geometry", "definition"), of="a geometry"),
     Field("collision_geometry", "kept, not used: convex_hull, ellipsoid or sphere", "text"),

@@ -66,8 +66,9 @@ def _stated_numbers(item: Element, x: str) -> str:
         unit = filled(field.unit, x, 0)
         after = f" {unit}" if field.numeric and unit != "1" else ""
         if isinstance(value, list | tuple):
-            few = len(value) <= MOST
-            texts.append(f"{field.name} {_numbers(value)}{after}" if few else f"{len(value)} {field.name}")
+            few = len(value) <= MOST and not any(isinstance(row, list | tuple) for row in value)
+            count = sum(map(len, value)) if field.shape == "rows" else len(value)
+            texts.append(f"{field.name} {_numbers(value)}{after}" if few else f"{count} {field.name}")
         else:
             texts.append(f"{field.name} {value:.6g}{after}" if field.numeric else f"{field.name} {value}")
     return ", ".join([*texts[:MOST], *(["..."] if len(texts) > MOST else [])])

@@ -53,9 +53,8 @@ class Numbering:
         """A body with its frames."""
         places = self.of(body, path)
         self.add_frames(body.frames, path)
-        return BodyNumbers(
-            places["mass"], tuple(places[f"inertia.{entry}"] for entry in INERTIA), places["center_of_mass"]
-        )
+        inertia = tuple(places[f"inertia.{entry}"] for entry in INERTIA)
+        return BodyNumbers(places["mass"], inertia, places["center_of_mass"], places["gravity_scale"])
 
     def add_frames(self, frames: Sequence[Frame], body: str = FIXED) -> None:
         """The frames of a body or of ground."""

@@ -45,6 +45,7 @@ PART_EXAMPLES: dict[str, dict[str, Any]] = {
     "a body": {
         "name": "crank",
         "center_of_mass": [0.1, 0, 0],
+        "gravity_scale": 0.5,
         "inertia": {"mass": 0.5, "Ixx": 2.5e-5, "Iyy": 1.7e-3, "Izz": 1.7e-3, "Ixy": 0, "Iyz": 0, "Izx": 0},
         "frames": [{"name": "tip", "T": [0.2, 0, 0]}],
         "geometry": [{"type": "capsule", "radius": 0.01, "length": 0.2, "T": [0.1, 0, 0], "rotation": [0, 1.5708, 0]}],
