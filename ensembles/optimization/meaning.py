@@ -11,8 +11,8 @@ from shiftjax.ensembles.study.definition_keys import inside
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, nearest
-from shiftjax.measures.evaluation import evaluate
-from shiftjax.measures.expression import Expression, is_path, names
+from shiftjax.expressions.evaluation import evaluate
+from shiftjax.expressions.expression import Expression, is_path, names
 from shiftjax.run.derive import with_derived
 
 

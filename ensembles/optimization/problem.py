@@ -21,8 +21,8 @@ from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.doubts import Doubts
-from shiftjax.measures.evaluation import evaluate
-from shiftjax.measures.expression import names as names_in
+from shiftjax.expressions.evaluation import evaluate
+from shiftjax.expressions.expression import names as names_in
 
 Array = Any  # of JAX, traced
 

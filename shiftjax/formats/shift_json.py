@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shiftjax.formats import connections, include, parts
+from shiftjax.formats import connections, include, named_numbers, parts
 from shiftjax.formats.draft import Draft, finished, grafted, preorder
 from shiftjax.formats.entry import Entry, by_name, opened
 from shiftjax.formats.include import Mount
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.neighbours import Neighbours
 from shiftjax.formats.node import Node
+from shiftjax.formats.scope import Scope
 from shiftjax.formats.settings import settings
 from shiftjax.formats.units import Units
 from shiftjax.mechanism.model import SI, Model, unused
@@ -50,6 +51,8 @@ class Document:
         self.parameters = opened(self.root["model_parameters"], "model_parameters")
         self.unit_names = _unit_names(self.parameters["units"])
         self.units = Units.of(self.unit_names)
+        self.scope = self.root.scope = self.parameters.scope = Scope(self.units)
+        self.section = named_numbers.read(self.root, self.scope)
         self.directories = self._directories()
         self.neighbours = Neighbours(folder, self.directories)
         self.mounts: list[Mount] = []
@@ -59,7 +62,7 @@ class Document:
 
     def model(self) -> Model:
         """The model of the document, its references resolved."""
-        ground = opened(self.root["fixed"], "fixed") if self.root.has("fixed") else Node({}, self.root.where, [])
+        ground = opened(self.root["fixed"], "fixed") if self.root.has("fixed") else Node({}, self.root.where, [], self.scope)
         self.names = Names(parts.frames(self._one_of(ground, "frames"), self.units), self.neighbours)
         roots = self._drafts()
         lights: list[Light] = []
@@ -71,7 +74,8 @@ class Document:
         self._connect(preorder(roots))
         lights = _renamed(self._things(ground, "lights", "a light", parts.light) + lights)
         terrain = _renamed(self._things(ground, "terrain", "a terrain", parts.terrain) + terrain)
-        return Model(
+        parameters, points = named_numbers.items_of(self.section, self.scope)
+        model = Model(
             finished(roots, self.names),
             tuple(self.names.ground),
             self.gravity,
@@ -84,7 +88,10 @@ class Document:
             self.version,
             warnings=tuple(dict.fromkeys(self.warnings)),
             comment=self.root["comment"].comment(),
+            parameters=parameters,
+            points=points,
         )
+        return named_numbers.with_expressions(model, self.section, self.scope)
 
     def _version(self) -> str:
         node, known = self.parameters["version"], by_name("model_parameters")["version"]

@@ -12,8 +12,8 @@ from jax.core import Tracer
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from shiftjax.errors import ModelError
-from shiftjax.measures.evaluation import evaluate_number
-from shiftjax.measures.expression import Expression
+from shiftjax.expressions.evaluation import evaluate_number
+from shiftjax.expressions.expression import Expression
 from shiftjax.mechanism.model import Model
 from shiftjax.run.derive import Formula, Numbers, Rule, rules_of
 

@@ -17,7 +17,7 @@ from shiftjax.measures.aims import NO_AIM, Aim
 from shiftjax.measures.certificate import TAKEN
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels
-from shiftjax.measures.evaluation import evaluate
+from shiftjax.expressions.evaluation import evaluate
 from shiftjax.measures.metric_texts import Metric, Reader
 from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.step_path import StepPath

@@ -1,6 +1,6 @@
 """Numbers that follow from others, as `derive={"rod.mass": "7.8 * {rod:tip.T[0]}"}`. Host code, no jax.
 
-An expression is one of `measures.grammar` over number paths in braces, in SI where no unit is written. A derived number
+An expression is one of `expressions.grammar` over number paths in braces, in SI where no unit is written. A derived number
 may follow from other derived ones; circles are refused. What follows from no varied number is the same for all members.
 """
 
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, need_number, shown
-from shiftjax.measures.dialects import NUMBERS
-from shiftjax.measures.evaluation import evaluate_number
-from shiftjax.measures.expression import Expression
-from shiftjax.measures.grammar import parse
+from shiftjax.expressions.dialects import NUMBERS
+from shiftjax.expressions.evaluation import evaluate_number
+from shiftjax.expressions.expression import Expression
+from shiftjax.expressions.grammar import parse
 from shiftjax.mechanism.model import Model
 
 Function = Callable[[Mapping[str, Any]], Any]  # of the numbers by path
