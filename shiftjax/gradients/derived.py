@@ -15,6 +15,7 @@ from shiftjax.errors import ModelError
 from shiftjax.expressions.evaluation import evaluate_number
 from shiftjax.expressions.expression import Expression
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.parameters import determined
 from shiftjax.run.derive import Formula, Numbers, Rule, rules_of
 
 Array = Any  # of JAX, traced
@@ -37,6 +38,8 @@ def derived(
     Raises:
         ModelError: as there; a function that needs NumPy arrays.
     """
+    if path := next((path for path in design if path in model.expressions), None):
+        raise determined(f"vary {path}", model.expressions[path])
     base = model.replace(assign) if assign else model
     rules = rules_of(model, design, assign or (), derive)
     known = {**{path: np.float64(value) for path, value in base.numbers().items()}, **design}
@@ -45,7 +48,8 @@ def derived(
     numbers = {path: values[path] for path in rules}
     same = {path: float(value) for path, value in numbers.items() if not value.ndim and not isinstance(value, Tracer)}
     columns = {path: jnp.broadcast_to(value, members) for path, value in numbers.items() if path not in same}
-    return {**design, **columns}, {**(assign or {}), **same}
+    stated = {path: value for path, value in same.items() if path not in model.expressions}
+    return {**design, **columns}, {**(assign or {}), **stated}
 
 
 class _Traced(Numbers):

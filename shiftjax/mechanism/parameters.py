@@ -189,8 +189,8 @@ def agrees(value: float, other: float) -> bool:
     return abs(value - other) <= AGREES * max(abs(value), abs(other))
 
 
-def determined(path: str, text: str) -> ModelError:
+def determined(where: str, text: str) -> ModelError:
     """The error of a number that is given a value beside its expression."""
-    asked = sorted(name_of_path(other) or other for other in asked_by(text, path))
+    asked = sorted(name_of_path(other) or other for other in asked_by(text, where))
     todo = f"Set {listed(asked)}, or write a number in the file in place of the expression."
-    return ModelError(path, f"a value for what follows from {text!r}", "numbers without an expression", todo)
+    return ModelError(where, f"a value for what follows from {text!r}", "numbers without an expression", todo)

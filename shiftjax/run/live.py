@@ -338,7 +338,7 @@ class Live:
 
     def _derived(self, free: Mapping[str, list[float]]) -> Mapping[str, Any]:
         """The numbers of this design, (1,) each, with those that follow from others."""
-        if not self._derive:
+        if not (self._derive or self.model.expressions):
             return free
         every = derived_columns(self.model, free, self._derive)
         for path, (value,) in every.items():

@@ -80,7 +80,7 @@ class Simulator:
         if set(given) != set(self.vary):
             raise ModelError("vary", f"{sorted(vary)}", f"{sorted(self.vary)}", "Give values for these paths.")
         setup = self.prepared.setup
-        if self._derive:
+        if self._derive or self.prepared.model.expressions:
             given = derived_columns(self.prepared.model, given, self._derive)
         vary = {path: given[path] for path in self.prepared.vary}  # the order of the program's slots
         drive = {group.name: setup.functions[group.function] for group in self.prepared.plan.constraints
@@ -171,7 +171,7 @@ def compile(
     numbers = model.numbers()
     paths = [model.resolve(path) for path in vary]
     nominal: dict[str, Any] = {path: [numbers.get(path, 0.0)] for path in paths}
-    if derive:
+    if derive or model.expressions:
         nominal = derived_columns(model, nominal, derive)
     prepared = prepare(model, nominal, options_of(method=method, precision=precision, drive=functions))
     refuse_beyond_tables(prepared.plan, prepared.lane_of(np.arange(1), 1.0), 0.0, np.inf)
