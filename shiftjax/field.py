@@ -99,7 +99,8 @@ class Field:
         choices: the allowed words.
         of: label of the nested objects (`mechanism.fields.ELEMENTS`).
         required: whether a file must contain it.
-        least, above: inclusive and exclusive lower bound of a number; most: its upper one, inclusive. fewest: smallest length of a list.
+        least, above: inclusive and exclusive lower bound of a number; most: its inclusive upper one.
+        fewest: smallest length of a list.
         rising: whether each number of a list must be larger than the one before.
         written: False for older notations that are read but not written.
     """

@@ -14,8 +14,8 @@ from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.expressions.dialects import NUMBERS
 from shiftjax.expressions.evaluation import evaluate_number
 from shiftjax.expressions.expression import names
-from shiftjax.measures.expression_units import unit_of
 from shiftjax.expressions.grammar import parse
+from shiftjax.measures.expression_units import unit_of
 from shiftjax.record import record
 
 

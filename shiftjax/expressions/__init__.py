@@ -1,1 +1,1 @@
-"""The one language of expressions: texts to trees, and their values; what names stand for is said where they are used."""
+"""The one language of expressions: texts to trees, and the values of trees."""

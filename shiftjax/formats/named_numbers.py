@@ -41,7 +41,7 @@ def read(root: Node, scope: Scope) -> Section:
     """
     section, stated = Section(), dict[str, float]()
     for name, node in _named(root["parameters"], "a parameter"):
-        block = opened(node if isinstance(node.value, Mapping) else Node({"value": node.value}, *_of(node)), "a parameter")
+        block = opened(_as_object(node, "value"), "a parameter")
         unit = _unit(block["unit"])
         factor = scope.units.factor(unit)
         low, high = (block[key].number(None, factor) for key in ("minimum", "maximum"))
@@ -50,7 +50,7 @@ def read(root: Node, scope: Scope) -> Section:
         section.nodes[f"parameters.{name}"] = block["value"] if isinstance(node.value, Mapping) else node
         scope.factors[f"parameters.{name}"] = factor
     for name, node in _named(root["points"], "a point"):
-        block = opened(node if isinstance(node.value, Mapping) else Node({"position": node.value}, *_of(node)), "a point")
+        block = opened(_as_object(node, "position"), "a point")
         items = list(block["position"].items())
         if len(items) != 3:
             block["position"].refuse("a list of 3 numbers", "Write [x, y, z].")
@@ -68,8 +68,11 @@ def read(root: Node, scope: Scope) -> Section:
     return section
 
 
-def _of(node: Node) -> tuple[str, list[str], Scope | None]:
-    return node.where, node.warnings, node.scope
+def _as_object(node: Node, key: str) -> Node:
+    """An entry that is an object, or stands for one that has this key only."""
+    if isinstance(node.value, Mapping):
+        return node
+    return Node({key: node.value}, node.where, node.warnings, node.scope)
 
 
 def _named(node: Node, what: str) -> Iterable[tuple[str, Node]]:
@@ -125,8 +128,9 @@ def items_of(section: Section, scope: Scope) -> tuple[tuple[Parameter, ...], tup
     parameters = []
     for name, (node, parameter) in section.parameters.items():
         done = dataclasses.replace(parameter, value=scope.values[f"parameters.{name}"])
-        if None not in (done.minimum, done.maximum) and not done.minimum <= done.maximum:
-            node.refuse("a minimum up to the maximum", "Correct them.", f"{done.minimum:g} and {done.maximum:g}")
+        least, most = done.minimum, done.maximum
+        if least is not None and most is not None and least > most:
+            node.refuse("a minimum up to the maximum", "Correct them.", f"{least:g} and {most:g}")
         for fault in faults(done, done.numbers()):
             if fault.bad[0]:
                 node.refuse(fault.allowed, fault.todo, fault.found(0))

@@ -7,12 +7,11 @@ import numbers
 import re
 import reprlib
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest
-from shiftjax.formats.scope import Scope
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze
 from shiftjax.mechanism.records import IDENTITY, Matrix, Vector
 
@@ -38,12 +37,20 @@ def show(value: Any) -> str:
         return "a huge number"
 
 
+class Quoted(Protocol):
+    """What gives numbers in quotes their values."""
+
+    def number(self, text: str, where: str, scale: float) -> float:
+        """The value times a factor."""
+        ...
+
+
 class Node:
     """A value, where it stands, the list that collects warnings, and what numbers in quotes may name."""
 
     __slots__ = ("scope", "value", "warnings", "where")
 
-    def __init__(self, value: Any, where: str, warnings: list[str], scope: Scope | None = None) -> None:
+    def __init__(self, value: Any, where: str, warnings: list[str], scope: Quoted | None = None) -> None:
         if isinstance(value, np.ndarray):
             value = value.tolist()
         short = where if len(where) < 400 else f"{where[:120]} ... {where[-240:]}"

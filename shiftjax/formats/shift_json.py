@@ -14,6 +14,7 @@ from typing import Any
 from shiftjax.formats import connections, include, named_numbers, parts
 from shiftjax.formats.draft import Draft, finished, grafted, preorder
 from shiftjax.formats.entry import Entry, by_name, opened
+from shiftjax.formats.hardpoints import with_points
 from shiftjax.formats.include import Mount
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.neighbours import Neighbours
@@ -51,7 +52,7 @@ class Document:
         self.parameters = opened(self.root["model_parameters"], "model_parameters")
         self.unit_names = _unit_names(self.parameters["units"])
         self.units = Units.of(self.unit_names)
-        self.scope = self.root.scope = self.parameters.scope = Scope(self.units)
+        self.scope = self.root.scope = Scope(self.units)
         self.section = named_numbers.read(self.root, self.scope)
         self.directories = self._directories()
         self.neighbours = Neighbours(folder, self.directories)
@@ -62,7 +63,9 @@ class Document:
 
     def model(self) -> Model:
         """The model of the document, its references resolved."""
-        ground = opened(self.root["fixed"], "fixed") if self.root.has("fixed") else Node({}, self.root.where, [], self.scope)
+        ground = (
+            opened(self.root["fixed"], "fixed") if self.root.has("fixed") else Node({}, self.root.where, [], self.scope)
+        )
         self.names = Names(parts.frames(self._one_of(ground, "frames"), self.units), self.neighbours)
         roots = self._drafts()
         lights: list[Light] = []
@@ -91,7 +94,8 @@ class Document:
             parameters=parameters,
             points=points,
         )
-        return named_numbers.with_expressions(model, self.section, self.scope)
+        model = named_numbers.with_expressions(model, self.section, self.scope)
+        return with_points(model, {name: node for name, (node, _) in self.section.points.items()}, self.names)
 
     def _version(self) -> str:
         node, known = self.parameters["version"], by_name("model_parameters")["version"]
@@ -104,7 +108,8 @@ class Document:
         if not self.parameters.has("gravity"):
             self.parameters.warn("no gravity given: 9.81 m/s^2 along +z (down)")
             return by_name("model_parameters")["gravity"].default
-        return Entry(self.parameters, "model_parameters", self.units)("gravity")
+        node = Node(self.parameters.value, self.parameters.where, self.warnings, self.scope)
+        return Entry(node, "model_parameters", self.units)("gravity")
 
     def _directories(self) -> tuple[str, ...]:
         directories: list[str] = []

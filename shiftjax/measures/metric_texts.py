@@ -9,14 +9,24 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest, need_mapping, shown
+from shiftjax.expressions.dialects import FUNCTIONS, LANES
+from shiftjax.expressions.evaluation import constant, evaluate
+from shiftjax.expressions.expression import (
+    Expression,
+    FunctionCall,
+    Name,
+    Text,
+    Vector,
+    is_path,
+    names,
+    replaced,
+    written,
+)
+from shiftjax.expressions.grammar import parse
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.aims import NO_AIM, Aim, aim_of, without_aim
 from shiftjax.measures.channel import Channel
-from shiftjax.expressions.dialects import FUNCTIONS, LANES
-from shiftjax.expressions.evaluation import constant, evaluate
-from shiftjax.expressions.expression import Expression, FunctionCall, Name, Text, Vector, is_path, names, replaced, written
 from shiftjax.measures.expression_units import MIXED, unit_of
-from shiftjax.expressions.grammar import parse
 from shiftjax.measures.metric import MetricKind, Option
 from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.terms import Signal, Term

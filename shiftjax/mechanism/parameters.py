@@ -1,4 +1,4 @@
-"""Named numbers of a model: parameters, and points in the world of the drawn pose; numbers that are expressions of them.
+"""Named numbers of a model, parameters and points in the world of the drawn pose, and numbers that follow from them.
 
 A parameter is called `parameters.NAME`, a coordinate of a point `points.NAME.x`; expressions write `NAME` and `NAME.x`.
 """
@@ -120,6 +120,11 @@ def asked_by(text: str, where: str) -> frozenset[str]:
     return frozenset(name.text for name in names(rule_of(text, where)) if name.braces)
 
 
+def asking(expressions: Mapping[str, str], path: str) -> tuple[str, ...]:
+    """The numbers whose expressions ask for a parameter or a coordinate themselves."""
+    return tuple(other for other, text in expressions.items() if path in asked_by(text, other))
+
+
 def value_of_text(text: str, where: str, numbers: Mapping[str, Any]) -> float:
     """The value of an expression.
 
@@ -135,7 +140,9 @@ def value_of_text(text: str, where: str, numbers: Mapping[str, Any]) -> float:
             known = [name_of_path(path) or path for path in numbers]
             written = name_of_path(name.text) or name.text
             todo = nearest(written, known) or "Add it to the parameters of the file, or correct it."
-            raise ModelError(where, f"the name {written!r}", listed(known) or "parameters, of which there are none", todo)
+            raise ModelError(
+                where, f"the name {written!r}", listed(known) or "parameters, of which there are none", todo
+            )
     with np.errstate(all="ignore"):
         value = float(evaluate_number(rule, {path: np.float64(number) for path, number in numbers.items()}, where))
     if not np.isfinite(value):

@@ -12,8 +12,8 @@ from shiftjax.errors import ModelError
 from shiftjax.expressions.dialects import FUNCTIONS, LANES, NUMBERS, Dialect
 from shiftjax.expressions.evaluation import constant, evaluate, evaluate_number
 from shiftjax.expressions.expression import Name, is_path, names, written
-from shiftjax.measures.expression_units import MIXED, unit_of
 from shiftjax.expressions.grammar import parse
+from shiftjax.measures.expression_units import MIXED, unit_of
 
 ROUNDED = 1e-14  # of functions that are put together of others in lane code
 A, B = np.array([0.3, -0.7]), np.array([0.9, 0.4])
