@@ -42,7 +42,7 @@ def with_points(model: Model, nodes: Mapping[str, Node], names: Names) -> Model:
     Raises:
         ModelError: as said above.
     """
-    if not model.points:
+    if not nodes:
         return model
     pose = drawn(model)
     follows = _followers(model, nodes, names, pose)
@@ -115,12 +115,12 @@ def _followers(
     near = STANDS * max((max(axis) - min(axis) for axis in corners), default=0.0)
     used = {ref for _, joint in model.joints() for ref in (joint.parent, joint.child)}
     follows: dict[FrameRef, str] = {}
-    listed: set[FrameRef] = set()
     for point in model.points:
+        if point.name not in nodes:  # of an included file, where its frames follow it already
+            continue
         node = nodes[point.name]
         if node.has("frames"):
             at = [names.frame(item, "") for item in node["frames"].items()]
-            listed |= {*at}
         else:
             at = [ref for ref, place in places.items() if math.dist(place, point.position) <= near]
             at = [ref for ref in at if ref.frame != ORIGIN or ref.body != FIXED or ref in used]

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.algebra import matmul, matvec, plus
+from shiftjax.algebra import Mat, matmul, matvec, plus
 from shiftjax.formats.draft import Draft, remap, with_frames
+from shiftjax.formats.included_numbers import IncludedNumbers
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, orthonormal
 from shiftjax.mechanism.edit import rebuilt
@@ -74,8 +75,12 @@ class Mount:
     part: Model
     drafts: list[Draft]
 
-    def place(self, names: Names) -> tuple[list, list]:
-        """Puts the file's ground on the parent frame; returns its lights and terrain there."""
+    def place(self, names: Names, numbers: IncludedNumbers, taken_numbers: set[str]) -> tuple[list, list]:
+        """Puts the file's ground on the parent frame; returns its lights and terrain there.
+
+        Args:
+            numbers: takes over its parameters, points and expressions. taken_numbers: names of parameters and points.
+        """
         parent = self.node["parent"]
         ref = FrameRef(FIXED) if parent.value is None else names.frame(parent, self.local)
         if ref.body == self.prefix or ref.body.startswith(f"{self.prefix}:"):
@@ -92,6 +97,9 @@ class Mount:
             added.append(_on(base, frame, name))
             if not all(map(math.isfinite, added[-1].T)):
                 self.node.refuse("frames at finite places", "Correct their T.", f"the frame {name!r} beyond 1.8e308 m")
+        rotation, placed = _rotation(base), zip(self.part.frames, added, strict=True)
+        ground = {frame.name: (ref.body, now, frame) for frame, now in placed}
+        numbers.add(self.part, self.entry, self.prefix, taken_numbers, rotation, ground)
         if ref.body == FIXED:
             names.ground += added
         else:
@@ -110,11 +118,15 @@ class Mount:
         return moved[0], moved[1]
 
 
+def _rotation(base: Frame) -> Mat:
+    """Of a frame in its body."""
+    R = [list(row) for row in base.R]
+    return R if base.rotation == ZERO else matmul(R, rotation_of_vector(base.rotation))
+
+
 def _on(base: Frame, frame: Frame, name: str) -> Frame:
     """The frame of an included ground as a frame of the body that carries `base`; exact where base is not turned."""
-    R_base = [list(row) for row in base.R]
-    if base.rotation != ZERO:
-        R_base = matmul(R_base, rotation_of_vector(base.rotation))
+    R_base = _rotation(base)
     rows = matmul(R_base, [list(row) for row in frame.R]) if base.R != IDENTITY or base.rotation != ZERO else frame.R
     tx, ty, tz = (float(a) for a in plus(base.T, matvec(R_base, frame.T)))
     return Frame(name, (tx, ty, tz), orthonormal(np.array(rows)), frame.rotation)

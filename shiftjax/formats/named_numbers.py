@@ -142,8 +142,11 @@ def items_of(section: Section, scope: Scope) -> tuple[tuple[Parameter, ...], tup
     return tuple(parameters), tuple(points)
 
 
-def with_expressions(model: Model, section: Section, scope: Scope) -> Model:
+def with_expressions(model: Model, section: Section, scope: Scope, included: Mapping[str, str]) -> Model:
     """The model with its numbers that follow from others noted by their paths.
+
+    Args:
+        included: expressions of included files, by path.
 
     Raises:
         ModelError: an expression where no number of a mechanism stands.
@@ -156,7 +159,7 @@ def with_expressions(model: Model, section: Section, scope: Scope) -> Model:
         if id(value) not in used and value.where not in used:
             allowed = "expressions for numbers of the mechanism, as `shiftjax info MODEL --paths` lists them"
             raise ModelError(value.where, "an expression", allowed, "Write the number.")
-    expressions = FrozenJson({**texts, **{path: value.text for path, value in numbers.items()}})
+    expressions = FrozenJson({**texts, **included, **{path: value.text for path, value in numbers.items()}})
     plain = model.with_values({path: float(value) for path, value in numbers.items()})
     return dataclasses.replace(plain, expressions=expressions)
 

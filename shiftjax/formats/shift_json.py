@@ -16,6 +16,7 @@ from shiftjax.formats.draft import Draft, finished, grafted, preorder
 from shiftjax.formats.entry import Entry, by_name, opened
 from shiftjax.formats.hardpoints import with_points
 from shiftjax.formats.include import Mount
+from shiftjax.formats.included_numbers import IncludedNumbers
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.neighbours import Neighbours
 from shiftjax.formats.node import Node
@@ -70,14 +71,16 @@ class Document:
         roots = self._drafts()
         lights: list[Light] = []
         terrain: list[Terrain] = []
+        parameters, points = named_numbers.items_of(self.section, self.scope)
+        included = IncludedNumbers([*parameters], [*points])
+        taken = {item.name for item in (*parameters, *points)}
         for mount in self.mounts:
-            more_lights, more_terrain = mount.place(self.names)
+            more_lights, more_terrain = mount.place(self.names, included, taken)
             lights += more_lights
             terrain += more_terrain
         self._connect(preorder(roots))
         lights = _renamed(self._things(ground, "lights", "a light", parts.light) + lights)
         terrain = _renamed(self._things(ground, "terrain", "a terrain", parts.terrain) + terrain)
-        parameters, points = named_numbers.items_of(self.section, self.scope)
         model = Model(
             finished(roots, self.names),
             tuple(self.names.ground),
@@ -91,10 +94,10 @@ class Document:
             self.version,
             warnings=tuple(dict.fromkeys(self.warnings)),
             comment=self.root["comment"].comment(),
-            parameters=parameters,
-            points=points,
+            parameters=tuple(included.parameters),
+            points=tuple(included.points),
         )
-        model = named_numbers.with_expressions(model, self.section, self.scope)
+        model = named_numbers.with_expressions(model, self.section, self.scope, included.expressions)
         return with_points(model, {name: node for name, (node, _) in self.section.points.items()}, self.names)
 
     def _version(self) -> str:

@@ -140,9 +140,8 @@ def value_of_text(text: str, where: str, numbers: Mapping[str, Any]) -> float:
             known = [name_of_path(path) or path for path in numbers]
             written = name_of_path(name.text) or name.text
             todo = nearest(written, known) or "Add it to the parameters of the file, or correct it."
-            raise ModelError(
-                where, f"the name {written!r}", listed(known) or "parameters, of which there are none", todo
-            )
+            allowed = listed(known) or "names of parameters, of which there are none"
+            raise ModelError(where, f"{written!r} in {text[:80]!r}", allowed, todo)
     with np.errstate(all="ignore"):
         value = float(evaluate_number(rule, {path: np.float64(number) for path, number in numbers.items()}, where))
     if not np.isfinite(value):

@@ -1,8 +1,8 @@
 """Numbers that follow from others, as `derive={"rod.mass": "7.8 * {rod:tip.T[0]}"}`. Host code, no jax.
 
 An expression is one of `expressions.grammar` over number paths in braces, in SI where no unit is written. A derived
-number may follow from other derived ones; circles are refused. What follows from no varied number is the same for all members.
-Expressions of the model's file are among them, where numbers that they ask for vary or are derived.
+number may follow from other derived ones; circles are refused. What follows from no varied number is the same for all
+members. Expressions of the model's file are among them, where numbers that they ask for vary or are derived.
 """
 
 from __future__ import annotations
