@@ -53,47 +53,51 @@ def with_points(model: Model, nodes: Mapping[str, Node], names: Names) -> Model:
         base = points.get(follows.get(FrameRef(path), ""))
         for frame in body.frames:
             point = points.get(follows.get(FrameRef(path, frame.name), ""))
-            texts |= _texts(f"{child(path, frame.name)}.T", frame.T, pose[path], point, base)
+            texts |= _texts(model, f"{child(path, frame.name)}.T", frame.T, pose[path], point, base)
         if base and body.mass:
-            texts |= _texts(f"{path}.center_of_mass", body.center_of_mass, pose[path], None, base)
-    for path in texts:
-        if path in model.expressions:
-            todo = "Write a number, or list the frames of the points without it."
-            raise ModelError(path, "an expression, of a position that a point moves", "one of them", todo)
+            texts |= _texts(model, f"{path}.center_of_mass", body.center_of_mass, pose[path], None, base)
     return replace(model, expressions=FrozenJson({**model.expressions, **texts}))
 
 
-def _texts(path: str, T: Vector, body: DrawnBody, point: Point | None, base: Point | None) -> dict[str, str]:
-    """The coordinates of a position in a body that follow from points.
+def _texts(
+    model: Model, path: str, T: Vector, body: DrawnBody, point: Point | None, base: Point | None
+) -> dict[str, str]:
+    """The coordinates of a position in a body that follow from points, beside what they follow from in the file.
 
     Args:
         point: that it follows. base: that the body's origin follows.
+
+    Raises:
+        ModelError: a position that follows a point and is an expression.
     """
     if point is base:
         return {}
     out: dict[str, str] = {}
     for k, start in enumerate(T):
-        terms = []
+        terms, stated = [], model.expressions.get(f"{path}[{k}]")
+        if point and stated:
+            todo = "Write a number, or list the frames that follow the point without it."
+            raise ModelError(f"{path}[{k}]", f"{stated!r}, of a frame that follows {point.name}", "one of them", todo)
         for sign, moved in ((1.0, point), (-1.0, base)):
             for j, axis in enumerate(AXES) if moved else ():
                 share = _exact(sign * body.R[j][k])
                 if moved and share:
                     terms.append((share, f"{moved.name}.{axis}", moved.position[j]))
         if terms:
-            text = _sum(start, terms)
+            text = _sum(repr(start) if stated is None else f"({stated})", terms)
             out[f"{path}[{k}]"] = written(parse(text, path, OVER_NAMES))
     return out
 
 
-def _sum(start: float, terms: Sequence[tuple[float, str, float]]) -> str:
+def _sum(start: str, terms: Sequence[tuple[float, str, float]]) -> str:
     """The text of start + the sum of shares of how far coordinates went from where they were: start, there, to the bit.
 
     Args:
         terms: share, name of the coordinate, where it was.
     """
-    if len(terms) == 1 and terms[0][0] == 1.0 and repr(terms[0][2]) == repr(start):
+    if len(terms) == 1 and terms[0][0] == 1.0 and repr(terms[0][2]) == start:
         return terms[0][1]
-    text = repr(start)
+    text = start
     for share, name, at in terms:
         moved = f"({name} - {at!r})" if at else name
         text += f" {'-' if share < 0.0 else '+'} {moved if abs(share) == 1.0 else f'{abs(share)!r} * {moved}'}"

@@ -35,13 +35,14 @@ class IncludedNumbers:
         """Takes over those of a file.
 
         Args:
-            part: the file. entry: its name. prefix: path of what is below it. taken: names that are used; more after it.
+            part: the file. entry: its name. prefix: path of what is below it. taken: names in use, its own after it.
             rotation: of the frame that it is mounted on. frames: of its ground, name -> body that has it now, the
                 frame there, and as it was.
         """
         names: dict[str, str] = {}
+        before_name = re.sub(r"[^A-Za-z0-9_]|^(?=\d)", "_", entry)  # a name that expressions can use
         for item in (*part.parameters, *part.points):
-            names[item.name] = unused(f"{re.sub(r'[^A-Za-z0-9_]', '_', entry)}_{item.name}", taken)
+            names[item.name] = unused(f"{before_name}_{item.name}", taken)
             taken.add(names[item.name])
         self.parameters += [replace(item, name=names[item.name]) for item in part.parameters]
         self.points += [replace(item, name=names[item.name]) for item in part.points]
