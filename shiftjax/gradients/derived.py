@@ -15,8 +15,7 @@ from shiftjax.errors import ModelError
 from shiftjax.expressions.evaluation import evaluate_number
 from shiftjax.expressions.expression import Expression
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.parameters import determined
-from shiftjax.run.derive import Formula, Numbers, Rule, rules_of
+from shiftjax.run.derive import Formula, Numbers, Rule, refuse_determined, rules_of
 
 Array = Any  # of JAX, traced
 
@@ -38,8 +37,7 @@ def derived(
     Raises:
         ModelError: as there; a function that needs NumPy arrays.
     """
-    if path := next((path for path in design if path in model.expressions), None):
-        raise determined(f"vary {path}", model.expressions[path])
+    refuse_determined(model, design, "vary")
     base = model.replace(assign) if assign else model
     rules = rules_of(model, design, assign or (), derive)
     known = {**{path: np.float64(value) for path, value in base.numbers().items()}, **design}

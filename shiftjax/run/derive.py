@@ -125,11 +125,17 @@ def rules_of(
             raise ModelError(f"derive {path}", fault, "each number once", "Leave one of them out.")
         if not (isinstance(formula, str) or callable(formula)):
             raise ModelError(f"derive {path}", shown(formula), "a text or a function", "Write '2 * {PATH}'.")
-        if full in model.expressions:
-            raise determined(f"derive {full}", model.expressions[full])
+        refuse_determined(model, [full], "derive")
         rules[full] = parse(formula, f"derive {full}", NUMBERS) if isinstance(formula, str) else formula
     moved = [path for path in followers(model.expressions, {*varied, *rules}) if path in numbers]
     return {**rules, **{path: rule_of(model.expressions[path], path) for path in moved}}
+
+
+def refuse_determined(model: Model, paths: Iterable[str], where: str) -> None:
+    """Raises where one of some full paths is of a number that is an expression in the model's file."""
+    for path in paths:
+        if path in model.expressions:
+            raise determined(f"{where} {path}", model.expressions[path])
 
 
 def _free_of(model: Model, columns: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:

@@ -20,7 +20,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.first_lanes import begin
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments
-from shiftjax.run.derive import Formula, derived_columns
+from shiftjax.run.derive import Formula, derived_columns, refuse_determined
 from shiftjax.run.options import options_of
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
@@ -54,7 +54,8 @@ class Simulator:
     ) -> None:
         self.prepared, self.step_size, self.backend = prepared, step_size, backend
         self._derive = derive
-        self.derived = tuple(prepared.model.resolve(path) for path in derive)
+        of_file = (path for path in prepared.vary if path in prepared.model.expressions)
+        self.derived = (*(prepared.model.resolve(path) for path in derive), *of_file)
         self.vary = tuple(path for path in prepared.vary if path not in self.derived)
         self.precision = prepared.setup.precision
         self._multiplier = prepared.model.settings.infinity_norm_multiplier
@@ -170,6 +171,7 @@ def compile(
         raise ModelError("drive", f"arrays for {listed(arrays)}", "one number each", "Name these paths in `vary`.")
     numbers = model.numbers()
     paths = [model.resolve(path) for path in vary]
+    refuse_determined(model, paths, "vary")
     nominal: dict[str, Any] = {path: [numbers.get(path, 0.0)] for path in paths}
     if derive or model.expressions:
         nominal = derived_columns(model, nominal, derive)

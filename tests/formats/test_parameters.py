@@ -310,7 +310,8 @@ def test_included_files_bring_their_parameters(tmp_path: Path) -> None:
     }
     model = shiftjax.load(outer, tmp_path)
     assert [item.name for item in (*model.parameters, *model.points)] == [
-        "_1_st_L", "_1_st_L_2", "_1_st_density", "_1_st_middle", "two_L", "two_density", "two_middle", "_1_st_A", "two_A"
+        "_1_st_L", "_1_st_L_2", "_1_st_density", "_1_st_middle", "two_L", "two_density", "two_middle",
+        "_1_st_A", "two_A",
     ]  # fmt: skip
     moved = model.replace({"two_A.x": 0.55, "two_L": 0.25, "_1_st_L_2": 0.21})
     numbers, before = moved.numbers(), model.numbers()
