@@ -39,7 +39,7 @@ def read(root: Node, scope: Scope) -> Section:
     Raises:
         ModelError: names that cannot be, units that are none, a circle of expressions, values beyond bounds.
     """
-    section, stated = Section(), dict[str, float]()
+    section = Section()
     for name, node in _named(root["parameters"], "a parameter"):
         block = opened(_as_object(node, "value"), "a parameter")
         unit = _unit(block["unit"])
@@ -63,7 +63,7 @@ def read(root: Node, scope: Scope) -> Section:
         if isinstance(node.value, str):
             section.texts[path] = text_in_si(node.value, node.where, factor, scope.units, scope.factors)
         else:
-            stated[path] = scope.values[path] = node.number(scale=factor)
+            scope.values[path] = node.number(scale=factor)
     _evaluate(section, scope)
     return section
 

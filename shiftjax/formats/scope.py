@@ -65,10 +65,6 @@ class Scope:
         self.factors: dict[str, float] = {}  # path -> factor to SI of its unit
         self.read: list[Expressed] = []  # all that were read
 
-    def add(self, path: str, value: float, factor: float) -> None:
-        """Enters a number."""
-        self.values[path], self.factors[path] = float(value), factor
-
     def number(self, text: str, where: str, scale: float) -> float:
         """The value in SI of a number in quotes: one that follows from others where the text has names.
 
