@@ -182,9 +182,18 @@ class AssemblyBuilder:
         self.entry.setdefault("force_modules", []).append({"type": type, **values})
         return self
 
-    def include(self, name: str, file: str, *, parent: Ref | None = None, active: bool = True) -> AssemblyBuilder:
-        """Adds the assemblies of a file; its ground becomes the parent frame."""
+    def include(
+        self,
+        name: str,
+        file: str,
+        *,
+        parent: Ref | None = None,
+        active: bool = True,
+        parameters: Mapping[str, float | str] | None = None,
+    ) -> AssemblyBuilder:
+        """Adds the assemblies of a file; its ground becomes the parent frame, its parameters get these values."""
         values = {"name": name, "include": file, "parent": None if parent is None else _ref(parent), "active": active}
+        values["parameters"] = parameters
         self.entry.setdefault("assemblies", []).append({k: v for k, v in values.items() if v is not None})
         return self
 
@@ -299,9 +308,16 @@ class ModelBuilder:
         """Adds an assembly and returns its builder."""
         return AssemblyBuilder(self.document).assembly(name, active=active, comment=comment)
 
-    def include(self, name: str, file: str, *, parent: Ref | None = None) -> ModelBuilder:
-        """Adds the assemblies of a file."""
-        AssemblyBuilder(self.document).include(name, file, parent=parent)
+    def include(
+        self,
+        name: str,
+        file: str,
+        *,
+        parent: Ref | None = None,
+        parameters: Mapping[str, float | str] | None = None,
+    ) -> ModelBuilder:
+        """Adds the assemblies of a file; its ground becomes the parent frame, its parameters get these values."""
+        AssemblyBuilder(self.document).include(name, file, parent=parent, parameters=parameters)
         return self
 
     def build(self) -> Model:

@@ -22,7 +22,9 @@ from shiftjax.expressions.expression import written
 from shiftjax.expressions.grammar import parse
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node
+from shiftjax.joints import KINDS
 from shiftjax.mechanism.drawn import DrawnBody, drawn
+from shiftjax.mechanism.edit import everything_on
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.parameters import AXES, OVER_NAMES, Point
@@ -44,10 +46,11 @@ def with_points(model: Model, nodes: Mapping[str, Node], names: Names) -> Model:
     """
     if not nodes:
         return model
-    pose = drawn(model)
-    follows = _followers(model, nodes, names, pose)
+    whole = replace(model, assemblies=everything_on(model.assemblies))  # what is off may be switched on, and follows
+    pose = drawn(whole) | drawn(model)
+    follows = _followers(whole, nodes, names, pose)
     points = {point.name: point for point in model.points}
-    bodies = {FIXED: Body(FIXED, frames=model.frames), **dict(model.bodies())}
+    bodies = {FIXED: Body(FIXED, frames=model.frames), **dict(whole.bodies())}
     texts: dict[str, str] = {}
     for path, body in bodies.items():
         base = points.get(follows.get(FrameRef(path), ""))
@@ -133,7 +136,8 @@ def _followers(
                 todo = 'Say which frames follow each, as "frames": [[["body"], "frame"]].'
                 node.refuse("each frame at one point", todo, f"{ref.path}, which follows {follows[ref]}, too")
             follows[ref] = point.name
-    _refuse_unmovable(model, nodes, pose, follows, used)
+    _refuse_unmovable(nodes, pose, follows)
+    _warn_of_halves(model, nodes, follows)
     return follows
 
 
@@ -146,12 +150,20 @@ def _places(model: Model, pose: Mapping[str, DrawnBody]) -> dict[FrameRef, Seque
     return places
 
 
+def _warn_of_halves(model: Model, nodes: Mapping[str, Node], follows: Mapping[FrameRef, str]) -> None:
+    """Warns of joints that turn only, one frame of which follows a point that the other does not follow."""
+    for path, joint in model.joints():
+        kind, points = KINDS[joint.type], (follows.get(joint.parent), follows.get(joint.child))
+        if points[0] != points[1] and kind.primitives and set(kind.units) == {"rad"}:
+            ref = joint.parent if points[0] else joint.child
+            nodes[str(follows[ref])].warn(
+                f"of joint {path} only {ref.path} follows it: the joint opens when the point moves, until loops are "
+                "closed again; state where the joints start, so that all frames stand there, or list them"
+            )
+
+
 def _refuse_unmovable(
-    model: Model,
-    nodes: Mapping[str, Node],
-    pose: Mapping[str, DrawnBody],
-    follows: Mapping[FrameRef, str],
-    used: set[FrameRef],
+    nodes: Mapping[str, Node], pose: Mapping[str, DrawnBody], follows: Mapping[FrameRef, str]
 ) -> None:
     """Raises where the origin of a body should follow a point and the joint that leads to it does not."""
     for ref, point in follows.items():

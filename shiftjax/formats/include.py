@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.algebra import Mat, matmul, matvec, plus
+from shiftjax.algebra import Mat, identity, matmul, matvec, plus
 from shiftjax.formats.draft import Draft, remap, with_frames
-from shiftjax.formats.included_numbers import IncludedNumbers
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, orthonormal
 from shiftjax.mechanism.edit import rebuilt
@@ -74,13 +73,13 @@ class Mount:
     node: Node  # the entry
     part: Model
     drafts: list[Draft]
+    stated: dict[str, str]  # name of a parameter of the file -> its expression in the file around it
+    rotation: Mat = dataclasses.field(default_factory=identity)  # of the parent frame in its body, once placed
+    ground: dict[str, tuple[str, Frame, Frame]] = dataclasses.field(default_factory=dict)
+    # its frames by name, once placed: the body that has each now, the frame there, and as it was
 
-    def place(self, names: Names, numbers: IncludedNumbers, taken_numbers: set[str]) -> tuple[list, list]:
-        """Puts the file's ground on the parent frame; returns its lights and terrain there.
-
-        Args:
-            numbers: takes over its parameters, points and expressions. taken_numbers: names of parameters and points.
-        """
+    def place(self, names: Names) -> tuple[list, list]:
+        """Puts the file's ground on the parent frame; returns its lights and terrain there."""
         parent = self.node["parent"]
         ref = FrameRef(FIXED) if parent.value is None else names.frame(parent, self.local)
         if ref.body == self.prefix or ref.body.startswith(f"{self.prefix}:"):
@@ -97,9 +96,9 @@ class Mount:
             added.append(_on(base, frame, name))
             if not all(map(math.isfinite, added[-1].T)):
                 self.node.refuse("frames at finite places", "Correct their T.", f"the frame {name!r} beyond 1.8e308 m")
-        rotation, placed = _rotation(base), zip(self.part.frames, added, strict=True)
-        ground = {frame.name: (ref.body, now, frame) for frame, now in placed}
-        numbers.add(self.part, self.entry, self.prefix, taken_numbers, rotation, ground)
+        self.rotation = _rotation(base)
+        placed = zip(self.part.frames, added, strict=True)
+        self.ground = {frame.name: (ref.body, now, frame) for frame, now in placed}
         if ref.body == FIXED:
             names.ground += added
         else:

@@ -29,13 +29,14 @@ class IncludedNumbers:
     expressions: dict[str, str] = field(default_factory=dict)
 
     def add(
-        self, part: Model, entry: str, prefix: str, taken: set[str], rotation: Sequence[Sequence[float]],
-        frames: Mapping[str, tuple[str, Frame, Frame]],
+        self, part: Model, entry: str, prefix: str, taken: set[str], stated: Mapping[str, str],
+        rotation: Sequence[Sequence[float]], frames: Mapping[str, tuple[str, Frame, Frame]],
     ) -> None:  # fmt: skip
         """Takes over those of a file.
 
         Args:
             part: the file. entry: its name. prefix: path of what is below it. taken: names in use, its own after it.
+            stated: name of one of its parameters -> an expression in the names of the document.
             rotation: of the frame that it is mounted on. frames: of its ground, name -> body that has it now, the
                 frame there, and as it was.
         """
@@ -56,6 +57,7 @@ class IncludedNumbers:
                 self.expressions[f"{target}.{names[name]}{axis and f'.{axis}'}"] = text
             elif not target.startswith(f"{FIXED}:") and target != "model_parameters":
                 self.expressions[f"{prefix}:{path}"] = text
+        self.expressions |= {f"parameters.{names[name]}": text for name, text in stated.items()}
         for name, (body, now, before) in frames.items():
             self._add_frame(child(body, now.name), child(FIXED, name), texts, rotation, (now, before))
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, nearest
 from shiftjax.formats.entry import opened
 from shiftjax.formats.node import Node
 from shiftjax.formats.scope import Expressed, Scope, has_names, text_in_si
-from shiftjax.mechanism.edit import rebuilt
+from shiftjax.mechanism.edit import everything_on
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.parameters import AXES, Parameter, Point, asked_by, value_of_text
+from shiftjax.mechanism.parameters import AXES, Parameter, Point, asked_by, determined, value_of_text
+from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.physical import faults
-from shiftjax.mechanism.records import Assembly
 from shiftjax.quantities import BASE, unit_in_si
 
 KINDS = {**BASE, "force": "N", "number": "1"}  # word of a parameter's unit -> the unit
 BASES = ("rad", "m", "kg", "s", "N", "J", "W", "Pa", "1")  # words of other units
-LISTS = ("joints", "restraints", "force_modules", "constraints", "drivers")  # of an assembly, whose items may be off
 
 
 @dataclasses.dataclass
@@ -142,6 +140,39 @@ def items_of(section: Section, scope: Scope) -> tuple[tuple[Parameter, ...], tup
     return tuple(parameters), tuple(points)
 
 
+def with_values(part: Model, node: Node, scope: Scope) -> tuple[Model, dict[str, str]]:
+    """An included file with the values that its entry states of its parameters.
+
+    Args:
+        node: name of a parameter of the file -> a number, or an expression of the document. scope: of the document.
+
+    Returns:
+        And the expressions in SI, by those names.
+
+    Raises:
+        ModelError: no such parameter, one that follows from others there, a value beyond its bounds.
+    """
+    values, texts = dict[str, float](), dict[str, str]()
+    known = {parameter.name: parameter for parameter in part.parameters}
+    for name, item in _named(node, "a parameter"):
+        if name not in known:
+            file = f"parameters of the included file: {listed(known) or 'it has none'}"
+            node.refuse(file, nearest(name, known) or "Leave it out.", f"no parameter {name!r}")
+        path = f"parameters.{name}"
+        if path in part.expressions:
+            raise determined(item.where, part.expressions[path])
+        value = item.number(scale=scope.units.factor(known[name].unit))
+        if isinstance(value, Expressed):
+            texts[name] = value.text
+            scope.read = [other for other in scope.read if other is not value]  # it is read, and of no element
+        try:
+            part.replace({path: float(value)})
+        except ModelError as error:
+            item.refuse(error.allowed, error.todo, error.found)
+        values[path] = float(value)
+    return (part.replace(values) if values else part), texts
+
+
 def with_expressions(model: Model, section: Section, scope: Scope, included: Mapping[str, str]) -> Model:
     """The model with its numbers that follow from others noted by their paths.
 
@@ -152,7 +183,8 @@ def with_expressions(model: Model, section: Section, scope: Scope, included: Map
         ModelError: an expression where no number of a mechanism stands.
     """
     texts = {path: text for path, text in section.texts.items() if has_names(text, path)}
-    every = everything_on(model).numbers() if scope.read else {}
+    on = dataclasses.replace(model, assemblies=everything_on(model.assemblies))
+    every = on.numbers() if scope.read else {}
     numbers = {path: value for path, value in every.items() if isinstance(value, Expressed)}
     used = {id(value) for value in numbers.values()} | {value.where for value in numbers.values()}
     for value in scope.read:
@@ -162,16 +194,3 @@ def with_expressions(model: Model, section: Section, scope: Scope, included: Map
     expressions = FrozenJson({**texts, **included, **{path: value.text for path, value in numbers.items()}})
     plain = model.with_values({path: float(value) for path, value in numbers.items()})
     return dataclasses.replace(plain, expressions=expressions)
-
-
-def everything_on(model: Model) -> Model:
-    """The model with nothing switched off."""
-
-    def on(assembly: Assembly, _: str) -> Assembly:
-        bodies = tuple(dataclasses.replace(body, active=True) for body in assembly.bodies)
-        lists: dict[str, Any] = {
-            key: tuple(dataclasses.replace(item, active=True) for item in getattr(assembly, key)) for key in LISTS
-        }
-        return dataclasses.replace(assembly, active=True, bodies=bodies, **lists)
-
-    return dataclasses.replace(model, assemblies=rebuilt(model.assemblies, on))

@@ -58,7 +58,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "list": {"type": "array"},
     "anything": {},
 }  # fmt: skip
-READ_ONLY = ("$schema", "include", "parent")  # keys of dialect 2.0 that a writer has no use for
+READ_ONLY = ("$schema", "include", "parent", "parameters")  # keys of dialect 2.0 that a writer has no use for
 RESERVED = {"a body": "fixed", "an assembly": "fixed", "a frame": "origin"}
 
 

@@ -75,7 +75,8 @@ class Document:
         included = IncludedNumbers([*parameters], [*points])
         taken = {item.name for item in (*parameters, *points)}
         for mount in self.mounts:
-            more_lights, more_terrain = mount.place(self.names, included, taken)
+            more_lights, more_terrain = mount.place(self.names)
+            included.add(mount.part, mount.entry, mount.prefix, taken, mount.stated, mount.rotation, mount.ground)
             lights += more_lights
             terrain += more_terrain
         self._connect(preorder(roots))
@@ -92,13 +93,13 @@ class Document:
             SI,
             Path(self.name).stem,
             self.version,
-            warnings=tuple(dict.fromkeys(self.warnings)),
             comment=self.root["comment"].comment(),
             parameters=tuple(included.parameters),
             points=tuple(included.points),
         )
         model = named_numbers.with_expressions(model, self.section, self.scope, included.expressions)
-        return with_points(model, {name: node for name, (node, _) in self.section.points.items()}, self.names)
+        model = with_points(model, {name: node for name, (node, _) in self.section.points.items()}, self.names)
+        return dataclasses.replace(model, warnings=tuple(dict.fromkeys(self.warnings)))
 
     def _version(self) -> str:
         node, known = self.parameters["version"], by_name("model_parameters")["version"]
@@ -151,8 +152,9 @@ class Document:
             if node.has("include"):
                 self._include(node, draft, outer)
                 continue
-            if node.has("parent"):
-                node["parent"].refuse("it with 'include' only", "Remove it, or add 'include'.")
+            for key in ("parent", "parameters"):
+                if node.has(key):
+                    node[key].refuse("it with 'include' only", "Remove it, or add 'include'.")
             self._contents(node, draft)
             stack += self._entries(node["assemblies"], draft, level + 1)
         return roots
@@ -207,6 +209,7 @@ class Document:
             files = " -> ".join(file.name for file in (*self.chain[-6:], path))
             node["include"].refuse("includes without a cycle", "Remove one of them.", f"the chain {files}")
         part = include.reached_from(self.folder, self.open_file(path, self.chain))
+        part, stated = named_numbers.with_values(part, node["parameters"], self.scope)
         self._compare(part, node)
         self.warnings += part.warnings
         self.elements += include.size(part)
@@ -216,7 +219,7 @@ class Document:
         if any(len(inner.path) > MAX_PATH for inner in preorder(draft.children)):
             node["include"].refuse(f"paths of at most {MAX_PATH} characters", "Nest less.", "a longer one")
         local = outer.path if outer else ""
-        self.mounts.append(Mount(draft.name, draft.path, local, node, part, draft.children))
+        self.mounts.append(Mount(draft.name, draft.path, local, node, part, draft.children, stated))
 
     def _compare(self, part: Model, node: Node) -> None:
         """Units must agree; gravity and integrators of the included file are not used."""

@@ -86,6 +86,7 @@ ASSEMBLY = (
     Field("assemblies", "inside this one, to any depth", "list", default=(), of="an assembly"),
     Field("include", "a file whose assemblies appear below this name", "text", written=False),
     Field("parent", "what the included file calls fixed", "reference", written=False),
+    Field("parameters", "values of those of the included file, by their names there", "parameters", written=False),
 )  # fmt: skip
 BODY = (
     COMMENT,

@@ -262,6 +262,10 @@ def test_listed_frames_follow_alone() -> None:
     points = {"A": {"position": [1, 2, 3], "frames": [["fixed", "rocker_pivot"]]}}
     model = shiftjax.load({**document(), "points": points})
     assert set(model.expressions) == {f"fixed:rocker_pivot.T[{k}]" for k in range(3)}
+    (warning,) = model.warnings
+    assert warning.startswith(
+        "points.A: of joint four_bar:rocker_pivot only fixed:rocker_pivot follows it: the joint op"
+    )
     assert model.replace({"A.y": 2.5}).numbers()["fixed:rocker_pivot.T[1]"] == 0.5
 
 
@@ -320,3 +324,40 @@ def test_included_files_bring_their_parameters(tmp_path: Path) -> None:
         shift = [numbers[f"fixed:two_{frame}.T[{k}]"] - before[f"fixed:two_{frame}.T[{k}]"] for k in range(3)]
         np.testing.assert_allclose(shift, np.array([c, 0, -s]) * moved_by, rtol=0, atol=ROUNDED)
     assert shiftjax.load(to_dict(model)) == model
+
+
+def test_an_entry_gives_an_included_file_its_parameters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As numbers, or as expressions of the file around it, which they follow."""
+    monkeypatch.chdir(tmp_path)
+    shiftjax.save(MODEL, tmp_path / "bar.json")
+    builder = shiftjax.ModelBuilder().parameter("size", 0.9)
+    for name, parameters in (("small", {"L": 0.15}), ("large", {"L": "size / 4", "density": "size"})):
+        builder.include(name, "bar.json", parameters=parameters)
+    model = builder.build()
+    numbers = model.numbers()
+    assert numbers["small:four_bar:crank.mass"] == 2.5 * 0.15
+    assert numbers["large:four_bar:crank.mass"] == 0.9 * (0.9 / 4)
+    assert numbers["large:four_bar:crank.center_of_mass[0]"] == 0.9 / 8
+    larger = model.replace({"size": 1.0}).numbers()
+    assert larger["large:four_bar:crank:tip.T[0]"] == 0.25 and larger["small:four_bar:crank:tip.T[0]"] == 0.15
+    assert shiftjax.load(to_dict(model)) == model
+    for wrong, message in (
+        ({"l": 0.2}, r"parameters: found no parameter 'l'; allowed: parameters of the included file: L, density"),
+        ({"L": 0.5}, r"parameters\.L: found L 0\.5; allowed: a L of 0\.1 or more and 0\.3 or less"),
+        ({"middle": 0.1}, r"parameters\.middle: found a value for what follows from 'L / 2\.0'"),
+        ({"L": "seize / 4"}, r"parameters\.L: found 'seize' in 'seize / 4"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            shiftjax.ModelBuilder().include("bar", "bar.json", parameters=wrong).build()
+    with pytest.raises(ModelError, match=r"parameters: .*allowed: it with 'include' only"):
+        file = document()
+        file["assemblies"][0]["parameters"] = {"L": 1}
+        shiftjax.load(file)
+
+
+def test_what_is_switched_off_follows_too() -> None:
+    file = document()
+    body = {"name": "plate", "active": False, "frames": [{"name": "edge", "T": [0.5, 0, 0]}]}
+    file["assemblies"][0]["bodies"].append(body)
+    model = shiftjax.load({**file, "points": {"A": [0.5, 0, 0]}})
+    assert model.expressions["four_bar:plate:edge.T[0]"] == "A.x"

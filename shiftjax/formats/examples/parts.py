@@ -42,7 +42,11 @@ PART_EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "units": {"angle": "degrees", "length": "millimeters", "mass": "kilograms", "time": "seconds", "force": "newtons"},
     "a parameter": {"value": 0.2, "unit": "length", "minimum": 0.1, "maximum": 0.4, "description": "of the crank"},
-    "a point": {"position": [0, 0, -3], "frames": [[["fixed"], "hook"]], "description": "where the pendulum hangs"},
+    "a point": {
+        "position": [0, 0, -3],
+        "frames": [[["fixed"], "hook"], [["pendulum", "rod"], "origin"]],
+        "description": "where the pendulum hangs",
+    },
     "fixed": {"frames": [{"name": "hook", "T": [0, 0, -3]}]},
     "an assembly": {"name": "arm", "bodies": [{"name": "hand"}], "joints": [], "assemblies": [{"name": "gripper"}]},
     "a body": {
