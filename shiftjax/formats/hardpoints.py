@@ -32,6 +32,7 @@ from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, ORIGIN, Body, FrameRef, Vector
 
 STANDS = 1e-4  # of the extent of all frames: files give four digits, and pivots are not as near to each other
+DIGITS = 1e-9  # of a coordinate: where all frames are at one place, or far from the world's origin
 ROUNDED = 1e-14  # of an entry of a rotation: it is zero, or one
 
 
@@ -57,7 +58,7 @@ def with_points(model: Model, nodes: Mapping[str, Node], names: Names) -> Model:
         for frame in body.frames:
             point = points.get(follows.get(FrameRef(path, frame.name), ""))
             texts |= _texts(model, f"{child(path, frame.name)}.T", frame.T, pose[path], point, base)
-        if base and body.mass:
+        if base and (body.mass or any(body.center_of_mass) or f"{path}.mass" in model.expressions):
             texts |= _texts(model, f"{path}.center_of_mass", body.center_of_mass, pose[path], None, base)
     return replace(model, expressions=FrozenJson({**model.expressions, **texts}))
 
@@ -117,10 +118,13 @@ def _followers(
     model: Model, nodes: Mapping[str, Node], names: Names, pose: Mapping[str, DrawnBody]
 ) -> dict[FrameRef, str]:
     """Frame or origin -> the point that it follows."""
-    places = _places(model, pose)
-    corners = list(zip(*places.values(), strict=True))
-    near = STANDS * max((max(axis) - min(axis) for axis in corners), default=0.0)
     used = {ref for _, joint in model.joints() for ref in (joint.parent, joint.child)}
+    places = _places(model, pose)
+    if FrameRef(FIXED) not in used:  # it may be far away, and nothing is lost where it stands still
+        del places[FrameRef(FIXED)]
+    corners = [[float(x) for x in axis] for axis in zip(*places.values(), strict=True)]
+    extent = max((max(axis) - min(axis) for axis in corners), default=0.0)
+    near = max(STANDS * extent, DIGITS * max((abs(x) for axis in corners for x in axis), default=0.0))
     follows: dict[FrameRef, str] = {}
     for point in model.points:
         if point.name not in nodes:  # of an included file, where its frames follow it already
@@ -130,7 +134,6 @@ def _followers(
             at = [names.frame(item, "") for item in node["frames"].items()]
         else:
             at = [ref for ref, place in places.items() if math.dist(place, point.position) <= near]
-            at = [ref for ref in at if ref.frame != ORIGIN or ref.body != FIXED or ref in used]
         for ref in at:
             if ref in follows:
                 todo = 'Say which frames follow each, as "frames": [[["body"], "frame"]].'

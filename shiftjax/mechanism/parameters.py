@@ -24,7 +24,7 @@ from shiftjax.record import record
 
 BLOCKS = ("parameters", "points")  # objects of paths
 AXES = "xyz"
-AGREES = 1e-9  # of a number: functions of NumPy round otherwise in arrays than alone
+AGREES, ROUNDS = 1e-9, 1e-14  # of a number, and in SI: functions of NumPy round otherwise in arrays than alone
 OVER_NAMES = NUMBERS.over_names("names of parameters, coordinates of points as A.x", "2.4 * L")
 
 
@@ -115,6 +115,7 @@ def _with_paths(node: Expression) -> Expression:
     return replaced(node, _with_paths)
 
 
+@lru_cache(10_000)
 def asked_by(text: str, where: str) -> frozenset[str]:
     """The paths of the numbers that an expression asks for."""
     return frozenset(name.text for name in names(rule_of(text, where)) if name.braces)
@@ -192,7 +193,7 @@ def recomputed(
 
 def agrees(value: float, other: float) -> bool:
     """Whether a number is what follows, up to rounding."""
-    return abs(value - other) <= AGREES * max(abs(value), abs(other))
+    return abs(value - other) <= ROUNDS + AGREES * max(abs(value), abs(other))
 
 
 def determined(where: str, text: str) -> ModelError:

@@ -18,7 +18,7 @@ from shiftjax.expressions.evaluation import evaluate_number
 from shiftjax.expressions.expression import Expression
 from shiftjax.expressions.grammar import parse
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.parameters import AGREES, determined, followers, rule_of
+from shiftjax.mechanism.parameters import AGREES, ROUNDS, determined, followers, rule_of
 
 Function = Callable[[Mapping[str, Any]], Any]  # of the numbers by path
 Formula = str | Function  # as the user states it
@@ -148,7 +148,7 @@ def _refuse_other_values(model: Model, restated: Mapping[str, np.ndarray], value
     """Raises where varied numbers are not what follows from the others, as those of an earlier result are."""
     for path, column in restated.items():
         with np.errstate(all="ignore"):
-            same = np.isclose(column, values[path], rtol=AGREES, atol=0.0, equal_nan=True)
+            same = np.isclose(column, values[path], rtol=AGREES, atol=ROUNDS, equal_nan=True)
         if not same.all():
             raise determined(f"vary {path}", model.expressions[path])
 

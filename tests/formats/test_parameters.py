@@ -147,6 +147,7 @@ def test_expressions_are_in_the_units_of_the_file() -> None:
             "tilt": {"value": 30, "unit": "angle"},
             "k": {"value": 8, "unit": "N/m"},
         },
+        "points": {"P": {"position": [205, "L + 1 cm", 0], "frames": []}},
         "assemblies": [
             {
                 "name": "a",
@@ -164,6 +165,8 @@ def test_expressions_are_in_the_units_of_the_file() -> None:
     numbers = model.numbers()
     assert numbers["parameters.L"] == 0.2 and numbers["parameters.tilt"] == math.radians(30)
     wanted = {
+        "points.P.x": 0.205,
+        "points.P.y": 0.21,
         "a:b.mass": 2.0,
         "a:b:f.T[0]": 0.205,
         "a:b:f.T[1]": 0.21,
