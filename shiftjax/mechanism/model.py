@@ -271,12 +271,14 @@ class Model:
         """The model with other numbers at some paths (the leading assembly may be left out where unique).
 
         It remembers where it comes from: a run closes its loops by walking from there, as it does for varied numbers.
+        Numbers that are expressions of replaced parameters and points follow.
 
         Args:
             values: by path, in SI, or texts with a unit, as "200 mm".
 
         Raises:
-            ModelError: no such number; values that are not finite, of another unit, or that a file could not have.
+            ModelError: no such number, or one that is an expression; values that are not finite, of another unit, or
+                that a file could not have.
         """
         need_mapping("replace", values)
         known, units = self.numbers(), self.number_units() if any(isinstance(v, str) for v in values.values()) else {}
@@ -342,7 +344,8 @@ class Model:
             )
         objects = objects[:2000]  # the search for close matches is slow
         short = [full.split(":", 1)[-1] for full, _ in objects if ":" in full and not full.startswith("fixed:")]
-        hint = nearest(target[:80], [full for full, _ in objects] + short)
+        named = [".".join(map(str, keys)) for _, keys in self._named()]
+        hint = nearest(path[:80], named) or nearest(target[:80], [full for full, _ in objects] + short)
         raise ModelError(
             path,
             f"no active {' or '.join(sorted(kinds))} called {target[:80]!r}",
