@@ -15,9 +15,11 @@ import pytest
 import shiftjax
 from shiftjax import Model, ModelError
 from shiftjax.cli import main
+from shiftjax.formats.examples import EXAMPLES, SEVERAL
 from shiftjax.formats.schema import schema
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.drawn import drawn
+from tests.formats.test_format_reference import whole_file
 from tests.support.named_four_bar import FOLLOWING, PARAMETERS, document, named, with_crank, written_out
 
 ROUNDED = 1e-15  # of lengths of this size, turned forth and back
@@ -113,13 +115,21 @@ def test_an_expression_stands_for_numbers_of_the_mechanism_only() -> None:
 
 
 def test_every_number_of_the_table_may_be_an_expression() -> None:
-    """Each number of a model of many kinds of elements, written as an expression, is read as the same number."""
-    plain = shiftjax.load("double_wishbone")
-    numbers = plain.numbers()
-    file = to_dict(plain.with_values({path: f"one * {value!r}" for path, value in numbers.items()}))
-    model = shiftjax.load({**file, "parameters": {"one": 1.0}})
-    assert model.expressions.keys() == numbers.keys()
-    assert {path: model.numbers()[path] for path in numbers} == numbers
+    """Each number of every kind of element, written as an expression, is read as the same number."""
+    joints = [(whole_file("a body"), joint) for joint in SEVERAL.values()]
+    for file, joint in joints:
+        file["assemblies"][0]["joints"].append(copy.deepcopy(joint))
+    count = 0
+    labels = [label for label in EXAMPLES if not label.startswith("a geometry")]
+    for file in [*map(whole_file, labels), *(file for file, _ in joints)]:
+        plain = shiftjax.load(file)
+        numbers = {path: x for path, x in plain.numbers().items() if not path.startswith(("parameters.", "points."))}
+        asked = to_dict(plain.with_values({path: f"one * {x!r}" for path, x in numbers.items()}))
+        model = shiftjax.load({**asked, "parameters": {**asked.get("parameters", {}), "one": 1.0}})
+        assert numbers.keys() <= model.expressions.keys()
+        assert {path: model.numbers()[path] for path in numbers} == numbers
+        count += len(numbers)
+    assert count > 3000
 
 
 def test_a_file_is_written_with_its_parameters(tmp_path: Path) -> None:
