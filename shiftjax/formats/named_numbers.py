@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from shiftjax.errors import ModelError, nearest
 from shiftjax.formats.entry import opened
-from shiftjax.formats.node import Node
+from shiftjax.formats.node import NUMERAL, Node
 from shiftjax.formats.scope import Expressed, Scope, has_names, text_in_si
 from shiftjax.mechanism.edit import everything_on
 from shiftjax.mechanism.frozen_json import FrozenJson
@@ -58,7 +58,7 @@ def read(root: Node, scope: Scope) -> Section:
             scope.factors[f"points.{name}.{axis}"] = scope.units.length
     for path, node in section.nodes.items():
         factor = scope.factors[path]
-        if isinstance(node.value, str):
+        if isinstance(node.value, str) and not NUMERAL.fullmatch(node.value):
             section.texts[path] = text_in_si(node.value, node.where, factor, scope.units, scope.factors)
         else:
             scope.values[path] = node.number(scale=factor)

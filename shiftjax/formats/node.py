@@ -21,7 +21,7 @@ EXACT = 1e-15  # a matrix this close is kept digit for digit
 _short = reprlib.Repr()
 _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 60, 40
 _MISSING = object()
-_NUMERAL = re.compile(r"\s*[-+]?[\d.]*([eE][-+]?\d*)?\s*")  # a number in quotes, or none
+NUMERAL = re.compile(r"\s*[-+]?[\d.]*([eE][-+]?\d*)?\s*")  # a number in quotes, or none
 MISPLACED = {
     "version": 'It stands in model_parameters and tells the dialect: "0.2" for the older one (fixed, simulation, '
     'body_frame_pairs, moment_of_inertia), "2.0" for this one (frames, integrators, parent and child, inertia); '
@@ -143,7 +143,7 @@ class Node:
         if self.value is None and default is not _MISSING:
             return default
         value = self.value
-        if isinstance(value, str) and self.scope is not None and not _NUMERAL.fullmatch(value):
+        if isinstance(value, str) and self.scope is not None and not NUMERAL.fullmatch(value):
             return self.scope.number(value, self._place, scale)
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
             self.refuse("one number", "Write a number without quotes.")

@@ -85,6 +85,8 @@ def test_values_that_cannot_be_are_refused(values: dict[str, float], message: st
         (edited(middle="L / 0"), r"parameters\.middle: found inf.*allowed: a finite number"),
         (edited(L={"value": 0.2, "unit": "mm"}), r"parameters\.L\.unit: found 'mm'; allowed: one of angle, length"),
         (edited(L={"value": 0.2, "units": "m"}), "unknown key 'units' in a parameter.*Did you mean 'unit'"),
+        (edited(L="0.2"), r"parameters\.L: found '0\.2'; allowed: one number. Write a number without quotes"),
+        (edited(L=""), r"parameters\.L: found ''"),
         (edited(pi=3), "found a parameter called 'pi'; allowed: names of letters, digits and _"),
         (edited(**{"a b": 3}), "found a parameter called 'a b'"),
         (edited(L=None), r"parameters\.L"),
