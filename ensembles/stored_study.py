@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import Dataset, DataTree
 
+    from shiftjax.run.results.event_history import EventHistory
+
 
 class Study:
     """A study in its store, complete or not.
@@ -90,6 +92,11 @@ class Study:
         frame["status"] = [Outcome(int(status)).name for status in frame["status"]]
         frame.attrs = {"units": {str(name): str(v.attrs.get("units", "1")) for name, v in members.data_vars.items()}}
         return frame
+
+    @property
+    def events(self) -> EventHistory | None:
+        """The instants of events of all members, as those of a `Result`; None of a study without events."""
+        return store.events(self.xarray)
 
     def top(self, metric: str, n: int = 10, *, largest: bool = True) -> DataFrame:
         """The rows of the table with the largest values of a metric, or the smallest, of members that finished."""

@@ -81,6 +81,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.constraints",
             "A constraint f(q, t) = 0 between joints of one coordinate each.",
         ),
+        "Event": (
+            "shiftjax.measures.events",
+            "An instant at which an expression of channels comes to zero, which a run notes or ends with.",
+        ),
         "Schedule": (
             "shiftjax.run.advance.schedule",
             "The partitions and moved steps of a run, with which `simulate` repeats it.",
@@ -168,12 +172,11 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
 _HOME = {name: home for group in _PUBLIC.values() for name, (home, _) in group.items()}
 _USE = """
 A model is a list of bodies and joints, read from a file or made in Python. `simulate` runs it, or thousands of variants
-of it, whose numbers differ (`shiftjax info MODEL --paths` lists them), and returns a `Result`:
+of it, whose numbers differ (`shiftjax info MODEL --paths` lists them), and returns a `Result`; wrong input raises
+`ModelError`, which says where, what was found, what is allowed, what to do:
 
     model = shiftjax.load("four_bar")
     result = shiftjax.simulate(model, span=1.0, vary={"coupler:tip.T[0]": [0.45, 0.5]}, channels=["rocker_pivot.q"])
-
-Wrong input raises `ModelError`, which says where, what was found, what is allowed, what to do.
 """
 _LISTS = [
     "\n".join([group, *(f"    {name:<18}  {line}" for name, (_, line) in names.items())])
@@ -220,6 +223,7 @@ if TYPE_CHECKING:
     from shiftjax.kernels.step_program import Method as Method
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS
+    from shiftjax.measures.events import Event as Event
     from shiftjax.measures.metric import MetricKind as MetricKind
     from shiftjax.measures.metrics import METRICS as METRICS
     from shiftjax.mechanism.model import Model as Model

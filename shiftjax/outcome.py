@@ -1,6 +1,7 @@
 """How a member's run ended: one word each, with its cause and its remedy.
 
 A member may have several warnings; its status is then the gravest one, the lowest number, and its message says all.
+That an event has stopped it is no fault: its status says so where there is no warning.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from enum import IntEnum
 class Outcome(IntEnum):
     """How a run ended: 0 good; below 0 finished with a warning; above 0 ended early."""
 
+    event = -6
     impossible_inertia = -5
     inaccurate = -4
     branch_unsure = -3
@@ -28,6 +30,9 @@ class Outcome(IntEnum):
     too_small = 9
 
 
+GOOD = (Outcome.ok, Outcome.event)  # statuses of members of which nothing is to be said
+
+
 class WithRemedy(str):
     """What ended a run, with its remedy: that of its outcome is not added."""
 
@@ -36,6 +41,7 @@ class WithRemedy(str):
 
 REMEDY: dict[Outcome, str] = {
     Outcome.ok: "",
+    Outcome.event: "an event has stopped the run, as was asked: `events` and `final` of the result say where",
     Outcome.near_singular: (
         "the run stayed near a pose where the rank of the loops drops; positions there are less certain: "
         "check the certificate's pivot_ratio, or change the step so that the pose is crossed elsewhere"

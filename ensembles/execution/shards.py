@@ -165,6 +165,8 @@ def table(result: Result, part: Portion) -> xr.Dataset:
         path: ("member", np.full(members, on, np.int8), {"role": "switch", "units": "1", "path": path})
         for path, on in ((f"{element}.active", on) for element, on in group.switches.items())
     }
+    if "events" in group.settings and "events" not in rows:  # what they are of is switched off
+        none["events"] = ("member", np.full(members, "", object), {"role": "events", "units": "1"})
     more = xr.Dataset({**none, **switches}, coords={"member": rows["member"]})
     return rows.merge(more, compat="override").assign_coords(member=("member", part.members, {"units": "1"}))
 

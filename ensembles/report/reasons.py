@@ -167,7 +167,7 @@ def _group(content: Content, book: Book, place: int, group: RegionGroup) -> str:
     members = content.members
     failed = group.outcome > 0
     kind = "that finished" if failed else "that ended well"
-    rest = np.flatnonzero(members.finished if failed else members.status == 0)
+    rest = np.flatnonzero(members.finished if failed else members.good)
     title = f"{group.outcome.name}: {number(len(group.rows))} {'failed' if failed else 'with a warning'}"
     hint = " (# stands for a number)" if "#" in group.cause else ""
     cause = f"<p>Cause{hint}: {escape(group.cause)}.</p>" if group.cause else ""

@@ -68,7 +68,7 @@ class RegionGroup:
 def groups(members: Members) -> list[RegionGroup]:
     """Members that are not good by status and cause: those that failed first, large groups first."""
     causes: dict[tuple[int, str], list[int]] = {}
-    for row in np.flatnonzero(members.status != 0):
+    for row in np.flatnonzero(~members.good):
         status = int(members.status[row])
         causes.setdefault((status, cause(str(members.messages[row]))), []).append(int(row))
     order = sorted(causes.items(), key=lambda one: (one[0][0] < 0, -len(one[1]), one[0]))

@@ -35,7 +35,7 @@ def summary(content: Content, book: Book) -> str:
     """The whole study in a few numbers and sentences."""
     members = content.members
     total, failed = len(members.numbers), int(np.sum(~members.finished))
-    warned = int(np.sum(members.status < 0))
+    warned = int(np.sum(members.finished & ~members.good))
     cards = [
         (number(total), "members", False),
         (number(len(content.varied)), "varied numbers", False),

@@ -11,10 +11,18 @@ import xarray as xr
 from shiftjax.errors import ModelError, nearest
 from shiftjax.measures.aims import NO_AIM, Aim, aim_in, sense_of
 from shiftjax.measures.certificate import CERTIFICATE
-from shiftjax.outcome import Outcome
+from shiftjax.outcome import GOOD, Outcome
 from shiftjax.record import record
 
-ROLES = ("design", "switch", "metric", "certificate", "status", "message")  # the order in which columns are shown
+ROLES = (
+    "design",
+    "switch",
+    "metric",
+    "certificate",
+    "status",
+    "message",
+    "events",
+)  # the order in which columns are shown
 
 
 @record
@@ -49,7 +57,7 @@ class Members:
 
     Attributes:
         numbers: (B,) the numbers of the members.
-        columns: all but status and message, in the order of `ROLES`.
+        columns: all but status, message and events, in the order of `ROLES`.
         status: (B,) `Outcome` of each.
         messages: (B,) what happened to each, "" when good.
     """
@@ -63,6 +71,11 @@ class Members:
     def finished(self) -> np.ndarray:
         """(B,) true for members that reached their end, with a warning or without."""
         return self.status <= 0
+
+    @property
+    def good(self) -> np.ndarray:
+        """(B,) true for members that ended without a warning, at their end or at an event that stops them."""
+        return np.isin(self.status, GOOD)
 
     @property
     def design(self) -> tuple[Column, ...]:
@@ -143,7 +156,7 @@ def members_of(tree: xr.DataTree) -> Members:
             status = np.asarray(array.values).astype(np.int64)
         elif role == "message":
             messages = np.asarray(array.values).astype(object)
-        elif array.ndim == 1:
+        elif array.ndim == 1 and role != "events":
             values = np.asarray(array.values, np.float64)
             about = str(array.attrs.get("metric", ""))
             columns.append(Column(name, role, str(array.attrs.get("units", "1")), values, about, aim_in(array.attrs)))

@@ -102,6 +102,8 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
     settings |= {"span": asked["span"], "output_step": asked["output_step"]}
     if ties:
         settings["tie"] = {name: tie["of"] for name, tie in ties.items()}
+    if asked.get("events"):
+        settings["events"] = asked["events"]
     if settings.setdefault("accuracy", "local") != "sampled":  # versions that did not say it had no other
         settings["error_growth"] = None
     if asked.get("tolerance") is not None:  # which decides the steps; those that are stored are the unit of a clock

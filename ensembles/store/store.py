@@ -31,8 +31,18 @@ from shiftjax.ensembles.store.replacing import REPLACE, clean, refuse_unwritable
 from shiftjax.ensembles.store.study_store import done, is_running, is_study, list_contents
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
+from shiftjax.measures.events import event_of
 from shiftjax.outcome import Outcome
-from shiftjax.run.results.labelled import FORMAT, MISSING, origin_numbers, to_tree, tree_of_document, with_paths
+from shiftjax.run.results.event_history import EventHistory, history_of_texts, texts_of
+from shiftjax.run.results.labelled import (
+    FORMAT,
+    MISSING,
+    MISSING_TEXT,
+    origin_numbers,
+    to_tree,
+    tree_of_document,
+    with_paths,
+)
 from shiftjax.run.results.result import Result, plain
 
 SUFFIXES = (".zarr", ".csv", ".json")
@@ -117,6 +127,19 @@ def read(path: str | Path) -> xr.DataTree:
     raise ModelError(str(path), f"suffix {source.suffix!r}", ".zarr or .json", todo)
 
 
+def events(tree: xr.DataTree) -> EventHistory | None:
+    """The history of events of what `read` opened, as `Result.events` of an ensemble; None where none were asked for.
+
+    Of members of a study that are not done it has nothing.
+    """
+    members = tree["members"].to_dataset()
+    if "events" not in members:
+        return None
+    asked = json.loads(tree.attrs["settings"])["events"]
+    texts = ["" if text == MISSING_TEXT else str(text) for text in members["events"].values]
+    return history_of_texts(texts, {name: event_of(name, words) for name, words in asked.items()})
+
+
 def _opened(source: Path) -> xr.DataTree:
     """The tree of a store, of the versions before checksums, too."""
     about = attributes_of(source)
@@ -180,6 +203,8 @@ def _write_json(result: Result, path: Path, keep: int | str) -> None:
         "report": plain(result.report),
         "log": plain(result.log),
     }
+    if result.events is not None:
+        more["event_history"] = texts_of(result.events)[0]
     text = json.dumps(result.document() | more, allow_nan=False, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 

@@ -107,7 +107,7 @@ def _write_csv(tree: xr.DataTree, path: Path) -> None:
     every = fields(tree)
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
-        bare = ("member", "status", "message", "switch")
+        bare = ("member", "status", "message", "events", "switch")
         out.writerow([f.name if f.role in bare else f"{f.name} [{f.unit}]" for f in every])
         for part in pieces(every):
             out.writerows(zip(*(values.tolist() for values in part), strict=True))

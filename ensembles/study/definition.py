@@ -35,7 +35,7 @@ Words = str | float | Sequence[Any] | Mapping[str, Any]
 ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")
 # Of no use to `assemble`.
-MOTION = ("span", "step", "tolerance", "output_step", "method", "strict_inertia", "accuracy", *LIMITS)
+MOTION = ("span", "step", "tolerance", "output_step", "method", "strict_inertia", "accuracy", "events", *LIMITS)
 SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold", "tie")
 EMPTY = FrozenJson()
 MOST = 1_000_000  # numbers of a range: a study is stored as text
@@ -66,6 +66,7 @@ class Definition:
         channels: what is recorded of the members that are kept.
         metrics: name -> a text, or a mapping with `of`, in which `good` says whether small or large values are good
             and `limits` between which ones a member is as it should be.
+        events: name -> an expression of channels that comes to zero, or a mapping of the arguments of `Event`.
         keep: whose trajectories are kept: "all", "none", "every 10", how many, a list of members, or a mapping of
             `members`, `worst` and `best`.
         assemble_only: loops are closed and nothing is run; span, step, tolerance, output_step, method and limits say
@@ -104,6 +105,7 @@ class Definition:
     backend: str | None = None
     channels: Sequence[str] = ()
     metrics: Mapping[str, str | Mapping[str, Any]] = EMPTY
+    events: Mapping[str, str | Mapping[str, Any]] = EMPTY
     keep: str | int | Sequence[int] | Mapping[str, Any] = EMPTY
     assemble_only: bool = False
     strict_start: bool = False

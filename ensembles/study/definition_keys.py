@@ -22,6 +22,8 @@ from shiftjax.errors import ModelError, need, need_count, need_mapping, need_num
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.measures.aims import GOOD, aim_of
 from shiftjax.measures.equations import equation
+from shiftjax.measures.events import ACTIONS, DIRECTIONS, event_of
+from shiftjax.measures.events import MOST as MOST_INSTANTS
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.run.advance.repeats import ACCURACIES
@@ -178,6 +180,11 @@ def _metric(where: str, name: str, value: Any) -> Any:
     return value
 
 
+def _event(where: str, name: str, value: Any) -> Any:
+    event_of(name, value, where)
+    return value
+
+
 def _optimize(where: str, value: Any) -> Any:
     need_mapping(where, value)
     if value:
@@ -257,6 +264,14 @@ METRIC = {
         TEXT,
         {"type": "object", "properties": {"of": TEXT, "good": {"enum": list(GOOD)}, "limits": LIMITS},
          "required": ["of"]},
+    ]
+}  # fmt: skip
+EVENT = {
+    "anyOf": [
+        TEXT,
+        {"type": "object", "additionalProperties": False, "required": ["of"],
+         "properties": {"of": TEXT, "direction": {"enum": list(DIRECTIONS)}, "action": {"enum": list(ACTIONS)},
+                        "capacity": {"type": "integer", "minimum": 1, "maximum": MOST_INSTANTS}}},
     ]
 }  # fmt: skip
 DRIVE = {"anyOf": [TEXT, NUMBER, {"type": "object", "properties": {"type": TEXT}, "required": ["type"]}]}
@@ -339,6 +354,11 @@ KEYS: dict[str, Key] = {
             'name -> what is computed of every member: a text, or a table of it as `of`, which values are `good` '
             '("small" or "large") and between which `limits` they should be', "none",
             '[metrics]\nswing = "peak_to_peak(rocker_pivot.q)"'),
+        Key("events", _entries(_event), _table_schema(EVENT),
+            'name -> an expression of channels whose zeros are located within steps: a text, or a table of it as `of`, '
+            'the `direction` ("any", "up", "down"), the `action` ("mark", or "stop", which ends the member there) and '
+            'the `capacity`, how many instants are noted', "none",
+            '[events]\nlow = { of = "rocker_pivot.v", direction = "up" }'),
         Key("keep", lambda where, value: keep_words(value, where),
             {"anyOf": [*MEMBERS["anyOf"], RANKED, KEEP_TABLE]},
             "whose trajectories are kept: `members`, and the `worst`, `best`, `largest` and `smallest` of metrics",

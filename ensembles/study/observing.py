@@ -33,8 +33,11 @@ def observed(groups: Sequence[MemberGroup], definition: Definition) -> tuple[Mem
         return frozenset() if len(lacking) == len(groups) else frozenset(lacking)
 
     of_channels = {path: lost([path]) for path in thaw(definition.channels)}
-    of_metrics = {name: lost(_paths(words)) for name, words in definition.measured.items()}
-    return tuple(_with(group, k, of_channels, of_metrics, definition) for k, group in enumerate(groups))
+    events = {name: _paths(words) for name, words in definition.settings.get("events", {}).items()}
+    of_metrics = {name: lost(_paths(words, events)) for name, words in definition.measured.items()}
+    of_events = {name: lost(paths) for name, paths in events.items()}
+    every = (_with(group, k, of_channels, of_metrics, definition) for k, group in enumerate(groups))
+    return tuple(_with_events(group, k, of_events) for k, group in enumerate(every))
 
 
 def notes(groups: Sequence[MemberGroup]) -> Iterator[str]:
@@ -65,6 +68,14 @@ def _with(
     )
 
 
+def _with_events(group: MemberGroup, k: int, of_events: Mapping[str, frozenset[int]]) -> MemberGroup:
+    """The k-th group with its events, of a study that has some."""
+    if not of_events:
+        return group
+    here = {name: words for name, words in group.settings["events"].items() if k not in of_events[name]}
+    return dataclasses.replace(group, settings={**group.settings, "events": here})
+
+
 def _plan(model: Model) -> Plan | None:
     """The plan of a model, None of one that cannot run."""
     try:
@@ -81,10 +92,11 @@ def _has(plan: Plan, model: Model, paths: Sequence[str]) -> bool:
     return True
 
 
-def _paths(words: str | Mapping[str, Any]) -> tuple[str, ...]:
-    """The channels that a metric is taken of; none of one that is no expression."""
+def _paths(words: str | Mapping[str, Any], events: Mapping[str, Sequence[str]] | None = None) -> tuple[str, ...]:
+    """The channels that a metric or an event is taken of, also by its events; none of one that is no expression."""
     try:
         node = parse(words if isinstance(words, str) else words.get("of", ""), "", LANES)
     except ModelError:
         return ()
-    return tuple(name.text for name in names(node) if is_path(name))
+    by_events = (path for name in names(node) for path in (events or {}).get(name.text, ()))
+    return (*(name.text for name in names(node) if is_path(name)), *by_events)

@@ -28,6 +28,7 @@ from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.measures.aims import ATTRIBUTES, aim_of
 from shiftjax.measures.channels import channels
+from shiftjax.measures.events import event_of, words_of_event
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import plain
@@ -138,6 +139,7 @@ def outline(definition: Definition) -> dict[str, Any]:
         "groups": [_group(group) for group in groups],
         "varied": _varied(definition, groups),
         "metrics": {name: _of(words) for name, words in definition.metrics.items()},
+        "events": {name: words_of_event(event_of(name, words)) for name, words in definition.events.items()},
         "aims": {name: aim_of(words, "").attributes for name, words in definition.measured.items()},
         "kept": keeping.text(),
         "kept_members": len(keeping.stated(members)),
@@ -229,7 +231,8 @@ def _refuse_settings(definition: Definition, groups: Sequence[MemberGroup]) -> N
         except ModelError as error:
             raise ModelError(f"channels, {error.where}", error.found, error.allowed, error.todo) from None
         span = definition.span or group.model.settings.span or 0.0
-        Metrics(group.settings.get("metrics"), plan, group.model.resolve, (0.0, span))
+        events = group.settings.get("events")
+        Metrics(group.settings.get("metrics"), plan, group.model.resolve, (0.0, span), events=events)
 
 
 def _plan(group: MemberGroup) -> Plan:
@@ -270,6 +273,9 @@ def show_study(name: str, outlined: dict[str, Any]) -> None:
         ]
         used = [k for k in range(len(head)) if k < 2 or any(row[k] for row in rows)]
         common.table(tuple(head[k] for k in used), [tuple(row[k] for k in used) for row in rows], left=(0, 1, 2))
+    if outlined["events"]:
+        common.put()
+        common.table(("event", "of, direction, action"), [*outlined["events"].items()], left=(0, 1))
     common.put()
     common.put(f"kept: {outlined['kept']}")
     if asked := outlined["optimized"]:

@@ -15,6 +15,7 @@ from shiftjax.ensembles.study.spec import parse_set, split_assignment
 from shiftjax.errors import ModelError, printable
 from shiftjax.formats.files import load
 from shiftjax.markup import text_table
+from shiftjax.measures.events import Event, event_of_words
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.quantities import check_unit
@@ -85,6 +86,11 @@ def metrics(options: argparse.Namespace) -> dict[str, str]:
     return texts
 
 
+def events(options: argparse.Namespace) -> dict[str, Event]:
+    """The events of `--event`, by name."""
+    return {name: event_of_words(name, words) for name, words in entries(options.event, "--event").items()}
+
+
 def drives(options: argparse.Namespace) -> dict[str, Drive]:
     """The motions of `--drive`."""
     motions: dict[str, Drive] = {}
@@ -112,6 +118,7 @@ def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     given["channels"] = options.channel or None
     given["extremes"] = bool(options.channel) or None
     given["metrics"] = metrics(options) or None
+    given["events"] = events(options) or None
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -121,6 +121,10 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]METRIC",
         help="a number over all steps: 'peak_to_peak(rocker.q)', 'swing=rms(norm(tip.velocity))'; may be repeated",
     )
+    line = (
+        "note when an expression comes to zero, 'ground=tip.position[2]'; with :up or :down in that direction alone, "
+    )
+    add("--event", action="append", default=[], metavar="NAME=EXPR[:WAY][:stop]", help=line + "with :stop end there")
     add_changes(parser)
     add("--strict-start", action="store_true", help="do not run members whose stated start the loops do not allow")
     add("--strict-inertia", action="store_true", help="do not run members with moments of inertia that no body has")

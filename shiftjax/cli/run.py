@@ -21,7 +21,7 @@ OF_STUDY = (
     "span step method tolerance output_step metric set derive drive tie hold strict_start backend precision".split()
 )
 # options that say what a stored study says
-OF_STUDY += ["strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy"]
+OF_STUDY += ["event", "strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy"]
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +86,12 @@ def show(result: Result, options: argparse.Namespace) -> None:
     if rows:
         common.put()
         common.table(("metric", "value", "unit"), rows)
+    if result.events is not None:
+        common.put()
+        counts = zip(result.events.names, np.atleast_2d(result.events.count)[0].tolist(), strict=True)
+        never = [(name, "never", "") for name, count in counts if not count]
+        rows = [*((one.name, f"{one.time:.9g}", one.direction) for one in result.events.of()), *never]
+        common.table(("event", "time [s]", "direction"), rows)
     if result.channels:
         common.put()
         rows = [row for path, values in result.channels.items() for row in channel_rows(path, values, result)]

@@ -11,6 +11,7 @@ from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition, document, from_document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.errors import ModelError
+from shiftjax.measures.events import written_event
 
 SAME = (
     "span step tolerance method output_step backend precision energy_limit gap_limit angle_limit accuracy samples keep"
@@ -30,6 +31,7 @@ def definition_of(options: argparse.Namespace) -> Definition:
     words["strict_inertia"] = options.strict_inertia or None
     tables = {name: common.entries(getattr(options, name), f"--{name}") for name in TABLES}
     tables["metrics"] = common.metrics(options)
+    tables["events"] = {name: written_event(event) for name, event in common.events(options).items()}
     if study_file.is_study(options.model):
         read = study_file.read(options.model)
         given, folder = document(read), read.folder

@@ -37,5 +37,5 @@ def _decided_by(programs: Programs) -> tuple[object, ...] | None:
     metrics, paths = programs.metrics, tuple(channel.path for channel in programs.channels)
     if any(channel.foreign for channel in programs.channels) or not (metrics is None or metrics.of_the_package):
         return None
-    accumulated = () if metrics is None else (tuple(metrics.terms), metrics.path is not None, metrics.watched)
+    accumulated = () if metrics is None else metrics.decides_code
     return programs.identity, programs.setup.method, paths, accumulated

@@ -1,7 +1,7 @@
 """The accumulators of terms in the lanes; equal terms and signals are accumulated once.
 
-After the certificate's come the time of the last instant, of long steps the state there (`step_path`), the signals
-there, those of every term, then those of what is watched beside them and no metric (`passed_knots`).
+After the certificate's come the time of the last instant, the state there where steps are curves (`step_path`), the
+signals there, those of every term, then those of what is watched beside them and no metric (`passed_knots`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from shiftjax.algebra import Scalar, Vec
 from shiftjax.measures.channel import Channel
+from shiftjax.measures.events import ReadEvent
 from shiftjax.measures.interval import NODES, Instant, Interval
 from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.step_path import StepPath
@@ -43,12 +44,27 @@ class Accumulators:
     """What the lanes of a run accumulate.
 
     Args:
-        terms: by their texts. path: the motion within a step, where steps are long. watched: beside the terms.
+        terms: by their texts. path: the motion within a step. watched: beside the terms. stops: events at which a
+            lane stops.
+        long: whether steps are long, so that every term takes them as curves; else only those that are dense do.
+
+    Attributes:
+        path: None where no term takes a step as a curve.
     """
 
-    def __init__(self, terms: Iterable[Term], path: StepPath | None = None, watched: Sequence[Watched] = ()) -> None:
-        self.terms, self.path, self.watched = {term.text(): term for term in terms}, path, tuple(watched)
-        self.carried = path.size if path else 0  # numbers of the state
+    def __init__(
+        self,
+        terms: Iterable[Term],
+        path: StepPath | None = None,
+        watched: Sequence[Watched] = (),
+        stops: Sequence[ReadEvent] = (),
+        *,
+        long: bool = True,
+    ) -> None:
+        self.terms, self.watched, self.long = {term.text(): term for term in terms}, tuple(watched), long
+        self.stops = tuple(stops)
+        self.path = path if long or any(term.kind.dense for term in self.terms.values()) else None
+        self.carried = self.path.size if self.path else 0  # numbers of the state
 
     @cached_property
     def signals(self) -> list[Signal]:
@@ -98,7 +114,8 @@ class Accumulators:
         seen = [(t_before, before), *self._between(t_before, carried, t, state, observe), (t, now)]
         out = [t, *state[: self.carried], *(scalar for signal in self.signals for scalar in now[signal.text])]
         for term, values in zip(self.terms.values(), of_terms, strict=True):
-            interval = Interval(tuple(Instant(at, signals[term.signal.text]) for at, signals in seen))
+            instants = seen if self.long or term.kind.dense else (seen[0], seen[-1])
+            interval = Interval(tuple(Instant(at, signals[term.signal.text]) for at, signals in instants))
             out += term.kind.update(values, interval, term.stated)
         for one, values in self.of_watched(accumulators):
             out += one.update(values, t, here)
@@ -116,6 +133,17 @@ class Accumulators:
             yield one, list(rows[at : at + one.size])
             at += one.size
 
+    def stop_values(self, t: Scalar, seen: Any) -> Vec:
+        """Values at whose zeros a lane stops, at a time [s] and an `ObservedState`; lane code."""
+        signals = self._signals(t, seen)
+        return [signals[one.signal.text][0] for one in self.stops]
+
+    @property
+    def decides_code(self) -> tuple[object, ...]:
+        """What decides the code of `update` and `stop_values`, beside the plan and the partition."""
+        stops = tuple(one.signal.text for one in self.stops)
+        return tuple(self.terms), self.path is not None, self.long, self.watched, stops
+
     def _signals(self, t: Scalar, seen: Any) -> dict[str, Vec]:
         """Text -> value of every expression."""
         observed = {path: channel.observe(seen) for path, channel in self.channels.items()}
@@ -124,7 +152,7 @@ class Accumulators:
     def _between(
         self, t_before: Scalar, before: Vec, t: Scalar, state: Vec, observe: Callable[[Scalar, Vec], Any]
     ) -> Iterator[tuple[Scalar, dict[str, Vec]]]:
-        """Time and expressions at the inner nodes of a long step."""
+        """Time and expressions at the inner nodes of a step that is a curve."""
         if self.path is None:
             return
         span = t - t_before
@@ -203,6 +231,10 @@ class Accumulators:
             end = before * (1.0 - 1.0 / at)  # of the line that crosses there
             clear = np.minimum(np.abs(before), np.abs(after)) > np.abs(end - after)
         return (at > 0.0) & (at <= 1.0 + SAME) & (before * after < 0.0) & clear
+
+    def of_term(self, term: Term, rows: np.ndarray) -> np.ndarray:
+        """The accumulators (., B) of a term, among all of them (k, B)."""
+        return np.array(self._split(list(rows))[3][list(self.terms).index(term.text())])
 
     @cached_property
     def places(self) -> list[int]:

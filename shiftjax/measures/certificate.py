@@ -13,4 +13,4 @@ CERTIFICATE: dict[str, str] = {
     "rejected": "1",
     "start_change": "rad",
 }
-TAKEN = (*CERTIFICATE, "status", "message", "member")  # columns of every table of members
+TAKEN = (*CERTIFICATE, "status", "message", "events", "member")  # columns of every table of members

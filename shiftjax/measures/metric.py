@@ -21,7 +21,7 @@ class Option:
     Attributes:
         meaning: a few words with the unit, for documentation and messages.
         default: a number or a text; None where it must be given.
-        kind: "number", "point list" (numbers, or lists of numbers), or "word".
+        kind: "number", "count" (1, 2, ...), "point list" (numbers, or lists of numbers), or "word".
         words: which, of a word.
     """
 
@@ -51,6 +51,7 @@ class MetricKind:
         past_jumps: whether a jump of the expression adds nothing to its slope, as of values at given times.
         level: options -> the level whose crossing is its first accumulator and its value [s], of kinds that are one.
         unresolved: accumulators, end -> (B,) whether steps are too coarse for a derivative of it; None: they never are.
+        dense: whether it takes short steps as curves, too, so that an instant in them is as exact as they are.
     """
 
     begin: Callable[[Instant, Options], list[np.ndarray]]
@@ -65,3 +66,4 @@ class MetricKind:
     past_jumps: bool = False
     level: Callable[[Options], float] | None = None
     unresolved: Callable[[list[np.ndarray], Instant], np.ndarray] | None = None
+    dense: bool = False

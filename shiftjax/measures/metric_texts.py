@@ -15,6 +15,7 @@ from shiftjax.expressions.expression import (
     Expression,
     FunctionCall,
     Name,
+    Operation,
     Text,
     Vector,
     is_path,
@@ -26,6 +27,7 @@ from shiftjax.expressions.grammar import parse
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.aims import NO_AIM, Aim, aim_of, without_aim
 from shiftjax.measures.channel import Channel
+from shiftjax.measures.events import MOST, Event, ReadEvent
 from shiftjax.measures.expression_units import MIXED, unit_of
 from shiftjax.measures.metric import MetricKind, Option
 from shiftjax.measures.metrics import METRICS
@@ -33,6 +35,7 @@ from shiftjax.measures.terms import Signal, Term
 from shiftjax.record import record
 
 Options = Mapping[str, Any]  # name -> number, text or tuple of numbers, None where it is none of them
+OF_EVENTS = {"time_of": "passing_time", "count": "passings"}  # functions of an event -> what they are of its expression
 
 
 @record
@@ -51,12 +54,17 @@ class Reader:
 
     Args:
         where: what it is, for errors. channels: those of some paths. span: first and last time of the run [s].
+        events: of the run, by name.
     """
 
     def __init__(
-        self, where: str, channels: Callable[[Sequence[str]], Sequence[Channel]], span: tuple[float, float]
+        self,
+        where: str,
+        channels: Callable[[Sequence[str]], Sequence[Channel]],
+        span: tuple[float, float],
+        events: Mapping[str, ReadEvent] | None = None,
     ) -> None:
-        self.where, self.channels, self.span = where, channels, span
+        self.where, self.channels, self.span, self.events = where, channels, span, events or {}
 
     def read(self, definition: str | Mapping[str, Any]) -> Metric:
         """The metric of a text, or of a mapping of kind, of and options, or of a text as `of`; a mapping may say what
@@ -76,6 +84,24 @@ class Reader:
             metric = Metric(text, Name(term.text()), (term,), term.unit)
         return replace(metric, aim=aim_of(definition, self.where, "" if metric.unit == MIXED else metric.unit))
 
+    def read_event(self, name: str, event: Event) -> ReadEvent:
+        """An event with the terms that note its instants.
+
+        Raises:
+            ModelError: what is no expression of channels of one number.
+        """
+        node = parse(event.of, self.where, LANES)
+        if isinstance(node, Operation) and node.sign == "==":
+            node = Operation("-", node.left, node.right)
+        kind = METRICS[OF_EVENTS["time_of"]]
+        signal = self._signal(node, kind)
+        if not signal.channels and "t" not in {one.text for one in names(node)}:
+            raise LANES.refused(self.where, shown(event.of), "channels or the time t", "Write it like 'crank.q - pi'.")
+        ways = ("up", "down") if event.direction == "any" else (event.direction,)
+        stated = ({"direction": way, "number": float(event.capacity)} for way in ways)
+        terms = (Term(OF_EVENTS["time_of"], signal, self._options(self.where, kind, one)) for one in stated)
+        return ReadEvent(name, event, signal, tuple(terms))
+
     def _of_text(self, definition: str) -> Metric:
         terms: dict[str, Term] = {}
         node = self._over_terms(parse(definition, self.where, LANES), terms)
@@ -94,19 +120,41 @@ class Reader:
             term = self._of_call(node)
             terms[term.text()] = term
             return Name(term.text())
+        if isinstance(node, FunctionCall) and node.function in OF_EVENTS:
+            term = self._of_event(node)
+            terms[term.text()] = term
+            return Name(term.text())
         if isinstance(node, FunctionCall) and node.function not in FUNCTIONS:
-            hint = nearest(node.function, (*METRICS, *FUNCTIONS))
+            hint = nearest(node.function, (*METRICS, *OF_EVENTS, *FUNCTIONS))
             raise LANES.refused(self.where, f"{node.function}(...)", ", ".join(METRICS), hint)
         if isinstance(node, Name) and is_path(node):
             todo = f"Write maximum({node.text}) for its largest value, or another of {', '.join(METRICS)} of it."
             raise LANES.refused(self.where, f"{node.text} outside of a metric", "channels inside of metrics", todo)
         return replaced(node, lambda inner: self._over_terms(inner, terms))
 
+    def _of_event(self, call: FunctionCall) -> Term:
+        """That of `time_of(event)`, `time_of(event, 2)` or `count(event)`."""
+        where, known = f"{self.where}: {call.function}", ["number"] if call.function == "time_of" else []
+        name = _literal(call.arguments[0]) if call.arguments else None
+        if not isinstance(name, str) or name not in self.events:
+            allowed = f"an event of the run: {', '.join(self.events) or 'there is none'}"
+            hint = nearest(str(name), self.events) or "Name it in `events`."
+            raise ModelError(where, shown(name) if name is not None else "no event", allowed, hint)
+        event, kind = self.events[name], OF_EVENTS[call.function]
+        stated = {**self._stated(call, known, where, "event"), "direction": event.event.direction}
+        return Term(kind, event.signal, self._options(where, METRICS[kind], stated))
+
     def _of_call(self, call: FunctionCall) -> Term:
         name, kind, where = call.function, METRICS[call.function], f"{self.where}: {call.function}"
         known = [option for option, _ in kind.options]
+        stated = self._stated(call, known, where, "expression")
+        return self._term(where, name, call.arguments[0], stated)
+
+    def _stated(self, call: FunctionCall, known: Sequence[str], where: str, of: str) -> dict[str, Any]:
+        """The options of a call, of those that it may have after what it is of."""
+        name = call.function
         if not call.arguments or len(call.arguments) > 1 + len(known):
-            allowed = f"{name}(expression{''.join(', ' + option for option in known)})"
+            allowed = f"{name}({of}{''.join(', ' + option for option in known)})"
             raise LANES.refused(where, f"{len(call.arguments)} arguments", allowed, "Correct it.")
         stated = dict(zip(known, map(_literal, call.arguments[1:]), strict=False))
         for option, value in call.options:
@@ -114,7 +162,7 @@ class Reader:
                 hint = nearest(option, known) or "Leave it out."
                 raise LANES.refused(where, f"option {option!r}", ", ".join(known) or "no options", hint)
             stated[option] = _literal(value)
-        return self._term(where, name, call.arguments[0], stated)
+        return stated
 
     def _of_mapping(self, definition: Mapping[str, Any]) -> Term:
         need_mapping(self.where, definition)
@@ -211,6 +259,8 @@ def _check_option(where: str, option: Option, value: Any) -> None:
         if value not in option.words:
             raise ModelError(where, shown(value), ", ".join(option.words), "Choose one of them.")
         return
+    if option.kind == "count" and not (isinstance(value, float) and value in range(1, MOST + 1)):
+        raise ModelError(where, shown(value), f"a whole number from 1 to {MOST}", "Correct it.")
     flat = [value]
     if option.kind == "point list":
         rows = value if isinstance(value, tuple) and value else (None,)

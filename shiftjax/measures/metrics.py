@@ -73,7 +73,7 @@ def _crossing(accumulators: Vec, interval: Interval, options: Options) -> Vec:
     level, (first, *_) = options["level"], accumulators
     for k, (before, now) in enumerate(interval.pairs()):
         a, b = before.value[0] - level, now.value[0] - level
-        at = interval.reached(k, a / moving(a - b), level)
+        at = interval.passed(k, a / moving(a - b), level, select(a < 0.0, 1.0, -1.0))
         up = select(a < 0.0, select(b < 0.0, first, _unless_found(first, at)), first)
         down = select(0.0 < a, select(0.0 < b, first, _unless_found(first, at)), first)
         either = options["direction"] == "any"
@@ -90,6 +90,53 @@ def _sign_changes(accumulators: Vec, interval: Interval, _: Options) -> Vec:
         down = select(0.0 < a, select(0.0 < b, 0.0, 1.0), 0.0)
         count = count + (up + down)
     return [count]
+
+
+def _passings(accumulators: Vec, interval: Interval, options: Options) -> Vec:
+    """The times of the first passings, the last of them first, and how many there were."""
+    level, (*latest, count) = options["level"], accumulators
+    times = latest[::-1]
+    for k, (before, now) in enumerate(interval.pairs()):
+        a, b = before.value[0] - level, now.value[0] - level
+        up = select(a < 0.0, select(b < 0.0, 0.0, 1.0), 0.0)
+        down = select(0.0 < a, select(0.0 < b, 0.0, 1.0), 0.0)
+        passed = {"up": up, "down": down, "any": up + down}[options["direction"]]
+        if times:
+            at = interval.passed(k, a / moving(a - b), level, select(a < 0.0, 1.0, -1.0))
+        for number, time in enumerate(times):
+            here = select(abs(count - float(number)) < 0.5, passed, 0.0)
+            times[number] = select(0.5 < here, at, time)
+        count = count + passed
+    return [*times[::-1], count]
+
+
+def _passing_kind(meaning: str, *, counts: bool) -> MetricKind:
+    """Of how often a level is passed, or of when it is for a number of times."""
+    options = (
+        ("level", Option("that is passed [unit of the expression]", 0.0)),
+        ("direction", Option("in which it is", "any", "word", ("any", "up", "down"))),
+    )
+    if counts:
+        return MetricKind(
+            begin=lambda start, _: [np.zeros(np.shape(start.t))],
+            update=_passings,
+            value=lambda acc, start, end, _: acc[0],
+            unit=lambda _: "1",
+            options=options,
+            past_jumps=True,
+            dense=True,
+            meaning=meaning,
+        )
+    return MetricKind(
+        begin=lambda start, o: [*(_none(start) for _ in range(round(o["number"]))), np.zeros(np.shape(start.t))],
+        update=_passings,
+        value=lambda acc, start, end, _: acc[0],
+        unit=lambda _: "s",
+        options=(*options, ("number", Option("of the passing, 1 for the first", 1.0, "count"))),
+        level=lambda o: o["level"],
+        dense=True,
+        meaning=meaning,
+    )
 
 
 def _unless_found(first: Scalar, at: Scalar) -> Scalar:
@@ -215,6 +262,11 @@ METRICS: Registry[MetricKind] = Registry(
             past_jumps=True,
             meaning="how often the sign changes from the end of one step to the next",
         ),
+        "passing_time": _passing_kind(
+            "when a level is passed for a number of times, within the step; not a number where it never is",
+            counts=False,
+        ),
+        "passings": _passing_kind("how often a level is passed, also within a step", counts=True),
         "settling_time": MetricKind(
             begin=lambda start, _: [np.array(start.t, copy=True)],
             update=_settling,

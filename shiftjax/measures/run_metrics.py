@@ -18,6 +18,7 @@ from shiftjax.measures.aims import NO_AIM, Aim
 from shiftjax.measures.certificate import TAKEN
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels
+from shiftjax.measures.events import event_of
 from shiftjax.measures.metric_texts import Metric, Reader
 from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.step_path import StepPath
@@ -54,7 +55,8 @@ class Metrics(Accumulators):
         wanted: name -> text, mapping of kind, of and options, or function of times (n,) and channels by path.
         resolve: completes a short path. span: first and last time [s].
         extremes: channels of which the smallest and the largest value are accumulated, too.
-        path: the motion within a step, where steps are long. watched: beside the metrics.
+        path: the motion within a step. watched: beside the metrics. long: as of `Accumulators`.
+        events: name -> an expression, a mapping or an `Event`, whose instants are noted.
 
     Raises:
         ModelError: what is no metric, unknown channels, times outside of the run.
@@ -69,17 +71,24 @@ class Metrics(Accumulators):
         extremes: Sequence[Channel] = (),
         path: StepPath | None = None,
         watched: Sequence[Watched] = (),
+        *,
+        long: bool = True,
+        events: Mapping[str, Any] | None = None,
     ) -> None:
         def by_path(paths: Sequence[str]) -> Sequence[Channel]:
             return channels(plan, paths, resolve)
 
+        self.events = {
+            name: Reader(f"event {name}", by_path, span).read_event(name, event_of(name, definition))
+            for name, definition in (events or {}).items()
+        }
         self._names = tuple(wanted or ())
         self._metrics: dict[str, Metric] = {}
         self.functions_of_arrays: dict[str, Recorded] = {}
         for name, definition in (wanted or {}).items():
             check_name(name)
             if isinstance(definition, str | Mapping):
-                self._metrics[name] = Reader(f"metric {name}", by_path, span).read(definition)
+                self._metrics[name] = Reader(f"metric {name}", by_path, span, self.events).read(definition)
             elif callable(definition):
                 self.functions_of_arrays[name] = definition
             else:
@@ -93,7 +102,9 @@ class Metrics(Accumulators):
         }
         of_extremes = [term for pairs in self._extremes.values() for pair in pairs for term in pair]
         of_metrics = (term for metric in self._metrics.values() for term in metric.terms)
-        super().__init__([*of_metrics, *of_extremes], path, watched)
+        of_events = (term for one in self.events.values() for term in one.terms)
+        stops = [one for one in self.events.values() if one.event.action == "stop"]
+        super().__init__([*of_metrics, *of_extremes, *of_events], path, watched, stops, long=long)
 
     def refuse_of_motions(self) -> None:
         """Raises where a metric says nothing of one pose."""

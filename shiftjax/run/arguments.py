@@ -22,6 +22,7 @@ from shiftjax.errors import (
 )
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.measures.events import event_of, written_event
 from shiftjax.run.advance.repeats import ACCURACIES
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.options import Options
@@ -64,7 +65,7 @@ def _limit(where: str, value: Any) -> None:
 CHECKS: dict[str, Check] = {
     **dict.fromkeys(("vary", "assign", "derive", "drive"), _optional(need_mapping)),
     "tie": _optional(_tie),
-    "metrics": _optional(need_mapping),
+    **dict.fromkeys(("metrics", "events"), _optional(need_mapping)),
     **dict.fromkeys(("channels", "hold", "independent", "cut"), refuse_text),
     **dict.fromkeys(
         ("log_jacobian", "extremes", "repartition", "move_steps", "cluster", "strict_start", "strict_inertia"), _flag
@@ -121,5 +122,6 @@ WRITTEN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("hold", "independent", "cut"), list),
     "drive": _described,
     "tie": _ties,
+    "events": lambda value: {name: written_event(event_of(name, one)) for name, one in (value or {}).items()},
     "backend": lambda value: value or "cpu",
 }

@@ -73,6 +73,10 @@ def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, st
         if not odd_inertias(prepared):  # those are judged member by member
             refuse_massless_motion(prepared, prepared.file_start)
         return start_of(prepared, faulty)
+    if start.events is not None and (np.atleast_1d(start.events.stopped) >= 0).any():
+        k = int(np.argmax(np.atleast_1d(start.events.stopped) >= 0))
+        todo = "Go on from a run that events only mark, or begin at the place and speeds of its `final`."
+        raise ModelError("start", f"a result whose member {k} an event has stopped", "one that came to its end", todo)
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
     if start.final is None or before != now:
         raise ModelError(

@@ -109,6 +109,7 @@ class RecordingOptions:
     output_step: float | None = None
     channels: Sequence[str] = ()
     metrics: Mapping[str, Any] | None = None  # a `run_metrics.Definition` each
+    events: Mapping[str, Any] | None = None  # an expression, a mapping or an `Event` each
     extremes: bool = False
     keep: int | str | Sequence[int] = "none"
     log_jacobian: bool = False

@@ -19,13 +19,14 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
+from shiftjax.measures.events import Event
 from shiftjax.measures.passed_knots import watched
 from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.measures.step_path import StepPath
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import estimated_errors, judge, moves_freely
-from shiftjax.run.advance.ending import end_of
+from shiftjax.run.advance.ending import Ending, end_of
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.fast_inputs import fast_inputs, knots_of_tables
 from shiftjax.run.advance.replay import replay
@@ -46,6 +47,7 @@ from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.collect import WHOLE, collect
 from shiftjax.run.results.interrupted import Interrupted
 from shiftjax.run.results.messages import messages, notes, recorded_near_singular
+from shiftjax.run.results.noted_events import history_of, overflow_notes
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
@@ -57,7 +59,7 @@ from shiftjax.run.travel.locking import hold_back, say_locked
 DEFAULT_STEP = 1e-3  # s
 # Options that a result tells beside those that its lanes have, in their order.
 ASKED = (
-    "assign", "hold", "independent", "drive", "tie", "cut", "cluster", "backend", "strict_start",
+    "assign", "hold", "independent", "drive", "tie", "events", "cut", "cluster", "backend", "strict_start",
     "strict_inertia", "energy_limit",
     "gap_limit", "angle_limit", "accuracy",
 )  # fmt: skip
@@ -73,6 +75,7 @@ def simulate(
     output_step: float | None = None,
     channels: Sequence[str] = (),
     metrics: Mapping[str, Definition] | None = None,
+    events: Mapping[str, Event | str | Mapping[str, Any]] | None = None,
     extremes: bool = False,
     keep: int | str | Sequence[int] = "none",
     log_jacobian: bool = False,
@@ -122,6 +125,8 @@ def simulate(
         metrics: name -> a number of every member, taken over all steps: a text such as "peak_to_peak(crank.q)",
             "rms(norm(tip.velocity))" or "first_crossing(crank.q, 90deg)"; a mapping of `kind`, `of` and options; or a
             function of times (n,) and recorded channels by path (B, n, ...) that gives (B,).
+        events: name -> an expression of channels that comes to zero, as "crank.q - pi", an `Event`, or a mapping of its
+            arguments: `events` of the result has the instants, located within steps, and an event may stop a member.
         extremes: whether the smallest and the largest value of every channel are taken over all steps.
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
         log_jacobian: the log holds the Jacobian block at every repartition.
@@ -179,7 +184,7 @@ def simulate(
     """
     given = options_of(
         span=span, step=step, method=method, tolerance=tolerance, output_step=output_step, channels=channels,
-        metrics=metrics, extremes=extremes, keep=keep, log_jacobian=log_jacobian,
+        metrics=metrics, events=events, extremes=extremes, keep=keep, log_jacobian=log_jacobian,
         vary=vary, assign=assign, derive=derive, hold=hold,
         start=start, strict_start=strict_start, strict_inertia=strict_inertia, drive=drive,
         tie=tie, repartition=repartition, move_steps=move_steps,
@@ -225,20 +230,21 @@ def run_with(model: Model | str, options: Options) -> Result:
     began = start_from(prepared, before, faulty)
     blocks = first_partitions(prepared, began, settings, numerics)
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, options)
-    bounds = hold_back(prepared, lanes, began)
+    bounds, batched = hold_back(prepared, lanes, began), design.vary is not None or len(prepared.vary) > 0
     machine.watch(Begun(prepared, began, lanes, measured))
 
     def gather() -> Result:
         say_locked(prepared, lanes, bounds)
         fast = _judged(prepared, lanes, before, accuracy)
-        whole = numerics.schedule is None and not (lanes.status == Outcome.interrupted).any()
+        history = history_of(measured.events, measured, lanes.measured_of(), lanes.stopped, batched=batched)
         return collect(
-            prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
+            prepared, lanes, began, observed, posed, batched=batched,
             measure=partial(measured.values, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, before, fast),
             notes=(*_of_start(prepared, began, options),
-                   *_of_channels(prepared, lanes, observed, measured, need), *_basis(lanes, accuracy)),
-            ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=topology_report(prepared),
+                   *_of_channels(prepared, lanes, observed, measured, need), *overflow_notes(history),
+                   *_basis(lanes, accuracy)),
+            history=history, ending=_ending(lanes, numerics), report=topology_report(prepared),
             asked={**stated_settings(replace(options, design=design, numerics=numerics), ASKED),
                    "error_growth": _growth(lanes)},
             wall=lambda: clock.perf_counter() - begun,
@@ -266,6 +272,13 @@ def _completed(numerics: NumericsOptions, model: Model) -> tuple[NumericsOptions
     return numerics, accuracy
 
 
+def _ending(lanes: Ensemble, numerics: NumericsOptions) -> Ending | None:
+    """Where the lanes of a finished run stand, to the last bit; None where another run cannot go on from there so."""
+    cut_off = (lanes.status == Outcome.interrupted) | (lanes.stopped >= 0)
+    apart = numerics.schedule is not None or numerics.tolerance is not None
+    return None if apart or cut_off.any() else ending_of(lanes)
+
+
 def _growth(lanes: Ensemble) -> float | None:
     """By what estimates of errors were multiplied; None where none was measured."""
     return None if lanes.repeats is None else lanes.repeats.growth(estimated_errors(lanes)[0])
@@ -274,12 +287,11 @@ def _growth(lanes: Ensemble) -> float | None:
 def _measured(prepared: Prepared, options: Options, observed: Sequence[Channel], span: tuple[float, float]) -> Metrics:
     """What is accumulated of a run in a span [s]; steps of a tolerance are long, and end at the knots of springs."""
     plan, numerics, recording = prepared.plan, options.numerics, options.recording
-    extremes = observed if recording.extremes else ()
-    if numerics.tolerance is None:
-        path, beside = None, watched(plan)
-    else:
-        path, beside = StepPath(plan, numerics.precision), ()
-    return Metrics(recording.metrics, plan, prepared.model.resolve, span, extremes, path, beside)
+    extremes, long = observed if recording.extremes else (), numerics.tolerance is not None
+    return Metrics(
+        recording.metrics, plan, prepared.model.resolve, span, extremes, StepPath(plan, numerics.precision),
+        () if long else watched(plan), long=long, events=recording.events,
+    )  # fmt: skip
 
 
 def _of_start(prepared: Prepared, began: Start, options: Options) -> tuple[str, ...]:
@@ -306,7 +318,7 @@ def _basis(lanes: Ensemble, accuracy: str) -> list[str]:
     """A note of what the errors of coordinates rest on, where that is not what was asked for, or not measured alike."""
     if lanes.repeats is not None:
         return lanes.repeats.notes(estimated_errors(lanes)[0])
-    if accuracy != "local" and moves_freely(lanes) and (lanes.status <= 0).any():
+    if accuracy != "local" and moves_freely(lanes) and ((lanes.status <= 0) & (lanes.stopped < 0)).any():
         return ["angle_error: no member ran again at half the step, which an interrupt cut off; it is estimated"]
     return []
 

@@ -35,7 +35,10 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion
 from shiftjax.topology.partition import Partition
 
-GROUPS = ("q", "x", "dx", "clock", "fraction", "limit", "armed", "acc", "rep", "mon", "trip", "event")
+GROUPS = (
+    *("q", "x", "dx", "clock", "fraction", "limit", "armed", "acc", "rep", "mon", "trip"),
+    *("event", "event_rate", "watched"),
+)
 
 Params = dict[str, Any]  # varied path -> () a lane, (B,) an ensemble
 State = dict[str, Any]  # group of `GROUPS` -> (rows,) a lane, (B, rows) an ensemble

@@ -35,6 +35,12 @@ class Block:
     dependent: tuple[int, ...]  # speeds
     independent: tuple[int, ...]  # speeds
 
+    def among(self, speeds: Sequence[int]) -> Block:
+        """The same by the places of its speeds in a list of some."""
+        place = {speed: k for k, speed in enumerate(speeds)}
+        dependent, independent = (tuple(place[k] for k in side) for side in (self.dependent, self.independent))
+        return Block(self.primary, dependent, independent)
+
 
 @record
 class Partition:

@@ -15,7 +15,11 @@ from shiftjax.measures.metrics import METRICS
 from shiftjax.mechanism.model import Model
 from tests.kernels.test_forward import METRICS as KNOWN
 
-TEXTS = {**KNOWN, "soonest": "time_of_minimum(rocker_pivot.v)"}
+TEXTS = {
+    **KNOWN,
+    "soonest": "time_of_minimum(rocker_pivot.v)",
+    "passed": "passing_time((crank_pivot.q - 1.0472) ** 2, 0.003) + passings((crank_pivot.q - 1.0472) ** 2, 0.003)",
+}
 MODES = 1e-10  # relative to the derivative, or to 1: quotients of small differences
 ORDER_4 = ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))
 SMOOTH = 1e-7  # of the largest derivative, or of 1: differences of order 4 by steps h
@@ -60,6 +64,8 @@ def slider() -> Model:
 
 RESTING = {
     "first_crossing(rail.q - 1, 0, 'up')": "never",
+    "passing_time(rail.q - 1, 0, 'up', 2)": "never",
+    "passings(rail.q)": 0.0,
     "settling_time(rail.q, 0, 0.5)": 0.0,
     "settling_time(rail.v, 0.25, 0.25)": 0.0,
     "integral(norm(sled.velocity))": (0.0, 0.05),
@@ -88,10 +94,11 @@ def test_what_rests_has_a_derivative(text: str) -> None:
     np.testing.assert_allclose(masses, 0.0, rtol=0, atol=1e-12)
 
 
-def test_a_crossing_beside_a_member_that_rests() -> None:
+@pytest.mark.parametrize("kind", ["first_crossing", "passing_time"])
+def test_a_crossing_beside_a_member_that_rests(kind: str) -> None:
     """The derivative of the time is that of the event, also where the value stood still before and after."""
     vary = {"rail.initial_velocity": jnp.array([0.5, 0.4])}
-    text = {"x": "first_crossing(max(0, rail.q - 0.005), 0.004)"}
+    text = {"x": f"{kind}(max(0, rail.q - 0.005), 0.004)"}
     run = lambda vary: measured(slider(), vary, text, span=0.05, step=1e-3)["x"].sum()  # noqa: E731
     found = jax.grad(run)(vary)["rail.initial_velocity"]
     np.testing.assert_allclose(found, -0.009 / np.array([0.5, 0.4]) ** 2, rtol=1e-12)  # t = 0.009 / v

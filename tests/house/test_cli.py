@@ -201,6 +201,7 @@ def test_run_json(shell) -> None:
         "notes",
         "settings",
         "certificate",
+        "events",
         "programs",
         "compile_s",
         "wall_s",

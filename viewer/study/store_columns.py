@@ -46,7 +46,7 @@ def variables_of(members: xr.Dataset) -> tuple[dict[str, str], dict[str, str]]:
     design: dict[str, str] = {}
     metrics: dict[str, str] = {}
     certificate: dict[str, str] = {}
-    for path, name in by_path(members, {"status", "message"}).items():
+    for path, name in by_path(members, {"status", "message", "events"}).items():
         about = members[name].attrs
         if about.get("role") == "metric" or "metric" in about:
             metrics[path] = name

@@ -14,13 +14,14 @@ import numpy as np
 
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
-from shiftjax.kernels.guards import ERROR, FINITE, MONITORS, causes
+from shiftjax.kernels.guards import ERROR, EVENTS, FINITE, MONITORS, causes
 from shiftjax.kernels.lane_table import Trips
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.singular_steps import move_off, step_through
+from shiftjax.run.advance.switches import stop_or_pass
 from shiftjax.run.programs.jacobian import jacobian_of
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 from shiftjax.shield import shielded
@@ -80,12 +81,16 @@ def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> No
         trips = lanes.advance(running, stops[running])
         if len(trips.members):
             with shielded():
-                handle_trips(lanes, trips)
+                at_event = causes(lanes.layout, trips.codes)[EVENTS.name] >= 0
+                stop_or_pass(lanes, trips.members[at_event])
+                handle_trips(lanes, trips.those(~at_event))
 
 
 def handle_trips(lanes: Ensemble, trips: Trips) -> None:
     """Repartitions, moves or ends the lanes that froze, by the guard that froze them."""
     members, fired, blocks = trips.members, causes(lanes.layout, trips.codes), lanes.setup.blocks
+    if len(members) == 0:
+        return
     lanes.keep_before_end(members)
     clock = lanes.clock_of(members)
     again = lanes.tried_at[members] == clock

@@ -17,6 +17,7 @@ from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
 from shiftjax.measures.accumulators import Accumulators
+from shiftjax.measures.events import ReadEvent
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.interpolation import interpolated
 from shiftjax.run.advance.repeats import Repeats
@@ -157,6 +158,7 @@ class Ensemble:
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
     odd_inertias: dict[int, str] = field(init=False, default_factory=dict)  # member -> moments that no body has
     ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
+    stopped: np.ndarray = field(init=False)  # (B,) which of the events that stop has ended a lane; -1 where none has
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
     tape: Notebook | None = None
     repeats: Repeats | None = None  # what running again at half the step says of the errors
@@ -169,13 +171,25 @@ class Ensemble:
         self.first_choice = self.choice.copy()
         self.warnings = np.zeros(members, int)
         self.ends = np.full(members, np.inf)
+        self.stopped = np.full(members, -1)
         self.samples = Samples.none(members)
 
     def warn(self, members: np.ndarray, outcome: Outcome) -> None:
         """Gives some members a warning; those that have ended early keep their status."""
         self.warnings[members] |= 1 << -int(outcome)
         status = self.status[members]
-        self.status[members] = np.where(status > 0, status, np.minimum(status, int(outcome)))
+        gravest = np.minimum(np.where(status == Outcome.event, 0, status), int(outcome))
+        self.status[members] = np.where(status > 0, status, gravest)
+
+    def stop(self, members: np.ndarray, which: np.ndarray) -> None:
+        """Ends members where they stand, at the events that stop them; it is no fault, and no warning gives way to it.
+
+        Args:
+            which: (n,) of the events that stop.
+        """
+        self.warnings[members] |= 1 << -int(Outcome.event)
+        self.status[members] = np.where(self.status[members] == 0, int(Outcome.event), self.status[members])
+        self.stopped[members], self.ends[members] = which, self.clock_of(members)
 
     def end(self, causes: Mapping[int, str], outcome: Outcome) -> None:
         """Ends members, each with its cause."""
@@ -216,6 +230,12 @@ class Ensemble:
         """Those of the accumulators."""
         metrics = self.recordings[0].programs.metrics
         return slice(METRICS.start + (metrics.metrics if metrics else 0), None)
+
+    @property
+    def stop_events(self) -> tuple[ReadEvent, ...]:
+        """The events that stop a lane."""
+        metrics = self.recordings[0].programs.metrics
+        return metrics.stops if metrics else ()
 
     def begin_metrics(self, members: np.ndarray, *, afresh: bool = True) -> None:
         """The metrics of some members begin where they stand.
@@ -258,7 +278,8 @@ class Ensemble:
         """What was decided so far."""
         s, whole = self.settings, self.settings.tolerance is None
         member, clock, substructure, choice = sorted_decisions(self.decisions, whole=whole)
-        end = np.rint(self.clock_of()).astype(int) if whole else self.clock_of().astype(float)
+        end = np.where(self.stopped < 0, np.rint(self.clock_of()), np.ceil(self.clock_of()))
+        end = end.astype(int) if whole else self.clock_of().astype(float)
         taken, ends = chosen_steps(self.chosen, len(self.status))
         return Schedule(
             s.h, s.steps, s.begin, tuple(map(tuple, self.known)), PATTERNS, self.first_choice, member,

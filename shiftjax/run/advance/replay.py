@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from shiftjax.kernels.guards import EVENTS, causes
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.controlled_steps import follow as follow_steps
 from shiftjax.run.advance.ensemble import Ensemble
@@ -14,6 +15,7 @@ from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.schedule import STEPS, Schedule
 from shiftjax.run.advance.singular_steps import best_of
+from shiftjax.run.advance.switches import stop_or_pass
 from shiftjax.shield import shielded
 
 
@@ -70,10 +72,13 @@ def _decide(lanes: Ensemble, schedule: Schedule, decisions: np.ndarray, members:
 def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:
     """Lets some members run to their steps, by way of the instants of samples."""
     while True:
+        until = np.minimum(until, lanes.ends[members])  # of some an event may have become the end
         running = (lanes.status[members] <= 0) & (lanes.clock_of(members) < until)
         members, until = members[running], until[running]
         if not len(members):
             return
         trips = lanes.advance(members, np.minimum(until, next_samples(lanes.samples.at[members])))
-        lanes.status[trips.members] = int(Outcome.non_finite)
+        at_event = causes(lanes.layout, trips.codes)[EVENTS.name] >= 0
+        stop_or_pass(lanes, trips.members[at_event])
+        lanes.status[trips.members[~at_event]] = int(Outcome.non_finite)
         sample(lanes, members[lanes.status[members] <= 0])

@@ -1,10 +1,14 @@
-"""Steps that end where a force goes from one law to another, where a tolerance chooses their sizes.
+"""Steps that end where a force goes from one law to another, where a tolerance chooses their sizes; and members that
+stop at events.
 
 Within a step a method has its order only where the forces are smooth. A step across a switch is thrown away; a shorter
 one ends just past it, and the next one begins with the other law. Where the force jumps so far that its last stage,
 which has the other law already, is felt, it ends shortly before, and the switch is crossed by a short step. Where a
-lane is back at once, as a body that sticks between two values of a friction that jumps, its next steps are taken as
-they come.
+lane is back at once, as a body that sticks between two values of a friction that jumps, its next steps do not end at
+that switch.
+An event that stops a member is a switch behind which it does not go on, in steps of one size, too: its state at the end
+is one of the method, not an interpolated one. What passes zero the other way stops none. Not seen is what steps moved
+off singular poses pass.
 """
 
 from __future__ import annotations
@@ -13,58 +17,97 @@ import numpy as np
 
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
-from shiftjax.kernels.guards import disarm
+from shiftjax.kernels.guards import disarm, turn
 from shiftjax.kernels.lane_table import LaneTable
+from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 
+TURNS = 4  # times that a step is looked at again for a way beyond a switch and back before the one that is known
 TRIALS = 24  # steps with which a switch is looked for, at most
 WIDTH = 1e-10  # of a step: how far past the switch it may end
+WAYS = {"up": 1.0, "down": -1.0, "any": 0.0}  # signs of the directions of events
 LONGEST = 6  # the most rounds without a switch, as a power of two
 
 
 class Sliding:
-    """Lanes that slide along a switch: for some rounds their steps end at none, each time for twice as many."""
+    """Switches that lanes slide along: for some rounds steps do not end there, each time for twice as many."""
 
-    def __init__(self, members: int) -> None:
-        self._rounds, self._times = np.zeros(members, int), np.zeros(members, int)
+    def __init__(self, switches: int, members: int) -> None:
+        self._rounds, self._times = np.zeros((2, switches, members), int)
 
-    def split(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Members that do not slide, and those that do for another round."""
-        slides = self._rounds[members] > 0
-        self._rounds[members] -= slides
-        return members[~slides], members[slides]
+    def watched(self, members: np.ndarray) -> np.ndarray:
+        """(switches, n) at which the steps of members end in another round."""
+        slides = self._rounds[:, members] > 0
+        self._rounds[:, members] -= slides
+        return ~slides
 
-    def note(self, landed: np.ndarray, back: np.ndarray) -> None:
-        """Notes which members have landed, and which of them are back at once."""
-        self._times[np.setdiff1d(landed, back)] = 0
-        self._rounds[back] = 2 ** np.minimum(self._times[back], LONGEST)
-        self._times[back] += 1
+    def note(self, members: np.ndarray, passed: np.ndarray, back: np.ndarray) -> None:
+        """Notes (switches, n) which of them members have landed behind, and from which they are back at once."""
+        times = self._times[:, members]
+        self._rounds[:, members] = np.where(back, 2 ** np.minimum(times, LONGEST), self._rounds[:, members])
+        self._times[:, members] = np.where(back, times + 1, np.where(passed, 0, times))
 
 
-def comes_back(lanes: Ensemble, members: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """(n,) whether the forces beyond a switch lead back to the side that a lane came from.
+def passed_and_back(
+    lanes: Ensemble, members: np.ndarray, start: np.ndarray, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(switches, n) those that lanes have passed, and of these the ones from which the forces beyond lead back to the
+    side that a lane came from.
 
     Args:
         start: (switches, n) before the step that has landed. size: (n,) of a step that shows it.
     """
     beyond = lanes.table.take(members)
     values = beyond.rows("event")
-    change = _values(lanes, members, beyond, size) - values
-    return np.asarray((_crossed(start, values) & (change * start > 0)).any(0))
+    passed, change = crossed(start, values), values_after(lanes, members, beyond, size) - values
+    passed[lanes.setup.switches :] = False  # an event is none to slide along
+    return passed, passed & (change * start > 0)
 
 
 def first_switch(
     lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) shares of a step after which it is just before and just past the first switch, by the Illinois method on all
-    at once.
+    """(n,) shares of a step after which it is just before and just past the first switch; both 1 where it passes none.
 
-    Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2. What lies between the ends of the
-    bracket are steps of the method, not an interpolation.
+    What is asked are steps of the method, not an interpolation.
     """
-    start = before.rows("event").astype(float)
+    low, high = np.ones(len(size)), np.ones(len(size))
+    which = np.flatnonzero(crossed(watched_events(before), values_after(lanes, members, before, size)).any(0))
+    for _ in range(TURNS):
+        bracket = _bracket(lanes, members[which], before.take(which), size[which] * high[which])
+        low[which], high[which] = (share * high[which] for share in bracket)
+        turned = _turned(lanes, members, before, size * low)
+        which = np.flatnonzero(np.isfinite(turned))
+        if not len(which):
+            break
+        high[which] = low[which] * turned[which]
+    return low, high
+
+
+def _turned(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
+    """(n,) share of a step, behind whose end no switch lies, at which it is beyond one; infinite where it is not."""
+    start, seconds = watched_events(before).astype(float), size * lanes.settings.h
+    table, _ = _after(lanes, members, before, size)
+    values, rates, rates_before = (
+        rows.astype(float) for rows in (table.rows("event"), table.rows("event_rate"), before.rows("event_rate"))
+    )
+    with np.errstate(all="ignore"):
+        share, between = turn(start, values, seconds * rates_before, seconds * rates, np.asarray, np.where)
+    turned = np.where(crossed(start, between), share, np.inf).min(0, initial=np.inf)
+    which = np.flatnonzero(np.isfinite(turned))
+    there = values_after(lanes, members[which], before.take(which), turned[which] * size[which])
+    turned[which[~crossed(start[:, which], there).any(0)]] = np.inf
+    return np.asarray(turned)
+
+
+def _bracket(
+    lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) shares of a step just before and just past a switch that lies between its ends, by the Illinois method on
+    all at once (Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2)."""
+    start = watched_events(before).astype(float)
     low, high = np.zeros(len(size)), np.ones(len(size))
-    at_low, at_high = start.copy(), _values(lanes, members, before, size)
+    at_low, at_high = start.copy(), values_after(lanes, members, before, size)
     side = np.zeros(len(size), int)
     least = np.maximum(WIDTH, 4.0 * np.spacing(before.row("clock")) / size)  # the clock tells both ends apart
     for _ in range(TRIALS):
@@ -74,8 +117,8 @@ def first_switch(
         margin = 0.25 * least[which] / (high - low)[which]
         chord = _estimate(start[:, which], at_low[:, which], at_high[:, which])
         share = low[which] + (high - low)[which] * np.clip(chord, margin, 1.0 - margin)
-        values = _values(lanes, members[which], before.take(which), share * size[which])
-        beyond = _crossed(start[:, which], values).any(0)
+        values = values_after(lanes, members[which], before.take(which), share * size[which])
+        beyond = crossed(start[:, which], values).any(0)
         past, short = which[beyond], which[~beyond]
         high[past], at_high[:, past] = share[beyond], values[:, beyond]
         low[short], at_low[:, short] = share[~beyond], values[:, ~beyond]
@@ -83,6 +126,20 @@ def first_switch(
         at_high[:, short[side[short] == -1]] *= 0.5
         side[past], side[short] = 1, -1
     return low, high
+
+
+def signed(start: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(switches, n) values, of those that are zero with the sign of what lies behind it: they can change it again.
+
+    Args:
+        start: before the step that has led there.
+    """
+    return np.where(values == 0.0, -np.sign(start) * np.finfo(values.dtype).tiny, values)
+
+
+def watched_events(table: LaneTable) -> np.ndarray:
+    """(switches, n) values of those at which steps of the lanes end, 0 of the others: they have no sign to change."""
+    return np.where(table.rows("watched") != 0.0, table.rows("event"), 0.0)
 
 
 def felt(lanes: Ensemble, members: np.ndarray, before: LaneTable, sizes: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -118,17 +175,17 @@ def until_next_switch(before: np.ndarray, after: np.ndarray, size: np.ndarray) -
 def _estimate(start: np.ndarray, at_low: np.ndarray, at_high: np.ndarray) -> np.ndarray:
     """(n,) the first zero of the chords of those switches that are passed, as a share of the bracket."""
     with np.errstate(all="ignore"):
-        shares = np.where(_crossed(start, at_high), at_low / (at_low - at_high), 1.0)
+        shares = np.where(crossed(start, at_high), at_low / (at_low - at_high), 1.0)
     return np.where(np.isfinite(shares).all(0), shares.min(0), 0.5)
 
 
-def _crossed(start: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Whether a switch is passed, or the step lost."""
+def crossed(start: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Whether a switch or an event is passed, or the step lost."""
     return ((start > 0) & ~(values > 0)) | ((start < 0) & ~(values < 0))
 
 
-def _values(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
-    """(switches, n) where steps of some size lead, NaN where one is lost."""
+def values_after(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
+    """(switches, n) switches and events where steps of some size lead, NaN where one is lost."""
     table, lost = _after(lanes, members, before, size)
     values = table.rows("event").astype(float)
     values[:, lost] = np.nan
@@ -141,3 +198,77 @@ def _after(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.nda
     table.set("fraction", (clock + size) - clock)  # rounded as in the step that is taken in the end
     disarm(table)
     return table, lanes.step(members, table).places
+
+
+# -- events that stop members ----------------------------------------------------------------------------------------
+
+
+def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
+    """Lets the next step of frozen members pass those zeros that stop none in this direction.
+
+    Args:
+        before: their numbers, which change with those of the lanes. size: (n,) of the step that was thrown away.
+
+    Returns:
+        (n,) whether there is another reason to throw the step away.
+    """
+    start, first = before.rows("event").astype(float), lanes.setup.switches
+    end = values_after(lanes, members, before, size)
+    passed = crossed(start, end)
+    other = passed[first:] & np.isfinite(end[first:]) & ~_passed_stops(lanes, start, end)
+    for k, row in enumerate(other, first):
+        before.set("event", 0.0, row, k)  # what begins at zero has no sign to change
+        lanes.table.set("event", 0.0, members[row], k)
+    passed[first:] &= ~other
+    return np.asarray(passed.any(0) | ~other.any(0))  # the rest has been beyond zero and is back, or seemed to be
+
+
+def stop_landed(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
+    """Ends those members that stand past the zero of an event that stops them.
+
+    Args:
+        start: (switches and events, n) before the step that has led there.
+    """
+    passed = _passed_stops(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
+    stops = passed.any(0) & (lanes.status[members] <= 0)
+    if stops.any():
+        lanes.stop(members[stops], passed[:, stops].argmax(0))
+
+
+def _passed_stops(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """(stops, n) which of the events that stop are passed in their directions, between two sets of values."""
+    way = np.array([WAYS[one.event.direction] for one in lanes.stop_events])[:, None]
+    start, end = start[lanes.setup.switches :], end[lanes.setup.switches :]
+    return crossed(start, end) & (way * start <= 0.0)
+
+
+def stop_or_pass(lanes: Ensemble, members: np.ndarray) -> None:
+    """Takes frozen members, whose steps are of one size, to the zero of the first event that stops them; the others may
+    take their step.
+
+    From what passes zero the other way the rest of the step is looked at in turn, since it may be back in this step.
+    """
+    lanes.table.set("trip", 0.0, members)
+    before = lanes.table.take(members)
+    now, ends, going = before, before.row("clock") + before.row("fraction"), np.arange(len(members))
+    for _ in range(TURNS):
+        if not len(going):
+            break
+        clock, start = now.row("clock"), now.rows("event").astype(float)
+        low, high = first_switch(lanes, members[going], now, ends[going] - clock)
+        table, lost = now.copy(), np.zeros(len(going), bool)
+        table.set("fraction", (clock + high * (ends[going] - clock)) - clock)
+        disarm(table)
+        lost[lanes.step(members[going], table).places] = True
+        for name in ("limit", "armed", "fraction"):
+            table.set(name, before.rows(name, going))
+        table.set("trip", 0.0)
+        table.set("event", signed(start, table.rows("event")))
+        ended = _passed_stops(lanes, start, table.rows("event").astype(float)).any(0) | lost
+        lanes.table.put(members[going[ended]], table.take(ended))
+        lanes.status[members[going[lost]]] = int(Outcome.non_finite)
+        stop_landed(lanes, members[going[ended]], start[:, ended])
+        more = ~ended & (low < 1.0)
+        now, going = table.take(more), going[more]
+    on = members[lanes.status[members] <= 0]
+    lanes.table.set("event", 0.0, on)  # what begins at zero has no sign to change

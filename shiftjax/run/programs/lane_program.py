@@ -12,20 +12,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from shiftjax.algebra import Scalar, Vec, larger, largest, negative, total
+from shiftjax.algebra import Scalar, Vec, largest, negative, total
 from shiftjax.constraints import Rows
 from shiftjax.dynamics.equations import Acceleration, accelerate, gaps, least_change, null_space
 from shiftjax.dynamics.kinematics import Motion, coordinate_rates, retract
 from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
-from shiftjax.forces import FORCES
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.observed_state import ObservedState
+from shiftjax.run.programs.event_rates import LaneFunction, switches, values_and_rates
 from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.programs.setup import (
     ACCUMULATORS,
@@ -33,11 +33,12 @@ from shiftjax.run.programs.setup import (
     REPORTS,
     SUMS,
     Setup,
+    certified,
     scratch_of,
     shared_scratch,
 )
 from shiftjax.topology.islands import Island, islands
-from shiftjax.topology.partition import Block, Partition, free_speeds
+from shiftjax.topology.partition import Partition, free_speeds
 
 
 class Programs:
@@ -54,7 +55,8 @@ class Programs:
         self.setup, self.channels, self.identity = setup, tuple(channels), setup.identity()
         self.width = sum(channel.size for channel in channels)
         self.metrics = metrics if metrics is not None and metrics.size else None
-        self.layout = setup.layout(self.width, self.metrics.size if self.metrics else 0)
+        measured, stops = (self.metrics.size, len(self.metrics.stops)) if self.metrics else (0, 0)
+        self.layout = setup.layout(self.width, measured, stops)
         self._built: dict[Partition, LaneProgram] = {}
 
     def of(self, partition: Partition) -> LaneProgram:
@@ -62,10 +64,6 @@ class Programs:
         if partition not in self._built:
             self._built[partition] = self.builder(partition).program()
         return self._built[partition]
-
-    def unguarded(self, partition: Partition) -> LaneProgram:
-        """The lane program of one partition whose steps end at no switch."""
-        return replace(self.of(partition), events=())
 
     def builder(self, partition: Partition) -> Builder:
         """What makes the pieces of one partition."""
@@ -155,32 +153,46 @@ class Builder:
             self.project_pieces(),
             observe,
             (accumulate, *self.metric_pieces()),
-            self.switch_pieces(),
+            self.event_pieces(),
         )
 
-    def switch_pieces(self) -> tuple[Piece, ...]:
-        """Where forces go from one law to another, where steps are to end there."""
-        if not self.layout.ne:
-            return ()
-        return (self.piece("switches", self.switches, self.state_slots, self.slots("event")),)
+    def event_pieces(self) -> tuple[Piece, ...]:
+        """Where forces go from one law to another, where steps are to end there; and where the lane is to stop."""
+        at = self.setup.switches
+        pieces = [self._event_piece("switches", self.switches, slice(at))] if at else []
+        if self.metrics is not None and self.metrics.stops:
+            depends, foreign = self._measured_by(self.metrics)
+            pieces.append(self._event_piece("stops", self.stops, slice(at, None), depends, foreign=foreign))
+        return tuple(pieces)
+
+    def _event_piece(
+        self, name: str, function: LaneFunction, which: slice, depends: object = "", *, foreign: bool = False
+    ) -> Piece:
+        """Values and rates of some events, of the state and dx."""
+        reads = (*self.state_slots, *self.slots("dx", self.nv))
+        writes = (*self.slots("event")[which], *self.slots("event_rate")[which])
+        text = "" if self.setup.foreign or foreign else repr((self.identity, name, depends))
+        code = Code(partial(values_and_rates, self.setup, self.state_sizes, function), text)
+        return Piece(name, code, reads, writes)
 
     def switches(self, s: list[Scalar]) -> Vec:
-        q, v, _, lane = self.split(s)
-        motion = lane.motion(q, v)
-        return [switch.beyond for force in self.plan.forces for switch in FORCES[force.kind].switches(force, motion)]
+        q, v, _, lane = self.split(s[: len(self.state_slots)])
+        return switches(self.plan, lane.motion(q, v))
 
     def metric_pieces(self) -> tuple[Piece, ...]:
         """The accumulators of the metrics at the end of a step, where there are any."""
         if self.metrics is None:
             return ()
         accumulators = self.slots("acc")[len(ACCUMULATORS) :]
-        curved = self.metrics.path is not None
-        of_partition = self.partition if self.metrics.of_partition else None
-        depends = (tuple(self.metrics.terms), of_partition, curved, self.metrics.watched)
-        foreign = not self.metrics.of_the_package
-        rates = self.slots("dx", self.nx if curved else self.nv)
+        depends, foreign = self._measured_by(self.metrics)
+        rates = self.slots("dx", self.nx if self.metrics.path else self.nv)
         reads = [*self.state_slots, *rates, *accumulators]
         return (self.piece("metrics", self.measure, reads, accumulators, depends, foreign=foreign),)
+
+    def _measured_by(self, metrics: Accumulators) -> tuple[object, bool]:
+        """What decides the code of pieces of metrics, and whether any of it comes from outside."""
+        of_partition = self.partition if metrics.of_partition else None
+        return (metrics.decides_code, of_partition), not metrics.of_the_package
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
         """dx, and all monitors but the gap."""
@@ -191,15 +203,8 @@ class Builder:
         raise NotImplementedError
 
     def accumulate(self, s: list[Scalar]) -> Vec:
-        """Running extremes of the certificate (design rule 4)."""
         nx, nr, nm = self.layout.nx, self.layout.nr, self.layout.nm
-        x, rep, mon, acc = s[:nx], s[nx : nx + nr], s[nx + nr : nx + nr + nm], s[nx + nr + nm :]
-        work = x[self.nx] if self.setup.quadratures else 0.0
-        squared_condition = largest([mon[MONITORS_PER_BLOCK * k + 1] for k in range(self.setup.blocks)])
-        balance = abs(rep[2] + rep[3] - acc[6] - work)
-        swing = abs(rep[3] - acc[7])
-        fresh = [rep[0], rep[1], squared_condition, balance, rep[2], swing]
-        return [larger(old, new) for old, new in zip(acc, fresh, strict=False)] + acc[6:]
+        return certified(self.setup, s[:nx], s[nx : nx + nr], s[nx + nr : nx + nr + nm], s[nx + nr + nm :])
 
     def observe(self, s: list[Scalar]) -> Vec:
         state = self.state(s)
@@ -213,6 +218,10 @@ class Builder:
             return self.state([*state[:rest], *s[rest : still - 1], t, *state[rest : rest + self.nv]])
 
         return self.metrics.update(s[end:], s[still - 1], [*s[:rest], *s[still:end]], observe)
+
+    def stops(self, s: list[Scalar]) -> Vec:
+        assert self.metrics is not None
+        return self.metrics.stop_values(s[len(self.state_slots) - 1], self.state(s))
 
     def state(self, s: list[Scalar]) -> ObservedState:
         """What is observed, of the state and dx."""
@@ -405,7 +414,7 @@ class Islands(Builder):
         made: dict[tuple[Setup, Partition], Builder] = {}
         self.of_part: list[Builder] = []
         for part in self.parts:
-            key = self.setup.part(part), Partition(tuple(_local(partition.blocks[k], part) for k in part.substructures))
+            key = self.setup.part(part), Partition(tuple(partition.blocks[k].among(part.v) for k in part.substructures))
             if key not in made:
                 made[key] = Programs(key[0]).builder(key[1])
             self.of_part.append(made[key])
@@ -489,10 +498,3 @@ class Islands(Builder):
 
     def _power(self, powers: Sequence[Scalar]) -> Vec:
         return [total(powers)] * len(self.setup.quadratures)
-
-
-def _local(block: Block, part: Island) -> Block:
-    """A partition of one substructure, in the speeds of its island."""
-    speed = {old: new for new, old in enumerate(part.v)}
-    dependent, independent = (tuple(speed[k] for k in side) for side in (block.dependent, block.independent))
-    return Block(block.primary, dependent, independent)

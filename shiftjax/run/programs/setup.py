@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec
+from shiftjax.algebra import Scalar, Vec, larger, largest
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.kinematics import Parameters, coordinate_rates
 from shiftjax.dynamics.lane import Lane
@@ -89,11 +89,12 @@ class Setup:
             return 0
         return sum(len(FORCES[force.kind].switch_units(force, "")) for force in self.plan.forces)
 
-    def layout(self, channels: int = 0, metrics: int = 0) -> Layout:
+    def layout(self, channels: int = 0, metrics: int = 0, stops: int = 0) -> Layout:
         """The regions of one lane; x holds speeds, states of forces, quadratures.
 
         Args:
-            channels: how many scalars are recorded. metrics: how many accumulators they have.
+            channels: how many scalars are recorded. metrics: how many accumulators they have. stops: how many events
+                end a lane; they come after the switches of forces.
         """
         plan = self.plan
         return Layout(
@@ -105,7 +106,7 @@ class Setup:
             na=len(ACCUMULATORS) + metrics,
             nc=channels,
             ns=shared_scratch(plan),
-            ne=self.switches,
+            ne=self.switches + stops,
         )
 
     def part(self, island: Island) -> Setup:
@@ -138,6 +139,21 @@ class Setup:
         head = (self.plan, self.varied, float(self.length).hex(), self.precision, self.quadratures)
         text = repr((head, constants, matrices, source_hash(), self.foreign))
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def certified(setup: Setup, x: Vec, rep: Vec, mon: Vec, acc: Vec) -> Vec:
+    """The accumulators of the certificate after a step, running extremes (design rule 4); lane code.
+
+    Args:
+        x: speeds, states of forces, quadratures. rep: reports. mon: monitors. acc: the accumulators before.
+    """
+    nx = setup.plan.nv + setup.plan.ns
+    work = x[nx] if setup.quadratures else 0.0
+    squared_condition = largest([mon[MONITORS_PER_BLOCK * k + 1] for k in range(setup.blocks)])
+    balance = abs(rep[2] + rep[3] - acc[6] - work)
+    swing = abs(rep[3] - acc[7])
+    fresh = [rep[0], rep[1], squared_condition, balance, rep[2], swing]
+    return [larger(old, new) for old, new in zip(acc, fresh, strict=False)] + acc[6:]
 
 
 def scratch_of(plan: Plan, index: int) -> int:

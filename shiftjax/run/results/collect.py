@@ -17,6 +17,7 @@ from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.run.advance.accuracy import accumulated, angle_errors, energy_errors
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import Ensemble, Repartition
+from shiftjax.run.results.event_history import EventHistory
 from shiftjax.run.results.result import CERTIFICATE, Result
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
@@ -40,6 +41,7 @@ def collect(
     report: dict[str, Any],
     asked: dict[str, Any],
     wall: Callable[[], float],
+    history: EventHistory | None = None,
 ) -> Result:
     """The result.
 
@@ -48,7 +50,7 @@ def collect(
         batched: False takes the member axis away.
         measure: the metrics, from instants (n,) and channels (B, n, ...) by path.
         messages, notes: of `run.results.messages`. ending: of `run.going_on`. wall: seconds of the whole call so far.
-        asked: further settings, as the user gave them.
+        asked: further settings, as the user gave them. history: of events.
     """
     settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
     ticks = settings.steps // settings.every + 1
@@ -57,12 +59,8 @@ def collect(
     time = settings.t0 + settings.h * settings.every * (settings.before / settings.every + np.arange(ticks))
     measured = measure(time, channels)
     units = prepared.model.number_units()
-    x = lanes.table.rows("x").T.astype(float)
-    final = {
-        "q": pick(lanes.table.rows("q").T.astype(float)),
-        "v": pick(x[:, : plan.nv]),
-        "states": pick(x[:, plan.nv : plan.nv + plan.ns]),
-    }
+    q, x = (lanes.table.rows(name).T.astype(float) for name in ("q", "x"))
+    final = {"q": q, "v": x[:, : plan.nv], "states": x[:, plan.nv : plan.nv + plan.ns]}
     return Result(
         time=time,
         channels={path: pick(values) for path, values in channels.items()},
@@ -79,6 +77,7 @@ def collect(
         metric_units=measured.units,
         metric_texts=measured.texts,
         metric_aims=measured.aims,
+        events=history,
         certificate={name: values if batched else values.item(0) for name, values in certificate(lanes, began).items()},
         status=pick(lanes.status),
         branch=pick(began.branch.astype(str)),
@@ -105,7 +104,7 @@ def collect(
         compile_s=lanes.kernel.compile_s,
         wall_s=wall(),
         notes=notes,
-        final=final,
+        final={name: pick(values) for name, values in final.items()},
         schedule=lanes.schedule(),
         ending=ending,
         repeated=lanes.repeats and lanes.repeats.ends,

@@ -18,6 +18,7 @@ from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.plugins import STORED, present
+from shiftjax.run.results.event_history import texts_of
 from shiftjax.run.results.log_table import log_dataset
 from shiftjax.run.results.plain_values import members_to_keep, plain
 from shiftjax.version import VERSION
@@ -122,11 +123,15 @@ def _members(result: Any, lift: Any) -> xr.Dataset:
         data[disk_name(name, taken)] = ("member", lift(values), about)
     data["status"] = ("member", lift(result.status).astype(np.int16), _about("status", "1", **meaning))
     data["message"] = ("member", np.array(messages, dtype=object), _about("message", "1"))
+    if result.events is not None:
+        data["events"] = ("member", np.array(texts_of(result.events), dtype=object), _about("events", "1"))
     for name, values in result.certificate.items():
         data[name] = ("member", lift(values), _about("certificate", CERTIFICATE.get(name, "1")))
     member = ("member", np.arange(result.members, dtype=np.int64), {"units": "1"})
     dataset = xr.Dataset(data, coords={"member": member})
-    dataset["message"].encoding["chunks"] = (max(1, min(MESSAGES, len(messages))),)
+    for name in ("message", "events"):
+        if name in dataset:
+            dataset[name].encoding["chunks"] = (max(1, min(MESSAGES, len(messages))),)
     return dataset
 
 
@@ -208,6 +213,8 @@ def tree_of_document(document: Mapping[str, Any]) -> xr.DataTree:
         "status": ("member", np.array([Outcome[document["status"]]], np.int16), {"units": "1"}),
         "message": ("member", np.array([document["message"]], dtype=object), {"units": "1"}),
     }
+    if "event_history" in document:
+        data["events"] = ("member", np.array([document["event_history"]], dtype=object), _about("events", "1"))
     for name, value in document["certificate"].items():
         data[name] = ("member", np.array([value], np.float64), {"units": CERTIFICATE.get(name, "1")})
     texts = {key: _text(document.get(key, [])) for key in ("model", "model_origin", "report", "settings", "notes")}

@@ -78,6 +78,9 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
         return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {todo}"
     if outcome is Outcome.start_changed or (outcome is Outcome.not_assembled and began.changed[k]):
         return f"{moved.text(k)}: {REMEDY[Outcome.start_changed]}"
+    if outcome is Outcome.event:
+        time = lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h
+        return f"at {time:.6g} s: the event {lanes.stop_events[lanes.stopped[k]].name} has stopped it"
     if outcome is Outcome.branch_unsure:
         return f"assembly branch {began.branch[k]!r}: {text}"
     if k in lanes.causes and outcome in WITH_CAUSES:

@@ -23,6 +23,7 @@ from shiftjax.record import record
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.repeats import RepeatedEnds
 from shiftjax.run.advance.schedule import Schedule
+from shiftjax.run.results.event_history import EventHistory
 from shiftjax.run.results.plain_values import is_known
 from shiftjax.run.results.plain_values import members_to_keep as members_to_keep
 from shiftjax.run.results.plain_values import plain as plain
@@ -45,6 +46,7 @@ class Result:
         units: channel path or design path -> unit.
         metrics: name -> (B,) numbers over all steps; NaN where a member ended early. `metric_units` has their units,
             `metric_texts` what they are, `metric_aims` what is good of those that say so.
+        events: the instants of the events that were asked for, an `EventHistory`; None where none were.
         extremes: channel path -> (B, 2, ...) the smallest and the largest value over all steps, where asked for.
         certificate: name of `CERTIFICATE` -> (B,) accuracies, plain numbers without `vary`.
         status: (B,) `Outcome` of every member.
@@ -95,6 +97,7 @@ class Result:
     metric_units: Mapping[str, str] = field(default_factory=dict)
     metric_texts: Mapping[str, str] = field(default_factory=dict)
     metric_aims: Mapping[str, Aim] = field(default_factory=dict)
+    events: EventHistory | None = None
 
     @property
     def batched(self) -> bool:
@@ -184,6 +187,7 @@ class Result:
             "settings": plain(self.settings),
             "certificate": {name: plain(value) for name, value in self.certificate.items()},
             "metrics": {name: plain(value) for name, value in self.metrics.items()},
+            "events": [one._asdict() for one in self.events.of()] if self.events else [],
             "programs": int(self.programs),
             "compile_s": float(self.compile_s),
             "wall_s": float(self.wall_s),

@@ -48,7 +48,7 @@ def say_locked(prepared: Prepared, lanes: Ensemble, limits: Travel | None) -> No
         return
     stopped = np.isin(lanes.status, STOPPED) & np.isfinite(prepared.values).all(0)
     at_end = lanes.clock_of() >= lanes.ends
-    locked = np.isfinite(limits.time) & ((at_end & (lanes.status <= 0)) | stopped)
+    locked = np.isfinite(limits.time) & ((at_end & (lanes.status <= 0) & (lanes.stopped < 0)) | stopped)
     causes = {int(k): limits.cause[k] for k in np.flatnonzero(locked)}
     early = locked & stopped & (lanes.status != Outcome.locked) & (lanes.clock_of() < lanes.ends - NEAR)
     for k in np.flatnonzero(early):

@@ -1,0 +1,112 @@
+"""Events: expressions of channels and time, and what is done where they come to zero. Host only, no jax."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shiftjax.errors import ModelError, nearest, shown
+from shiftjax.measures.terms import Signal, Term
+from shiftjax.record import record
+
+DIRECTIONS = ("any", "up", "down")
+ACTIONS = ("mark", "stop")
+CAPACITY = 16  # instants of an event that a member notes, in either direction, where nothing is said
+MOST = 64  # the largest capacity: each is a number that every step carries
+ALLOWED = (
+    "an expression of channels such as 'crank.q - pi', a mapping of `of`, `direction`, `action` and `capacity`, "
+    "or an Event"
+)
+
+
+@record
+class Event:
+    """An instant at which an expression of channels comes to zero, which a run notes or ends with.
+
+    An expression that touches zero and goes back is seen where it is zero or beyond at one of the instants that a step
+    is looked at; one that begins at zero has not come to it.
+
+    Args:
+        of: in the language of metrics, `tip.position[2] - 20 mm`; `a == b` stands for `a - b`.
+        direction: in which it comes to zero: "up" from below, "down" from above, "any".
+        action: "mark" notes the instant; "stop" ends the member there, too, with the status `event`.
+        capacity: how many instants a member notes in either direction, 1 to 64; more are counted, and a note says so.
+    """
+
+    of: str
+    direction: str = "any"
+    action: str = "mark"
+    capacity: int = CAPACITY
+
+
+@record
+class ReadEvent:
+    """An event of a run.
+
+    Attributes:
+        terms: that note its instants, one a direction; their accumulators are times, the last first, and the count.
+    """
+
+    name: str
+    event: Event
+    signal: Signal
+    terms: tuple[Term, ...]
+
+
+def event_of(name: str, definition: Any, where: str = "") -> Event:
+    """The event of a text, a mapping or an `Event`.
+
+    Args:
+        where: it stands, for errors.
+
+    Raises:
+        ModelError: what is none, or a name that no metric could name.
+    """
+    where = where or f"event {name}"
+    if not name.isidentifier():
+        raise ModelError(where, f"the name {name!r}", "letters, digits and _", "Choose another one.")
+    if isinstance(definition, str):
+        definition = Event(definition)
+    elif isinstance(definition, Mapping):
+        known = tuple(Event.__dataclass_fields__)
+        if unknown := [key for key in definition if key not in known]:
+            hint = nearest(str(unknown[0]), known) or "Leave it out."
+            raise ModelError(f"{where}: {unknown[0]}", "an unknown option", ", ".join(known), hint)
+        if "of" not in definition:
+            raise ModelError(where, "no `of`", ALLOWED, "Write of = 'crank.q - pi'.")
+        definition = Event(**definition)
+    elif not isinstance(definition, Event):
+        raise ModelError(where, shown(definition), ALLOWED, "Write it as a text.")
+    for key, words in (("direction", DIRECTIONS), ("action", ACTIONS)):
+        if (word := getattr(definition, key)) not in words:
+            hint = nearest(str(word), words) or "Choose one of them."
+            raise ModelError(f"{where}: {key}", shown(word), ", ".join(words), hint)
+    most = definition.capacity
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST:
+        raise ModelError(f"{where}: capacity", shown(most), f"a whole number from 1 to {MOST}", "Correct it.")
+    return definition
+
+
+def event_of_words(name: str, words: str) -> Event:
+    """The event of a text of the command line: an expression, then perhaps a direction and an action after colons, as
+    `slide.q:down:stop`.
+
+    Raises:
+        ModelError: what is no event.
+    """
+    of, stated = words, dict[str, Any]()
+    for key, known in (("action", ACTIONS), ("direction", DIRECTIONS)):
+        head, colon, last = of.rpartition(":")
+        if colon and last.strip() in known:
+            of, stated[key] = head, last.strip()
+    return event_of(name, {"of": of.strip(), **stated})
+
+
+def words_of_event(event: Event) -> str:
+    """An event as `event_of_words` reads it."""
+    return f"{event.of}:{event.direction}:{event.action}"
+
+
+def written_event(event: Event) -> dict[str, Any]:
+    """An event as a mapping."""
+    return {"of": event.of, "direction": event.direction, "action": event.action, "capacity": event.capacity}

@@ -1,0 +1,68 @@
+"""From the accumulators of a finished run to the history of its events. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shiftjax.measures.accumulators import Accumulators
+from shiftjax.measures.events import ReadEvent
+from shiftjax.run.results.event_history import SIGNS, EventHistory
+
+NAMED = 4  # members in a note
+
+
+def history_of(
+    events: Mapping[str, ReadEvent], measured: Accumulators, rows: np.ndarray, stopped: np.ndarray, *, batched: bool
+) -> EventHistory | None:
+    """The history of a run; None where it has no events.
+
+    Args:
+        rows: (k, B) accumulators of `measured`. stopped: (B,) which of the events that stop has; -1 for none.
+    """
+    if not events:
+        return None
+    members, names = rows.shape[1], list(events)
+    count = np.zeros((members, len(events)), int)
+    times, which, ways = ([np.zeros((0, members))] for _ in range(3))
+    for k, one in enumerate(events.values()):
+        for term in one.terms:
+            *latest, number = measured.of_term(term, rows.astype(float))
+            known = np.arange(len(latest))[:, None] < number
+            times.append(np.where(known, latest[::-1], np.nan))
+            which.append(np.where(known, k, -1))
+            ways.append(np.where(known, SIGNS[str(term.stated["direction"])], 0))
+            count[:, k] += number.astype(int)
+    time, event, direction = (np.concatenate(parts).T for parts in (times, which, ways))
+    order = np.argsort(time, axis=1, kind="stable")  # those that are no number come last
+    n = int((event >= 0).sum(1).max(initial=0))
+    time, event, direction = (np.take_along_axis(part, order, axis=1)[:, :n] for part in (time, event, direction))
+    by_stop = np.array([names.index(one.name) for one in measured.stops] + [-1])
+    parts: dict[str, Any] = {
+        "time": time, "event": event.astype(int), "direction": direction.astype(int), "count": count,
+        "stopped": by_stop[stopped],
+    }  # fmt: skip
+    return EventHistory(
+        {name: one.event for name, one in events.items()},
+        **{name: part if batched else part[0] for name, part in parts.items()},
+    )
+
+
+def overflow_notes(history: EventHistory | None) -> list[str]:
+    """A sentence for every event that happened more often than its instants are noted."""
+    out = list[str]()
+    if history is None:
+        return out
+    for k, (name, event) in enumerate(history.definitions.items()):
+        count = np.atleast_2d(history.count)[:, k]
+        noted = (np.atleast_2d(history.event) == k).sum(1)
+        more = np.flatnonzero(count > noted)
+        if len(more):
+            shown = ", ".join(map(str, more[:NAMED])) + (" ..." if len(more) > NAMED else "")
+            out.append(
+                f"event {name}: {len(more)} members ({shown}) had more than the {event.capacity} instants in a "
+                f"direction that are noted, up to {int(count.max())}; those are the first ones: state a larger capacity"
+            )
+    return out
