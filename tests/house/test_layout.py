@@ -21,6 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "connected",
         "disk_cache",
         "errors",
+        "expressions",
         "field",
         "lanes",
         "markup",
