@@ -14,7 +14,7 @@ from shiftjax.lanes.code import Code
 from shiftjax.lanes.graph import Graph
 from shiftjax.record import record
 
-PHASES = ("drift", "accelerate", "project", "error", "events", "accumulate", "observe")
+PHASES = ("drift", "accelerate", "project", "error", "events", "accumulate", "observe", "linearize", "solve")
 # What each phase writes: groups of rows of the table; regions without rows are returned by `evaluate`.
 WRITES = {
     "drift": ("qdot",),
@@ -42,6 +42,7 @@ class Layout:
     ns: int  # scratch shared by the pieces
     ne: int = 0  # events
     controlled: bool = False  # whether an error estimate controls the step size
+    nl: int = 0  # slots for the Jacobian of a linearly implicit method and its factors
 
     def regions(self) -> dict[str, int]:
         """Sizes of the regions of the workspace in slot order; accumulators and channels last, so that no other slot
@@ -61,6 +62,9 @@ class Layout:
             "eq": self.nq * self.controlled,  # error estimates of q and x
             "ex": self.nx * self.controlled,
             "control": 2 * self.controlled,  # error norm, factor of the step size
+            "shift": int(self.nl > 0),  # gamma h [s]
+            "ft": self.nx * (self.nl > 0),
+            "linear": self.nl,
             "acc": self.na,
             "chan": self.nc,
         }
@@ -171,6 +175,8 @@ class LaneProgram:
     accumulate: tuple[Piece, ...]  # q, x, dx, rep, mon, acc, p, t -> acc
     events: tuple[Piece, ...] = ()  # q, x, dx, p, t -> event
     error: tuple[Piece, ...] = ()  # q, x (of the end, projected), eq, ex, p -> control
+    linearize: tuple[Piece, ...] = ()  # q, x, p, t, shift -> ft, linear
+    solve: tuple[Piece, ...] = ()  # qdot, dx, shift, linear -> qdot, dx
 
     def phase(self, name: str) -> tuple[Piece, ...]:
         """The pieces of one phase in execution order."""

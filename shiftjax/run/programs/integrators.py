@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 
 from shiftjax.errors import ModelError, need_number, one_of
-from shiftjax.kernels.step_program import Call, Combine, Method, combine, explicit
+from shiftjax.kernels.step_program import Call, Combine, Method, combine, explicit, rosenbrock
 from shiftjax.registry import Registry
+from shiftjax.run.programs.rodas import RODAS5P
 
 _HALVES = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
 # Dormand, Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl. Math. 6 (1980) 19; Hairer, Norsett, Wanner,
@@ -38,6 +39,9 @@ METHODS: Registry[Method] = Registry(
             "euler", (combine("x", "x0", {"dx0": 1.0}), Call("drift", 0.0), combine("q", "q0", {"qdot": 1.0}))
         ),
         "dopri5": explicit("dopri5", _DOPRI, (*_DOPRI[6], 0.0), _TIMES, _ESTIMATE),
+        # Linearly implicit: u = (1 - h J)^-1 h f, Hairer, Wanner, Solving Ordinary Differential Equations II, IV.9.
+        "implicit_euler": rosenbrock("implicit_euler", 1.0, ((),), ((),), (1.0,)),
+        "rosenbrock": rosenbrock("rosenbrock", RODAS5P.gamma, RODAS5P.A, RODAS5P.C, RODAS5P.m, RODAS5P.error),
     },
 )
 
@@ -106,7 +110,7 @@ def order_of(method: Method) -> int:
     """The order of a method, from an oscillator over the same time with two steps."""
 
     def error(h: float, steps: int) -> float:
-        lane = {"q": 1.0, "x": 0.0, "dx": -1.0}
+        lane = {"q": 1.0, "x": 0.0, "dx": -1.0, "ft": 0.0}
         for _ in range(steps):
             for one in method.instructions:
                 if isinstance(one, Combine):
@@ -114,7 +118,10 @@ def order_of(method: Method) -> int:
                     lane[one.target] = base + h * rates
                 elif one.phase == "drift":
                     lane["qdot"] = lane["x"]
-                else:
+                elif one.phase == "solve":
+                    g, r, s = method.gamma * h, lane["qdot"], lane["dx"]
+                    lane["qdot"], lane["dx"] = (r + g * s) / (1.0 + g * g), (s - g * r) / (1.0 + g * g)
+                elif one.phase in ("accelerate", "project"):
                     lane["dx"] = -lane["q"]
         return float(np.hypot(lane["q"] - np.cos(h * steps), lane["x"] + np.sin(h * steps)))
 

@@ -19,6 +19,7 @@ from shiftjax.dynamics.tree import tree_terms
 from shiftjax.forces import FORCES
 from shiftjax.joints import KINDS
 from shiftjax.kernels.lane_program import Layout
+from shiftjax.kernels.linearly_implicit import linear_slots
 from shiftjax.lanes.building import graph_of
 from shiftjax.mechanism.records import Matrix
 from shiftjax.record import record
@@ -96,16 +97,18 @@ class Setup:
             channels: how many scalars are recorded. metrics: how many accumulators they have.
         """
         plan = self.plan
+        nx, ns = plan.nv + plan.ns + len(self.quadratures), shared_scratch(plan)
         return Layout(
             nq=plan.nq,
-            nx=plan.nv + plan.ns + len(self.quadratures),
+            nx=nx,
             np=len(self.varied),
             nm=self.monitors,
             nr=len(REPORTS),
             na=len(ACCUMULATORS) + metrics,
             nc=channels,
-            ns=shared_scratch(plan),
+            ns=ns,
             ne=self.switches,
+            nl=linear_slots(plan.nq, nx, ns) if METHODS[self.method].gamma else 0,
         )
 
     def part(self, island: Island) -> Setup:
