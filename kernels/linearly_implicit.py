@@ -71,13 +71,13 @@ class _Linearized:
     def __init__(self, program: LaneProgram, precision: str) -> None:
         self.program, self.layout, self.precision = program, program.layout, precision
         layout = self.layout
-        self.q, self.x = list(layout.slots("q")), list(layout.slots("x"))
+        self.q, self.x = [] if program.method.of_speeds else list(layout.slots("q")), list(layout.slots("x"))
         self.variables = [*self.q, *self.x, *layout.slots("t")]
-        self.rate = dict(zip([*self.q, *self.x], [*layout.slots("qdot"), *layout.slots("dx")], strict=True))
+        self.rate = dict(zip(self.q, layout.slots("qdot"), strict=False)) | dict(zip(self.x, layout.slots("dx"), strict=True))
         self._free = iter(layout.slots("linear"))
         (self.one,) = self._take(1)
         self.zeros = self._take(len(self.variables) + len(layout.slots("scratch")))  # runs of a piece share no slots
-        self.copied, self._reads = self._of_drift()
+        self.copied, self._reads = self._of_drift() if self.q else ({}, {})
         self.entries: dict[tuple[int, int], int] = {}
         self._columns = self._traced()
         self.blocks = [self._block(members) for members in self._coupled()]
@@ -104,9 +104,10 @@ class _Linearized:
 
     def _piece(self, name: str, function: Lane, inputs: Sequence[int], outputs: Sequence[int]) -> Piece:
         """A piece of lane code that follows from the program's."""
-        pieces = (self.program.drift, *self.program.accelerate)
+        pieces, of_speeds = (self.program.drift, *self.program.accelerate), self.program.method.of_speeds
         parts = [(piece.code.text, piece.inputs, piece.outputs, piece.repeats) for piece in pieces]
-        text = repr((name, self.precision, self.layout, parts)) if all(text for text, *_ in parts) else ""
+        layout = replace(self.layout, na=0, nc=0)
+        text = repr((name, self.precision, layout, of_speeds, parts)) if all(text for text, *_ in parts) else ""
         code = Code(partial(graph_of, function, len(inputs), self.precision), text)
         return Piece(name, code, tuple(inputs), tuple(outputs))
 
@@ -129,7 +130,7 @@ class _Linearized:
         traced = scratch | {*self.variables}
         tangents: dict[tuple[int, int], int] = {}  # (slot, variable) -> slot of the derivative
         pieces: list[Piece] = []
-        for piece in (self.program.drift, *self.program.accelerate):
+        for piece in (*[self.program.drift][: len(self.q)], *self.program.accelerate):
             runs = list(piece.runs())
             of = [k for k in range(len(piece.outputs)) if any(outputs[k] in wanted for _, outputs in runs)]
             wrt = [k for k in range(len(piece.inputs)) if any(inputs[k] in traced for inputs, _ in runs)]
@@ -261,7 +262,7 @@ class _Linearized:
 
     def solve(self) -> Piece:
         """qdot and dx, which hold r, become u of (1 - g J) u = r."""
-        rates = [*self.layout.slots("qdot"), *self.layout.slots("dx")]
+        rates = [*self.rate.values()]
         factors = [slot for block in self.blocks for slot in block.factors]
         inputs = (*rates, *self.layout.slots("shift"), *self.entries.values(), *factors)
         return self._piece("solve", self._solved, inputs, rates)

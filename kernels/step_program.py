@@ -72,6 +72,7 @@ class Method:
     Attributes:
         gamma: of a linearly implicit method, whose calls of solve turn r in qdot and dx into (1 - gamma h J)^-1 r, J
             the Jacobian of the rates where linearize was called; 0 of any other.
+        of_speeds: whether J is that of dx by x alone, half the work; qdot is then left as it is.
 
     Raises:
         ModelError: an instruction reads what nothing has written, mixes coordinates and speeds, writes what a step
@@ -81,6 +82,7 @@ class Method:
     name: str
     body: tuple[Instruction, ...]
     gamma: float = 0.0
+    of_speeds: bool = False
 
     def __post_init__(self) -> None:
         registers(self)

@@ -30,6 +30,15 @@ _ESTIMATE = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525,
 # slider-crank, and stand still from 1e-6 on on the four-bar.
 FINEST = {"f64": 1e-14, "f32": 1e-6}
 FILE = "file"  # in place of a method: what the integrator block of the model file asks for
+# Speeds first, v + h (1 - h da/dv)^-1 a, then coordinates with the new speeds: as "euler", dampers taken implicitly.
+_IMPLICIT_EULER = (
+    Call("linearize", 0.0),
+    combine("dx", "dx0"),
+    Call("solve", 0.0),
+    combine("x", "x0", {"dx": 1.0}),
+    Call("drift", 0.0),
+    combine("q", "q0", {"qdot": 1.0}),
+)
 METHODS: Registry[Method] = Registry(
     "method",
     {
@@ -39,24 +48,28 @@ METHODS: Registry[Method] = Registry(
             "euler", (combine("x", "x0", {"dx0": 1.0}), Call("drift", 0.0), combine("q", "q0", {"qdot": 1.0}))
         ),
         "dopri5": explicit("dopri5", _DOPRI, (*_DOPRI[6], 0.0), _TIMES, _ESTIMATE),
-        # Linearly implicit: u = (1 - h J)^-1 h f, Hairer, Wanner, Solving Ordinary Differential Equations II, IV.9.
-        "implicit_euler": rosenbrock("implicit_euler", 1.0, ((),), ((),), (1.0,)),
+        "implicit_euler": Method("implicit_euler", _IMPLICIT_EULER, 1.0, of_speeds=True),
         "rosenbrock": rosenbrock("rosenbrock", RODAS5P.gamma, RODAS5P.A, RODAS5P.C, RODAS5P.m, RODAS5P.error),
     },
 )
 
 
 def check_method(name: str) -> None:
-    """Refuses what is no method, and methods that control their step size.
+    """Refuses what is no method, and methods that only control their step size.
 
     Raises:
         ModelError: naming it.
     """
     one_of("method", name, METHODS)
-    if METHODS[name].controls:
-        fixed = [known for known, method in METHODS.items() if not method.controls]
+    if not takes_fixed_steps(METHODS[name]):
+        fixed = [known for known, method in METHODS.items() if takes_fixed_steps(method)]
         todo = "A run of simulate with a tolerance takes it."
         raise ModelError("method", f"{name!r}, which controls its step size", ", ".join(fixed), todo)
+
+
+def takes_fixed_steps(method: Method) -> bool:
+    """Whether a method is for steps of one size, too: linearly implicit ones are for both."""
+    return not method.controls or method.gamma != 0.0
 
 
 class Numerics(Protocol):
@@ -119,8 +132,9 @@ def order_of(method: Method) -> int:
                 elif one.phase == "drift":
                     lane["qdot"] = lane["x"]
                 elif one.phase == "solve":
-                    g, r, s = method.gamma * h, lane["qdot"], lane["dx"]
-                    lane["qdot"], lane["dx"] = (r + g * s) / (1.0 + g * g), (s - g * r) / (1.0 + g * g)
+                    g, r, s = method.gamma * h, lane.get("qdot", 0.0), lane["dx"]
+                    if not method.of_speeds:
+                        lane["qdot"], lane["dx"] = (r + g * s) / (1.0 + g * g), (s - g * r) / (1.0 + g * g)
                 elif one.phase in ("accelerate", "project"):
                     lane["dx"] = -lane["q"]
         return float(np.hypot(lane["q"] - np.cos(h * steps), lane["x"] + np.sin(h * steps)))

@@ -52,6 +52,7 @@ class Setup:
         varied: places of the numbers that are lane values, in the order of their slots.
         matrices: constant rotations, in the order of the plan's. length: the size of the model [m].
         functions: of time and coordinates, in the order in which the plan counts them.
+        controlled: whether a tolerance chooses the steps.
         foreign: the digest of its physics, where anything comes from outside the package.
     """
 
@@ -64,6 +65,7 @@ class Setup:
     precision: str = "f64"
     functions: tuple[Any, ...] = ()
     foreign: str = ""
+    controlled: bool = False
 
     @property
     def blocks(self) -> int:
@@ -86,7 +88,7 @@ class Setup:
     @property
     def switches(self) -> int:
         """Switches of forces, at which steps end where the method chooses their sizes."""
-        if not METHODS[self.method].controls:
+        if not self.controlled:
             return 0
         return sum(len(FORCES[force.kind].switch_units(force, "")) for force in self.plan.forces)
 
