@@ -24,7 +24,7 @@ WRITES = {
     "accumulate": ("acc",),
     "events": ("event",),
 }
-REVERSED = ("drift", "accelerate", "project", "observe", "measure")  # lists of pieces that have reverse pieces
+REVERSED = ("drift", "accelerate", "project", "observe", "measure", "linearize", "solve")  # lists of pieces that have reverse pieces
 DTYPES = {"f64": "float64", "f32": "float32"}
 
 
@@ -63,6 +63,7 @@ class Layout:
             "ex": self.nx * self.controlled,
             "control": 2 * self.controlled,  # error norm, factor of the step size
             "shift": int(self.nl > 0),  # gamma h [s]
+            "seeds": (3 + self.nq + self.nx + self.ns) * (self.nl > 0),  # tangents that are known
             "ft": self.nx * (self.nl > 0),
             "linear": self.nl,
             "acc": self.na,

@@ -37,7 +37,7 @@ Run = tuple[tuple[int, ...], tuple[int, ...]]  # slots of inputs and outputs
 def linear_slots(nq: int, nx: int, ns: int) -> int:
     """Slots of the region "linear" for any program of so many coordinates, speeds and states, and scratch."""
     variables = nq + nx + 1
-    return 1 + (variables + ns) * (1 + variables) + OrthogonalFactors.size(nx) + 8 * nq
+    return (variables + ns) * variables + OrthogonalFactors.size(nx) + 8 * nq
 
 
 def linearly_implicit(program: LaneProgram, precision: str) -> LaneProgram:
@@ -75,8 +75,7 @@ class _Linearized:
         self.variables = [*self.q, *self.x, *layout.slots("t")]
         self.rate = dict(zip(self.q, layout.slots("qdot"), strict=False)) | dict(zip(self.x, layout.slots("dx"), strict=True))
         self._free = iter(layout.slots("linear"))
-        (self.one,) = self._take(1)
-        self.zeros = self._take(len(self.variables) + len(layout.slots("scratch")))  # runs of a piece share no slots
+        self.one, *self.zeros = layout.slots("seeds")  # many zeros: runs of a piece share no slots
         self.copied, self._reads = self._of_drift() if self.q else ({}, {})
         self.entries: dict[tuple[int, int], int] = {}
         self._columns = self._traced()
