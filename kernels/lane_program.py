@@ -43,6 +43,7 @@ class Layout:
     ne: int = 0  # events
     controlled: bool = False  # whether an error estimate controls the step size
     nl: int = 0  # slots for the Jacobian of a linearly implicit method and its factors
+    nk: int = 0  # known tangents from which it is made: a 1 and zeros
 
     def regions(self) -> dict[str, int]:
         """Sizes of the regions of the workspace in slot order; accumulators and channels last, so that no other slot
@@ -63,7 +64,7 @@ class Layout:
             "ex": self.nx * self.controlled,
             "control": 2 * self.controlled,  # error norm, factor of the step size
             "shift": int(self.nl > 0),  # gamma h [s]
-            "seeds": (3 + self.nq + self.nx + self.ns) * (self.nl > 0),  # tangents that are known
+            "seeds": self.nk,
             "ft": self.nx * (self.nl > 0),
             "linear": self.nl,
             "acc": self.na,

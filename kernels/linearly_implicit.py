@@ -21,7 +21,8 @@ from typing import NamedTuple
 from shiftjax.algebra import Mat, Scalar, Vec, total
 from shiftjax.connected import connected
 from shiftjax.errors import ModelError
-from shiftjax.kernels.lane_program import LaneProgram, Piece
+from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
+from shiftjax.kernels.step_program import Method
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
 from shiftjax.lanes.forward import forward
@@ -34,10 +35,13 @@ Lane = Callable[[list[Scalar]], Vec]
 Run = tuple[tuple[int, ...], tuple[int, ...]]  # slots of inputs and outputs
 
 
-def linear_slots(nq: int, nx: int, ns: int) -> int:
-    """Slots of the region "linear" for any program of so many coordinates, speeds and states, and scratch."""
-    variables = nq + nx + 1
-    return (variables + ns) * variables + OrthogonalFactors.size(nx) + 8 * nq
+def with_jacobian(layout: Layout, method: Method) -> Layout:
+    """A layout with the regions of `linearize`, where a method calls it: room for any program of these sizes."""
+    if not method.gamma:
+        return layout
+    variables = layout.nq + layout.nx + 1
+    factors = OrthogonalFactors.size(layout.nx) + 8 * layout.nq
+    return replace(layout, nk=1 + variables + layout.ns, nl=(variables + layout.ns) * variables + factors)
 
 
 def linearly_implicit(program: LaneProgram, precision: str) -> LaneProgram:
@@ -65,7 +69,8 @@ class _Linearized:
     Attributes:
         variables: slots of what the rates depend on, the time last. rate: slot of a variable -> slot of its rate.
         copied: slot of a coordinate -> slot of the speed that is its rate. entries: (slot of a variable, slot of
-            another) -> slot of the derivative of the rate of the first by the second, without the copied.
+            another) -> slot of the derivative of the rate of the first by the second, without the copied. by_time: slot
+            of dx -> slot of its derivative by the time.
     """
 
     def __init__(self, program: LaneProgram, precision: str) -> None:
@@ -78,6 +83,7 @@ class _Linearized:
         self.one, *self.zeros = layout.slots("seeds")  # many zeros: runs of a piece share no slots
         self.copied, self._reads = self._of_drift() if self.q else ({}, {})
         self.entries: dict[tuple[int, int], int] = {}
+        self.by_time: dict[int, int] = {}
         self._columns = self._traced()
         self.blocks = [self._block(members) for members in self._coupled()]
 
@@ -113,13 +119,12 @@ class _Linearized:
     # -- columns -----------------------------------------------------------------------------------------------------
 
     def linearize(self) -> tuple[Piece, ...]:
-        """The seeds, all columns, the factors."""
-        still = [*self.layout.slots("ft")]  # rates that do not depend on the time
-        zeros = (*self.zeros, *still)
+        """The seeds, all columns, then the slopes by the time and the factors."""
+        zeros = self.zeros
         seeds = self._piece("seeds", lambda _: [1.0, *[0.0] * len(zeros)], (), (self.one, *zeros))
-        inputs = (*self.layout.slots("shift"), *self.entries.values())
-        factors = [slot for block in self.blocks for slot in block.factors]
-        return (seeds, *self._columns, self._piece("factors", self._factored, inputs, factors))
+        inputs = (*self.layout.slots("shift"), *self.by_time.values(), *self.entries.values())
+        outputs = [*self.layout.slots("ft"), *(slot for block in self.blocks for slot in block.factors)]
+        return (seeds, *self._columns, self._piece("factors", self._factored, inputs, outputs))
 
     def _traced(self) -> list[Piece]:
         """Of each piece its values where a later one reads them, and its tangents."""
@@ -142,6 +147,8 @@ class _Linearized:
                 repeats = tuple((*a, *b) for a, b in others)
                 pieces.append(Piece(f"slopes of {piece.name}", code, inputs, outputs, repeats))
         variables, time = {rate: slot for slot, rate in self.rate.items()}, self.variables[-1]
+        moving = {*layout.slots("dx")}
+        self.by_time = {slot: place for (slot, by), place in tangents.items() if by == time and slot in moving}
         self.entries = {
             (variables[slot], by): place
             for (slot, by), place in tangents.items()
@@ -153,7 +160,6 @@ class _Linearized:
         self, runs: Sequence[Run], of: Sequence[int], wrt: Sequence[int], tangents: dict[tuple[int, int], int]
     ) -> Iterator[Run]:
         """The runs of a tangent: of each run one for every variable on which something that it reads depends."""
-        of_time = dict(zip(self.layout.slots("dx"), self.layout.slots("ft"), strict=True))
         for inputs, outputs in runs:
             for by in self.variables:
                 read = [inputs[place] for place in wrt]
@@ -162,8 +168,6 @@ class _Linearized:
                     continue
                 given = tuple(zero if slot is None else slot for zero, slot in zip(self.zeros, known, strict=False))
                 results = self._take(len(of))
-                if by == self.variables[-1]:
-                    results = tuple(of_time.get(outputs[i], slot) for i, slot in zip(of, results, strict=True))
                 tangents.update({(outputs[i], by): slot for i, slot in zip(of, results, strict=True)})
                 yield (*inputs, *given), results
 
@@ -208,8 +212,10 @@ class _Linearized:
         return [block for block in blocks if block.members[0] in self.q]
 
     def _factored(self, s: list[Scalar]) -> Vec:
-        """The factors of all blocks, of shift g and the entries."""
-        g, values = s[0], dict(zip(self.entries.values(), s[1:], strict=True))
+        """Slopes of all x by the time, and the factors of all blocks, of shift g, those slopes and the entries."""
+        g, count = s[0], 1 + len(self.by_time)
+        of_time = dict(zip(self.by_time, s[1:count], strict=True))
+        values = dict(zip(self.entries.values(), s[count:], strict=True))
         turning = self._of_coordinates(self.blocks)
         factors = {
             block: OrthogonalFactors(
@@ -217,7 +223,8 @@ class _Linearized:
             )
             for block in turning
         }
-        out = [number for block in turning for number in factors[block].numbers]
+        out = [of_time.get(slot, 0.0) for slot in self.layout.slots("dx")]
+        out += [number for block in turning for number in factors[block].numbers]
         for block in self.blocks[len(turning) :]:
             out += OrthogonalFactors(self._eliminated(block, g, values, factors)).numbers
         return out

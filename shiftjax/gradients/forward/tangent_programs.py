@@ -23,7 +23,7 @@ from shiftjax.topology.partition import Partition
 
 BATCHES = (1, 2, 4)  # directions at once: few programs; values are computed for every batch, more overflow the caches
 IMPLICIT = {"accelerate": StageTangents, "project": EndTangents}  # phases that solve KKT systems
-TRACED = ("q", "x", "dx", "p", "qdot", "scratch", "ft", "linear", "acc", "chan")  # regions with tangents
+TRACED = ("q", "x", "dx", "p", "qdot", "scratch", "seeds", "ft", "linear", "acc", "chan")  # regions with tangents
 
 Phases = dict[str, PhaseTangents]  # by what decides the piece
 
@@ -72,7 +72,7 @@ class TangentLayout:
         return slice(first, first + self._parts[name][1])
 
 
-_SIZES = {"q": "nq", "p": "np", "scratch": "ns", "linear": "nl", "acc": "na", "chan": "nc"}
+_SIZES = {"q": "nq", "p": "np", "scratch": "ns", "seeds": "nk", "linear": "nl", "acc": "na", "chan": "nc"}
 
 
 class TangentPrograms:
@@ -140,7 +140,9 @@ class TangentPrograms:
     def _piece(self, piece: Piece, of: list[int]) -> Piece:
         """A piece with the tangents of some of its outputs."""
         places, every = self.places, range(self.directions)
-        wrt = [k for k, slot in enumerate(piece.inputs) if slot in places.tangents] if of else []
+        known = set(places.plain.slots("seeds"))  # have no tangents but where other runs have one in their place
+        every_input = zip(*(inputs for inputs, _ in piece.runs()), strict=True)
+        wrt = [k for k, slots in enumerate(every_input) if {*slots} & (places.tangents.keys() - known)] if of else []
 
         def slots(inputs: tuple[int, ...], outputs: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
             sides = []

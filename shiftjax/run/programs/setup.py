@@ -19,7 +19,7 @@ from shiftjax.dynamics.tree import tree_terms
 from shiftjax.forces import FORCES
 from shiftjax.joints import KINDS
 from shiftjax.kernels.lane_program import Layout
-from shiftjax.kernels.linearly_implicit import linear_slots
+from shiftjax.kernels.linearly_implicit import with_jacobian
 from shiftjax.lanes.building import graph_of
 from shiftjax.mechanism.records import Matrix
 from shiftjax.record import record
@@ -99,19 +99,18 @@ class Setup:
             channels: how many scalars are recorded. metrics: how many accumulators they have.
         """
         plan = self.plan
-        nx, ns = plan.nv + plan.ns + len(self.quadratures), shared_scratch(plan)
-        return Layout(
+        plain = Layout(
             nq=plan.nq,
-            nx=nx,
+            nx=plan.nv + plan.ns + len(self.quadratures),
             np=len(self.varied),
             nm=self.monitors,
             nr=len(REPORTS),
             na=len(ACCUMULATORS) + metrics,
             nc=channels,
-            ns=ns,
+            ns=shared_scratch(plan),
             ne=self.switches,
-            nl=linear_slots(plan.nq, nx, ns) if METHODS[self.method].gamma else 0,
         )
+        return with_jacobian(plain, METHODS[self.method])
 
     def part(self, island: Island) -> Setup:
         """The setup of an island: equal for equal islands of equal numbers, wherever they stand."""
