@@ -211,7 +211,8 @@ def _reversed(
     """The reverse of a piece; its code follows from that of the piece and from which slots are the same."""
     inputs, outputs = piece.inputs, piece.outputs
     seeds = [k for k, slot in enumerate(outputs) if slot in needed]
-    wrt = [k for k, slot in enumerate(inputs) if slot not in constant]
+    every = zip(*(taken for taken, _ in piece.runs()), strict=True)
+    wrt = [k for k, read in enumerate(every) if not {*read} <= constant]  # of constants in some runs nobody asks
     within = [outputs.index(inputs[k]) if inputs[k] in outputs else -1 for k in wrt]  # arguments that are replaced
     added = [k for k, other in zip(wrt, within, strict=True) if other < 0]
     cleared = [k for k in seeds if outputs[k] not in inputs]

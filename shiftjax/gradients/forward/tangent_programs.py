@@ -42,7 +42,8 @@ class TangentLayout:
     def __init__(self, layout: Layout, states: int, directions: int) -> None:
         self.directions = directions
         self._parts = {name: (0, getattr(layout, size)) for name, size in _SIZES.items()}
-        self._parts |= {"x": (0, states), "dx": (0, states), "ft": (0, states), "qdot": (0, layout.nq)}
+        self._parts |= {"x": (0, states), "dx": (0, states), "qdot": (0, layout.nq)}
+        self._parts["ft"] = 0, min(states, len(layout.slots("ft")))
         self._parts["acc"] = len(ACCUMULATORS), layout.na - len(ACCUMULATORS)
         grown = {size: getattr(layout, size) + directions * self._parts[name][1] for name, size in _SIZES.items()}
         self.whole = replace(layout, nx=layout.nx + directions * states, **grown)
