@@ -120,23 +120,27 @@ def method_of(numerics: Numerics) -> str:
 
 @cache
 def order_of(method: Method) -> int:
-    """The order of a method, from an oscillator over the same time with two steps."""
+    """The order of a method, from q'' = 2 q^3 over the same time with two steps: q = 1 / (1 + t).
+
+    A linear problem would not tell that of a linearly implicit method.
+    """
 
     def error(h: float, steps: int) -> float:
-        lane = {"q": 1.0, "x": 0.0, "dx": -1.0, "ft": 0.0}
+        lane = {"q": 1.0, "x": -1.0, "dx": 2.0, "ft": 0.0}
         for _ in range(steps):
+            slope = 0.0 if method.of_speeds else 6.0 * lane["q"] ** 2
             for one in method.instructions:
                 if isinstance(one, Combine):
                     base, rates = (sum(a * lane[name] for name, a in part) for part in (one.base, one.rates))
                     lane[one.target] = base + h * rates
                 elif one.phase == "drift":
                     lane["qdot"] = lane["x"]
-                elif one.phase == "solve":
-                    g, r, s = method.gamma * h, lane.get("qdot", 0.0), lane["dx"]
-                    if not method.of_speeds:
-                        lane["qdot"], lane["dx"] = (r + g * s) / (1.0 + g * g), (s - g * r) / (1.0 + g * g)
+                elif one.phase == "solve" and not method.of_speeds:
+                    g, r, s = method.gamma * h, lane["qdot"], lane["dx"]
+                    lane["qdot"], lane["dx"] = ((r + g * s), (s + g * slope * r)) / np.array(1.0 - g * g * slope)
                 elif one.phase in ("accelerate", "project"):
-                    lane["dx"] = -lane["q"]
-        return float(np.hypot(lane["q"] - np.cos(h * steps), lane["x"] + np.sin(h * steps)))
+                    lane["dx"] = 2.0 * lane["q"] ** 3
+        end = 1.0 / (1.0 + h * steps)
+        return float(np.hypot(lane["q"] - end, lane["x"] + end * end))
 
     return max(1, round(np.log2(error(0.05, 20) / error(0.025, 40))))
