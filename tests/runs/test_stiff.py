@@ -20,7 +20,7 @@ from shiftjax.run.programs.rodas import RODAS5P, RosenbrockTable
 from shiftjax.run.simulate import simulate
 from tests.extensions import numpy_backend, rodas4  # noqa: F401
 from tests.runs.test_switches import ERROR, SPAN, closed_form, pull
-from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
+from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, pendulum, rod
 
 DIGITS = {5: 1e-11, 4: 1e-9}  # of coefficients of up to 150 with sixteen digits; those of Rodas4 have some ten
 CLOSE = 1e-7  # rad: of angles at a tolerance of 1e-8, the figure of the project's list
@@ -111,9 +111,9 @@ def test_a_loop_that_a_stiff_spring_and_damper_close() -> None:
 
     10 s are in `benchmarks/bench_stiff.py`.
     """
-    exact = angles(step=1e-5)  # stable below 1.4e-5 s
+    exact = angles(0.06, step=1e-5)  # stable below 1.4e-5 s
     stiff, explicit = (
-        simulate(elastic(), 0.2, tolerance=1e-8, method=method, output_step=0.02, channels=ANGLES)
+        simulate(elastic(), 0.06, tolerance=1e-8, method=method, output_step=0.02, channels=ANGLES)
         for method in ("rosenbrock", "dopri5")
     )
     found = np.array([stiff.channels[name] for name in ANGLES])
@@ -172,34 +172,35 @@ def test_steps_end_where_a_force_jumps() -> None:
 
 @pytest.mark.parametrize("method", ["rosenbrock", "implicit_euler"])
 def test_gradients_through_fixed_steps(method: str) -> None:
-    """Of angles by masses and the spring: reverse mode, tangents and differences of whole runs."""
-    paths = ("coupler.mass", "seat.stiffness[0]")
+    """Of the angle of a stiff, damped pendulum by three numbers: reverse mode, tangents, differences of whole runs."""
+    model = pendulum(initial_velocity=2.0, stiffness=[0.0, 2e3], damping=[0.0, 4e2])
+    paths = ("rod.mass", "pivot.damping[1]", "pivot.initial_velocity")
 
     def last(x: Any) -> Any:
         vary = {path: x[None, k] for k, path in enumerate(paths)}
-        options: dict[str, Any] = {"method": method, "channels": ["hinge.q"], "output_step": 0.02, "vary": vary}
-        return shiftjax.simulate(elastic(), 0.04, 2e-3, **options).channels["hinge.q"][0, -1]
+        options: dict[str, Any] = {"method": method, "channels": ["pivot.q"], "output_step": 0.1, "vary": vary}
+        return shiftjax.simulate(model, 0.2, 1e-2, **options).channels["pivot.q"][0, -1]
 
-    x, move = np.array([1.0, 8e5]), np.array([1e-4, 1.0])
+    x, move = np.array([1.0, 4e2, 2.0]), np.array([0.3, -0.2, 0.5])
     with jax.enable_x64(True):
         slopes = np.asarray(jax.grad(last)(jnp.asarray(x))) * x
         along = float(jax.jvp(last, (jnp.asarray(x),), (jnp.asarray(x * move),))[1])
-    differences = [(last(x + d) - last(x - d)) / (2 * 1e-4) for d in 1e-4 * np.diag(x)]
+    differences = [(last(x + d) - last(x - d)) / 2e-4 for d in 1e-4 * np.diag(x)]
     assert along == pytest.approx(float(slopes @ move), rel=1e-9)
-    np.testing.assert_allclose(slopes, differences, rtol=1e-5, atol=DIFFERENCES * np.abs(slopes).max())
+    np.testing.assert_allclose(slopes, differences, rtol=DIFFERENCES, atol=DIFFERENCES * np.abs(slopes).max())
 
 
 def test_gradients_along_the_steps_of_a_tolerance() -> None:
-    """Beside differences of runs whose steps are much smaller."""
+    """Of the elastic loop by a mass, beside differences of runs whose steps are much smaller."""
 
     def last(mass: Any, tolerance: float) -> Any:
         options: dict[str, Any] = {"method": "rosenbrock", "channels": ["hinge.q"], "output_step": 0.02}
         run = shiftjax.simulate(elastic(), 0.04, tolerance=tolerance, vary={"coupler.mass": mass}, **options)
-        return run.channels["hinge.q"][0, -1]
+        return run.channels["hinge.q"][:, -1].sum()
 
     with jax.enable_x64(True):
         slope = float(jax.grad(lambda mass: last(mass, 1e-7))(jnp.ones(1))[0])
-    differences = (last(np.array([1.01]), 1e-11) - last(np.array([0.99]), 1e-11)) / 0.02
+    differences = (last(np.array([1.01]), 1e-10) - last(np.array([0.99]), 1e-10)) / 0.02
     assert slope == pytest.approx(float(differences), rel=1e-3)
 
 
