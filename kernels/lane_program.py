@@ -24,7 +24,15 @@ WRITES = {
     "accumulate": ("acc",),
     "events": ("event",),
 }
-REVERSED = ("drift", "accelerate", "project", "observe", "measure", "linearize", "solve")  # lists of pieces that have reverse pieces
+REVERSED = (
+    "drift",
+    "accelerate",
+    "project",
+    "observe",
+    "measure",
+    "linearize",
+    "solve",
+)  # lists of pieces that have reverse pieces
 DTYPES = {"f64": "float64", "f32": "float32"}
 
 

@@ -78,7 +78,9 @@ class _Linearized:
         layout = self.layout
         self.q, self.x = [] if program.method.of_speeds else list(layout.slots("q")), list(layout.slots("x"))
         self.variables = [*self.q, *self.x, *layout.slots("t")]
-        self.rate = dict(zip(self.q, layout.slots("qdot"), strict=False)) | dict(zip(self.x, layout.slots("dx"), strict=True))
+        self.rate = dict(zip(self.q, layout.slots("qdot"), strict=False)) | dict(
+            zip(self.x, layout.slots("dx"), strict=True)
+        )
         self._free = iter(layout.slots("linear"))
         self.one, *self.zeros = layout.slots("seeds")  # many zeros: runs of a piece share no slots
         self.copied, self._reads = self._of_drift() if self.q else ({}, {})
@@ -219,7 +221,10 @@ class _Linearized:
         turning = self._of_coordinates(self.blocks)
         factors = {
             block: OrthogonalFactors(
-                [[(1.0 if i == j else 0.0) - g * self._entry(values, i, j) for j in block.members] for i in block.members]
+                [
+                    [(1.0 if i == j else 0.0) - g * self._entry(values, i, j) for j in block.members]
+                    for i in block.members
+                ]
             )
             for block in turning
         }

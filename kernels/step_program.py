@@ -166,7 +166,11 @@ def _check_targets(method: Method) -> None:
     for one in method.body:
         if isinstance(one, Call) and one.phase not in phases:
             allowed = ", ".join(phases)
-            raise _refused(method, f"a call of {one.phase!r}", allowed if method.gamma else f"{allowed}; with a gamma {', '.join(LINEAR)}, too")
+            raise _refused(
+                method,
+                f"a call of {one.phase!r}",
+                allowed if method.gamma else f"{allowed}; with a gamma {', '.join(LINEAR)}, too",
+            )
         if isinstance(one, Combine) and one.target in ("q0", "x0", "dx0", "ft", *rates):
             raise _refused(method, f"a combination into {one.target!r}", "q, x, eq, ex and registers")
 

@@ -1,4 +1,4 @@
-"""Two linearly implicit methods: a table, and one that is written stage by stage.
+"""Two linearly implicit methods: a table, and one written stage by stage.
 
 Rodas4, of orders four and three: Hairer, Wanner, Solving Ordinary Differential
 Equations II, section VI.4. The linearly implicit Euler method, section IV.9.

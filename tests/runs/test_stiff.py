@@ -1,4 +1,4 @@
-"""Linearly implicit methods (D4): their tables, their orders, stiff springs and dampers, gradients, what they refuse."""
+"""Linearly implicit methods (D4): tables, orders, stiff springs and dampers, gradients, what they refuse."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def elastic() -> Model:
     bar.joint("pin", "Ry", parent=("crank", "tip"), child="coupler", initial_displacement=0.5826179968832254)
     bar.joint("hinge", "Ry", parent=("fixed", "rocker"), child="rocker", initial_displacement=-1.4530116432395255)
     ends, none = [("coupler", "tip"), ("rocker", "tip")], [0.0] * 3
-    bar.force_module("bushing", name="seat", frames=ends, stiffness=[8e5] * 3, turning_stiffness=none, damping=[4e4] * 3)
+    bar.force_module(
+        "bushing", name="seat", frames=ends, stiffness=[8e5] * 3, turning_stiffness=none, damping=[4e4] * 3
+    )
     return builder.build()
 
 
@@ -74,7 +76,8 @@ def conditions(table: RosenbrockTable, m: np.ndarray) -> list[list[float]]:
         [
             b @ a**4 - 1 / 5, b @ (a**2 * (alpha @ s)) - 1 / 10, b @ (alpha @ s) ** 2 - 1 / 20,
             b @ (a * (alpha @ a**2)) - 1 / 15, b @ (a * (alpha @ beta @ s)) - 1 / 30, b @ beta @ a**3 - 1 / 20,
-            b @ beta @ (a * (alpha @ s)) - 1 / 40, b @ beta @ beta @ a**2 - 1 / 60, b @ beta @ beta @ beta @ s - 1 / 120,
+            b @ beta @ (a * (alpha @ s)) - 1 / 40, b @ beta @ beta @ a**2 - 1 / 60,
+            b @ beta @ beta @ beta @ s - 1 / 120,
         ],
     ]  # fmt: skip
 
@@ -92,7 +95,9 @@ def test_order_conditions_of_the_tables(table: RosenbrockTable, order: int) -> N
     assert table.A[-1] == table.m[:-1] and table.m[-1] == 1.0
 
 
-@pytest.mark.parametrize(("method", "order"), [("rosenbrock", 5), ("rodas4", 4), ("implicit_euler", 1), ("backward", 1)])
+@pytest.mark.parametrize(
+    ("method", "order"), [("rosenbrock", 5), ("rodas4", 4), ("implicit_euler", 1), ("backward", 1)]
+)
 def test_fixed_steps_are_of_the_order_of_the_method(method: str, order: int) -> None:
     """On a four-bar whose loop is closed exactly, against steps of a tolerance; a method of one's own as a built-in."""
     model, channels = shiftjax.load("four_bar"), ["rocker_pivot.q", "rocker_pivot.v"]
@@ -130,7 +135,7 @@ def test_a_table_of_ones_own_takes_a_tolerance_and_backends_agree() -> None:
 
 
 def test_dampers_taken_implicitly_allow_steps_of_a_millisecond() -> None:
-    """Where those of the semi-implicit method of Euler end in numbers that are not finite; its error is of first order."""
+    """Where those of Euler's semi-implicit method end in numbers that are not finite; errors of first order."""
     exact = angles(tolerance=1e-8, method="rosenbrock")
     errors = [np.abs(angles(step=h, method="implicit_euler") - exact).max() for h in (1e-3, 5e-4)]
     assert errors[0] < 0.05 and 1.6 < errors[0] / errors[1] < 2.4
@@ -147,7 +152,9 @@ def test_turning_bodies_times_and_states_of_forces() -> None:
     a.joint("pivot", "Ry", child="arm")
     grip = {"stiffness": [900.0] * 3, "turning_stiffness": [3.0, 4.0, 5.0], "damping": [90.0] * 3}
     a.force_module("bushing", name="rubber", frames=[("fixed", "origin"), ("box", "origin")], **grip)
-    a.force_module("harmonic_wrench", name="shaker", frame=("box", "origin"), frequency=9.0, force_amplitude=[4.0, 0.0, 5.0])
+    a.force_module(
+        "harmonic_wrench", name="shaker", frame=("box", "origin"), frequency=9.0, force_amplitude=[4.0, 0.0, 5.0]
+    )
     bristles = {"static": 0.3, "kinetic": 0.2, "stribeck_speed": 0.05, "stiffness": 1000.0, "damping": 1.0}
     a.force_module("lugre_friction", name="rub", joint="pivot", **bristles)
     channels = ["float.q", "float.v", "pivot.q", "pivot.v"]
@@ -157,7 +164,9 @@ def test_turning_bodies_times_and_states_of_forces() -> None:
     )
     assert exact.status == 0 and stiff.status == 0
     for name in channels:
-        assert np.abs(stiff.channels[name] - exact.channels[name]).max() < 2e-6, name  # some hundred steps, m/s and rad/s
+        assert np.abs(stiff.channels[name] - exact.channels[name]).max() < 2e-6, (
+            name
+        )  # some hundred steps, m/s and rad/s
     assert stiff.certificate["energy_error"] < 1e-6
 
 
@@ -212,9 +221,14 @@ def test_what_is_refused() -> None:
         simulate(elastic(), 0.1, tolerance=1e-6, method="implicit_euler")
     with pytest.raises(ModelError, match="found a call of 'solve' before one of 'linearize'"):
         Method("new", (Call("drift", 0.0), Call("solve", 0.0), combine("x", "x0", {"dx": 1.0})), gamma=1.0)
-    with pytest.raises(ModelError, match="found a call of 'linearize'; allowed: drift, accelerate, project; with a gamma"):
+    with pytest.raises(
+        ModelError, match="found a call of 'linearize'; allowed: drift, accelerate, project; with a gamma"
+    ):
         Method("new", (Call("linearize", 0.0),))
-    with jax.enable_x64(True), pytest.raises(ModelError, match="'rosenbrock' in a derivative where forces jump or bend"):
+    with (
+        jax.enable_x64(True),
+        pytest.raises(ModelError, match="'rosenbrock' in a derivative where forces jump or bend"),
+    ):
         jax.grad(
             lambda k: shiftjax.simulate(
                 pull(), 0.1, 1e-2, method="rosenbrock", vary={"slide.initial_velocity": k}, channels=["slide.q"]
