@@ -67,17 +67,18 @@ class _Linearized:
     """The pieces of one program.
 
     Attributes:
-        variables: slots of what the rates depend on, the time last. rate: slot of a variable -> slot of its rate.
-        copied: slot of a coordinate -> slot of the speed that is its rate. entries: (slot of a variable, slot of
-            another) -> slot of the derivative of the rate of the first by the second, without the copied. by_time: slot
-            of dx -> slot of its derivative by the time.
+        variables: slots of what the rates depend on, the time last where its slopes are asked for.
+        rate: slot of a variable -> slot of its rate. copied: slot of a coordinate -> slot of the speed that is its rate.
+        entries: (slot of a variable, slot of another) -> slot of the derivative of the rate of the first by the second,
+            without the copied. by_time: slot of dx -> slot of its derivative by the time.
     """
 
     def __init__(self, program: LaneProgram, precision: str) -> None:
         self.program, self.layout, self.precision = program, program.layout, precision
         layout = self.layout
         self.q, self.x = [] if program.method.of_speeds else list(layout.slots("q")), list(layout.slots("x"))
-        self.variables = [*self.q, *self.x, *layout.slots("t")]
+        self.time = -1 if program.method.of_speeds else layout.slots("t").start
+        self.variables = [*self.q, *self.x, self.time][: len(self.q) + len(self.x) + (self.time >= 0)]
         self.rate = dict(zip(self.q, layout.slots("qdot"), strict=False)) | dict(
             zip(self.x, layout.slots("dx"), strict=True)
         )
@@ -148,7 +149,7 @@ class _Linearized:
                 code = piece.code.derived(("slopes", wrt, of), partial(_tangent, piece, wrt, of))
                 repeats = tuple((*a, *b) for a, b in others)
                 pieces.append(Piece(f"slopes of {piece.name}", code, inputs, outputs, repeats))
-        variables, time = {rate: slot for slot, rate in self.rate.items()}, self.variables[-1]
+        variables, time = {rate: slot for slot, rate in self.rate.items()}, self.time
         moving = {*layout.slots("dx")}
         self.by_time = {slot: place for (slot, by), place in tangents.items() if by == time and slot in moving}
         self.entries = {

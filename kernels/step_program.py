@@ -72,7 +72,7 @@ class Method:
     Attributes:
         gamma: of a linearly implicit method, whose calls of solve turn r in qdot and dx into (1 - gamma h J)^-1 r, J
             the Jacobian of the rates where linearize was called; 0 of any other.
-        of_speeds: whether J is that of dx by x alone, half the work; qdot is then left as it is.
+        of_speeds: whether J is that of dx by x alone, half the work; qdot is then left as it is, and there is no ft.
 
     Raises:
         ModelError: an instruction reads what nothing has written, mixes coordinates and speeds, writes what a step
@@ -140,11 +140,13 @@ def registers(method: Method) -> dict[str, str]:
     """The registers of a method, those of the accepted state first: name -> "q" or "x", which it is as wide as."""
     kinds, written = dict(KINDS), {"q", "x", "dx"}
     _check_targets(method)
+    linear, linearized = {"solve": ("dx",)} if method.of_speeds else LINEAR, False
     for one in method.instructions:
         if isinstance(one, Call):
-            if one.phase == "solve" and "ft" not in written:
+            linearized |= one.phase == "linearize"
+            if one.phase == "solve" and not linearized:
                 raise _refused(method, "a call of 'solve' before one of 'linearize'", "first 'linearize', then 'solve'")
-            written.update((RATES[one.phase],) if one.phase in RATES else LINEAR.get(one.phase, ()))
+            written.update((RATES[one.phase],) if one.phase in RATES else linear.get(one.phase, ()))
             continue
         read = [name for name, _ in (*one.base, *one.rates)]
         if unknown := [name for name in read if name not in written]:
@@ -165,12 +167,8 @@ def _check_targets(method: Method) -> None:
         phases, rates = (*phases, *LINEAR), ()  # what is solved for is combined into the rates
     for one in method.body:
         if isinstance(one, Call) and one.phase not in phases:
-            allowed = ", ".join(phases)
-            raise _refused(
-                method,
-                f"a call of {one.phase!r}",
-                allowed if method.gamma else f"{allowed}; with a gamma {', '.join(LINEAR)}, too",
-            )
+            more = "" if method.gamma else f"; with a gamma {', '.join(LINEAR)}, too"
+            raise _refused(method, f"a call of {one.phase!r}", ", ".join(phases) + more)
         if isinstance(one, Combine) and one.target in ("q0", "x0", "dx0", "ft", *rates):
             raise _refused(method, f"a combination into {one.target!r}", "q, x, eq, ex and registers")
 
