@@ -68,7 +68,8 @@ class _Linearized:
 
     Attributes:
         variables: slots of what the rates depend on, the time last where its slopes are asked for.
-        rate: slot of a variable -> slot of its rate. copied: slot of a coordinate -> slot of the speed that is its rate.
+        rate: slot of a variable -> slot of its rate.
+        copied: slot of a coordinate -> slot of the speed that is its rate.
         entries: (slot of a variable, slot of another) -> slot of the derivative of the rate of the first by the second,
             without the copied. by_time: slot of dx -> slot of its derivative by the time.
     """
