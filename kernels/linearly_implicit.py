@@ -56,7 +56,7 @@ def linearly_implicit(program: LaneProgram, precision: str) -> LaneProgram:
     return replace(program, linearize=made.linearize(), solve=(made.solve(),))
 
 
-class _Block(NamedTuple):
+class _Coupled(NamedTuple):
     """Variables that are solved for together: their slots, and those of the factors."""
 
     members: tuple[int, ...]
@@ -89,7 +89,7 @@ class _Linearized:
         self.entries: dict[tuple[int, int], int] = {}
         self.by_time: dict[int, int] = {}
         self._columns = self._traced()
-        self.blocks = [self._block(members) for members in self._coupled()]
+        self.blocks = [self._block(members) for members in self._groups()]
 
     def _take(self, count: int) -> tuple[int, ...]:
         """Fresh slots."""
@@ -181,7 +181,7 @@ class _Linearized:
         """Variables on which the rate of one depends, the time left out."""
         return [by for of, by in self.entries if of == variable]
 
-    def _coupled(self) -> list[list[int]]:
+    def _groups(self) -> list[list[int]]:
         """Coordinates that are solved for together, then speeds and states; those that no rate reads are left out."""
         turning = [q for q in self.q if q not in self.copied]
         sets = [{q, *(by for by in self._read(q) if by in turning)} for q in turning]
@@ -199,12 +199,12 @@ class _Linearized:
     def _rates_of(self, q: int) -> list[int]:
         return [self.copied[q]] if q in self.copied else self._read(q)
 
-    def _block(self, members: Sequence[int]) -> _Block:
+    def _block(self, members: Sequence[int]) -> _Coupled:
         if len(members) > LARGEST:
             what = f"{self.program.method.name!r} where {len(members)} speeds and states depend on each other"
             allowed, todo = f"at most {LARGEST} of them", "An explicit method has no such limit, e.g. 'dopri5'."
             raise ModelError("method", what, allowed, todo)
-        return _Block(tuple(members), self._take(OrthogonalFactors.size(len(members))))
+        return _Coupled(tuple(members), self._take(OrthogonalFactors.size(len(members))))
 
     def _entry(self, values: dict[int, Scalar], of: int, by: int) -> Scalar:
         """The derivative of the rate of a variable."""
@@ -212,7 +212,7 @@ class _Linearized:
             return 1.0 if self.copied[of] == by else 0.0
         return values[self.entries[of, by]] if (of, by) in self.entries else 0.0
 
-    def _of_coordinates(self, blocks: Sequence[_Block]) -> list[_Block]:
+    def _of_coordinates(self, blocks: Sequence[_Coupled]) -> list[_Coupled]:
         return [block for block in blocks if block.members[0] in self.q]
 
     def _factored(self, s: list[Scalar]) -> Vec:
@@ -237,7 +237,7 @@ class _Linearized:
         return out
 
     def _eliminated(
-        self, block: _Block, g: Scalar, values: dict[int, Scalar], factors: dict[_Block, OrthogonalFactors]
+        self, block: _Coupled, g: Scalar, values: dict[int, Scalar], factors: dict[_Coupled, OrthogonalFactors]
     ) -> Mat:
         """1 - g J_xx - g J_xq (1 - g J_qq)^-1 g J_qx among the members of a block."""
         columns = []
@@ -259,7 +259,7 @@ class _Linearized:
         u: dict[int, Scalar],
         g: Scalar,
         values: dict[int, Scalar],
-        factors: dict[_Block, OrthogonalFactors],
+        factors: dict[_Coupled, OrthogonalFactors],
     ) -> dict[int, Scalar]:
         """u_q of (1 - g J_qq) u_q = r_q + g J_qx u_x."""
         right = {
