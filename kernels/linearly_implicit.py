@@ -29,7 +29,7 @@ from shiftjax.lanes.forward import forward
 from shiftjax.lanes.graph import Graph, without_dead_code
 from shiftjax.orthogonal import OrthogonalFactors
 
-LARGEST = 24  # speeds and states that are solved for together: the factors of more are too much straight code
+LARGEST = 40  # speeds and states that are solved for together; the straight code of 39 takes 40 s to compile
 
 Lane = Callable[[list[Scalar]], Vec]
 Run = tuple[tuple[int, ...], tuple[int, ...]]  # slots of inputs and outputs

@@ -3,6 +3,10 @@
 Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia Differential
 Equations package, BIT Numerical Mathematics 63 (2023) 27. In the form of Hairer, Wanner, Solving Ordinary Differential
 Equations II, IV.7, equation 7.25.
+
+Chosen by its steps. A chain of three links, closed by 8e5 N/m and 4e4 N s/m, takes for 2 s at 1e-8 939 of them with a
+damper of 2 N m s/rad in its first joint, 905 with 0.2; Rodas4 956 and 5 047, Rodas4P2 1 169 and 1 932, ROS34PW2, which
+allows any approximation of the Jacobian, 1 892 and 3 112.
 """
 
 from __future__ import annotations
