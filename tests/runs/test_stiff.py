@@ -170,6 +170,26 @@ def test_turning_bodies_times_and_states_of_forces() -> None:
     assert stiff.certificate["energy_error"] < 1e-6
 
 
+@pytest.mark.parametrize(
+    ("kind", "force", "fewer"),
+    [
+        ("coulomb_friction", {"level": 6.0, "slip_speed": 1e-4}, 20),  # which stops and holds it: a rate of 2e5 /s
+        ("stop", {"lower": -1.0, "upper": 0.02, "k": 1e6, "c": 3e3, "blend": 0.01}, 0),  # no fewer: it bounces
+    ],
+)
+def test_friction_and_stops(kind: str, force: dict[str, Any], fewer: int) -> None:
+    """A pendulum that is stopped, beside dopri5."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    a = builder.assembly("a").body("rod", **rod(1.0)).joint("pivot", "Ry", child="rod", initial_velocity=0.3)
+    a.force_module(kind, name="brake", joint="pivot", **force)
+    explicit, stiff = (
+        simulate(builder.build(), 0.15, tolerance=1e-7, method=method, output_step=0.01, channels=["pivot.q"])
+        for method in ("dopri5", "rosenbrock")
+    )
+    assert np.abs(stiff.channels["pivot.q"] - explicit.channels["pivot.q"]).max() < 1e-6
+    assert fewer * int(stiff.certificate["steps"]) < int(explicit.certificate["steps"])
+
+
 def test_steps_end_where_a_force_jumps() -> None:
     place, _ = closed_form(SPAN)
     run = simulate(pull(), SPAN, tolerance=1e-6, method="rosenbrock", output_step=0.5, channels=["slide.q"])
