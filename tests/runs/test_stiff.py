@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -199,38 +199,47 @@ def test_steps_end_where_a_force_jumps() -> None:
 # -- gradients -------------------------------------------------------------------------------------------------------
 
 
+PATHS = ("rod.mass", "pivot.damping[1]", "pivot.initial_velocity")
+NUMBERS, MOVE = np.array([1.0, 4e2, 2.0]), np.array([0.3, -0.2, 0.5])
+
+
+def last(x: Any, **options: Any) -> Any:
+    """The angle of a stiff, damped pendulum at the end."""
+    model = pendulum(initial_velocity=2.0, stiffness=[0.0, 2e3], damping=[0.0, 4e2])
+    vary = {path: x[None, k] for k, path in enumerate(PATHS)}
+    run = shiftjax.simulate(model, 0.2, channels=["pivot.q"], output_step=0.1, vary=vary, **options)
+    return run.channels["pivot.q"][0, -1]
+
+
+def slopes(along: bool, **options: Any) -> tuple[np.ndarray, float]:
+    """Relative ones by reverse mode; in the direction `MOVE` by tangents, where asked for."""
+    function = partial(last, **options)
+    with jax.enable_x64(True):
+        gradient = np.asarray(jax.grad(function)(jnp.asarray(NUMBERS))) * NUMBERS
+        moved = (jnp.asarray(NUMBERS),), (jnp.asarray(NUMBERS * MOVE),)
+        return gradient, float(jax.jvp(function, *moved)[1]) if along else np.nan
+
+
+def differences(**options: Any) -> np.ndarray:
+    """The same by whole runs."""
+    moves = 1e-4 * np.diag(NUMBERS)
+    return np.array([(last(NUMBERS + d, **options) - last(NUMBERS - d, **options)) / 2e-4 for d in moves])
+
+
 @pytest.mark.parametrize("method", ["rosenbrock", "implicit_euler"])
 def test_gradients_through_fixed_steps(method: str) -> None:
-    """Of the angle of a stiff, damped pendulum by three numbers: reverse mode, tangents, differences of whole runs."""
-    model = pendulum(initial_velocity=2.0, stiffness=[0.0, 2e3], damping=[0.0, 4e2])
-    paths = ("rod.mass", "pivot.damping[1]", "pivot.initial_velocity")
-
-    def last(x: Any) -> Any:
-        vary = {path: x[None, k] for k, path in enumerate(paths)}
-        options: dict[str, Any] = {"method": method, "channels": ["pivot.q"], "output_step": 0.1, "vary": vary}
-        return shiftjax.simulate(model, 0.2, 1e-2, **options).channels["pivot.q"][0, -1]
-
-    x, move = np.array([1.0, 4e2, 2.0]), np.array([0.3, -0.2, 0.5])
-    with jax.enable_x64(True):
-        slopes = np.asarray(jax.grad(last)(jnp.asarray(x))) * x
-        along = float(jax.jvp(last, (jnp.asarray(x),), (jnp.asarray(x * move),))[1])
-    differences = [(last(x + d) - last(x - d)) / 2e-4 for d in 1e-4 * np.diag(x)]
-    assert along == pytest.approx(float(slopes @ move), rel=1e-9)
-    np.testing.assert_allclose(slopes, differences, rtol=DIFFERENCES, atol=DIFFERENCES * np.abs(slopes).max())
+    """By three numbers: reverse mode, tangents, differences of whole runs."""
+    found, along = slopes(True, method=method, step=1e-2)
+    assert along == pytest.approx(float(found @ MOVE), rel=1e-9)
+    expected = differences(method=method, step=1e-2)
+    np.testing.assert_allclose(found, expected, rtol=DIFFERENCES, atol=DIFFERENCES * np.abs(found).max())
 
 
 def test_gradients_along_the_steps_of_a_tolerance() -> None:
-    """Of the elastic loop by a mass, beside differences of runs whose steps are much smaller."""
-
-    def last(mass: Any, tolerance: float) -> Any:
-        options: dict[str, Any] = {"method": "rosenbrock", "channels": ["hinge.q"], "output_step": 0.02}
-        run = shiftjax.simulate(elastic(), 0.04, tolerance=tolerance, vary={"coupler.mass": mass}, **options)
-        return run.channels["hinge.q"][:, -1].sum()
-
-    with jax.enable_x64(True):
-        slope = float(jax.grad(lambda mass: last(mass, 1e-7))(jnp.ones(1))[0])
-    differences = (last(np.array([1.01]), 1e-10) - last(np.array([0.99]), 1e-10)) / 0.02
-    assert slope == pytest.approx(float(differences), rel=1e-3)
+    """Beside differences of runs whose steps are much smaller."""
+    found, _ = slopes(False, method="rosenbrock", tolerance=1e-7)
+    expected = differences(method="rosenbrock", tolerance=1e-11)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(found).max())
 
 
 # -- refusals --------------------------------------------------------------------------------------------------------
