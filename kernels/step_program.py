@@ -264,7 +264,7 @@ def rosenbrock(
     for i in range(len(m)):
         rates = {"x": ("dx", "ux"), "q": ("qdot", "uq")}
         if i:
-            at = sum(a * u for a, u in zip(A[i], solved, strict=False))
+            at = round(sum(a * u for a, u in zip(A[i], solved, strict=False)), 13)  # no stage is past the end
             body += [combine(y, f"{y}0", {f"{u}{j}": a for j, a in enumerate(A[i])}) for y, (_, u) in rates.items()]
             body += [Call("drift", at), Call("accelerate", at)]
         solved.append(gamma * (1.0 + sum(c * u for c, u in zip(C[i], solved, strict=False))))
