@@ -93,6 +93,8 @@ class AdjointProgram:
     project: tuple[Piece, ...]  # of q, x, dx of the end -> of q, x before it was projected, and of p
     observe: tuple[Piece, ...]  # of chan -> of q, x, dx, p
     measure: tuple[Piece, ...]  # of the accumulators after a step -> before it, and of q, x, dx, p at its end
+    linearize: tuple[Piece, ...]  # of ft, linear -> of q, x, p
+    solve: tuple[Piece, ...]  # of qdot, dx after it -> of qdot, dx before it, and of linear
 
     @property
     def method(self) -> Method:
@@ -131,7 +133,7 @@ def adjoint_of(
     moving = slice(0, program.layout.nx - still)
 
     def region(*names: str) -> list[int]:
-        cut = {"x": moving, "dx": moving}
+        cut = {"x": moving, "dx": moving, "ft": moving}
         return [k for name in names for k in program.layout.slots(name)[cut.get(name, slice(None))]]
 
     wanted = {
@@ -140,8 +142,10 @@ def adjoint_of(
         "project": (program.project, region("q", "x", "dx")),
         "observe": (program.observe, region("chan")),
         "measure": (measuring(program), [*layout.accumulators()]),
+        "linearize": (program.linearize, region("ft", "linear")),
+        "solve": (program.solve, region("qdot", "dx")),
     }
-    constant = {*region("t", "mon", "rep"), *program.layout.slots("acc")[:first]}
+    constant = {*region("t", "mon", "rep", "shift", "seeds"), *program.layout.slots("acc")[:first]}
     phases = {
         name: _Phase(given[name], 0) if name in given else _phase(layout, pieces, outputs, constant, precision)
         for name, (pieces, outputs) in wanted.items()
@@ -207,7 +211,8 @@ def _reversed(
     """The reverse of a piece; its code follows from that of the piece and from which slots are the same."""
     inputs, outputs = piece.inputs, piece.outputs
     seeds = [k for k, slot in enumerate(outputs) if slot in needed]
-    wrt = [k for k, slot in enumerate(inputs) if slot not in constant]
+    every = zip(*(taken for taken, _ in piece.runs()), strict=True)
+    wrt = [k for k, read in enumerate(every) if not {*read} <= constant]  # of constants in some runs nobody asks
     within = [outputs.index(inputs[k]) if inputs[k] in outputs else -1 for k in wrt]  # arguments that are replaced
     added = [k for k, other in zip(wrt, within, strict=True) if other < 0]
     cleared = [k for k in seeds if outputs[k] not in inputs]

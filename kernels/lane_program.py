@@ -14,7 +14,7 @@ from shiftjax.lanes.code import Code
 from shiftjax.lanes.graph import Graph
 from shiftjax.record import record
 
-PHASES = ("drift", "accelerate", "project", "error", "events", "accumulate", "observe")
+PHASES = ("drift", "accelerate", "project", "error", "events", "accumulate", "observe", "linearize", "solve")
 # What each phase writes: groups of rows of the table; regions without rows are returned by `evaluate`.
 WRITES = {
     "drift": ("qdot",),
@@ -24,7 +24,15 @@ WRITES = {
     "accumulate": ("acc",),
     "events": ("event", "event_rate"),
 }
-REVERSED = ("drift", "accelerate", "project", "observe", "measure")  # lists of pieces that have reverse pieces
+REVERSED = (
+    "drift",
+    "accelerate",
+    "project",
+    "observe",
+    "measure",
+    "linearize",
+    "solve",
+)  # lists of pieces that have reverse pieces
 DTYPES = {"f64": "float64", "f32": "float32"}
 
 
@@ -42,6 +50,8 @@ class Layout:
     ns: int  # scratch shared by the pieces
     ne: int = 0  # events
     controlled: bool = False  # whether an error estimate controls the step size
+    nl: int = 0  # slots for the Jacobian of a linearly implicit method and its factors
+    nk: int = 0  # known tangents from which it is made: a 1 and zeros
 
     def regions(self) -> dict[str, int]:
         """Sizes of the regions of the workspace in slot order; accumulators and channels last, so that no other slot
@@ -62,6 +72,10 @@ class Layout:
             "eq": self.nq * self.controlled,  # error estimates of q and x
             "ex": self.nx * self.controlled,
             "control": 2 * self.controlled,  # error norm, factor of the step size
+            "shift": int(self.nl > 0),  # gamma h [s]
+            "seeds": self.nk,
+            "ft": self.nx * (self.nl > 0),
+            "linear": self.nl,
             "acc": self.na,
             "chan": self.nc,
         }
@@ -174,6 +188,8 @@ class LaneProgram:
     accumulate: tuple[Piece, ...]  # q, x, dx, rep, mon, acc, p, t -> acc
     events: tuple[Piece, ...] = ()  # q, x, dx, p, t -> event, event_rate
     error: tuple[Piece, ...] = ()  # q, x (of the end, projected), eq, ex, p -> control
+    linearize: tuple[Piece, ...] = ()  # q, x, p, t, shift -> ft, linear
+    solve: tuple[Piece, ...] = ()  # qdot, dx, shift, linear -> qdot, dx
 
     def phase(self, name: str) -> tuple[Piece, ...]:
         """The pieces of one phase in execution order."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from shiftjax.kernels.lane_program import REVERSED
-from shiftjax.kernels.step_program import RATES, Combine, Part
+from shiftjax.kernels.step_program import LINEAR, RATES, Combine, Part
 
 
 class Mirrored(NamedTuple):
@@ -55,14 +55,18 @@ def mirrored(parts: Sequence[Part]) -> list[Mirrored]:
     Of regions whose cotangents are still zero nothing is added up.
     """
     places, _ = recorded(parts)
-    zero = {bar(one.target) for part in parts for one in part.combines} | {bar(name) for name in RATES.values()}
+    zero = {bar(one.target) for part in parts for one in part.combines}
+    zero |= {bar(name) for name in (*RATES.values(), *LINEAR["linearize"])}
     zero -= {bar("q"), bar("x")}
     back = []
     for part, (before, after) in zip(reversed(parts), reversed(places), strict=True):
         phases = tuple(phase for phase in reversed(part.phases) if phase in REVERSED)
         phases = tuple(phase for phase in phases if phase not in RATES or bar(RATES[phase]) not in zero)
         for phase in phases:  # uses up the cotangents of what it writes
-            zero.add(bar(RATES.get(phase, "dx")))
+            if phase == "solve":
+                zero -= {bar(name) for name in LINEAR[phase]}  # which it reads, too
+                continue
+            zero.update(map(bar, LINEAR.get(phase, (RATES.get(phase, "dx"),))))
             zero -= {bar("q"), bar("x")}
         combines = tuple(one for forward in reversed(part.combines) for one in _transposed(forward, zero))
         back.append(Mirrored(phases, part.at, before, after, combines))

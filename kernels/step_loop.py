@@ -144,6 +144,8 @@ class StepLoop:
         """The instructions of the method: the slots at the end of the step, and the largest monitors."""
         slots = self.slots(p, state)
         clock, zero = state["clock"][0], self.number(0.0) * state["clock"][0]
+        if self.method.gamma:
+            self.put(slots, "shift", (self.method.gamma * (size * h),))
         lane = Workspace(
             slots,
             {name: (zero,) * len(self.layout.slots(kind)) for name, kind in registers(self.method).items()},

@@ -6,6 +6,7 @@ A region holds one number for every coordinate, or one for every speed, state an
     qdot, dx        their rates, which calls write
     q0, x0, dx0     the accepted state before the step, which every step begins with
     eq, ex          estimates of their errors; only steps whose size is controlled have them
+    ft              the partial derivative of dx by the time, which `linearize` writes
     any other       a register of the method, as wide as what is first written into it
 
 A method is added as one list: `step_loop.StepLoop` runs it, `llvm.stage_builder` emits it, `mirrored` reverses it.
@@ -23,7 +24,9 @@ from shiftjax.record import record
 Weights = tuple[tuple[str, float], ...]  # regions and their factors
 
 KINDS = {"q": "q", "qdot": "q", "q0": "q", "eq": "q", "x": "x", "dx": "x", "x0": "x", "dx0": "x", "ex": "x"}
+KINDS |= {"ft": "x"}
 RATES = {"drift": "qdot", "accelerate": "dx"}  # phases that a method calls, beside the projection, and what they write
+LINEAR = {"linearize": ("ft",), "solve": ("qdot", "dx")}  # phases of linearly implicit methods, and what they write
 ESTIMATES = ("eq", "ex")
 
 
@@ -38,7 +41,10 @@ class Combine:
 
 @record
 class Call:
-    """A phase at the time of `at` steps after the beginning: drift, accelerate or project, see `LaneProgram`."""
+    """A phase at the time of `at` steps after the beginning: drift, accelerate, project, linearize or solve.
+
+    See `LaneProgram`; the last two are `linearly_implicit`'s.
+    """
 
     phase: str
     at: float
@@ -63,13 +69,20 @@ class Method:
 
     They leave the end of the step in q and x, and estimates of its errors in eq and ex where they control its size.
 
+    Attributes:
+        gamma: of a linearly implicit method, whose calls of solve turn r in qdot and dx into (1 - gamma h J)^-1 r, J
+            the Jacobian of the rates where linearize was called; 0 of any other.
+        of_speeds: whether J is that of dx by x alone, half the work; qdot is then left as it is, and there is no ft.
+
     Raises:
         ModelError: an instruction reads what nothing has written, mixes coordinates and speeds, writes what a step
-            keeps, or calls no phase of a step.
+            keeps, calls no phase of a step, or solves what nothing has linearized.
     """
 
     name: str
     body: tuple[Instruction, ...]
+    gamma: float = 0.0
+    of_speeds: bool = False
 
     def __post_init__(self) -> None:
         registers(self)
@@ -108,7 +121,7 @@ def _estimates(one: Instruction) -> bool:
 
 def _moves(before: Call, one: Call) -> bool:
     """Whether a call moves what the one before it takes, or the other way round."""
-    return one.phase == "project" or (before.phase == "project" and one.phase in RATES)
+    return one.phase in ("project", "solve") or (before.phase in ("project", "solve") and one.phase in RATES)
 
 
 def _parts(instructions: Iterator[Instruction]) -> Iterator[Part]:
@@ -126,15 +139,14 @@ def _parts(instructions: Iterator[Instruction]) -> Iterator[Part]:
 def registers(method: Method) -> dict[str, str]:
     """The registers of a method, those of the accepted state first: name -> "q" or "x", which it is as wide as."""
     kinds, written = dict(KINDS), {"q", "x", "dx"}
-    for one in method.body:
-        if isinstance(one, Call) and one.phase not in (*RATES, "project"):
-            raise _refused(method, f"a call of {one.phase!r}", ", ".join((*RATES, "project")))
-        if isinstance(one, Combine) and one.target in ("q0", "x0", "dx0", *RATES.values()):
-            raise _refused(method, f"a combination into {one.target!r}", "q, x, eq, ex and registers")
+    _check_targets(method)
+    linear, linearized = {"solve": ("dx",)} if method.of_speeds else LINEAR, False
     for one in method.instructions:
         if isinstance(one, Call):
-            if one.phase in RATES:
-                written.add(RATES[one.phase])
+            linearized |= one.phase == "linearize"
+            if one.phase == "solve" and not linearized:
+                raise _refused(method, "a call of 'solve' before one of 'linearize'", "first 'linearize', then 'solve'")
+            written.update((RATES[one.phase],) if one.phase in RATES else linear.get(one.phase, ()))
             continue
         read = [name for name, _ in (*one.base, *one.rates)]
         if unknown := [name for name in read if name not in written]:
@@ -146,6 +158,19 @@ def registers(method: Method) -> dict[str, str]:
         kinds[one.target] = read_kinds.pop()
         written.add(one.target)
     return {name: kinds[name] for name in ("q0", "x0", "dx0")} | {k: v for k, v in kinds.items() if k not in KINDS}
+
+
+def _check_targets(method: Method) -> None:
+    """Refuses calls of no phase, and combinations into what phases or the step itself write."""
+    phases, rates = (*RATES, "project"), (*RATES.values(),)
+    if method.gamma:
+        phases, rates = (*phases, *LINEAR), ()  # what is solved for is combined into the rates
+    for one in method.body:
+        if isinstance(one, Call) and one.phase not in phases:
+            more = "" if method.gamma else f"; with a gamma {', '.join(LINEAR)}, too"
+            raise _refused(method, f"a call of {one.phase!r}", ", ".join(phases) + more)
+        if isinstance(one, Combine) and one.target in ("q0", "x0", "dx0", "ft", *rates):
+            raise _refused(method, f"a combination into {one.target!r}", "q, x, eq, ex and registers")
 
 
 def _refused(method: Method, what: str, allowed: str) -> ModelError:
@@ -214,3 +239,43 @@ def partitioned(
     if any(error):
         body += [combine("ex", {}, weights(error, "kx")), combine("eq", {}, weights(error, "kq"))]
     return Method(name, tuple(body))
+
+
+def rosenbrock(
+    name: str,
+    gamma: float,
+    A: Sequence[Sequence[float]],
+    C: Sequence[Sequence[float]],
+    m: Sequence[float],
+    error: Sequence[float] = (),
+) -> Method:
+    """A Rosenbrock table (Hairer, Wanner, Solving Ordinary Differential Equations II, IV.7, equation 7.25).
+
+    Stage i solves (1 / (gamma h) - J) u_i = f(t + alpha_i h, y + sum_j A[i][j] u_j) + sum_j C[i][j] u_j / h + gamma_i h
+    f_t, J and f_t the derivatives of f at the beginning of the step; y + sum_i m[i] u_i is its end. The registers are
+    u_i / h. alpha and gamma_i follow from the table, by the autonomous form of t' = 1.
+
+    Args:
+        A, C: row i has i entries. m: weights of the end. error: weights of the estimate sum error[i] u_i of an embedded
+            method, which controls the step size.
+    """
+    solved: list[float] = []  # u_i / h of t' = 1
+    body: list[Instruction] = [Call("drift", 0.0), Call("linearize", 0.0)]
+    for i in range(len(m)):
+        rates = {"x": ("dx", "ux"), "q": ("qdot", "uq")}
+        if i:
+            at = round(sum(a * u for a, u in zip(A[i], solved, strict=False)), 13)  # no stage is past the end
+            body += [combine(y, f"{y}0", {f"{u}{j}": a for j, a in enumerate(A[i])}) for y, (_, u) in rates.items()]
+            body += [Call("drift", at), Call("accelerate", at)]
+        solved.append(gamma * (1.0 + sum(c * u for c, u in zip(C[i], solved, strict=False))))
+        for y, (rate, u) in rates.items():
+            from_start = "dx0" if (i, y) == (0, "x") else rate
+            base = {from_start: gamma} | {f"{u}{j}": gamma * c for j, c in enumerate(C[i])}
+            body.append(combine(rate, base, {"ft": gamma * solved[i]} if y == "x" else {}))
+        body.append(Call("solve", 0.0))
+        body += [combine(f"{u}{i}", rate) for rate, u in rates.values()]
+    body += [combine("x", "x0", {f"ux{i}": a for i, a in enumerate(m)})]
+    body += [combine("q", "q0", {f"uq{i}": a for i, a in enumerate(m)})]
+    if any(error):
+        body += [combine(f"e{y}", {}, {f"u{y}{i}": a for i, a in enumerate(error)}) for y in ("x", "q")]
+    return Method(name, tuple(body), gamma)

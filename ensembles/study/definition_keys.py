@@ -292,8 +292,9 @@ KEYS: dict[str, Key] = {
             "in place of a step: what each step may be off by, in rad or parts of the model's length; every "
             "member takes steps as large as that allows", "steps of one size", "tolerance = 1e-8"),
         Key("method", _method, {"enum": [*METHODS, FILE]},
-            "how it is integrated; euler is semi-implicit, dopri5 is that of a tolerance, file what the model file's "
-            "integrator asks for, with its errors as tolerance",
+            "how it is integrated; euler is semi-implicit, implicit_euler and rosenbrock are for stiff models, dopri5 "
+            "is that of a tolerance, which rosenbrock takes, too, file what the model file's integrator asks for, with "
+            "its errors as tolerance",
             "`rk4`, with a tolerance `dopri5`", 'method = "rk4"'),
         Key("precision", _word(tuple(DTYPES)), {"enum": list(DTYPES)}, "of the numbers of a run", "`f64`",
             'precision = "f64"'),

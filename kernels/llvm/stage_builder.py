@@ -26,7 +26,7 @@ class StageBuilder(IrBuilder):
     def __init__(self, layout: Layout, method: Method, target: Target, copies: Copies, timed: tuple[str, ...]) -> None:
         super().__init__(dataclasses.replace(layout, nc=0), method, target.block())
         self.parts = method.parts(controlled=layout.controlled)
-        of_speeds = None if method.controls else by_speeds(method)  # an estimate needs the rates themselves
+        of_speeds = None if method.controls or method.gamma else by_speeds(method)  # which need the rates themselves
         # many short runs would be many lines of code
         short = len(runs({k: source for k, source in enumerate(copies) if source is not None})) > UNROLL
         self.copies = (None,) * layout.nq if of_speeds is None or short else copies
@@ -55,11 +55,13 @@ class StageBuilder(IrBuilder):
         if self.controlled:
             self.cut_size()
         self.store(self.w.op("fmul", self.load(self.size), self.splat(self.field("h"))), "hl")
+        if self.method.gamma:
+            self.store(self.w.op("fmul", self.load("hl"), self.t.splat(self.method.gamma)), "shift")
         left = sum("mon" in WRITES.get(phase, ()) for part in self.parts for phase in part.phases)
         first = True
         for number, part in enumerate(self.parts):
             self.combine(number)
-            if any(phase == "project" or phase in self.timed for phase in part.phases):
+            if any(phase in ("project", "linearize", *self.timed) for phase in part.phases):
                 self.set_time(part.at)
             self.before_calls(number)
             for phase in part.phases:

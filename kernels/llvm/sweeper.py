@@ -37,7 +37,12 @@ def private_slots(adjoint: AdjointLayout, method: Method) -> dict[str, int]:
 def record_slots(adjoint: AdjointLayout, method: Method) -> int:
     """Numbers of one step on the stack: states and rates before its calls, accumulators of metrics, the clock."""
     _, places = recorded(method.parts(controlled=adjoint.layout.controlled))
-    return places * adjoint.state + len(adjoint.accumulators()) + 1
+    return places * place_slots(adjoint) + len(adjoint.accumulators()) + 1
+
+
+def place_slots(adjoint: AdjointLayout) -> int:
+    """Numbers of one place on the stack: the state with its rates, those of coordinates where something is solved."""
+    return adjoint.state + (adjoint.layout.nq if adjoint.layout.nl else 0)
 
 
 def longest_leg(adjoint: AdjointLayout, method: Method, target: Target) -> int:
@@ -214,7 +219,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
         return self.w.line(f"getelementptr {self.v}, ptr %ws, i64 {slot}")
 
     def _at_place(self, rec: str, place: int) -> str:
-        return self.w.line(f"getelementptr {self.v}, ptr {rec}, i64 {place * self.adjoint.state}")
+        return self.w.line(f"getelementptr {self.v}, ptr {rec}, i64 {place * place_slots(self.adjoint)}")
 
     def _copy(self, target: str, source: str, slots: int) -> None:
         if slots:
@@ -225,13 +230,24 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
     def _record(self, place: int) -> None:
         """The state and the rates, to their place on the stack."""
         self._copy(self._at_place(self.rec, place), self.at("q"), self.adjoint.state)
+        if self.layout.nl:
+            self._copy(self._rates_at(self.rec, place), self.at("qdot"), self.layout.nq)
+
+    def _rates_at(self, rec: str, place: int) -> str:
+        """Where the rates of coordinates are."""
+        slot = place * place_slots(self.adjoint) + self.adjoint.state
+        return self.w.line(f"getelementptr {self.v}, ptr {rec}, i64 {slot}")
+
+    def _replaces(self, number: int) -> bool:
+        """Whether the calls of a part move q and x, or solve for rates in their place."""
+        return bool({"project", "solve"} & {*self.parts[number].phases})
 
     def before_calls(self, number: int) -> None:
-        if "project" in self.parts[number].phases:  # which moves q and x
+        if self._replaces(number):
             self._record(self.places[number][0])
 
     def after_calls(self, number: int) -> None:
-        if "project" not in self.parts[number].phases:  # with the rates, which reverse pieces may read
+        if not self._replaces(number):  # with the rates, which reverse pieces may read
             self._record(self.places[number][0])
         after = self.places[number][1]
         if after is not None:
@@ -298,10 +314,16 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
     def _parts(self) -> None:
         """From the cotangents of the end of a step to those of its beginning."""
         sums = [[sum_of(one) for one in part.combines] for part in self.back]
-        stored = live(sums, {bar(name) for name in ("q", "x", "qdot", "dx")})
+        stored = live(sums, {bar(name) for name in ("q", "x", "qdot", "dx", "ft")})
+        if self.method.gamma:  # its Jacobian once more
+            self._copy(self.at("q"), self._at_place(self.rec, 0), self.adjoint.state)
+            self.set_time(0.0)
+            self.call_list("linearize")
         for part, some, names in zip(self.back, sums, stored, strict=True):
             if part.phases:
                 self._copy(self.at("q"), self._at_place(self.rec, part.before), self.adjoint.state)
+                if self.layout.nl:
+                    self._copy(self.at("qdot"), self._rates_at(self.rec, part.before), self.layout.nq)
                 if part.after is not None:
                     self._copy(self.at("end"), self._at_place(self.rec, part.after), self.adjoint.state)
                 self.set_time(part.at)
@@ -365,4 +387,4 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 def _regions(layout: Layout) -> dict[str, int]:
     """Sizes of the regions that have cotangents."""
-    return {name: layout.regions()[name] for name in ("q", "x", "dx", "p", "qdot", "acc", "chan")}
+    return {name: layout.regions()[name] for name in ("q", "x", "dx", "p", "qdot", "ft", "acc", "chan")}

@@ -15,53 +15,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shiftjax.algebra import Mat, Scalar, Vec, dot, is_zero, known, minus, negative, scale, zeros
+from shiftjax.algebra import Scalar, Vec, dot, is_zero, known, minus, negative, zeros
 from shiftjax.constraints import Rows
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.reduced import Reduced, sparse_dot, sparse_product
 from shiftjax.dynamics.reduction import Column, Reduction
 from shiftjax.dynamics.tree import tree_terms
+from shiftjax.orthogonal import OrthogonalFactors
 from shiftjax.topology.block_triangular import block_triangular
 from shiftjax.topology.partition import Partition, free_speeds
-
-
-class OrthogonalFactors:
-    """A = Q R with orthogonal columns Q and a unit upper triangular R, for solves with A and with its transpose.
-
-    As in `reduction.gram_schmidt` (Golub, Van Loan, section 5.2.8), which keeps no factors.
-    """
-
-    def __init__(self, A: Mat) -> None:
-        r = len(A)
-        self.Q = [[A[i][j] for i in range(r)] for j in range(r)]
-        self.R: Mat = [[0.0] * r for _ in range(r)]
-        self.inverses: Vec = []
-        for k, q in enumerate(self.Q):
-            self.inverses.append(1.0 / dot(q, q))
-            for j in range(k + 1, r):
-                s = dot(q, self.Q[j])
-                if not is_zero(s):
-                    self.R[k][j] = s * self.inverses[k]
-                    self.Q[j] = minus(self.Q[j], scale(self.R[k][j], q))
-
-    def solve(self, b: Vec) -> Vec:
-        """x of A x = b."""
-        x: Vec = []
-        for q, inverse in zip(self.Q, self.inverses, strict=True):
-            x.append(dot(q, b) * inverse)
-            b = minus(b, scale(x[-1], q))
-        for i in reversed(range(len(x))):
-            x[i] = x[i] - dot(self.R[i][i + 1 :], x[i + 1 :])
-        return x
-
-    def solve_transposed(self, b: Vec) -> Vec:
-        """x of A^T x = b."""
-        y: Vec = []
-        for i, value in enumerate(b):
-            y.append(value - dot([self.R[k][i] for k in range(i)], y))
-        y = [inverse * value for inverse, value in zip(self.inverses, y, strict=True)]
-        return [dot(y, [q[i] for q in self.Q]) for i in range(len(y))]
 
 
 class PrimaryFactors:

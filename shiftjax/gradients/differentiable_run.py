@@ -116,6 +116,10 @@ class DifferentiableRun:
         if options.numerics.tolerance is not None and self._jumps.metrics:
             jumping = f"a derivative where forces jump ({', '.join(self._jumps.metrics)})"
             raise ModelError("tolerance", jumping, "fixed steps there", "Give a step in place of the tolerance.")
+        method = METHODS[nominal.begun.lanes.setup.method]
+        if method.gamma and self._jumps.metrics:
+            jumping = f"{method.name!r} in a derivative where forces jump or bend ({', '.join(self._jumps.metrics)})"
+            raise ModelError("method", jumping, "an explicit one there, or a tolerance where they bend", "Take rk4.")
         self._stops = Stops(nominal.begun, self._jumps.sure)
         self._refines = refines and options.numerics.tolerance is None and bool(self._stops.knots)
         self._asked, self._finer = options, dict[int, DifferentiableRun]()

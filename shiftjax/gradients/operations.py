@@ -18,7 +18,7 @@ from shiftjax.gradients.forward.tangent_programs import BATCHES, Phases, Tangent
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.kernels.adjoint import AdjointProgram, measuring
 from shiftjax.kernels.lane_program import PHASES, LaneProgram, Layout, Piece
-from shiftjax.kernels.step_program import RATES, Combine, Method
+from shiftjax.kernels.step_program import LINEAR, RATES, Combine, Method
 from shiftjax.lanes.reverse import reverse
 from shiftjax.record import record
 from shiftjax.run.programs.lane_program import Programs
@@ -90,7 +90,7 @@ def step_of(program: LaneProgram, precision: str) -> float:
 def _back(adjoint: AdjointProgram, precision: str) -> float:
     """Of the way back over a step: as `llvm.sweeper` calls the pieces."""
     method = adjoint.method
-    calls = sum(method.calls(name) * count(getattr(adjoint, name), precision) for name in (*RATES, "project"))
+    calls = sum(method.calls(name) * count(getattr(adjoint, name), precision) for name in (*RATES, "project", *LINEAR))
     return calls + count(adjoint.measure, precision) + _combined(method, adjoint.layout.layout)
 
 

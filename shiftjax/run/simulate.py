@@ -114,8 +114,9 @@ def simulate(
         span: seconds to run; the file's where left out.
         step: seconds; 1 ms, or the next smaller whole fraction of the output step, where left out.
 
-        method: how it is integrated: "rk4" or "euler" (semi-implicit), with a tolerance "dopri5"; "file": as the
-            integrator of the model's file says, with the smaller of its errors as tolerance.
+        method: how it is integrated: "rk4" or "euler" (semi-implicit), with a tolerance "dopri5"; where springs and
+            dampers are stiff "rosenbrock", with a step or a tolerance, or "implicit_euler"; "file": as the integrator
+            of the model's file says, with the smaller of its errors as tolerance.
         tolerance: in place of a step: what each step may be off by, as it is estimated, in rad or parts of the model's
             length, and of speeds in the same a second and in parts of themselves; steps are as large as it allows.
 

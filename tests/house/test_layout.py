@@ -26,6 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "lanes",
         "markup",
         "models",
+        "orthogonal",
         "outcome",
         "plan_elements",
         "plugins",

@@ -14,7 +14,8 @@ from shiftjax.kernels import xla
 from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import LaneProgram
-from tests.extensions import numpy_backend  # noqa: F401
+from shiftjax.run.programs.integrators import METHODS
+from tests.extensions import numpy_backend, rodas4  # noqa: F401
 from tests.support.sample_programs import BOGACKI, get, orbit, table
 
 ROUNDING = 1e-12  # a few hundred steps
@@ -291,3 +292,20 @@ def test_all_backends_give_the_same_numbers() -> None:
             assert np.abs(found[0][:5] - other[:5])[:, running].max() < 1e-9
             for row in ("trip", "acc"):
                 assert (get(program, other, row) == get(program, found[0], row)).all()
+
+
+def test_steps_of_a_linearly_implicit_method(kernel: Kernel) -> None:
+    """y + h (1 - h J)^-1 f, the time integral of the radius with it, beside the same in matrices."""
+    program = orbit(METHODS["backward"], events=False)
+    begun = started(kernel, program)
+    lanes = advance(kernel, program, begun, 5)
+    for k in range(lanes.shape[1]):
+        y = begun[:5, k].copy()  # x, y, their speeds, the integral
+        for _ in range(5):
+            r, radius = y[:2], np.hypot(*y[:2])
+            f = np.array([*y[2:4], *(-r / radius**3), radius])
+            J = np.zeros((5, 5))
+            J[:2, 2:4], J[4, :2] = np.eye(2), r / radius
+            J[2:4, :2] = 3 * np.outer(r, r) / radius**5 - np.eye(2) / radius**3
+            y += H * np.linalg.solve(np.eye(5) - H * J, f)
+        assert np.abs(lanes[:5, k] - y).max() < ROUNDING

@@ -24,6 +24,7 @@ def test_a_table_is_a_list_of_stages() -> None:
     assert lines(RK4)[:5] == ["drift 0", "kq0", "x", "q", "drift 0.5"]
     assert RK4.body[-2] == combine("x", "x0", {"dx0": 1 / 6, "kx1": 1 / 3, "kx2": 1 / 3, "kx3": 1 / 6})
     assert (RK4.calls("drift"), RK4.calls("accelerate"), RK4.calls("project")) == (4, 3, 1)
+    assert METHODS["rosenbrock"].calls("solve") == 8 and METHODS["rosenbrock"].calls("linearize") == 1
     assert lines(METHODS["euler"]) == ["x", "drift 0", "q"], "no stage whose rates nobody takes"
     assert not RK4.controls and BOGACKI.controls and lines(BOGACKI)[-2:] == ["ex", "eq"]
 
@@ -82,7 +83,10 @@ def test_a_register_that_nobody_reads_again_is_not_stored() -> None:
 def test_the_way_back_is_the_transpose(method: Method) -> None:
     """Of the combinations alone, with rates that are linear: <bar, A y> = <A^T bar, y> for one number of each kind."""
     parts, h, rates = method.parts(controlled=False), 0.37, {"drift": (0.7, -0.3), "accelerate": (-1.3, 0.4)}
-    target = {"drift": "qdot", "accelerate": "dx"}
+    rates |= {"linearize": (0.2, -0.6)}
+    target = {"drift": "qdot", "accelerate": "dx", "linearize": "ft"}
+    solved = np.eye(2) if method.of_speeds else np.array([[0.9, 0.3], [-0.4, 0.8]])  # of qdot and dx
+    solved[1, 1] = 0.8
 
     def combined(values: dict[str, float], combines: tuple[Combine, ...]) -> None:
         for one in combines:
@@ -97,6 +101,8 @@ def test_the_way_back_is_the_transpose(method: Method) -> None:
                 if phase in rates:
                     a, b = rates[phase]
                     values[target[phase]] = a * values["q"] + b * values["x"]
+                elif phase == "solve":
+                    values["qdot"], values["dx"] = solved @ (values.get("qdot", 0.0), values["dx"])
                 elif phase == "project":  # here it takes a fifth of x from q
                     values["q"] -= 0.2 * values["x"]
                     values["dx"] = 0.9 * values["q"]
@@ -104,13 +110,16 @@ def test_the_way_back_is_the_transpose(method: Method) -> None:
 
     forward = np.array([ahead(one) for one in np.eye(3)]).T
     for k in range(2):
-        values = {"bar_q": float(k == 0), "bar_x": float(k == 1), "bar_dx": 0.0, "bar_qdot": 0.0}
+        values = {"bar_q": float(k == 0), "bar_x": float(k == 1), "bar_dx": 0.0, "bar_qdot": 0.0, "bar_ft": 0.0}
         for part in mirrored(parts):
             for phase in part.phases:
                 if phase == "project":
                     values["bar_q"] += 0.9 * values["bar_dx"]
                     values["bar_x"] -= 0.2 * values["bar_q"]
                     values["bar_dx"] = 0.0
+                    continue
+                if phase == "solve":
+                    values["bar_qdot"], values["bar_dx"] = solved.T @ (values["bar_qdot"], values["bar_dx"])
                     continue
                 (a, b), given = rates[phase], values[f"bar_{target[phase]}"]
                 values["bar_q"] += a * given

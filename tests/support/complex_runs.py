@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.lane_program import PHASES, LaneProgram
 from shiftjax.kernels.step_loop import Slots, StepLoop
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.run_metrics import Metrics
@@ -74,6 +74,4 @@ def phases_of(program: LaneProgram) -> dict[str, Callable[[Slots], None]]:
 
         return run
 
-    return {
-        name: phase(name) for name in ("drift", "accelerate", "project", "error", "events", "accumulate", "observe")
-    }
+    return {name: phase(name) for name in PHASES}

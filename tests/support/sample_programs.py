@@ -10,6 +10,7 @@ from jax import lax
 
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
+from shiftjax.kernels.linearly_implicit import linearly_implicit, with_jacobian
 from shiftjax.kernels.step_program import Method, explicit
 from shiftjax.lanes.code import Code
 from shiftjax.lanes.jaxprs import graph_of_jaxpr
@@ -54,7 +55,7 @@ def slots(layout: Layout, *names: str) -> tuple[int, ...]:
 
 def pendulum(method: str = "rk4", precision: str = "f64", observed: bool = True) -> LaneProgram:
     """q'' = -g/l sin q; monitor |v|, residual energy, accumulator max v, channels sin q and v."""
-    n = Layout(nq=1, nx=1, np=2, nm=1, nr=1, na=1, nc=2 if observed else 0, ns=0)
+    n = with_jacobian(Layout(nq=1, nx=1, np=2, nm=1, nr=1, na=1, nc=2 if observed else 0, ns=0), METHODS[method])
 
     def accelerate(q, v, g, length):
         return -g / length * lax.sin(q), lax.abs(v)
@@ -66,7 +67,7 @@ def pendulum(method: str = "rk4", precision: str = "f64", observed: bool = True)
         return piece(f"pendulum {name}", function, slots(n, *inputs), slots(n, *outputs), precision)
 
     observe = make("observe", lambda q, v: (lax.sin(q), v), ("q", "x"), ("chan",)) if observed else None
-    return LaneProgram(
+    program = LaneProgram(
         n,
         METHODS[method],
         make("drift", lambda v: (v,), ("x",), ("qdot",)),
@@ -75,11 +76,12 @@ def pendulum(method: str = "rk4", precision: str = "f64", observed: bool = True)
         (observe,) if observe else (),
         (make("accumulate", lambda a, v: (lax.max(a, v),), ("acc", "x"), ("acc",)),),
     )
+    return linearly_implicit(program, precision)
 
 
 def particle(method: str = "rk4") -> LaneProgram:
     """m q'' = f cos(w t) - k q, and the work of f; two monitors |q|, |v|; pieces in two parts through scratch."""
-    n = Layout(nq=1, nx=2, np=4, nm=2, nr=0, na=0, nc=2, ns=1)
+    n = with_jacobian(Layout(nq=1, nx=2, np=4, nm=2, nr=0, na=0, nc=2, ns=1), METHODS[method])
 
     def force(f, w, t):
         return (f * lax.cos(w * t),)
@@ -96,7 +98,7 @@ def particle(method: str = "rk4") -> LaneProgram:
     p, t, scratch = n.slots("p"), n.slots("t")[0], n.slots("scratch")[0]
     inputs = (*slots(n, "q", "x"), p[0], p[1], scratch)
     applied = make("force", force, (p[2], p[3], t), (scratch,))
-    return LaneProgram(
+    program = LaneProgram(
         n,
         METHODS[method],
         make("drift", lambda v, _work: (v,), slots(n, "x"), slots(n, "qdot")),
@@ -105,11 +107,12 @@ def particle(method: str = "rk4") -> LaneProgram:
         (make("observe", lambda q, t: (q, t), (0, t), slots(n, "chan")),),
         (),
     )
+    return linearly_implicit(program, "f64")
 
 
 def wheel(method: str = "rk4") -> LaneProgram:
     """A direction (c, s) turned at speed w, which grows: the rates of the coordinates take arithmetic."""
-    n = Layout(nq=2, nx=1, np=1, nm=0, nr=1, na=0, nc=0, ns=0)
+    n = with_jacobian(Layout(nq=2, nx=1, np=1, nm=0, nr=1, na=0, nc=0, ns=0), METHODS[method])
 
     def project(c, s, w, torque):
         norm = lax.sqrt(c * c + s * s)
@@ -118,7 +121,7 @@ def wheel(method: str = "rk4") -> LaneProgram:
     def make(name, function, inputs, outputs):
         return piece(f"wheel {name}", function, slots(n, *inputs), slots(n, *outputs))
 
-    return LaneProgram(
+    program = LaneProgram(
         n,
         METHODS[method],
         make("drift", lambda c, s, w: (-s * w, c * w), ("q", "x"), ("qdot",)),
@@ -127,6 +130,7 @@ def wheel(method: str = "rk4") -> LaneProgram:
         (),
         (),
     )
+    return linearly_implicit(program, "f64")
 
 
 def table(program: LaneProgram, lanes: int, precision: str = "f64", **rows) -> np.ndarray:
@@ -174,7 +178,7 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
     Events: the mass passes y = 0, the radius passes the parameter. Channels: x, y, t. With an embedded method the step
     follows the error in parts of the parameter `tolerance`.
     """
-    n = Layout(2, 3, 2, 1, 0, 1, 3, 0, ne=2 if events else 0, controlled=method.controls)
+    n = with_jacobian(Layout(2, 3, 2, 1, 0, 1, 3, 0, ne=2 if events else 0, controlled=method.controls), method)
 
     def radius(x, y):
         return lax.sqrt(x * x + y * y)
@@ -198,7 +202,7 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
 
     passing = (make("events", passes, (*q, *x[:2], p[0]), slots(n, "event", "event_rate")),)
     control = (make("error", error, (*n.slots("eq"), *ex[:2], p[1]), slots(n, "control")),)
-    return LaneProgram(
+    program = LaneProgram(
         n,
         method,
         make("drift", lambda u, v: (u, v), x[:2], slots(n, "qdot")),
@@ -210,6 +214,7 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
         passing if events else (),
         control if method.controls else (),
     )  # fmt: skip
+    return linearly_implicit(program, "f64")
 
 
 def untraceable(program: LaneProgram) -> LaneProgram:

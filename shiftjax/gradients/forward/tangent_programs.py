@@ -14,6 +14,7 @@ from functools import partial
 
 from shiftjax.gradients.forward.kkt_tangents import EndTangents, PhaseTangents, StageTangents
 from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
+from shiftjax.kernels.step_program import LINEAR
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.graph import Graph
 from shiftjax.run.programs.lane_program import Builder, Islands, Programs
@@ -22,7 +23,7 @@ from shiftjax.topology.partition import Partition
 
 BATCHES = (1, 2, 4)  # directions at once: few programs; values are computed for every batch, more overflow the caches
 IMPLICIT = {"accelerate": StageTangents, "project": EndTangents}  # phases that solve KKT systems
-TRACED = ("q", "x", "dx", "p", "qdot", "scratch", "acc", "chan")  # regions with tangents
+TRACED = ("q", "x", "dx", "p", "qdot", "scratch", "seeds", "ft", "linear", "acc", "chan")  # regions with tangents
 
 Phases = dict[str, PhaseTangents]  # by what decides the piece
 
@@ -42,6 +43,7 @@ class TangentLayout:
         self.directions = directions
         self._parts = {name: (0, getattr(layout, size)) for name, size in _SIZES.items()}
         self._parts |= {"x": (0, states), "dx": (0, states), "qdot": (0, layout.nq)}
+        self._parts["ft"] = 0, min(states, len(layout.slots("ft")))
         self._parts["acc"] = len(ACCUMULATORS), layout.na - len(ACCUMULATORS)
         grown = {size: getattr(layout, size) + directions * self._parts[name][1] for name, size in _SIZES.items()}
         self.whole = replace(layout, nx=layout.nx + directions * states, **grown)
@@ -71,7 +73,7 @@ class TangentLayout:
         return slice(first, first + self._parts[name][1])
 
 
-_SIZES = {"q": "nq", "p": "np", "scratch": "ns", "acc": "na", "chan": "nc"}
+_SIZES = {"q": "nq", "p": "np", "scratch": "ns", "seeds": "nk", "linear": "nl", "acc": "na", "chan": "nc"}
 
 
 class TangentPrograms:
@@ -104,7 +106,7 @@ class TangentPrograms:
         return len({piece.key for program in self._built.values() for piece in program.accelerate})
 
     def _tangent(self, program: LaneProgram, partition: Partition) -> LaneProgram:
-        phases = {name: program.phase(name) for name in ("observe", "accumulate")}
+        phases = {name: program.phase(name) for name in ("observe", "accumulate", *LINEAR)}
         phases |= {name: self._as_one(program, partition, name) for name in IMPLICIT}
         made = {name: self._phase(pieces) for name, pieces in phases.items()}
         return replace(program, layout=self.layout, drift=self._phase((program.drift,))[0], **made)
@@ -139,7 +141,9 @@ class TangentPrograms:
     def _piece(self, piece: Piece, of: list[int]) -> Piece:
         """A piece with the tangents of some of its outputs."""
         places, every = self.places, range(self.directions)
-        wrt = [k for k, slot in enumerate(piece.inputs) if slot in places.tangents] if of else []
+        known = set(places.plain.slots("seeds"))  # have no tangents but where other runs have one in their place
+        every_input = zip(*(inputs for inputs, _ in piece.runs()), strict=True)
+        wrt = [k for k, slots in enumerate(every_input) if {*slots} & (places.tangents.keys() - known)] if of else []
 
         def slots(inputs: tuple[int, ...], outputs: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
             sides = []

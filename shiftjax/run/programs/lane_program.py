@@ -20,6 +20,7 @@ from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
 from shiftjax.kernels.lane_program import LaneProgram, Piece
+from shiftjax.kernels.linearly_implicit import linearly_implicit
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
 from shiftjax.measures.accumulators import Accumulators
@@ -145,16 +146,9 @@ class Builder:
             foreign = any(channel.foreign for channel in self.channels)
             depends = ([c.path for c in self.channels], self.partition if watched else None)
             observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends, foreign=foreign),)
-        return LaneProgram(
-            layout,
-            METHODS[self.setup.method],
-            drift,
-            self.accelerate_pieces(),
-            self.project_pieces(),
-            observe,
-            (accumulate, *self.metric_pieces()),
-            self.event_pieces(),
-        )
+        method, ends = METHODS[self.setup.method], (accumulate, *self.metric_pieces())
+        pieces = self.accelerate_pieces(), self.project_pieces(), observe, ends, self.event_pieces()
+        return linearly_implicit(LaneProgram(layout, method, drift, *pieces), self.setup.precision)
 
     def event_pieces(self) -> tuple[Piece, ...]:
         """Where forces go from one law to another, where steps are to end there; and where the lane is to stop."""

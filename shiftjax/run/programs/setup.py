@@ -19,6 +19,7 @@ from shiftjax.dynamics.tree import tree_terms
 from shiftjax.forces import FORCES
 from shiftjax.joints import KINDS
 from shiftjax.kernels.lane_program import Layout
+from shiftjax.kernels.linearly_implicit import with_jacobian
 from shiftjax.lanes.building import graph_of
 from shiftjax.mechanism.records import Matrix
 from shiftjax.record import record
@@ -51,6 +52,7 @@ class Setup:
         varied: places of the numbers that are lane values, in the order of their slots.
         matrices: constant rotations, in the order of the plan's. length: the size of the model [m].
         functions: of time and coordinates, in the order in which the plan counts them.
+        controlled: whether a tolerance chooses the steps.
         foreign: the digest of its physics, where anything comes from outside the package.
     """
 
@@ -63,6 +65,7 @@ class Setup:
     precision: str = "f64"
     functions: tuple[Any, ...] = ()
     foreign: str = ""
+    controlled: bool = False
 
     @property
     def blocks(self) -> int:
@@ -85,7 +88,7 @@ class Setup:
     @property
     def switches(self) -> int:
         """Switches of forces, at which steps end where the method chooses their sizes."""
-        if not METHODS[self.method].controls:
+        if not self.controlled:
             return 0
         return sum(len(FORCES[force.kind].switch_units(force, "")) for force in self.plan.forces)
 
@@ -97,7 +100,7 @@ class Setup:
                 end a lane; they come after the switches of forces.
         """
         plan = self.plan
-        return Layout(
+        plain = Layout(
             nq=plan.nq,
             nx=plan.nv + plan.ns + len(self.quadratures),
             np=len(self.varied),
@@ -108,6 +111,7 @@ class Setup:
             ns=shared_scratch(plan),
             ne=self.switches + stops,
         )
+        return with_jacobian(plain, METHODS[self.method])
 
     def part(self, island: Island) -> Setup:
         """The setup of an island: equal for equal islands of equal numbers, wherever they stand."""

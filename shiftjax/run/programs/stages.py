@@ -11,6 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from shiftjax.kernels.step_program import Combine, Method, registers
+from shiftjax.run.programs.integrators import order_of
+
+_FOUR = ((0.0, 0.5 - 0.05**0.5, 0.5 + 0.05**0.5, 1.0), (1 / 12, 5 / 12, 5 / 12, 1 / 12))
+_THREE = ((0.0, 0.5, 1.0), (1 / 6, 2 / 3, 1 / 6))
+OF_ORDER = (((0.0, 1.0), (0.0, 1.0)), ((0.0, 1.0), (0.5, 0.5)), _THREE, _THREE, _FOUR)  # nodes and weights
 
 
 class Stage(NamedTuple):
@@ -34,7 +39,7 @@ def stages(method: Method) -> tuple[Stage, ...]:
     """Those of a step: its instructions on the coefficients of the first speed and of every stage's acceleration."""
     calls = [one for one in method.instructions if not isinstance(one, Combine) and one.phase == "accelerate"]
     zero, unit = np.zeros(2 + len(calls)), np.eye(2 + len(calls))
-    lane = {name: zero for name in ("q", "x", "dx", "qdot", *registers(method))}
+    lane = {name: zero for name in ("q", "x", "dx", "qdot", "ft", *registers(method))}
     lane |= {"x": unit[0], "dx": unit[1]}
     seen = [(0.0, zero, unit[0])]
     for one in method.instructions:
@@ -53,6 +58,14 @@ def stages(method: Method) -> tuple[Stage, ...]:
 
 
 def quadrature(method: Method) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes (n,), the first one 0 and the last one 1, and weights (n,) of what a method makes of a function of time."""
+    """Nodes (n,), the first one 0 and the last one 1, and weights (n,) of what a method makes of a function of time.
+
+    A linearly implicit one takes the function's slope at the beginning, too: in its place stands the end of the step,
+    or a rule of Lobatto's that is at least of its order (Abramowitz, Stegun, Handbook of Mathematical Functions,
+    25.4.32).
+    """
+    if method.gamma:
+        nodes, weights = OF_ORDER[min(order_of(method), len(OF_ORDER)) - 1]
+        return np.array(nodes), np.array(weights)
     every = stages(method)
     return np.array([*(stage.at for stage in every), 1.0]), np.array([*(stage.weight for stage in every), 0.0])

@@ -92,6 +92,7 @@ def prepare(
         method=numerics.method or "rk4",
         precision=numerics.precision,
         functions=given,
+        controlled=numerics.tolerance is not None,
     )
     setup = fingerprinted(plain)
     values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
