@@ -222,6 +222,8 @@ def test_a_run_does_not_go_on_from_a_stop_and_has_no_gradient() -> None:
     further = fallen({"ground": Event("slide.q", action="stop")}, span=0.5, start=marked)
     assert further.events is not None
     assert abs(further.events.time[0] - np.sqrt(2 * HEIGHT / G)) < SAME
+    at_once = fallen({"soon": Event("t - 0.503", action="stop")}, span=0.5, start=marked)
+    assert at_once.events is not None and abs(at_once.events.time[0] - 0.503) < SAME  # in the first step
 
 
 def test_an_event_is_public() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +18,12 @@ from shiftjax.run.results.event_history import EventHistory, history_of_texts, t
 
 LENGTH = "link.center_of_mass[1]"
 LENGTHS = [-0.8, -1.0, -1.3]
-EVENTS = {
+EVENTS: dict[str, Any] = {
     "rest": "pivot.v",
     "bottom": {"of": "pivot.q", "direction": "up", "action": "stop"},
     "beat": {"of": "sin(60 * t)", "capacity": 2},
 }
-RUN = {"span": 1.0, "step": 0.01}
+RUN: dict[str, Any] = {"span": 1.0, "step": 0.01}
 
 
 def same(one: EventHistory | None, other: EventHistory | None) -> bool:
@@ -108,3 +109,18 @@ def test_words_of_events() -> None:
         "rod:tip.position[2] - 1", "down", "stop"
     )
     assert event_of_words("a", "pivot.q == 2 deg:stop") == Event("pivot.q == 2 deg", action="stop")
+
+
+def test_a_study_sets_numbers_at_events(tmp_path: Path) -> None:
+    """D8: as a table of a file; what the event sets is in the store, so that its members are run again alike."""
+    events: dict[str, Any] = {
+        "low": {"of": "pivot.q", "direction": "up", "action": "set", "values": {"model_parameters.gravity[1]": 0.0}}
+    }
+    definition = Definition(
+        "pendulum", {LENGTH: LENGTHS}, **RUN, events=events, keep="none", metrics={"v": "final(pivot.v)"}
+    )
+    study = sweep(definition, tmp_path / "study.zarr")
+    lowest = np.sqrt(2 * 9.81 / -np.array(LENGTHS))  # rad/s, from the horizontal on; without gravity it stays so
+    np.testing.assert_allclose(study.table["v"], lowest, rtol=1e-7)
+    again = study.member(1)
+    assert float(again.metrics["v"][0]) == float(study.table["v"].iloc[1])

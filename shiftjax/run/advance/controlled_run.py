@@ -21,11 +21,11 @@ from shiftjax.run.advance.headway import Headway
 from shiftjax.run.advance.schedule import ROOM
 from shiftjax.run.advance.switches import (
     Sliding,
+    act,
     comes_back,
     disarm_other_ways,
     felt,
     first_switch,
-    stop_landed,
     until_next_switch,
 )
 from shiftjax.run.programs.integrators import METHODS, order_of
@@ -116,7 +116,7 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
     lanes.rejected[members] += 1
     before = lanes.table.take(members)
     size = np.minimum(before.row("fraction"), stops[members] - before.row("clock"))
-    if lanes.stop_events:
+    if lanes.guarded_events:
         passes = disarm_other_ways(lanes, members, before, size)
         members, before, size = members[passes], before.take(passes), size[passes]
     clock, fraction = before.row("clock"), before.row("fraction")
@@ -128,7 +128,7 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
         follow_step(lanes, Steps(recording, partition, alike, before.take(place)), ends[place])
         lanes.table.set("limit", before.rows("limit", place), alike)
     start = before.rows("event")
-    stop_landed(lanes, members, start.astype(float))
+    act(lanes, members, start)
     ahead = until_next_switch(start, lanes.table.rows("event", members), landed)
     next_sizes = np.where(early, 2.0 * NEAR * landed, np.minimum(fraction, BEYOND * ahead))
     lanes.table.set("fraction", next_sizes, members)

@@ -1,17 +1,20 @@
-"""Steps that end where a force goes from one law to another, where a tolerance chooses their sizes; and members that
-stop at events.
+"""Steps that end where a force goes from one law to another, where a tolerance chooses their sizes; and events
+at which members stop or their numbers are set.
 
 Within a step a method has its order only where the forces are smooth. A step across a switch is thrown away; a shorter
 one ends just past it, and the next one begins with the other law. Where the force jumps so far that its last stage,
 which has the other law already, is felt, it ends shortly before, and the switch is crossed by a short step. Where a
 lane is back at once, as a body that sticks between two values of a friction that jumps, its next steps are taken as
 they come.
-An event that stops a member is a switch behind which it does not go on, in steps of one size, too: its state at the end
-is one of the method, not an interpolated one. What passes zero the other way stops none. Not seen is what passes zero
-and comes back within a step, of which the ends of steps tell nothing, and what steps moved off singular poses pass.
+An event that stops a member, or sets numbers of it, is a switch in steps of one size, too, whose rest is then taken by
+a step of its own: its state there is one of the method, not an interpolated one. At what passes zero the other way
+nothing is done. Not seen is what passes zero and comes back within a step, of which the ends of steps tell nothing, and
+what steps moved off singular poses pass.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,10 +24,13 @@ from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 
 TRIALS = 24  # steps with which a switch is looked for, at most
 WIDTH = 1e-10  # of a step: how far past the switch it may end
 WAYS = {"up": 1.0, "down": -1.0, "any": 0.0}  # signs of the directions of events
+MOST_EVENTS = 64  # at which something is done in one step of fixed size
+LEAST = 4.0  # roundings of the clock: the shortest rest of a step
 LONGEST = 6  # the most rounds without a switch, as a power of two
 
 
@@ -149,11 +155,11 @@ def _after(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.nda
     return table, lanes.step(members, table).places
 
 
-# -- events that stop members ----------------------------------------------------------------------------------------
+# -- events at which something is done -----------------------------------------------------------------------------
 
 
 def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
-    """Lets the next step of frozen members pass those zeros that stop none in this direction.
+    """Lets the next step of frozen members pass those zeros at which nothing is done in this direction.
 
     Args:
         before: their numbers, which change with those of the lanes. size: (n,) of the step that was thrown away.
@@ -164,7 +170,7 @@ def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, s
     start, first = before.rows("event").astype(float), lanes.setup.switches
     end = values_after(lanes, members, before, size)
     passed = crossed(start, end)
-    other = passed[first:] & np.isfinite(end[first:]) & ~_passed_stops(lanes, start, end)
+    other = passed[first:] & np.isfinite(end[first:]) & ~_passed_events(lanes, start, end)
     for k, row in enumerate(other, first):
         before.set("event", 0.0, row, k)  # what begins at zero has no sign to change
         lanes.table.set("event", 0.0, members[row], k)
@@ -172,45 +178,105 @@ def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, s
     return np.asarray(passed.any(0))
 
 
-def stop_landed(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
-    """Ends those members that stand past the zero of an event that stops them.
+def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
+    """Does what is to be done with those members that stand past the zero of an event: they end, or numbers are set.
 
     Args:
         start: (switches and events, n) before the step that has led there.
     """
-    passed = _passed_stops(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
-    stops = passed.any(0) & (lanes.status[members] <= 0)
-    if stops.any():
-        lanes.stop(members[stops], passed[:, stops].argmax(0))
+    passed = _passed_events(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
+    passed &= lanes.status[members] <= 0
+    laws = dict(lanes.setup.laws)
+    for k, one in enumerate(lanes.guarded_events):
+        there = members[passed[k]]
+        if len(there) and one.event.action == "set":
+            set_numbers(lanes, there, laws[one.name])
+        elif len(there):
+            there = there[lanes.stopped[there] < 0]
+            lanes.stop(there, np.full(len(there), k))
 
 
-def _passed_stops(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """(stops, n) which of the events that stop are passed in their directions, between two sets of values."""
-    way = np.array([WAYS[one.event.direction] for one in lanes.stop_events])[:, None]
+def set_numbers(lanes: Ensemble, members: np.ndarray, values: Sequence[tuple[int, float]]) -> None:
+    """Gives numbers of members other values where they stand; the energy that comes or goes with them is no error.
+
+    Args:
+        values: places among the numbers that lanes have, and what they become.
+    """
+    energies = [REPORTS.index("kinetic"), REPORTS.index("potential")]
+    before = lanes.table.rows("rep", members)[energies].astype(float)
+    for place, value in values:
+        lanes.table.set("p", value, members, place)
+    lanes.evaluate("project", members)
+    lanes.evaluate("events", members)
+    gained = lanes.table.rows("rep", members)[energies].astype(float) - before
+    lanes.table.add("acc", gained.sum(0), members, ACCUMULATORS.index("start_energy"))
+    lanes.table.add("acc", gained[1], members, ACCUMULATORS.index("start_potential"))
+
+
+def _passed_events(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """(guarded events, n) which are passed in their directions, between two sets of values."""
+    way = np.array([WAYS[one.event.direction] for one in lanes.guarded_events])[:, None]
     start, end = start[lanes.setup.switches :], end[lanes.setup.switches :]
     return crossed(start, end) & (way * start <= 0.0)
 
 
-def stop_or_pass(lanes: Ensemble, members: np.ndarray) -> None:
-    """Takes frozen members, whose steps are of one size, to the zero of the first event that stops them."""
+def cross_events(lanes: Ensemble, members: np.ndarray) -> None:
+    """Takes frozen members, whose steps are of one size, over their next step, from event to event.
+
+    Those of which an event is passed in a direction in which nothing is done take it by themselves.
+    """
     if len(members) == 0:
         return
     lanes.table.set("trip", 0.0, members)
     before = lanes.table.take(members)
-    stops = disarm_other_ways(lanes, members, before, before.row("fraction").copy())
-    members, before = members[stops], before.take(stops)
-    if len(members) == 0:
-        return
-    start, clock, fraction = before.rows("event").astype(float), before.row("clock"), before.row("fraction")
-    size = fraction * first_switch(lanes, members, before, fraction)[1]
-    table = before.copy()
+    passes = disarm_other_ways(lanes, members, before, before.row("fraction").copy())
+    members, before = members[passes], before.take(passes)
+    end = before.row("clock") + before.row("fraction")
+    for _ in range(MOST_EVENTS):
+        if len(members) == 0:
+            return
+        size = end - before.row("clock")
+        _take_part(lanes, members, before, size * first_switch(lanes, members, before, size)[1])
+        act(lanes, members, before.rows("event"))
+        going = (lanes.status[members] <= 0) & (lanes.stopped[members] < 0)
+        members, end = members[going], end[going]
+        passes = _rest(lanes, members, end) > 0.0
+        some, size = members[passes], _rest(lanes, members, end)[passes]
+        passes[passes] = disarm_other_ways(lanes, some, lanes.table.take(some), size)
+        _take_rest(lanes, members[~passes], end[~passes])
+        members, end = members[passes], end[passes]
+        before = lanes.table.take(members)
+    lanes.status[members] = int(Outcome.stuck)
+
+
+def _take_part(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> None:
+    """One step of some size of every member; a lost one ends it."""
+    table, clock = before.copy(), before.row("clock")
     table.set("fraction", (clock + size) - clock)
     disarm(table)
     lost = lanes.step(members, table).places
-    for name in ("limit", "armed"):
+    for name in ("limit", "armed", "fraction"):
         table.set(name, before.rows(name))
-    table.set("fraction", fraction)
     table.set("trip", 0.0)
     lanes.table.put(members, table)
     lanes.status[members[lost]] = int(Outcome.non_finite)
-    stop_landed(lanes, members, start)
+
+
+def _rest(lanes: Ensemble, members: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """(n,) what is left of steps to their ends; what the clock can hardly tell from nothing is nothing."""
+    left = end - lanes.clock_of(members)
+    return np.where(left > LEAST * np.spacing(end), left, 0.0)
+
+
+def _take_rest(lanes: Ensemble, members: np.ndarray, end: np.ndarray) -> None:
+    """The rest of a step, to its end, which is recorded where it is due."""
+    size = _rest(lanes, members, end)
+    some = members[size > 0.0]
+    _take_part(lanes, some, lanes.table.take(some), size[size > 0.0])
+    good = lanes.status[members] <= 0
+    members, end = members[good], end[good]
+    lanes.table.set("clock", end, members)
+    begin, every = lanes.settings.before, lanes.settings.every
+    due = (end >= begin) & ((end - begin) % every == 0)
+    if due.any():
+        lanes.evaluate("observe", members[due])

@@ -29,9 +29,9 @@ from shiftjax.measures.observed_state import ObservedState
 from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.programs.setup import (
     ACCUMULATORS,
+    GUARDED,
     MONITORS_PER_BLOCK,
     REPORTS,
-    STOPS,
     SUMS,
     Setup,
     certified,
@@ -56,8 +56,8 @@ class Programs:
         self.setup, self.channels, self.identity = setup, tuple(channels), setup.identity()
         self.width = sum(channel.size for channel in channels)
         self.metrics = metrics if metrics is not None and metrics.size else None
-        measured, stops = (self.metrics.size, len(self.metrics.stops)) if self.metrics else (0, 0)
-        self.layout = setup.layout(self.width, measured, stops)
+        measured, guarded = (self.metrics.size, len(self.metrics.guarded)) if self.metrics else (0, 0)
+        self.layout = setup.layout(self.width, measured, guarded)
         self._built: dict[Partition, LaneProgram] = {}
 
     def of(self, partition: Partition) -> LaneProgram:
@@ -69,7 +69,7 @@ class Programs:
     def unguarded(self, partition: Partition) -> LaneProgram:
         """The lane program of one partition whose steps end at no switch of a force."""
         program = self.of(partition)
-        return replace(program, events=tuple(piece for piece in program.events if piece.name == STOPS))
+        return replace(program, events=tuple(piece for piece in program.events if piece.name == GUARDED))
 
     def builder(self, partition: Partition) -> Builder:
         """What makes the pieces of one partition."""
@@ -163,14 +163,14 @@ class Builder:
         )
 
     def event_pieces(self) -> tuple[Piece, ...]:
-        """Where forces go from one law to another, where steps are to end there; and where the lane is to stop."""
+        """Where forces go from one law to another, where steps are to end there; and the events that freeze a lane."""
         slots, at, pieces = self.slots("event"), self.setup.switches, list[Piece]()
         if at:
             pieces.append(self.piece("switches", self.switches, self.state_slots, slots[:at]))
-        if self.metrics is not None and self.metrics.stops:
+        if self.metrics is not None and self.metrics.guarded:
             depends, foreign = self._measured_by(self.metrics)
             reads = [*self.state_slots, *self.slots("dx", self.nv)]
-            pieces.append(self.piece(STOPS, self.stops, reads, slots[at:], depends, foreign=foreign))
+            pieces.append(self.piece(GUARDED, self.guarded, reads, slots[at:], depends, foreign=foreign))
         return tuple(pieces)
 
     def switches(self, s: list[Scalar]) -> Vec:
@@ -218,9 +218,9 @@ class Builder:
 
         return self.metrics.update(s[end:], s[still - 1], [*s[:rest], *s[still:end]], observe)
 
-    def stops(self, s: list[Scalar]) -> Vec:
+    def guarded(self, s: list[Scalar]) -> Vec:
         assert self.metrics is not None
-        return self.metrics.stop_values(s[len(self.state_slots) - 1], self.state(s))
+        return self.metrics.guarded_values(s[len(self.state_slots) - 1], self.state(s))
 
     def state(self, s: list[Scalar]) -> ObservedState:
         """What is observed, of the state and dx."""

@@ -38,7 +38,7 @@ ACCUMULATORS = (
     "start_potential",
 )
 REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
-STOPS = "stops"  # the piece of events that end a lane
+GUARDED = "guarded"  # the piece of events at which the host has something to do
 SUMS = 2 + len(REPORTS) + 1  # of an island: its last two monitors, its reports, its power
 NO_PHYSICS = {"cli", "docs", "ensembles", "formats", "models", "viewer"}  # folders that do not decide a piece's code
 
@@ -53,6 +53,7 @@ class Setup:
         matrices: constant rotations, in the order of the plan's. length: the size of the model [m].
         functions: of time and coordinates, in the order in which the plan counts them.
         foreign: the digest of its physics, where anything comes from outside the package.
+        laws: name of an event that sets numbers -> places in the order of their slots, and values.
     """
 
     plan: Plan
@@ -64,6 +65,7 @@ class Setup:
     precision: str = "f64"
     functions: tuple[Any, ...] = ()
     foreign: str = ""
+    laws: tuple[tuple[str, tuple[tuple[int, float], ...]], ...] = ()
 
     @property
     def blocks(self) -> int:
@@ -90,12 +92,12 @@ class Setup:
             return 0
         return sum(len(FORCES[force.kind].switch_units(force, "")) for force in self.plan.forces)
 
-    def layout(self, channels: int = 0, metrics: int = 0, stops: int = 0) -> Layout:
+    def layout(self, channels: int = 0, metrics: int = 0, guarded: int = 0) -> Layout:
         """The regions of one lane; x holds speeds, states of forces, quadratures.
 
         Args:
-            channels: how many scalars are recorded. metrics: how many accumulators they have. stops: how many events
-                end a lane; they come after the switches of forces.
+            channels: how many scalars are recorded. metrics: how many accumulators they have. guarded: how many events
+                freeze a lane; they come after the switches of forces.
         """
         plan = self.plan
         return Layout(
@@ -107,7 +109,7 @@ class Setup:
             na=len(ACCUMULATORS) + metrics,
             nc=channels,
             ns=shared_scratch(plan),
-            ne=self.switches + stops,
+            ne=self.switches + guarded,
         )
 
     def part(self, island: Island) -> Setup:

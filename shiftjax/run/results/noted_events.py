@@ -39,7 +39,7 @@ def history_of(
     order = np.argsort(time, axis=1, kind="stable")  # those that are no number come last
     n = int((event >= 0).sum(1).max(initial=0))
     time, event, direction = (np.take_along_axis(part, order, axis=1)[:, :n] for part in (time, event, direction))
-    by_stop = np.array([names.index(one.name) for one in measured.stops] + [-1])
+    by_stop = np.array([names.index(one.name) for one in measured.guarded] + [-1])
     parts: dict[str, Any] = {
         "time": time, "event": event.astype(int), "direction": direction.astype(int), "count": count,
         "stopped": by_stop[stopped],
