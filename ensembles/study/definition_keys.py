@@ -357,8 +357,9 @@ KEYS: dict[str, Key] = {
             '[metrics]\nswing = "peak_to_peak(rocker_pivot.q)"'),
         Key("events", _entries(_event), _table_schema(EVENT),
             'name -> an expression of channels whose zeros are located within steps: a text, or a table of it as `of`, '
-            'the `direction` ("any", "up", "down"), the `action` ("mark"; "stop", which ends the member there; "set", which '
-            'gives numbers of forces the `values` from there on) and the `capacity`, how many instants are noted', "none",
+            'the `direction` ("any", "up", "down"), the `action` ("mark"; "stop", which ends the member there; "set", '
+            'which gives numbers of forces the `values` from there on) and the `capacity`, how many instants are noted',
+            "none",
             '[events]\nlow = { of = "rocker_pivot.v", direction = "up" }'),
         Key("keep", lambda where, value: keep_words(value, where),
             {"anyOf": [*MEMBERS["anyOf"], RANKED, KEEP_TABLE]},

@@ -12,7 +12,10 @@ import pytest
 import shiftjax
 from shiftjax import Definition, Event, ModelError, Outcome, Study, simulate, store, sweep
 from shiftjax.cli import main
+from shiftjax.ensembles.report.content import content_of
 from shiftjax.ensembles.report.figures import status_colour
+from shiftjax.ensembles.report.sections import _happenings
+from shiftjax.ensembles.store.members import members_of
 from shiftjax.measures.events import event_of_words
 from shiftjax.run.results.event_history import EventHistory, history_of_texts, texts_of
 
@@ -97,6 +100,15 @@ def test_the_command_line_names_events(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "study.toml").write_text(words.format("do = 1"))
     assert main(["check", str(tmp_path / "study.toml")]) == 2
     assert "events.low" in capsys.readouterr().err
+
+
+def test_a_report_names_events(tmp_path: Path) -> None:
+    whole = simulate("pendulum", **RUN, events=EVENTS, vary={LENGTH: LENGTHS}, accuracy="local")
+    store.write(whole, tmp_path / "whole.zarr")
+    tree = store.read(tmp_path / "whole.zarr")
+    content = content_of(members_of(tree), tree, "pendulum", lambda: {}, (False, True, False))
+    rest, bottom, beat = _happenings(content.events)
+    assert "happened to 0 of 3 members." in rest and "it stopped 3." in bottom and "first between 0.05236 and" in beat
 
 
 def test_every_status_has_a_colour_in_reports() -> None:
