@@ -106,7 +106,7 @@ def test_a_report_names_events(tmp_path: Path) -> None:
     whole = simulate("pendulum", **RUN, events=EVENTS, vary={LENGTH: LENGTHS}, accuracy="local")
     store.write(whole, tmp_path / "whole.zarr")
     tree = store.read(tmp_path / "whole.zarr")
-    content = content_of(members_of(tree), tree, "pendulum", lambda: {}, (False, True, False))
+    content = content_of(members_of(tree), tree, "pendulum", lambda poses, numbers: [], (False, True, False))
     rest, bottom, beat = _happenings(content.events)
     assert "happened to 0 of 3 members." in rest and "it stopped 3." in bottom and "first between 0.05236 and" in beat
 
