@@ -69,6 +69,12 @@ def test_both_passings_within_one_step_are_noted() -> None:
     assert [one.direction for one in rim] == ["up", "down"]
     assert np.abs([one.time for one in rim] - expected).max() < EXACT
     assert result.events.count[0].tolist() == [2, 0, 1]  # where it begins it comes back to
+    stop = fallen({"rim": Event(events["rim"], action="stop")}, step=0.5, vary={SPEED: [up]})
+    assert stop.events is not None and stop.events.stopped[0] == -1 and stop.events.count[0, 0] == 2
+    assert any("rim: 1 members (0) passed it and came back" in note for note in stop.notes)
+    metrics = {"down": f"first_crossing(slide.q, {top - 0.05}, 'down')"}
+    long = fallen({}, tolerance=1e-6, vary={SPEED: [up]}, metrics=metrics)  # Newton's method: 4e-8 s off
+    assert abs(long.metrics["down"][0] - expected[1]) < EXACT
 
 
 @pytest.mark.parametrize("how", [{}, {"tolerance": 1e-9}], ids=["steps", "tolerance"])

@@ -59,7 +59,8 @@ def test_a_store_has_the_history(tmp_path: Path) -> None:
 def test_a_study_has_the_history_and_its_members_stop_again(tmp_path: Path) -> None:
     """D8: in shards, in a file, from the store; a member that is run again stops at the same bit."""
     metrics = {"when": "time_of(rest)", "beats": "count(beat)", "speed": "final(pivot.v)"}
-    definition = Definition("pendulum", {LENGTH: LENGTHS}, **RUN, events=EVENTS, metrics=metrics, keep="none")
+    given = {**EVENTS, "beat": Event(**EVENTS["beat"])}
+    definition = Definition("pendulum", {LENGTH: LENGTHS}, **RUN, events=given, metrics=metrics, keep="none")
     study = sweep(definition, tmp_path / "study.zarr")
     whole = simulate("pendulum", **RUN, events=EVENTS, vary={LENGTH: LENGTHS})
     assert same(Study(study.path).events, whole.events)
@@ -67,6 +68,10 @@ def test_a_study_has_the_history_and_its_members_stop_again(tmp_path: Path) -> N
     again = study.member(2)
     assert again.events is not None and whole.events is not None
     assert again.events.of(0) == whole.events.of(2)
+    alone = again.events.without_members()
+    assert alone.stopped == 1 and np.array_equal(alone.time, again.events.time[0]) and alone.of() == again.events.of()
+    with pytest.raises(ModelError, match="3 members"):
+        whole.events.without_members()
 
 
 def test_what_is_switched_off_has_no_events(tmp_path: Path) -> None:

@@ -67,6 +67,19 @@ class EventHistory:
             if k >= 0
         )
 
+    def without_members(self) -> EventHistory:
+        """That of the only member, without the member axis.
+
+        Raises:
+            ModelError: several members.
+        """
+        if np.size(self.stopped) != 1:
+            raise ModelError("events", f"{np.size(self.stopped)} members", "one", "Take `of(member)`.")
+        if np.ndim(self.stopped) == 0:
+            return self
+        parts = (self.time, self.event, self.direction, self.count, self.stopped)
+        return EventHistory(self.definitions, *(part[0] for part in parts))
+
 
 # -- as texts, one a member: `high down 0.3193; ground down 0.6386 stop; beat counted 31` ------------------------------
 
