@@ -26,7 +26,8 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 
-TRIALS = 24  # steps with which a switch is looked for, at most
+TRIALS = 24  # steps with which a switch is looked for by chords, at most
+HALVINGS = 34  # further ones, where chords lead nowhere: of (x - 1)^3 all of them end on one side
 WIDTH = 1e-10  # of a step: how far past the switch it may end
 WAYS = {"up": 1.0, "down": -1.0, "any": 0.0}  # signs of the directions of events
 MOST_EVENTS = 64  # at which something is done in one step of fixed size
@@ -69,7 +70,7 @@ def first_switch(
     lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(n,) shares of a step after which it is just before and just past the first switch, by the Illinois method on all
-    at once.
+    at once, and by halving what that leaves.
 
     Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2. What lies between the ends of the
     bracket are steps of the method, not an interpolation.
@@ -79,12 +80,12 @@ def first_switch(
     at_low, at_high = start.copy(), values_after(lanes, members, before, size)
     side = np.zeros(len(size), int)
     least = np.maximum(WIDTH, 4.0 * np.spacing(before.row("clock")) / size)  # the clock tells both ends apart
-    for _ in range(TRIALS):
+    for trial in range(TRIALS + HALVINGS):
         which = np.flatnonzero(high - low > least)
         if not len(which):
             break
         margin = 0.25 * least[which] / (high - low)[which]
-        chord = _estimate(start[:, which], at_low[:, which], at_high[:, which])
+        chord = _estimate(start[:, which], at_low[:, which], at_high[:, which]) if trial < TRIALS else 0.5
         share = low[which] + (high - low)[which] * np.clip(chord, margin, 1.0 - margin)
         values = values_after(lanes, members[which], before.take(which), share * size[which])
         beyond = crossed(start[:, which], values).any(0)
