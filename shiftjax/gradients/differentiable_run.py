@@ -441,7 +441,7 @@ def _key(x: np.ndarray) -> bytes:
 
 def _refuse_acting(begun: Begun) -> None:
     """Raises where events stop members or set numbers: what follows depends on the instant, too."""
-    for one in begun.measured.guarded:
+    for one in (event for event in begun.measured.events.values() if event.event.action != "mark"):
         todo = "Let it mark, and take metrics such as time_of(...) or value_at(...)."
         fault = f"{one.event.action}, of a run that is differentiated"
         raise ModelError(f"event {one.name}: action", fault, "mark", todo)

@@ -115,6 +115,23 @@ def test_a_stop_is_found_where_chords_lead_nowhere(of: str) -> None:
         assert abs(result.final["q"][0] - 1.0) < 20 * LOCATED * (SPAN if "tolerance" in how else STEP)
 
 
+def test_what_is_not_a_number_has_passed_nothing() -> None:
+    """The root of a height is none below the ground: a mark above it is noted, a stop at 0 is none."""
+    for how in EITHER:
+        events = {"high": "sqrt(slide.q) - 1", "ground": Event("sqrt(slide.q) + 0.1", "any", "stop")}
+        result = fallen(events, **how)
+        assert result.events is not None and result.status == Outcome.ok
+        assert [one.name for one in result.events.of()] == ["high"] and result.events.count.tolist() == [1, 0]
+        assert abs(result.events.time[0] - np.sqrt(2 / G)) < SAME
+
+
+@pytest.mark.parametrize("of", ["slide.q ** 3 - 1", "exp(20 * (slide.q - 1)) - 1", "max(slide.q - 1, -1e-9)"])
+def test_marks_of_bent_expressions_are_exact_in_long_steps(of: str) -> None:
+    """Steps of a tolerance end at marks: of the cube, on the curve of one of 0.6 s, the mark was off by 2 ms."""
+    result = fallen({"one": of}, tolerance=1e-9, metrics={"t": "time_of(one)"})
+    assert abs(result.metrics["t"] - np.sqrt(2 / G)) < SAME and result.certificate["steps"] < 10
+
+
 def test_a_stop_is_the_same_alone_and_in_any_batch_and_when_it_is_repeated() -> None:
     """D8: to the last bit, of fixed steps and of those of a tolerance."""
     events = {"ground": Event("slide.q", "any", "stop"), "up": Event("slide.q - 2.1", "down", "stop")}

@@ -233,7 +233,7 @@ class Ensemble:
 
     @property
     def guarded_events(self) -> tuple[ReadEvent, ...]:
-        """The events that stop a lane, or set numbers of it."""
+        """The events that stop a lane, or set numbers of it; of long steps those that mark, too."""
         metrics = self.recordings[0].programs.metrics
         return metrics.guarded if metrics else ()
 

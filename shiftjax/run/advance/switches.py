@@ -180,7 +180,8 @@ def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, s
 
 
 def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
-    """Does what is to be done with those members that stand past the zero of an event: they end, or numbers are set.
+    """Does what is to be done with those members that stand past the zero of an event: they end, numbers are set, or
+    nothing where it only marks.
 
     Args:
         start: (switches and events, n) before the step that has led there.
@@ -192,7 +193,7 @@ def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
         there = members[passed[k]]
         if len(there) and one.event.action == "set":
             set_numbers(lanes, there, laws[one.name])
-        elif len(there):
+        elif len(there) and one.event.action == "stop":
             there = there[lanes.stopped[there] < 0]
             lanes.stop(there, np.full(len(there), k))
 
@@ -218,7 +219,7 @@ def _passed_events(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.nd
     """(guarded events, n) which are passed in their directions, between two sets of values."""
     way = np.array([WAYS[one.event.direction] for one in lanes.guarded_events])[:, None]
     start, end = start[lanes.setup.switches :], end[lanes.setup.switches :]
-    return crossed(start, end) & (way * start <= 0.0)
+    return crossed(start, end) & (way * start <= 0.0) & np.isfinite(end)
 
 
 def cross_events(lanes: Ensemble, members: np.ndarray) -> None:
