@@ -20,6 +20,8 @@ your own, in some 30 lines.
 A slider on a spindle, between stops, held by a controller, three targets at once:
 
 ```python
+import math
+
 import shiftjax
 
 builder = shiftjax.ModelBuilder(gravity=(0.0, 0.0, -9.81))
@@ -39,6 +41,43 @@ result = shiftjax.simulate(
 )
 print(result.channels["rail.q"][:, -1])
 ```
+
+A `point_on_curve` needs a coordinate that says how far along the curve the point is: that of a massless slider beside
+it, which can be driven, sprung and recorded as any other, or of a joint of the mechanism, which then leads the point.
+
+```python
+turns = [0.05 * k for k in range(127)]
+track = [
+    [0.5 * math.cos(a), 0.3 * math.sin(a), 0.05 * math.sin(3 * a)]
+    for a in turns[:-1]
+]
+builder = shiftjax.ModelBuilder(gravity=(0.0, 0.0, -9.81))
+a = builder.assembly("ride")
+a.body("car", mass=0.2, inertia=(1e-4, 1e-4, 1e-4)).body("place")
+start = {"x": 0.5}
+a.joint("free", "translational_3d", child="car", initial_displacement=start)
+a.joint("along", "Tx", child="place", initial_velocity=2.0)
+a.constraint(
+    "rail",
+    "point_on_curve",
+    frames=["fixed", "car"],
+    joint="along",
+    points=track,
+    ends="closed",
+)
+channels = ["along.q", "rail.multiplier"]
+ride = shiftjax.simulate(builder.build(), span=2.0, channels=channels)
+assert ride.status == 0
+```
+
+Balls and tyres roll on heights over a frame's x-y plane, a table with a bicubic spline through it or a polynomial; of
+the raster of a [terrain](format.md) `shiftjax.viewer.scene.terrain.raster_surface` makes such a table. What it is to
+carry must be smaller than its hollows.
+
+Friction in a joint has a level that is a number. A level that grows with what the joint bears has no kind: what it
+bears follows from the accelerations, which the friction changes, so that both would have to be solved together, with
+two solutions or none where friction is strong (Painlevé). Where the load is known, as under a weight, write the level
+of that load; contacts have friction that grows with theirs.
 
 What a constraint bears is its channel `NAME.multiplier`; a state of a force, as the integral of a controller, the bend
 of bristles or of a tyre, is `NAME.STATE`. The numbers of a tyre's property file come from

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftjax.measures.dialects import FUNCTIONS
+from shiftjax.expressions.dialects import FUNCTIONS
 from shiftjax.measures.metrics import METRICS
 
 INTRODUCTION = """# Metrics

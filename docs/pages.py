@@ -21,6 +21,7 @@ PAGES = {  # file -> title; a new page is a line here
     "tutorial.ipynb": "Tutorial: from a sketch to a sweep",
     "conventions.md": "Signs and conventions",
     "paths.md": "Paths and channels",
+    "parameters.md": "Parameters and points",
     "starts.md": "Starts, holds and branches",
     "drives.md": "Drives and loads",
     "metrics.md": "Metrics",

@@ -155,7 +155,8 @@ class Study:
                 continue
             rows = table.isel(member=numbers)
             self._refuse_missing(numbers, rows["message"].values)
-            known, derived = group.model.numbers(), group.settings.get("derive", {})
+            known = group.model.numbers()
+            derived = {*group.settings.get("derive", ()), *group.model.expressions}
             vary = {path: v for path, v in designs_of(rows).items() if path in known and path not in derived}
             still = self.definition.assemble_only
             recipes.append(Recipe(numbers, group.model, vary, dict(group.settings), still))

@@ -10,6 +10,8 @@ A *lane* is one member of an ensemble, a column of a table whose groups of rows 
     mon             the largest value of every monitor over the stages and the end of the last attempted step
     acc, rep        accumulators, and residuals of the last accepted step
     event           values of the event functions at the last accepted state
+    event_rate      how fast they change there, a second; 0 where that is not known
+    watched         whether every event is looked at (not 0)
     trip            0, or why the lane is frozen
 
 A *trip* is a step that is not accepted: the lane keeps the state before it and is frozen, which means that no backend
@@ -19,7 +21,8 @@ happens then is the table `guards.GUARDS`; the codes are
     1 + k           monitor k was armed and above its limit, or NaN; the smallest such k
     nm + 1          q, x or dx of the end is not finite
     nm + 2          the error estimate requires a step too small to advance the clock
-    nm + 3 + k      event k changes its sign, or reaches zero, within the step; the smallest such k
+    nm + 3 + k      event k is watched and changes its sign, or reaches zero, within the step, or its
+                    cubic goes through zero and back; the smallest such k
 
 A monitor that is not armed becomes armed in the first
 accepted step in which it is within its limit.

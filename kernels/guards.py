@@ -24,7 +24,7 @@ FREEZE = "freeze"  # the lane keeps the state before the step and waits for the 
 RETRY = "retry"  # it tries again with a shorter step, and freezes where none is left
 SMALLEST = 0.1  # factor of the step size after a step whose error, or whose factor, is not a number
 LARGEST_RETRY = 0.9  # factor of the step size with which a rejected step is tried again, at most
-COMMITTED = ("q", "x", "dx", "acc", "rep", "event")  # what an accepted step leaves, and any other puts back
+COMMITTED = ("q", "x", "dx", "acc", "rep", "event", "event_rate")  # what an accepted step leaves, else put back
 
 
 class Step(Protocol):
@@ -40,8 +40,8 @@ class Step(Protocol):
         ...
 
     def after(self, name: str, k: int = 0) -> Number:
-        """Number k of a region at the end of the step; "mon": the largest on the way; of steps whose size is
-        controlled "size" and "clock", too."""
+        """Number k of a region at the end of the step; "mon": the largest on the way; "duration": of the step [s]; of
+        steps whose size is controlled "size" and "clock", too."""
         ...
 
     def finite(self) -> Mask:
@@ -81,9 +81,41 @@ class Guard:
 
 
 def _same_sign(step: Step, k: int) -> Mask:
-    """An event has neither changed its sign nor reached zero; one that begins at zero has none to change."""
+    """An event has neither changed its sign nor reached zero, nor has it between both ends, or nobody watches; one that
+    begins at zero has no sign to change."""
     old, new, zero = step.before("event", k), step.after("event", k), step.number(0.0)
-    return ~(((old > zero) & ~(new > zero)) | ((old < zero) & ~(new < zero)))
+    rates = [step.after("duration") * rate for rate in (step.before("event_rate", k), step.after("event_rate", k))]
+    _, between = turn(old, new, rates[0], rates[1], step.number, step.where)
+    changed = ((old > zero) & (~(new > zero) | (between <= zero))) | (
+        (old < zero) & (~(new < zero) | (between >= zero))
+    )
+    return ~(changed & (step.before("watched", k) != zero))
+
+
+def turn(
+    old: Number,
+    new: Number,
+    rate_before: Number,
+    rate_after: Number,
+    number: Callable[[float], Number],
+    where: Callable[[Mask, Number, Number], Number],
+) -> tuple[Number, Number]:
+    """Where an event turns round within a step before it reaches zero or behind it, and its value there.
+
+    The share of the step at which a rate would vanish that changes along a line, as that of a constant acceleration
+    does, and the cubic through both ends there; the end itself where the rates lead to no turn between zero and it.
+
+    Args:
+        old, new: values at both ends. rate_before, rate_after: their changes, a step. number: makes a constant.
+    """
+    zero, one = number(0.0), number(1.0)
+    above = (old > zero) & (new > zero) & (rate_before < zero) & (rate_after > zero)
+    below = (old < zero) & (new < zero) & (rate_before > zero) & (rate_after < zero)
+    turns = above | below
+    share = where(turns, rate_before, one) / where(turns, rate_before - rate_after, one)
+    bend = rate_before + rate_after - number(2.0) * (new - old)
+    cubic = old + share * (rate_before + share * (new - old - rate_before - bend + share * bend))
+    return where(turns, share, one), where(turns, cubic, new)
 
 
 ERROR = Guard(

@@ -22,7 +22,7 @@ WRITES = {
     "project": ("q", "x", "dx", "mon", "rep"),
     "observe": ("chan",),
     "accumulate": ("acc",),
-    "events": ("event",),
+    "events": ("event", "event_rate"),
 }
 REVERSED = ("drift", "accelerate", "project", "observe", "measure")  # lists of pieces that have reverse pieces
 DTYPES = {"f64": "float64", "f32": "float32"}
@@ -58,6 +58,7 @@ class Layout:
             "qdot": self.nq,
             "scratch": self.ns,
             "event": self.ne,
+            "event_rate": self.ne,
             "eq": self.nq * self.controlled,  # error estimates of q and x
             "ex": self.nx * self.controlled,
             "control": 2 * self.controlled,  # error norm, factor of the step size
@@ -81,6 +82,8 @@ class Layout:
             "mon": self.nm,
             "trip": 1,
             "event": self.ne,
+            "event_rate": self.ne,
+            "watched": self.ne,
         }
 
     def slots(self, name: str) -> range:
@@ -169,7 +172,7 @@ class LaneProgram:
     project: tuple[Piece, ...]  # q, x, p, t -> q, x (in place), dx, mon, rep
     observe: tuple[Piece, ...]  # q, x, dx, p, t, mon -> chan; of controlled steps clock, acc and rep, too
     accumulate: tuple[Piece, ...]  # q, x, dx, rep, mon, acc, p, t -> acc
-    events: tuple[Piece, ...] = ()  # q, x, dx, p, t -> event
+    events: tuple[Piece, ...] = ()  # q, x, dx, p, t -> event, event_rate
     error: tuple[Piece, ...] = ()  # q, x (of the end, projected), eq, ex, p -> control
 
     def phase(self, name: str) -> tuple[Piece, ...]:

@@ -23,7 +23,7 @@ Slots = list[Any]  # the workspace of a lane
 Phases = Mapping[str, Callable[[Slots], None]]  # each phase works on the slots in place
 Terms = Sequence[tuple[tuple[Any, ...], float]]  # values of regions, and their factors
 
-READ = ("q", "x", "dx", "acc", "rep", "mon", "event")  # rows that pieces may read, beside p
+READ = ("q", "x", "dx", "acc", "rep", "mon", "event", "event_rate")  # rows that pieces may read, beside p
 
 
 class Workspace(NamedTuple):
@@ -42,6 +42,7 @@ class Attempt(NamedTuple):
     slots: Slots  # at its end
     maxima: tuple[Any, ...]
     size: Size
+    duration: Any  # [s]
 
     @property
     def layout(self) -> Layout:
@@ -56,6 +57,8 @@ class Attempt(NamedTuple):
         """A number of its end."""
         if name == "mon":
             return self.maxima[k]
+        if name == "duration":
+            return self.duration
         if name in ("size", "clock"):
             return self.size.size if name == "size" else self.size.end
         return self.slots[self.layout.slots(name)[k]]
@@ -134,7 +137,7 @@ class StepLoop:
         if self.layout.controlled:
             size = sized(clock, fraction, stop, self.xp.where)
         slots, maxima = self.attempt(p, state, size.size, h, t0)
-        step = Attempt(self, state, slots, maxima, size)
+        step = Attempt(self, state, slots, maxima, size, size.size * h)
         return self.commit(step, decide(step))
 
     def attempt(self, p: Sequence[Any], state: State, size: Any, h: Any, t0: Any) -> tuple[Slots, tuple[Any, ...]]:

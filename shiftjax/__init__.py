@@ -73,6 +73,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.constraints.drives",
             "A cubic spline through values at times, its second derivative continuous, in rad or m, seconds.",
         ),
+        "AccelerationTable": (
+            "shiftjax.constraints.drives",
+            "Accelerations at times, with straight lines between: it is their second integral, in rad or m, seconds.",
+        ),
         "TimeFunction": (
             "shiftjax.constraints",
             "A function of time on lane scalars with its two derivatives [rad or m, per second, per second squared].",
@@ -189,6 +193,7 @@ if TYPE_CHECKING:
     from shiftjax.constraints import ConstraintKind as ConstraintKind
     from shiftjax.constraints import CoordinateFunction as CoordinateFunction
     from shiftjax.constraints import TimeFunction as TimeFunction
+    from shiftjax.constraints.drives import AccelerationTable as AccelerationTable
     from shiftjax.constraints.drives import ConstantSpeed as ConstantSpeed
     from shiftjax.constraints.drives import Harmonic as Harmonic
     from shiftjax.constraints.drives import Polynomial as Polynomial

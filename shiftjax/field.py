@@ -56,6 +56,7 @@ SHAPES: dict[str, str] = {
     "numbers": "a list of numbers",
     "ascending": "a list of coefficients, the constant first",
     "pieces": "a list of lists of coefficients, each with the highest power first",
+    "rows": "a list of lists of numbers",
     "polynomial": "a list of coefficients, the constant first; of several coordinates {name: list}",
     "displacement": "a number; of several coordinates {name: number}; {T, R, rotation} of float, ball and weld",
     "velocity": "a number; of several coordinates {name: number}; a list of one a speed of float and ball",
@@ -74,6 +75,9 @@ SHAPES: dict[str, str] = {
     "references": "a list of references to frames",
     "joint": "the name of a joint",
     "joints": "a list of names of joints",
+    "expression": "a number, or an expression in quotes",
+    "parameters": "an object of a number, an expression or an object each",
+    "named points": "an object of [x, y, z] or an object each",
     "object": "an object",
     "list": "a list of objects",
     "anything": "any value, kept as it is",
@@ -96,7 +100,8 @@ class Field:
         choices: the allowed words.
         of: label of the nested objects (`mechanism.fields.ELEMENTS`).
         required: whether a file must contain it.
-        least, above: inclusive and exclusive lower bound of a number. fewest: smallest length of a list.
+        least, above: inclusive and exclusive lower bound of a number; most: its inclusive upper one.
+        fewest: smallest length of a list.
         rising: whether each number of a list must be larger than the one before.
         written: False for older notations that are read but not written.
     """
@@ -114,6 +119,7 @@ class Field:
     required: bool = False
     least: float | None = None
     above: float | None = None
+    most: float | None = None
     fewest: int = 0
     rising: bool = False
     written: bool = True

@@ -1,4 +1,4 @@
-"""Tables in time on lane scalars: cubic splines and straight lines between knots.
+"""Tables on lane scalars: cubic splines and straight lines between knots, and surfaces over two variables.
 
 A table becomes pieces [t_k, a, b, c, d] with f(t) = a + b s + c s^2 + d s^3, s = t - t_k. The second derivatives M_k of
 the spline solve a tridiagonal system (de Boor, A Practical Guide to Splines, chapter IV), here by elimination without
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from shiftjax.algebra import Scalar, ratio, select
 
@@ -54,6 +55,44 @@ def evaluated(knots: Sequence[Scalar], pieces: Sequence[Piece], t: Scalar) -> De
     value = a + s * (b + s * (c + s * d))
     rate = b + s * (2.0 * c + 3.0 * (s * d))
     return value, rate, 2.0 * c + 6.0 * (s * d)
+
+
+def natural(knots: Sequence[Scalar], values: Sequence[Scalar], t: Scalar) -> Derivatives:
+    """Value and derivatives of the natural spline at t, straight on beyond its ends: all three continuous."""
+    pieces = cubic(knots, values)
+    ends: list[Piece] = []
+    for k, piece in ((0, pieces[0]), (-1, pieces[-1])):
+        value, rate = end_of(piece, knots[k])
+        ends.append([knots[k], value, rate, 0.0, 0.0])
+    return evaluated(list(knots), [ends[0], *pieces, ends[1]], t)
+
+
+class SurfacePoint(NamedTuple):
+    """A height z over x and y, its slopes, and how they change."""
+
+    z: Scalar
+    x: Scalar
+    y: Scalar
+    xx: Scalar
+    xy: Scalar
+    yy: Scalar
+
+    def plus(self, other: SurfacePoint) -> SurfacePoint:
+        """Of the sum of two heights."""
+        return SurfacePoint(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+def bicubic(
+    xs: Sequence[Scalar], ys: Sequence[Scalar], rows: Sequence[Sequence[Scalar]], x: Scalar, y: Scalar
+) -> SurfacePoint:
+    """The surface of natural splines along x through each row, and of natural splines along y through those.
+
+    Args:
+        rows: (len(ys), len(xs)) heights.
+    """
+    along = [natural(xs, row, x) for row in rows]
+    z, slope, bend = (natural(ys, [derivatives[k] for derivatives in along], y) for k in range(3))
+    return SurfacePoint(z[0], slope[0], z[1], bend[0], slope[1], z[2])
 
 
 def end_of(piece: Piece, t: Scalar) -> tuple[Scalar, Scalar]:

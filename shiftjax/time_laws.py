@@ -147,6 +147,52 @@ class Table(Law):
         }
 
 
+class AccelerationTable(Law):
+    """The second integral of accelerations at times, with straight lines between them."""
+
+    words = (
+        Field("outside", "before and after the table: refused, or the acceleration of its end goes on", "choice",
+              default="refuse", choices=("refuse", "hold")),
+    )  # fmt: skip
+
+    def fields(self, unit: str) -> tuple[Field, ...]:
+        return (
+            TIMES,
+            Field("accelerations", "at the times", "numbers", Role.NUMBER, f"{unit}/s^2", required=True),
+            number("speed", f"{unit}/s", "at time 0", default=0.0),
+            _start(unit),
+        )
+
+    def at(self, n: Mapping[str, Any], t: Scalar) -> Derivatives:
+        pieces = _twice_integrated(n["times"], n["accelerations"])
+        knots = list(n["times"][1:-1]) if n["outside"] == "refuse" else list(n["times"])
+        if n["outside"] == "hold":
+            ends: list[Piece] = []
+            for k, piece in ((0, pieces[0]), (-1, pieces[-1])):
+                place, speed = end_of(piece, n["times"][k])
+                ends.append([n["times"][k], place, speed, 0.5 * n["accelerations"][k], 0.0])
+            pieces = [ends[0], *pieces, ends[1]]
+        place, speed, acceleration = evaluated(knots, pieces, t)
+        first_place, first_speed, _ = evaluated(knots, pieces, 0.0)
+        speed = n["speed"] + (speed - first_speed)
+        return n["offset"] + (n["speed"] - first_speed) * t + (place - first_place), speed, acceleration
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        return faults_of_table(n, accelerations=n["accelerations"])
+
+
+def _twice_integrated(times: Sequence[Scalar], accelerations: Sequence[Scalar]) -> list[Piece]:
+    """Places of straight lines of acceleration, from rest at 0 at the first time."""
+    pieces: list[Piece] = []
+    place: Scalar = 0.0
+    speed: Scalar = 0.0
+    for start, acceleration, jerk, _, _ in straight(times, accelerations):
+        piece = [start, place, speed, 0.5 * acceleration, 1.0 / 6.0 * jerk]
+        place, speed = end_of(piece, times[len(pieces) + 1])
+        pieces.append(piece)
+    return pieces
+
+
 def tabulated(
     n: Mapping[str, Any],
     values: Sequence[Scalar],

@@ -11,16 +11,16 @@ from shiftjax.ensembles.study.definition_keys import inside
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, nearest
-from shiftjax.measures.evaluation import evaluate
-from shiftjax.measures.expression import Expression, is_path, names
+from shiftjax.expressions.evaluation import evaluate
+from shiftjax.expressions.expression import Expression, is_path, names
 from shiftjax.run.derive import with_derived
 
 
 def bounds(
     definition: Definition, wanted: Wanted, group: MemberGroup, parameters: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(P,) smallest and largest values of the parameters, those of `[optimize.bounds]`, else those that their law has,
-    and the size of their changes.
+    """(P,) smallest and largest values of the parameters, those of `[optimize.bounds]`, else those that their law has
+    within those of the model's file, and the size of their changes.
 
     Raises:
         ModelError: bounds of no parameter, a parameter of one value.
@@ -42,8 +42,14 @@ def bounds(
     low, high, scale = np.array(
         [of_laws.get(p, (-np.inf, np.inf, abs(numbers[p]) or 1.0)) for p in parameters], float
     ).T
+    of_file = {f"parameters.{parameter.name}": parameter for parameter in group.model.parameters}
     for k, path in enumerate(parameters):
-        low[k], high[k] = stated.get(path, (low[k], high[k]))
+        if path in stated:
+            low[k], high[k] = stated[path]
+        elif path in of_file:
+            least, most = of_file[path].minimum, of_file[path].maximum
+            low[k] = low[k] if least is None else max(low[k], least)
+            high[k] = high[k] if most is None else min(high[k], most)
         if not low[k] < high[k]:
             todo = "Give it bounds in [optimize.bounds]."
             raise ModelError(inside("vary", path), "one value", "a parameter that may change", todo)

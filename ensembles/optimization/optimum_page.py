@@ -23,7 +23,7 @@ from shiftjax.ensembles.report.page import shell
 from shiftjax.ensembles.report.writing import check_target, save, save_page
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.optimization_words import LEAST_SQUARES, DescentEnding, Wanted
-from shiftjax.measures.evaluation import evaluate
+from shiftjax.expressions.evaluation import evaluate
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 

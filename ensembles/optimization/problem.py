@@ -19,10 +19,10 @@ from shiftjax.ensembles.optimization.space import BoxSpace, MemberwiseFunction
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import Wanted
+from shiftjax.expressions.evaluation import evaluate
+from shiftjax.expressions.expression import names as names_in
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.doubts import Doubts
-from shiftjax.measures.evaluation import evaluate
-from shiftjax.measures.expression import names as names_in
 
 Array = Any  # of JAX, traced
 

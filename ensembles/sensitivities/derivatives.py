@@ -35,9 +35,10 @@ class Runs:
         given = options_of(**group.settings).changed(channels=list(channels), keep="none", threads=threads, derive=None)
         if not channels:
             given = given.changed(output_step=given.numerics.span or group.model.settings.span)
-        self._derive = group.settings.get("derive")
+        self._derive = group.settings.get("derive") or {}
+        self._follows = bool(self._derive or group.model.expressions)  # whether numbers follow from those of the study
         full, followed = self.paths, self.parameters
-        if self._derive:
+        if self._follows:
             with jax.enable_x64(True):
                 columns, assign = derived(group.model, self._named(jnp.ones((1, len(full)))), None, self._derive)
             full = tuple(columns)
@@ -85,7 +86,7 @@ class Runs:
         """Cotangents (K, B, P) of the parameters from those (K, B, O) of the outputs; NaN where a run ended early."""
         rest = np.zeros((*bars.shape[:2], self._run.outputs - bars.shape[2]))
         cotangents = self._run.adjoint(self._expanded(x), np.concatenate([bars, rest], axis=2))
-        if self._derive:
+        if self._follows:
             with jax.enable_x64(True):
                 _, back = jax.vjp(self._derived, jnp.asarray(x))
                 cotangents = np.stack([np.asarray(back(jnp.asarray(bar))[0]) for bar in cotangents])
@@ -96,7 +97,7 @@ class Runs:
         dx = np.zeros((len(self.parameters), *x.shape))
         for k, column in enumerate(self._columns):
             dx[k, :, column] = 1.0
-        if self._derive:
+        if self._follows:
             with jax.enable_x64(True):
                 dx = np.stack([np.asarray(jax.jvp(self._derived, (jnp.asarray(x),), (jnp.asarray(d),))[1]) for d in dx])
         changes = self._run.tangent(self._expanded(x), dx)[:, :, : self._places.stop]
@@ -104,13 +105,13 @@ class Runs:
 
     def _expanded(self, x: np.ndarray) -> np.ndarray:
         """The numbers (B, V') of the run: those of the study and what follows from them."""
-        if not self._derive:
+        if not self._follows:
             return x
         with jax.enable_x64(True):
             return np.asarray(self._derived(jnp.asarray(x)))
 
     def _derived(self, x: Array) -> Array:
-        columns, _ = derived(self.group.model, self._named(x), None, self._derive or {})
+        columns, _ = derived(self.group.model, self._named(x), None, self._derive)
         return jnp.stack([columns[path] for path in self._full], axis=1)
 
     def _named(self, x: Array) -> dict[str, Array]:

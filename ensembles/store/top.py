@@ -11,11 +11,11 @@ from shiftjax.ensembles.store.members import Column, Members
 from shiftjax.ensembles.store.ranking import ranked
 from shiftjax.ensembles.study.rankings import ENDS, assumed, rising
 from shiftjax.errors import ModelError, need_count, one_of
-from shiftjax.measures.dialects import NUMBERS
-from shiftjax.measures.evaluation import evaluate_number
-from shiftjax.measures.expression import names
+from shiftjax.expressions.dialects import NUMBERS
+from shiftjax.expressions.evaluation import evaluate_number
+from shiftjax.expressions.expression import names
+from shiftjax.expressions.grammar import parse
 from shiftjax.measures.expression_units import unit_of
-from shiftjax.measures.grammar import parse
 from shiftjax.record import record
 
 

@@ -29,6 +29,7 @@ from shiftjax.errors import ModelError, wrong
 from shiftjax.formats.files import load
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.parameters import determined
 from shiftjax.mechanism.paths import split
 from shiftjax.quantities import check_unit
 from shiftjax.run.derive import with_derived
@@ -177,6 +178,8 @@ class _Names:
                 self._model.replace({path: 0.0})  # raises with the nearest known path
             except ModelError as error:
                 raise _at(where, error) from None
+        if full in self._model.expressions:
+            raise determined(where, self._model.expressions[full])
         if full in self._seen:
             fault = f"{full}, which {self._seen[full]} states, too"
             raise ModelError(where, fault, "each number once", "Leave it out in one of them.")

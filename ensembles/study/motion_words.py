@@ -2,7 +2,8 @@
 
 A constant speed, `3`, or the name of a motion with its numbers in brackets: `harmonic(amplitude=0.3, frequency=2)`,
 `polynomial(coefficients=[0, 1, 2])`, `table(times=[0, 1, 2], values=[0, 1, 0], outside=hold)`, `table(file=cam.csv)`, a
-file of lines "time, value". Angles in rad, lengths in m, times in s.
+file of lines "time, value"; `acceleration_table(times=[0, 1], accelerations=[0, 3])`. Angles in rad, lengths in m,
+times in s.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from shiftjax.quantities import in_si
 
 _CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 _PART = re.compile(r"\s*(\w+)\s*=\s*(\[[^\]]*\]|[^,\[\]]*?)\s*(?:,|$)")
-LISTS, WORDS = ("coefficients", "times", "values"), ("outside", "file")
+LISTS, WORDS = ("coefficients", "times", "values", "accelerations"), ("outside", "file")
+COLUMNS = {"table": "values", "acceleration_table": "accelerations"}  # of a file beside the times
 
 
 def parse_drive(text: str) -> tuple[str, Drive]:
@@ -75,15 +77,15 @@ def _parts(text: str, where: str) -> dict[str, str]:
 
 def _made(type_: str, parts: Mapping[str, Any], where: str, folder: Path | None) -> Drive:
     known = {field.name: field for field in fields(TYPES[type_])}
-    keys = [*known, "file"] if type_ == "table" else list(known)
+    keys = [*known, "file"] if type_ in COLUMNS else list(known)
     for key in parts:
         if key not in keys:
             raise ModelError(where, f"{key!r} in {type_}", ", ".join(keys), nearest(key, keys) or "Leave it out.")
     values: dict[str, Any] = {key: _value(key, text, f"{where}.{key}") for key, text in parts.items()}
     if "file" in values:
-        columns = _columns(values.pop("file"), f"{where}.file", folder or Path())
+        columns = _columns(values.pop("file"), f"{where}.file", folder or Path(), COLUMNS[type_])
         if values.keys() & columns.keys():
-            raise ModelError(where, "a file, and times or values", "one of them", "Leave one out.")
+            raise ModelError(where, f"a file, and {' or '.join(columns)}", "one of them", "Leave one out.")
         values |= columns
     missing = [name for name, field in known.items() if field.default is MISSING and name not in values]
     if missing:
@@ -109,8 +111,8 @@ def _value(key: str, given: Any, where: str) -> Any:
     return [_number(part, where) for part in given]
 
 
-def _columns(name: str, where: str, folder: Path) -> dict[str, list[float]]:
-    """Times and values of a file of lines: two numbers, with a comma or blanks between; # begins a remark."""
+def _columns(name: str, where: str, folder: Path, column: str) -> dict[str, list[float]]:
+    """Times and a column of values of a file of lines: two numbers, a comma or blanks between; # begins a remark."""
     try:
         lines = (folder / name).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -120,7 +122,7 @@ def _columns(name: str, where: str, folder: Path) -> dict[str, list[float]]:
         if len(row) not in (0, 2):
             raise ModelError(f"{where}, line {k}", f"{len(row)} numbers", "time and value", "Write two columns.")
     both = [[_number(text, f"{where}, line {k}") for text in row] for k, row in enumerate(rows, 1) if row]
-    return {"times": [row[0] for row in both], "values": [row[1] for row in both]}
+    return {"times": [row[0] for row in both], column: [row[1] for row in both]}
 
 
 def _number(given: Any, where: str) -> float:

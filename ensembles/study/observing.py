@@ -13,10 +13,10 @@ from typing import Any
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup, total
 from shiftjax.errors import ModelError
+from shiftjax.expressions.dialects import LANES
+from shiftjax.expressions.expression import is_path, names
+from shiftjax.expressions.grammar import parse
 from shiftjax.measures.channels import channels
-from shiftjax.measures.dialects import LANES
-from shiftjax.measures.expression import is_path, names
-from shiftjax.measures.grammar import parse
 from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.topology.analysis import analyze

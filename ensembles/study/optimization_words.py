@@ -8,9 +8,9 @@ from typing import Any
 
 from shiftjax.ensembles.study.spec import assigned
 from shiftjax.errors import ModelError, nearest, need, need_count, need_mapping, need_number, one_of, refuse_text, shown
-from shiftjax.measures.dialects import LANES
-from shiftjax.measures.expression import RELATIONS, Expression, Operation, parts
-from shiftjax.measures.grammar import parse
+from shiftjax.expressions.dialects import LANES
+from shiftjax.expressions.expression import RELATIONS, Expression, Operation, parts
+from shiftjax.expressions.grammar import parse
 from shiftjax.record import record
 
 LEAST_SQUARES = ("levenberg_marquardt", "gauss_newton")

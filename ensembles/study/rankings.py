@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError
+from shiftjax.expressions.evaluation import constant
+from shiftjax.expressions.expression import Expression, Name, Negative, Operation
 from shiftjax.measures.aims import TAKEN_FOR_GOOD
-from shiftjax.measures.evaluation import constant
-from shiftjax.measures.expression import Expression, Name, Negative, Operation
 from shiftjax.record import record
 
 JUDGED = ("worst", "best")  # by what is good

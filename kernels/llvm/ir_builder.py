@@ -17,6 +17,7 @@ JOB = (  # fields of 8 bytes: pointers, integers, doubles
     *("bars", "ends", *(f"list_{name}" for name in BACKWARD)),  # of backward sweeps
 )
 DOUBLES, INTEGERS = ("h", "t0"), ("lanes", "ticks", "channels", "every", "origin", "count")
+BEFORE = ("rep", "event", "event_rate")  # groups of which the values before the step are private slots, too
 UNROLL = 48  # largest trip count of a loop over slots that is unrolled
 
 
@@ -36,7 +37,7 @@ class WorkspaceLayout:
         private = {"clock": 1, "fraction": 1, "limit": layout.nm, "armed": layout.nm, "trip": 1, "rep0": layout.nr}
         private |= {"max_mon": layout.nm, "hl": 1, "stop": 1, "until": 1, "active": 1}
         private |= {name: len(layout.slots(kind)) for name, kind in registers(method).items()}
-        private |= {"event0": layout.ne, "sum": 1, "flags": 1}
+        private |= {"event0": layout.ne, "event_rate0": layout.ne, "watched": layout.ne, "sum": 1, "flags": 1}
         if layout.controlled:
             del private["clock"]  # a slot of the layout, which may be observed
             private |= {"size": 1, "next": 1, "cut": 1, "accepted": 1, "taken": 1, "acc0": layout.na}
@@ -50,13 +51,13 @@ class WorkspaceLayout:
 
     def loads(self) -> list[tuple[int, int]]:
         """(row, slot) of the numbers read from the table."""
-        names = [(name, name) for name in self.layout.columns()] + [("rep", "rep0"), ("event", "event0")]
+        names = [(name, name) for name in self.layout.columns()] + [(name, f"{name}0") for name in BEFORE]
         return self._pairs(names)
 
     def saves(self) -> list[tuple[int, int]]:
         """(row, slot) of the numbers written back when a lane stops."""
         same = ["q", "x", "dx", "clock", "armed", "acc", "mon", "trip", *["fraction"] * self.layout.controlled]
-        return self._pairs([(name, name) for name in same] + [("rep", "rep0"), ("event", "event0")])
+        return self._pairs([(name, name) for name in same] + [(name, f"{name}0") for name in BEFORE])
 
     def _pairs(self, names: list[tuple[str, str]]) -> list[tuple[int, int]]:
         return [(row, self.offset[slot] + k) for group, slot in names for k, row in enumerate(self.layout.rows(group))]

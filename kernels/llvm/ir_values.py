@@ -29,6 +29,9 @@ class Lanes:
     def __mul__(self, other: Lanes) -> Lanes:
         return self._number("fmul", other)
 
+    def __truediv__(self, other: Lanes) -> Lanes:
+        return self._number("fdiv", other)
+
     def __lt__(self, other: Lanes) -> LaneMask:
         return self._mask("olt", other)
 

@@ -64,11 +64,11 @@ class Attempt:
 
     def before(self, name: str, k: int = 0) -> Lanes:
         """A number of the state before the step."""
-        return self._load("event0" if name == "event" else name, k)
+        return self._load(f"{name}0" if name in ("event", "event_rate") else name, k)
 
     def after(self, name: str, k: int = 0) -> Lanes:
         """A number of its end."""
-        return self._load("next" if name == "clock" else name, k)
+        return self._load({"clock": "next", "duration": "hl"}.get(name, name), k)
 
     def _load(self, name: str, k: int | str) -> Lanes:
         return Lanes(self.builder, self.builder.load(name, k))
@@ -176,7 +176,8 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         if self.controlled:
             self.each(self.layout.na, lambda k: self.store(self.load("acc", k), "acc0", k))
         self.call_list("accumulate")
-        for count, new, before in ((self.layout.nr, "rep", "rep0"), (self.layout.ne, "event", "event0")):
+        for new, count in {"rep": self.layout.nr, "event": self.layout.ne, "event_rate": self.layout.ne}.items():
+            before = f"{new}0"
             self.each(count, lambda k, n=new, o=before: self.store(self.accepted(self.load(n, k), o, k), o, k))
         if self.controlled:
             self.each(self.layout.na, lambda k: self.store(self.accepted(self.load("acc", k), "acc0", k), "acc", k))

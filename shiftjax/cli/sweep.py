@@ -83,7 +83,7 @@ def call(options: argparse.Namespace) -> int:
     extreme = extreme_words(wanted)
     if extreme:
         given["keep"] = "none"
-        derived = map(model.resolve, given.get("derive", {}))
+        derived = (*map(model.resolve, given.get("derive", {})), *model.expressions)
         refuse_unknown((*map(model.resolve, design), *derived, *given.get("metrics", {}), *CERTIFICATE), keep(extreme))
     result, stop = running.simulated(partial(simulate, model, **given), options)
     if extreme and stop is None:

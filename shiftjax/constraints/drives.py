@@ -53,7 +53,7 @@ def _check(motion: Drive) -> None:
     for field in fields(motion):
         given, where = getattr(motion, field.name), f"{type(motion).__name__}.{field.name}"
         if field.name == OUTSIDE.name:
-            one_of(where, given, OUTSIDE.choices)
+            one_of(where, given, ("refuse", "hold") if isinstance(motion, AccelerationTable) else OUTSIDE.choices)
         elif field.name in LISTS:
             for k, row in enumerate(rows_of(given, where)):
                 number_of(row, f"{where}[{k}]")
@@ -131,6 +131,33 @@ class Table:
         _check(self)
 
 
-TYPES = {"constant_speed": ConstantSpeed, "harmonic": Harmonic, "polynomial": Polynomial, "table": Table}
-LISTS = ("coefficients", "times", "values")  # fields that hold a list of numbers
-Drive = ConstantSpeed | Harmonic | Polynomial | Table
+@record
+class AccelerationTable:
+    """Accelerations at times, with straight lines between: it is their second integral, in rad or m, seconds.
+
+    Attributes:
+        times: (n,) rising, the same for all members. accelerations: (n,).
+        speed: at time 0. offset: at time 0; the joint's `initial_displacement` where None.
+        outside: what holds before and after the table: "refuse" (a run that leaves it is refused), "hold" (the
+            acceleration of the end goes on).
+    """
+
+    times: Sequence[float] | np.ndarray
+    accelerations: Numbers
+    speed: Number = 0.0
+    offset: Number | None = None
+    outside: str = "refuse"
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+TYPES = {
+    "constant_speed": ConstantSpeed,
+    "harmonic": Harmonic,
+    "polynomial": Polynomial,
+    "table": Table,
+    "acceleration_table": AccelerationTable,
+}
+LISTS = ("coefficients", "times", "values", "accelerations")  # fields that hold a list of numbers
+Drive = ConstantSpeed | Harmonic | Polynomial | Table | AccelerationTable

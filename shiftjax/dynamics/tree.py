@@ -157,11 +157,12 @@ def tree_terms(motion: Motion, gravity: Vec, states: Sequence[Scalar], a: Vec | 
         if inertia is not None:
             spin, momentum = inertia.times(state.w, state.u)
             alpha, acc = accelerations[joint.far]
-            rate_n, rate_f = inertia.times(plus(state.alpha, alpha), minus(plus(state.acc, acc), gravity))
+            weight = _gravity_on(chain, joint.far, gravity)
+            rate_n, rate_f = inertia.times(plus(state.alpha, alpha), minus(plus(state.acc, acc), weight))
             moment = plus(moment, plus(rate_n, plus(cross(state.w, spin), cross(state.u, momentum))))
             linear = plus(linear, plus(rate_f, cross(state.w, momentum)))
             kinetic += 0.5 * (dot(state.w, spin) + dot(state.u, momentum))
-            potential -= dot(gravity, _first_moment(motion, joint.far, inertia))
+            potential -= dot(weight, _first_moment(motion, joint.far, inertia))
         if joint.far in load.wrenches:
             applied = load.wrenches[joint.far]
             moment, linear = minus(moment, applied[0]), minus(linear, applied[1])
@@ -173,6 +174,12 @@ def tree_terms(motion: Motion, gravity: Vec, states: Sequence[Scalar], a: Vec | 
             near = force_on.get(joint.near, (zeros(), zeros()))
             force_on[joint.near] = (plus(near[0], moment), plus(near[1], linear))
     return Tree(force, kinetic, potential, load.power, wrenches, rates)
+
+
+def _gravity_on(chain: Chain, node: int, gravity: Vec) -> Vec:
+    """The gravity that acts on a node's body."""
+    numbers = chain.plan.nodes[node].numbers
+    return gravity if numbers is None else scale(chain.params.at(numbers.gravity_scale), gravity)
 
 
 def _joint_accelerations(chain: Chain, a: Vec) -> dict[int, tuple[Vec, Vec]]:

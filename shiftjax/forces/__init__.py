@@ -12,8 +12,9 @@ from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
 from shiftjax.forces.joint_springs import JointSpring
 from shiftjax.forces.kind import Course, ForceKind, Load, State, Switch
 from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
-from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, CapsuleOnPlane, EllipsoidOnPlane
+from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, BallOnTerrain, CapsuleOnPlane, EllipsoidOnPlane
 from shiftjax.forces.restraints import Damper, Friction, Spring
+from shiftjax.forces.slots import PinInSlot
 from shiftjax.forces.stops import LimitStop
 from shiftjax.forces.tyres.fiala import Fiala, TransientFiala
 from shiftjax.forces.tyres.pacejka import Pacejka, TransientPacejka
@@ -56,6 +57,8 @@ FORCES: Registry[ForceKind] = Registry(
         "capsule_on_plane": CapsuleOnPlane(),
         "ellipsoid_on_plane": EllipsoidOnPlane(),
         "ball_on_ball": BallOnBall(),
+        "ball_on_terrain": BallOnTerrain(),
+        "pin_in_slot": PinInSlot(),
     },
 )
 

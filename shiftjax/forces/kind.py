@@ -156,6 +156,7 @@ class ForceKind:
         states: its internal states, each with one more number, the initial value.
         dissipates: whether its power must be integrated for the balance of energy.
         listed: whether it is an entry of `force_modules`; others come from other elements.
+        order: of frames of which the first cannot be ground, such as "the wheel, then the road"; "" where it can.
         drawing: hint for the viewer: "spring", "damper", "friction" or "".
     """
 
@@ -167,6 +168,7 @@ class ForceKind:
     states: ClassVar[tuple[State, ...]] = ()
     dissipates: ClassVar[bool] = False
     listed: ClassVar[bool] = True
+    order: ClassVar[str] = ""
     drawing: ClassVar[str] = ""
 
     def apply(

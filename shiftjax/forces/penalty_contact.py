@@ -1,4 +1,4 @@
-"""Penalty contact of a rounded body with a plane or a ball: bodies sink into each other a little, by design.
+"""Penalty contact of a rounded body with a plane, a surface or a ball: bodies sink into each other a little, by design.
 
 The normal force is that of Hunt and Crossley (Coefficient of restitution interpreted as damping in vibroimpact, J.
 Appl. Mech. 42, 1975, 440): N = k d^2 (1 + damping d') at depth d, never below 0, and it jumps at no end of a contact.
@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 from shiftjax.algebra import Scalar, Vec, dot, larger, matvec, minus, norm_squared, ratio, scale, sqrt, transpose
 from shiftjax.field import Field, Role, number
 from shiftjax.forces.kind import ForceKind, Load
+from shiftjax.height_fields import SURFACE, faults, nearest
 from shiftjax.plan_elements import ForceElement, MotionView, PlacedFrame
 
 NEAR = 1e-30  # m^2: centres at one point have no direction
+ROUND = 2.0  # radii from a surface within which its nearest point is sought
 CONTACT = (
     Field("k", "stiffness, of the square of the depth", "number", Role.NUMBER, "N/m^2", required=True, least=0.0),
     number("damping", "s/m", "by speed of approach: 3 (1 - e) / (2 v) for a restitution e near 1", default=0.0,
@@ -84,6 +86,24 @@ class BallOnPlane(PenaltyContact):
         body, ground = element.frames
         R, p = motion.pose(body, relative=ground)
         return [Touch(n["radius"] - p[2], [0.0, 0.0, 1.0], scale(-n["radius"], R[2]))]
+
+
+class BallOnTerrain(PenaltyContact):
+    """A ball about the first frame's origin on heights z = f(x, y) of the second, solid below them; radius 0: a point.
+
+    It touches where the surface is nearest: hollows must be wider than the ball.
+    """
+
+    fields = (*BallOnPlane.fields, *SURFACE)
+
+    def touches(self, n: Mapping[str, Any], element: ForceElement, motion: MotionView) -> Sequence[Touch]:
+        body, ground = element.frames
+        R, p = motion.pose(body, relative=ground)
+        normal, distance = nearest(n, p, ROUND * n["radius"])
+        return [Touch(n["radius"] - distance, normal, scale(-n["radius"], matvec(transpose(R), normal)))]
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        return faults(n)
 
 
 class CapsuleOnPlane(PenaltyContact):

@@ -182,9 +182,18 @@ class AssemblyBuilder:
         self.entry.setdefault("force_modules", []).append({"type": type, **values})
         return self
 
-    def include(self, name: str, file: str, *, parent: Ref | None = None, active: bool = True) -> AssemblyBuilder:
-        """Adds the assemblies of a file; its ground becomes the parent frame."""
+    def include(
+        self,
+        name: str,
+        file: str,
+        *,
+        parent: Ref | None = None,
+        active: bool = True,
+        parameters: Mapping[str, float | str] | None = None,
+    ) -> AssemblyBuilder:
+        """Adds the assemblies of a file; its ground becomes the parent frame, its parameters get these values."""
         values = {"name": name, "include": file, "parent": None if parent is None else _ref(parent), "active": active}
+        values["parameters"] = parameters
         self.entry.setdefault("assemblies", []).append({k: v for k, v in values.items() if v is not None})
         return self
 
@@ -233,6 +242,50 @@ class ModelBuilder:
             self.parameters["solvers"] = [{"type": "rnca", "infinity_norm_multiplier": infinity_norm_multiplier}]
         return self
 
+    def parameter(
+        self,
+        name: str,
+        value: float | str,
+        *,
+        unit: str = "number",
+        minimum: float | str | None = None,
+        maximum: float | str | None = None,
+        description: str | None = None,
+    ) -> ModelBuilder:
+        """Adds a named number, of which others are expressions: `mass="2.4 * L"`.
+
+        Args:
+            name: of letters, digits and _. value: in the builder's units, or an expression of other parameters.
+            unit: what it measures: length, angle, mass, time, force, number, or a unit such as "N/m".
+            minimum, maximum: what it may be. description: a sentence.
+        """
+        bounds = {"minimum": minimum, "maximum": maximum, "description": description}
+        entry = {"value": value, "unit": unit, **{key: given for key, given in bounds.items() if given is not None}}
+        self.document.setdefault("parameters", {})[name] = entry
+        return self
+
+    def point(
+        self,
+        name: str,
+        position: Sequence[float | str] | np.ndarray,
+        *,
+        frames: Sequence[Ref] | None = None,
+        description: str | None = None,
+    ) -> ModelBuilder:
+        """Adds a point of the world, which the frames that stand there in the drawn pose follow.
+
+        Args:
+            name: of letters, digits and _. position: [x, y, z], each a number or an expression of parameters.
+            frames: those that follow it, in place of all that stand there. description: a sentence.
+        """
+        entry: dict[str, Any] = {"position": position}
+        if frames is not None:
+            entry["frames"] = _refs(list(frames))
+        if description is not None:
+            entry["description"] = description
+        self.document.setdefault("points", {})[name] = entry
+        return self
+
     def frame(
         self, name: str, *, T: Numbers = ZERO, R: Sequence[Numbers] = IDENTITY, rotation: Numbers = ZERO
     ) -> ModelBuilder:
@@ -255,9 +308,16 @@ class ModelBuilder:
         """Adds an assembly and returns its builder."""
         return AssemblyBuilder(self.document).assembly(name, active=active, comment=comment)
 
-    def include(self, name: str, file: str, *, parent: Ref | None = None) -> ModelBuilder:
-        """Adds the assemblies of a file."""
-        AssemblyBuilder(self.document).include(name, file, parent=parent)
+    def include(
+        self,
+        name: str,
+        file: str,
+        *,
+        parent: Ref | None = None,
+        parameters: Mapping[str, float | str] | None = None,
+    ) -> ModelBuilder:
+        """Adds the assemblies of a file; its ground becomes the parent frame, its parameters get these values."""
+        AssemblyBuilder(self.document).include(name, file, parent=parent, parameters=parameters)
         return self
 
     def build(self) -> Model:

@@ -310,6 +310,8 @@ def element(
         _check_joints(node, kind, named)
     frames = [names.frame(item, local) for item in _several(node, "frame", kind.frames)]
     _check_bodies(node, what, frames)
+    if isinstance(kind, ForceKind) and kind.order and frames[0].body == FIXED:
+        next(iter(node["frames"].items())).refuse(kind.order, "Change their order.", "a frame of ground first")
     x = named[0][1] if named else "m"
     entry = Entry(node, label_of(what, node.value), units, x)
     values = FrozenJson(entry.values((*kind.numbers(), *kind.words)))

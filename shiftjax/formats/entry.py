@@ -97,6 +97,9 @@ class Entry:
     def _points(self, node: Node, field: Field) -> tuple[tuple[float, ...], ...]:
         return tuple(item.vector3(scale=self._scale(field)) for item in node.items())
 
+    def _rows(self, node: Node, field: Field) -> tuple[tuple[float, ...], ...]:
+        return tuple(self._numbers(item, field) for item in node.items())
+
     def _matrix(self, node: Node, field: Field) -> Any:
         return node.rotation()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.algebra import matmul, matvec, plus
+from shiftjax.algebra import Mat, identity, matmul, matvec, plus
 from shiftjax.formats.draft import Draft, remap, with_frames
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, orthonormal
@@ -73,6 +73,10 @@ class Mount:
     node: Node  # the entry
     part: Model
     drafts: list[Draft]
+    stated: dict[str, str]  # name of a parameter of the file -> its expression in the file around it
+    rotation: Mat = dataclasses.field(default_factory=identity)  # of the parent frame in its body, once placed
+    ground: dict[str, tuple[str, Frame, Frame]] = dataclasses.field(default_factory=dict)
+    # its frames by name, once placed: the body that has each now, the frame there, and as it was
 
     def place(self, names: Names) -> tuple[list, list]:
         """Puts the file's ground on the parent frame; returns its lights and terrain there."""
@@ -92,6 +96,9 @@ class Mount:
             added.append(_on(base, frame, name))
             if not all(map(math.isfinite, added[-1].T)):
                 self.node.refuse("frames at finite places", "Correct their T.", f"the frame {name!r} beyond 1.8e308 m")
+        self.rotation = _rotation(base)
+        placed = zip(self.part.frames, added, strict=True)
+        self.ground = {frame.name: (ref.body, now, frame) for frame, now in placed}
         if ref.body == FIXED:
             names.ground += added
         else:
@@ -110,11 +117,15 @@ class Mount:
         return moved[0], moved[1]
 
 
+def _rotation(base: Frame) -> Mat:
+    """Of a frame in its body."""
+    R = [list(row) for row in base.R]
+    return R if base.rotation == ZERO else matmul(R, rotation_of_vector(base.rotation))
+
+
 def _on(base: Frame, frame: Frame, name: str) -> Frame:
     """The frame of an included ground as a frame of the body that carries `base`; exact where base is not turned."""
-    R_base = [list(row) for row in base.R]
-    if base.rotation != ZERO:
-        R_base = matmul(R_base, rotation_of_vector(base.rotation))
+    R_base = _rotation(base)
     rows = matmul(R_base, [list(row) for row in frame.R]) if base.R != IDENTITY or base.rotation != ZERO else frame.R
     tx, ty, tz = (float(a) for a in plus(base.T, matvec(R_base, frame.T)))
     return Frame(name, (tx, ty, tz), orthonormal(np.array(rows)), frame.rotation)

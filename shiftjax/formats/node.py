@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 import reprlib
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -20,6 +21,7 @@ EXACT = 1e-15  # a matrix this close is kept digit for digit
 _short = reprlib.Repr()
 _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 60, 40
 _MISSING = object()
+NUMERAL = re.compile(r"\s*[-+]?[\d.]*([eE][-+]?\d*)?\s*")  # a number in quotes, or none
 MISPLACED = {
     "version": 'It stands in model_parameters and tells the dialect: "0.2" for the older one (fixed, simulation, '
     'body_frame_pairs, moment_of_inertia), "2.0" for this one (frames, integrators, parent and child, inertia); '
@@ -35,16 +37,24 @@ def show(value: Any) -> str:
         return "a huge number"
 
 
+class Quoted(Protocol):
+    """What gives numbers in quotes their values."""
+
+    def number(self, text: str, where: str, scale: float) -> float:
+        """The value times a factor."""
+        ...
+
+
 class Node:
-    """A value, where it stands, and the list that collects warnings."""
+    """A value, where it stands, the list that collects warnings, and what numbers in quotes may name."""
 
-    __slots__ = ("value", "warnings", "where")
+    __slots__ = ("scope", "value", "warnings", "where")
 
-    def __init__(self, value: Any, where: str, warnings: list[str]) -> None:
+    def __init__(self, value: Any, where: str, warnings: list[str], scope: Quoted | None = None) -> None:
         if isinstance(value, np.ndarray):
             value = value.tolist()
         short = where if len(where) < 400 else f"{where[:120]} ... {where[-240:]}"
-        self.value, self.where, self.warnings = value, short, warnings
+        self.value, self.where, self.warnings, self.scope = value, short, warnings, scope
 
     @property
     def _place(self) -> str:
@@ -76,7 +86,7 @@ class Node:
             if right in entries:
                 self.refuse("one of them", "Remove one.", f"{right!r} given twice")
             entries[right] = value
-        return Node(entries, self.where, self.warnings)
+        return Node(entries, self.where, self.warnings, self.scope)
 
     def has(self, key: str) -> bool:
         """Whether the object holds a value other than null under the key."""
@@ -84,7 +94,7 @@ class Node:
 
     def __getitem__(self, key: str) -> Node:
         dot = "" if not self.where or self.where.endswith(" ") else "."
-        return Node(self.value.get(key), f"{self.where}{dot}{key}", self.warnings)
+        return Node(self.value.get(key), f"{self.where}{dot}{key}", self.warnings, self.scope)
 
     def items(self) -> Iterator[Node]:
         """The entries of a list; null is an empty one."""
@@ -95,7 +105,7 @@ class Node:
         for i, item in enumerate(self.value):
             name = item.get("name") if isinstance(item, Mapping) else None
             label = f" ({name[:40]})" if isinstance(name, str) else ""
-            yield Node(item, f"{self.where}[{i}]{label}", self.warnings)
+            yield Node(item, f"{self.where}[{i}]{label}", self.warnings, self.scope)
 
     def text(self, default: Any = _MISSING) -> str:
         if self.value is None and default is not _MISSING:
@@ -129,10 +139,12 @@ class Node:
         return bool(self.value)
 
     def number(self, default: Any = _MISSING, scale: float = 1.0) -> float:
-        """A finite number times `scale`."""
+        """A finite number times `scale`; that of an expression in quotes."""
         if self.value is None and default is not _MISSING:
             return default
         value = self.value
+        if isinstance(value, str) and self.scope is not None and not NUMERAL.fullmatch(value):
+            return self.scope.number(value, self._place, scale)
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
             self.refuse("one number", "Write a number without quotes.")
         try:

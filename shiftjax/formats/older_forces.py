@@ -94,7 +94,7 @@ def tyre(node: Node, names: Names, local: str) -> Node:
         "frames": [[parts(body) if body != FIXED else [FIXED], ORIGIN], [[FIXED], ORIGIN]],
         "up": "-z",  # in the source tool's files of vehicles z points down
     }
-    return Node({**more, **values, **numbers}, where, node.warnings)
+    return Node({**more, **values, **numbers}, where, node.warnings, node.scope)
 
 
 def _of_property_file(node: Node, names: Names, *, transient: bool) -> tuple[str, dict[str, float]]:

@@ -41,6 +41,7 @@ def body(node: Node, name: str, units: Units) -> Body:
         entry("collision_geometry"),
         entry("active"),
         entry("comment"),
+        entry("gravity_scale"),
     )
     _check_physical(node, record)
     return record

@@ -14,6 +14,8 @@ EXACTLY_ONE = {"a restraint": ("joint", "body_frame_pair")}
 NUMBER, TEXT = {"type": "number"}, {"type": "string"}
 VECTOR = {"type": "array", "items": NUMBER, "minItems": 3, "maxItems": 3}
 NUMBERS = {"type": "array", "items": NUMBER}
+EXPRESSION = {"type": ["number", "string"]}  # a number of the mechanism
+NAMED = {"type": "object", "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "not": {"const": "pi"}}}
 NUMBERS_BY_NAME = {"type": "object", "additionalProperties": NUMBER}  # of coordinates
 RADIUS = {"type": "number", "exclusiveMinimum": 0}
 REFERENCE = {
@@ -29,6 +31,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "numbers": NUMBERS,
     "ascending": NUMBERS,
     "pieces": {"type": "array", "minItems": 1, "items": {**NUMBERS, "minItems": 1}},
+    "rows": {"type": "array", "items": NUMBERS},
     "polynomial": {"anyOf": [NUMBERS, {"type": "object", "additionalProperties": NUMBERS}]},
     "displacement": {"anyOf": [NUMBER, {"$ref": "#/$defs/placement"}, NUMBERS_BY_NAME, NUMBERS]},
     "velocity": {"anyOf": [NUMBER, NUMBERS, NUMBERS_BY_NAME]},
@@ -48,11 +51,15 @@ SHAPES: dict[str, dict[str, Any]] = {
     "references": {"type": "array", "items": REFERENCE},
     "joint": {"anyOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1}]},
     "joints": {"type": "array"},
+    "expression": EXPRESSION,
+    "parameters": {**NAMED, "additionalProperties": {"anyOf": [EXPRESSION, {"$ref": "#/$defs/parameter"}]}},
+    "named points": {**NAMED, "additionalProperties": {"anyOf": [{**VECTOR, "items": EXPRESSION},
+                                                                 {"$ref": "#/$defs/point"}]}},
     "object": {"type": "object"},
     "list": {"type": "array"},
     "anything": {},
 }  # fmt: skip
-READ_ONLY = ("$schema", "include", "parent")  # keys of dialect 2.0 that a writer has no use for
+READ_ONLY = ("$schema", "include", "parent", "parameters")  # keys of dialect 2.0 that a writer has no use for
 RESERVED = {"a body": "fixed", "an assembly": "fixed", "a frame": "origin"}
 
 
@@ -117,9 +124,18 @@ def _object(label: str) -> dict[str, Any]:
     return definition
 
 
+def _or_quoted(definition: Any) -> Any:
+    """The same where each number may be an expression in quotes."""
+    if definition == NUMBER:
+        return dict(EXPRESSION)
+    if isinstance(definition, list):
+        return [_or_quoted(item) for item in definition]
+    return {key: _or_quoted(item) for key, item in definition.items()} if isinstance(definition, dict) else definition
+
+
 def _value(field: Field) -> dict[str, Any]:
     """What a key may hold."""
-    definition: dict[str, Any] = dict(SHAPES[field.shape])
+    definition: dict[str, Any] = _or_quoted(SHAPES[field.shape]) if field.numeric else dict(SHAPES[field.shape])
     if field.choices:
         written = [word for word in field.choices if not word.startswith("0.")]  # old versions are read only
         definition = {"enum": written}

@@ -11,13 +11,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shiftjax.formats import connections, include, parts
+from shiftjax.formats import connections, include, named_numbers, parts
 from shiftjax.formats.draft import Draft, finished, grafted, preorder
 from shiftjax.formats.entry import Entry, by_name, opened
+from shiftjax.formats.hardpoints import with_points
 from shiftjax.formats.include import Mount
+from shiftjax.formats.included_numbers import IncludedNumbers
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.neighbours import Neighbours
 from shiftjax.formats.node import Node
+from shiftjax.formats.scope import Scope
 from shiftjax.formats.settings import settings
 from shiftjax.formats.units import Units
 from shiftjax.mechanism.model import SI, Model, unused
@@ -50,6 +53,8 @@ class Document:
         self.parameters = opened(self.root["model_parameters"], "model_parameters")
         self.unit_names = _unit_names(self.parameters["units"])
         self.units = Units.of(self.unit_names)
+        self.scope = self.root.scope = Scope(self.units)
+        self.section = named_numbers.read(self.root, self.scope)
         self.directories = self._directories()
         self.neighbours = Neighbours(folder, self.directories)
         self.mounts: list[Mount] = []
@@ -59,19 +64,25 @@ class Document:
 
     def model(self) -> Model:
         """The model of the document, its references resolved."""
-        ground = opened(self.root["fixed"], "fixed") if self.root.has("fixed") else Node({}, self.root.where, [])
+        ground = (
+            opened(self.root["fixed"], "fixed") if self.root.has("fixed") else Node({}, self.root.where, [], self.scope)
+        )
         self.names = Names(parts.frames(self._one_of(ground, "frames"), self.units), self.neighbours)
         roots = self._drafts()
         lights: list[Light] = []
         terrain: list[Terrain] = []
+        parameters, points = named_numbers.items_of(self.section, self.scope)
+        included = IncludedNumbers([*parameters], [*points])
+        taken = {item.name for item in (*parameters, *points)}
         for mount in self.mounts:
             more_lights, more_terrain = mount.place(self.names)
+            included.add(mount.part, mount.entry, mount.prefix, taken, mount.stated, mount.rotation, mount.ground)
             lights += more_lights
             terrain += more_terrain
         self._connect(preorder(roots))
         lights = _renamed(self._things(ground, "lights", "a light", parts.light) + lights)
         terrain = _renamed(self._things(ground, "terrain", "a terrain", parts.terrain) + terrain)
-        return Model(
+        model = Model(
             finished(roots, self.names),
             tuple(self.names.ground),
             self.gravity,
@@ -82,9 +93,13 @@ class Document:
             SI,
             Path(self.name).stem,
             self.version,
-            warnings=tuple(dict.fromkeys(self.warnings)),
             comment=self.root["comment"].comment(),
+            parameters=tuple(included.parameters),
+            points=tuple(included.points),
         )
+        model = named_numbers.with_expressions(model, self.section, self.scope, included.expressions)
+        model = with_points(model, {name: node for name, (node, _) in self.section.points.items()}, self.names)
+        return dataclasses.replace(model, warnings=tuple(dict.fromkeys(self.warnings)))
 
     def _version(self) -> str:
         node, known = self.parameters["version"], by_name("model_parameters")["version"]
@@ -97,7 +112,8 @@ class Document:
         if not self.parameters.has("gravity"):
             self.parameters.warn("no gravity given: 9.81 m/s^2 along +z (down)")
             return by_name("model_parameters")["gravity"].default
-        return Entry(self.parameters, "model_parameters", self.units)("gravity")
+        node = Node(self.parameters.value, self.parameters.where, self.warnings, self.scope)
+        return Entry(node, "model_parameters", self.units)("gravity")
 
     def _directories(self) -> tuple[str, ...]:
         directories: list[str] = []
@@ -136,8 +152,9 @@ class Document:
             if node.has("include"):
                 self._include(node, draft, outer)
                 continue
-            if node.has("parent"):
-                node["parent"].refuse("it with 'include' only", "Remove it, or add 'include'.")
+            for key in ("parent", "parameters"):
+                if node.has(key):
+                    node[key].refuse("it with 'include' only", "Remove it, or add 'include'.")
             self._contents(node, draft)
             stack += self._entries(node["assemblies"], draft, level + 1)
         return roots
@@ -192,6 +209,7 @@ class Document:
             files = " -> ".join(file.name for file in (*self.chain[-6:], path))
             node["include"].refuse("includes without a cycle", "Remove one of them.", f"the chain {files}")
         part = include.reached_from(self.folder, self.open_file(path, self.chain))
+        part, stated = named_numbers.with_values(part, node["parameters"], self.scope)
         self._compare(part, node)
         self.warnings += part.warnings
         self.elements += include.size(part)
@@ -201,7 +219,7 @@ class Document:
         if any(len(inner.path) > MAX_PATH for inner in preorder(draft.children)):
             node["include"].refuse(f"paths of at most {MAX_PATH} characters", "Nest less.", "a longer one")
         local = outer.path if outer else ""
-        self.mounts.append(Mount(draft.name, draft.path, local, node, part, draft.children))
+        self.mounts.append(Mount(draft.name, draft.path, local, node, part, draft.children, stated))
 
     def _compare(self, part: Model, node: Node) -> None:
         """Units must agree; gravity and integrators of the included file are not used."""

@@ -17,8 +17,11 @@ VERSION = "2.0"
 
 
 def to_dict(model: Model) -> dict[str, Any]:
-    """The document of a model; `load` of it gives an equal model."""
-    settings = model.settings
+    """The document of a model; `load` of it gives an equal model.
+
+    Numbers that follow from others are written as expressions, in SI.
+    """
+    settings, model = model.settings, model.with_values(model.expressions)
     parameters = {
         "version": VERSION,
         "units": dict(model.units),
@@ -34,6 +37,9 @@ def to_dict(model: Model) -> dict[str, Any]:
         "frames": [entry(frame, "a frame") for frame in model.frames],
         "lights": [entry(light, "a light") | thaw(light.options) for light in model.lights],
         "terrain": [entry(terrain, "a terrain") | thaw(terrain.options) for terrain in model.terrain],
+        "parameters": {item.name: entry(item, "a parameter") for item in model.parameters},
+        # what follows a point stands in the file as expressions, so that nothing is to be searched for
+        "points": {item.name: {**entry(item, "a point"), "frames": []} for item in model.points},
     }
     return {**_there(document), "assemblies": _assemblies(model.assemblies)}
 
@@ -103,13 +109,12 @@ def _listed(value: Any) -> Any:
 
 
 WRITE: dict[str, Callable[[Any], Any]] = {  # shape of a field -> what a file holds
-    **dict.fromkeys(("number", "text", "comment", "flag", "choice", "name"), lambda value: value),
+    **dict.fromkeys(("number", "expression", "text", "comment", "flag", "choice", "name"), lambda value: value),
     "displacement": lambda value: (
         (entry(value, "a placement") or 0) if isinstance(value, Placement) else _listed(value)
     ),
-    **dict.fromkeys(
-        ("vector", "matrix", "axis", "numbers", "points", "ascending", "polynomial", "pieces", "velocity"), _listed
-    ),
+    **dict.fromkeys(("vector", "matrix", "axis", "numbers", "points", "ascending", "polynomial"), _listed),
+    **dict.fromkeys(("pieces", "rows", "velocity"), _listed),
     "reference": _ref,
     "references": lambda refs: [_ref(ref) for ref in refs],
     "joint": _joint,

@@ -12,10 +12,10 @@ from jax.core import Tracer
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from shiftjax.errors import ModelError
-from shiftjax.measures.evaluation import evaluate_number
-from shiftjax.measures.expression import Expression
+from shiftjax.expressions.evaluation import evaluate_number
+from shiftjax.expressions.expression import Expression
 from shiftjax.mechanism.model import Model
-from shiftjax.run.derive import Formula, Numbers, Rule, rules_of
+from shiftjax.run.derive import Formula, Numbers, Rule, refuse_determined, rules_of
 
 Array = Any  # of JAX, traced
 
@@ -37,6 +37,7 @@ def derived(
     Raises:
         ModelError: as there; a function that needs NumPy arrays.
     """
+    refuse_determined(model, design, "vary")
     base = model.replace(assign) if assign else model
     rules = rules_of(model, design, assign or (), derive)
     known = {**{path: np.float64(value) for path, value in base.numbers().items()}, **design}
@@ -45,7 +46,8 @@ def derived(
     numbers = {path: values[path] for path in rules}
     same = {path: float(value) for path, value in numbers.items() if not value.ndim and not isinstance(value, Tracer)}
     columns = {path: jnp.broadcast_to(value, members) for path, value in numbers.items() if path not in same}
-    return {**design, **columns}, {**(assign or {}), **same}
+    stated = {path: value for path, value in same.items() if path not in model.expressions}
+    return {**design, **columns}, {**(assign or {}), **stated}
 
 
 class _Traced(Numbers):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.dynamics.kinematics import change_between, retract
-from shiftjax.gradients.composed import Traced, Values
+from shiftjax.lanes.composed import Traced, Values
 from shiftjax.run.programs.setup import Setup
 
 

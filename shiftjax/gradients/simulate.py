@@ -108,8 +108,8 @@ def _traced(of: Callable[[_Key], TracedRun], model: Model | str, options: Option
     model = model if isinstance(model, Model) else load(model)
     design, assign, motions = options.design.vary or {}, options.design.assign, options.motion.drive
     with jax.ensure_compile_time_eval():  # what follows from known numbers alone is known, also inside of jax.jit
-        if options.design.derive:
-            design, assign = derived(model, _design(model, design), assign, options.design.derive)
+        if options.design.derive or model.expressions:
+            design, assign = derived(model, _design(model, design), assign, options.design.derive or {})
         model, columns, drive = _driven(model, motions or {})
     design = _design(model, {**design, **columns})
     _refuse(len(next(iter(design.values()))), options)

@@ -198,6 +198,7 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
         return Channel(path, CHANNELS["state"], index, 1, True, unit)
     if name == "knots":
         return _knots_of_force(plan, path, head)
+    _refuse_for_force(plan, path, head, name)
     prefix = {"substructure": "substructure[k].", "": ""}
     known = [f"{prefix.get(q.of, '')}{key}" for key, q in CHANNELS.items() if q.of != "force"]
     raise ModelError(
@@ -289,6 +290,16 @@ def _state_of_force(plan: Plan, head: str, name: str) -> tuple[int, str] | None:
             if state.name == name and (element.path == head or element.path.endswith(f":{head}")):
                 return index, filled(state.unit, _along(plan, element), 0)
     return None
+
+
+def _refuse_for_force(plan: Plan, path: str, head: str, name: str) -> None:
+    """Raises where `head` is a force, with the channels that it has."""
+    moved = {joint.path for joint in plan.joints}  # whose own springs have their paths
+    for k, element in enumerate(plan.forces):
+        if element.path not in moved and (element.path == head or element.path.endswith(f":{head}")):
+            known = [state.name for state in FORCES[element.kind].states] + ["knots"] * bool(knot_units(plan, k))
+            allowed = f"of this {element.kind} {', '.join(known) or 'nothing, since it has no states'}"
+            raise ModelError(f"channel {path}", repr(name), allowed, nearest(name, known) or "Name what it has.")
 
 
 def knot_units(plan: Plan, index: int) -> tuple[str, ...]:

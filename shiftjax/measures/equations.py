@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shiftjax.errors import ModelError, shown
-from shiftjax.measures.dialects import LANES
-from shiftjax.measures.evaluation import evaluate
-from shiftjax.measures.expression import RELATIONS, Expression, Operation, names, parts
-from shiftjax.measures.grammar import parse
+from shiftjax.expressions.dialects import LANES
+from shiftjax.expressions.evaluation import evaluate
+from shiftjax.expressions.expression import RELATIONS, Expression, Operation, names, parts
+from shiftjax.expressions.grammar import parse
 from shiftjax.record import record
 
 TIME, PLACE, LISTED = "t", ".q", "q"

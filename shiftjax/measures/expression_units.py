@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shiftjax.measures.dialects import FUNCTIONS
-from shiftjax.measures.expression import Expression, FunctionCall, Name, Negative, Operation, Pick, Vector, is_plain
+from shiftjax.expressions.dialects import FUNCTIONS
+from shiftjax.expressions.expression import Expression, FunctionCall, Name, Negative, Operation, Pick, Vector, is_plain
 
 MIXED = "mixed"  # the unit of what is made of several
 

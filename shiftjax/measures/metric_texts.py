@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest, need_mapping, shown
-from shiftjax.lanes.member_values import MemberValues
-from shiftjax.measures.aims import NO_AIM, Aim, aim_of, without_aim
-from shiftjax.measures.channel import Channel
-from shiftjax.measures.dialects import FUNCTIONS, LANES
-from shiftjax.measures.evaluation import constant, evaluate
-from shiftjax.measures.events import MOST, Event, ReadEvent
-from shiftjax.measures.expression import (
+from shiftjax.expressions.dialects import FUNCTIONS, LANES
+from shiftjax.expressions.evaluation import constant, evaluate
+from shiftjax.expressions.expression import (
     Expression,
     FunctionCall,
     Name,
@@ -27,8 +23,12 @@ from shiftjax.measures.expression import (
     replaced,
     written,
 )
+from shiftjax.expressions.grammar import parse
+from shiftjax.lanes.member_values import MemberValues
+from shiftjax.measures.aims import NO_AIM, Aim, aim_of, without_aim
+from shiftjax.measures.channel import Channel
+from shiftjax.measures.events import MOST, Event, ReadEvent
 from shiftjax.measures.expression_units import MIXED, unit_of
-from shiftjax.measures.grammar import parse
 from shiftjax.measures.metric import MetricKind, Option
 from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.terms import Signal, Term

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, shown, wrong
+from shiftjax.expressions.evaluation import evaluate
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.accumulators import Accumulators, Watched
 from shiftjax.measures.aims import NO_AIM, Aim
 from shiftjax.measures.certificate import TAKEN
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels
-from shiftjax.measures.evaluation import evaluate
 from shiftjax.measures.events import event_of
 from shiftjax.measures.metric_texts import Metric, Reader
 from shiftjax.measures.metrics import METRICS

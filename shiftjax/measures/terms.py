@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from shiftjax.algebra import Vec
+from shiftjax.expressions.evaluation import evaluate
+from shiftjax.expressions.expression import Expression, Name, NumberLiteral, Pick
 from shiftjax.measures.channel import Channel
-from shiftjax.measures.evaluation import evaluate
-from shiftjax.measures.expression import Expression, Name, NumberLiteral, Pick
 from shiftjax.measures.interval import Instant
 from shiftjax.measures.metric import MetricKind
 from shiftjax.measures.metrics import METRICS

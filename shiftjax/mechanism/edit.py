@@ -10,6 +10,8 @@ from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.paths import Steps, child, steps
 from shiftjax.mechanism.records import STARTS, Assembly, Body, Joint
 
+LISTS = ("joints", "restraints", "force_modules", "constraints", "drivers")  # of an assembly, beside its bodies
+
 
 def with_number(value: Any, where: Steps, number: Any) -> Any:
     """The element with the number at the steps `where` replaced, by one or by (B,) of them."""
@@ -55,10 +57,22 @@ def changed_assembly(assembly: Assembly, path: str, values: Mapping[str, Mapping
     """The assembly with its numbers replaced, except in nested assemblies."""
     bodies = tuple(changed_body(body, child(path, body.name), values) for body in assembly.bodies)
     others = {
-        kind: tuple(changed(item, child(path, item.name), values) for item in getattr(assembly, kind))
-        for kind in ("joints", "restraints", "force_modules", "constraints", "drivers")
+        kind: tuple(changed(item, child(path, item.name), values) for item in getattr(assembly, kind)) for kind in LISTS
     }
     return replace(assembly, bodies=bodies, **others)
+
+
+def everything_on(assemblies: tuple[Assembly, ...]) -> tuple[Assembly, ...]:
+    """The assemblies with nothing switched off."""
+
+    def on(assembly: Assembly, _: str) -> Assembly:
+        bodies = tuple(replace(body, active=True) for body in assembly.bodies)
+        lists: dict[str, Any] = {
+            kind: tuple(replace(item, active=True) for item in getattr(assembly, kind)) for kind in LISTS
+        }
+        return replace(assembly, active=True, bodies=bodies, **lists)
+
+    return rebuilt(assemblies, on)
 
 
 def rebuilt(

@@ -17,6 +17,7 @@ from shiftjax.field import DAMPER, SPRING, Field, Role, filled
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.parameters import NamedNumbers
 from shiftjax.mechanism.paths import Steps
 from shiftjax.mechanism.records import ZERO, Body, Element, Frame, Joint, Placement, Restraint
 from shiftjax.mechanism.scene_fields import (
@@ -53,6 +54,8 @@ ROOT = (
     Field("frames", "of ground", "list", of="a frame"),
     Field("lights", "of the scene", "list", of="a light"),
     Field("terrain", "of the scene", "list", of="a terrain"),
+    Field("parameters", "named numbers, of which others are expressions in quotes, by name", "parameters"),
+    Field("points", "places that positions of frames follow, by name", "named points"),
     Field("assemblies", "groups of bodies and what acts on them", "list", of="an assembly", required=True),
 )
 PARAMETERS = (
@@ -83,6 +86,7 @@ ASSEMBLY = (
     Field("assemblies", "inside this one, to any depth", "list", default=(), of="an assembly"),
     Field("include", "a file whose assemblies appear below this name", "text", written=False),
     Field("parent", "what the included file calls fixed", "reference", written=False),
+    Field("parameters", "values of those of the included file, by their names there", "parameters", written=False),
 )  # fmt: skip
 BODY = (
     COMMENT,
@@ -92,6 +96,8 @@ BODY = (
           ("inertia.mass", "mass", "moment_of_inertia.mass"), least=0.0),
     *map(_inertia, INERTIA),
     Field("center_of_mass", "from the body's origin along its axes", "vector", Role.CENTER, "m", ZERO),
+    Field("gravity_scale", "of the gravity that acts on the body: 0 for none",
+          "number", Role.NUMBER, "1", 1.0),
     Field("frames", "of the body", "list", default=(), of="a frame"),
     Field("geometry", "shapes that are drawn", "list", default=(), keys=("geometry", "definition"), of="a geometry"),
     Field("collision_geometry", "kept, not used: convex_hull, ellipsoid or sphere", "text"),
@@ -145,6 +151,30 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
             "of forces, also in torques and stiffnesses; where left out mass times length over time squared",
             "text",
         ),
+    ),
+    "a parameter": (
+        Field("value", "a number, or an expression of other parameters", "expression", required=True),
+        Field(
+            "unit",
+            "what it measures: length, angle, mass, time, force, number, or a unit such as N/m",
+            "text",
+            default="number",
+        ),
+        Field("minimum", "the least that it may be"),
+        Field("maximum", "the most that it may be"),
+        Field("description", "a sentence", "text", default=""),
+    ),
+    "a point": (
+        Field(
+            "position",
+            "in the world of the pose that the file draws; each a number or an expression",
+            "vector",
+            Role.LENGTH,
+            "m",
+            required=True,
+        ),
+        Field("frames", "those that follow it; all that stand there where left out", "references"),
+        Field("description", "a sentence", "text", default=""),
     ),
     "fixed": tuple(field for field in ROOT if field.name in ("frames", "lights", "terrain")),
     "an assembly": ASSEMBLY,
@@ -334,6 +364,9 @@ def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, float]]:
 
 def numbers_of(item: Any) -> Iterator[tuple[Field, Steps, float]]:
     """Field, steps from the record and value of every number of a record, in the order of the table."""
+    if isinstance(item, NamedNumbers):
+        yield from item.numbers()
+        return
     for field in numeric_fields(item):
         head: Steps = tuple(field.name.split("."))
         for steps, number in leaves(value_of(item, field.name)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers as abstract_numbers
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError, nearest, need, need_mapping, refuse_traced, shown
@@ -16,6 +16,7 @@ from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
 from shiftjax.mechanism.fields import LABELS, kinds_with, numbers_of, role_of, unit_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
+from shiftjax.mechanism.parameters import BLOCKS, NamedNumbers, Parameter, Point, path_of_name, recomputed
 from shiftjax.mechanism.paths import Steps, child, listed, parts, shortened, split, steps, text_of
 from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import (
@@ -64,7 +65,9 @@ __all__ = [
     "Matrix",
     "Model",
     "Number",
+    "Parameter",
     "Placement",
+    "Point",
     "Restraint",
     "RunSettings",
     "Terrain",
@@ -105,6 +108,9 @@ class Model:
     source: str = dataclasses.field(default="", compare=False)  # file it was read from
     warnings: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     comment: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    points: tuple[Point, ...] = ()
+    expressions: FrozenJson = FrozenJson()  # path of a number -> the text in SI that it follows from
     origin: Model | None = dataclasses.field(default=None, compare=False, repr=False)  # before the first `replace`
     replaced: tuple[str, ...] = dataclasses.field(default=(), compare=False, repr=False)  # paths, by `replace`
 
@@ -217,6 +223,7 @@ class Model:
     def elements(self) -> Iterator[tuple[str, Any]]:
         """Path and record of every active element that may have numbers, in the order of the file."""
         yield "model_parameters", self
+        yield from self.named_numbers()
         yield from ((child(FIXED, frame.name), frame) for frame in self.frames)
         for path, body in self.bodies():
             yield path, body
@@ -224,6 +231,12 @@ class Model:
         yield from self.joints()
         yield from self.restraints()
         yield from self.acting()
+
+    def named_numbers(self) -> Iterator[tuple[str, NamedNumbers]]:
+        """Path and contents of the blocks of parameters and of points, where there are any."""
+        for path, items in zip(BLOCKS, (self.parameters, self.points), strict=True):
+            if items:
+                yield path, NamedNumbers(items)
 
     def numbers(self) -> dict[str, float]:
         """Every number of the active parts by its path, in the order of the file."""
@@ -258,47 +271,63 @@ class Model:
         """The model with other numbers at some paths (the leading assembly may be left out where unique).
 
         It remembers where it comes from: a run closes its loops by walking from there, as it does for varied numbers.
+        Numbers that are expressions of replaced parameters and points follow.
 
         Args:
             values: by path, in SI, or texts with a unit, as "200 mm".
 
         Raises:
-            ModelError: no such number; values that are not finite, of another unit, or that a file could not have.
+            ModelError: no such number, or one that is an expression; values that are not finite, of another unit, or
+                that a file could not have.
         """
         need_mapping("replace", values)
         known, units = self.numbers(), self.number_units() if any(isinstance(v, str) for v in values.values()) else {}
-        grouped: dict[str, dict[str, float]] = {}
-        order: list[str] = []
+        given: dict[str, float] = {}
         for path, value in values.items():
             full = self._number(path, known)
-            order.append(full)
-            target, field = split(full)
             number = in_si(value, units[full], full) if isinstance(value, str) else value
-            grouped.setdefault(target, {})[field] = _finite(full, number)
-        touched = {path: {steps(field) for field in fields} for path, fields in grouped.items()}
+            given[full] = _finite(full, number)
+        if self.expressions:
+            given |= recomputed(self.expressions, known, given)
+        model = dataclasses.replace(
+            self.with_values(given),
+            origin=self.origin or self,
+            replaced=tuple(dict.fromkeys((*self.replaced, *(path for path in given if path in known)))),
+        )
+        _refuse_impossible(model, _grouped(given))
+        return model
+
+    def with_values(self, values: Mapping[str, Any]) -> Model:
+        """The model with other numbers at full paths, active or not, as they are: nothing is asked of them, and nothing
+        follows from them."""
+        grouped: dict[str, dict[str, Any]] = {}
+        for path, value in values.items():
+            target, field = split(path)
+            grouped.setdefault(target, {})[field] = value
         gravity = list(self.gravity)
         for field, value in grouped.pop("model_parameters", {}).items():
             gravity[int(field[-2])] = value
+        named = {path: grouped.pop(path, {}) for path in BLOCKS}
         model = dataclasses.replace(
             self,
             gravity=(gravity[0], gravity[1], gravity[2]),
             frames=tuple(changed(frame, child(FIXED, frame.name), grouped) for frame in self.frames),
-            origin=self.origin or self,
-            replaced=tuple(dict.fromkeys((*self.replaced, *order))),
+            parameters=tuple(item.changed(named["parameters"]) for item in self.parameters),
+            points=tuple(item.changed(named["points"]) for item in self.points),
         )
         if not grouped:
             return model
-        model = dataclasses.replace(
+        return dataclasses.replace(
             model, assemblies=rebuilt(self.assemblies, lambda a, path: changed_assembly(a, path, grouped))
         )
-        _refuse_impossible(model, touched)
-        return model
 
     def resolve(self, path: str) -> str:
         """The full form of a path of an object, number or channel; ModelError where it is unknown or ambiguous."""
         need("path", path, str, "a text, as `shiftjax info MODEL --paths` lists them")
         target, field = split(path)
         if target in GLOBAL:
+            return target + field
+        if target in BLOCKS and field:
             return target + field
         kinds = kinds_with(field.lstrip(".").split("[")[0].split(".")[0])
         objects = [(full, kind) for full, kind in self._objects() if kind in kinds]
@@ -307,13 +336,16 @@ class Model:
         matches = {full for full, kind in objects if shortened(full, target, 2 if kind == "frame" else 1)}
         if len(matches) == 1:
             return matches.pop() + field
+        if not matches and any(path_of_name(path) == block + text_of(keys) for block, keys in self._named()):
+            return path_of_name(path)
         if matches:
             raise ModelError(
                 path, f"{len(matches)} objects of this name", listed(sorted(matches)), "Write the path in full."
             )
         objects = objects[:2000]  # the search for close matches is slow
         short = [full.split(":", 1)[-1] for full, _ in objects if ":" in full and not full.startswith("fixed:")]
-        hint = nearest(target[:80], [full for full, _ in objects] + short)
+        named = [".".join(map(str, keys)) for _, keys in self._named()]
+        hint = nearest(path[:80], named) or nearest(target[:80], [full for full, _ in objects] + short)
         raise ModelError(
             path,
             f"no active {' or '.join(sorted(kinds))} called {target[:80]!r}",
@@ -330,6 +362,10 @@ class Model:
         numbers = [p for p in known if split(p)[0] == target]
         hint = nearest(full[:120], numbers)
         raise ModelError(path, f"no number {field or 'there'!r}", listed(numbers) or "nothing", hint or "Choose one.")
+
+    def _named(self) -> Iterator[tuple[str, Steps]]:
+        """Block and steps of every named number."""
+        yield from ((block, keys) for block, item in self.named_numbers() for _, keys, _ in item.numbers())
 
     def _objects(self) -> Iterator[tuple[str, str]]:
         """Path and kind of every object that a path can name."""
@@ -350,6 +386,14 @@ class Model:
 
 
 LABELS[Model] = "model_parameters"
+
+
+def _grouped(paths: Iterable[str]) -> dict[str, set[Steps]]:
+    """Element -> steps from it to numbers, of their full paths."""
+    out: dict[str, set[Steps]] = {}
+    for target, field in map(split, paths):
+        out.setdefault(target, set()).add(steps(field))
+    return out
 
 
 def _refuse_impossible(model: Model, touched: Mapping[str, Collection[Steps]]) -> None:

@@ -10,11 +10,14 @@ from shiftjax.field import filled
 from shiftjax.forces import FORCES
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.parameters import NamedNumbers, asking, name_of_path
+from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import Body, Element, FrameRef, Joint, Placement, Restraint
 
 BODY_HEAD = ("body", "mass [kg]", "centre of mass [m]", "inertia xx yy zz [kg m^2]", "frames")
 JOINT_HEAD = ("joint", "type", "parent", "child", "starts at, in the file")
 ACTING_HEAD = ("what acts", "type", "of", "numbers, in SI, defaults left out")
+NAMED_HEAD = ("parameter or point", "value", "unit", "from", "to", "meaning", "acts on")
 MOST = 6  # numbers of one entry that a line has room for
 
 Row = tuple[str, ...]
@@ -51,6 +54,18 @@ def acting_rows(items: Iterable[tuple[str, Restraint | Element]], units: Mapping
             yield path, item.type, ", ".join(of), _stated_numbers(item, units.get(item.joint or "", "m"))
 
 
+def named_rows(blocks: Iterable[tuple[str, NamedNumbers]], expressions: Mapping[str, str]) -> Iterator[Row]:
+    """A row for each parameter and each coordinate of a point, under `NAMED_HEAD`."""
+    for block, numbers in blocks:
+        for field, steps, value in numbers.numbers():
+            name = ".".join(map(str, steps))
+            path = f"{block}.{name}"
+            bounds = ("" if bound is None else f"{bound:.6g}" for bound in (field.least, field.most))
+            follows = [name_of_path(other) or other for other in asking(expressions, path)]
+            doc = f"{field.doc}; {expressions[path]}" if path in expressions else field.doc
+            yield name, f"{value:.9g}", field.unit, *bounds, doc, listed(follows, 3) or "nothing"
+
+
 def _stated_numbers(item: Element, x: str) -> str:
     """The numbers and words of an element that differ from their defaults, the first ones of many.
 
@@ -66,8 +81,9 @@ def _stated_numbers(item: Element, x: str) -> str:
         unit = filled(field.unit, x, 0)
         after = f" {unit}" if field.numeric and unit != "1" else ""
         if isinstance(value, list | tuple):
-            few = len(value) <= MOST
-            texts.append(f"{field.name} {_numbers(value)}{after}" if few else f"{len(value)} {field.name}")
+            few = len(value) <= MOST and not any(isinstance(row, list | tuple) for row in value)
+            count = sum(map(len, value)) if field.shape == "rows" else len(value)
+            texts.append(f"{field.name} {_numbers(value)}{after}" if few else f"{count} {field.name}")
         else:
             texts.append(f"{field.name} {value:.6g}{after}" if field.numeric else f"{field.name} {value}")
     return ", ".join([*texts[:MOST], *(["..."] if len(texts) > MOST else [])])

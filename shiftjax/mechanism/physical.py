@@ -66,7 +66,7 @@ def faults(
         values[steps] = np.asarray(varied.get(steps, np.full(count, number)), float)
     with np.errstate(all="ignore"):
         for steps, field in fields.items():
-            if field.least is not None or field.above is not None:
+            if not field.least is field.above is field.most is None:
                 yield _out_of_bounds(field, steps, values[steps])
         for field in dict.fromkeys(field for field in fields.values() if field.rising):
             yield _falling(field, {steps: values[steps] for steps, other in fields.items() if other == field})
@@ -87,6 +87,9 @@ def _out_of_bounds(field: Field, steps: Steps, x: np.ndarray) -> Fault:
     if field.above is not None:
         bad |= x <= field.above
         words.append(f"above {field.above:g}")
+    if field.most is not None:
+        bad |= x > field.most
+        words.append(f"{field.most:g} or less")
     name = str(steps[-1]) if isinstance(steps[-1], str) else field.key.rpartition(".")[2]
     article = "an" if name[:1] in "aeiou" else "a"
     allowed = f"{article} {name} of {' and '.join(words)}"

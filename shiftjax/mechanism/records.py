@@ -89,6 +89,7 @@ class Body:
     collision_geometry: str | None = None
     active: bool = True
     comment: str = ""
+    gravity_scale: float = 1.0  # of the gravity that acts on it
 
 
 @record

@@ -1,7 +1,8 @@
 """Numbers that follow from others, as `derive={"rod.mass": "7.8 * {rod:tip.T[0]}"}`. Host code, no jax.
 
-An expression is one of `measures.grammar` over number paths in braces, in SI where no unit is written. A derived number
-may follow from other derived ones; circles are refused. What follows from no varied number is the same for all members.
+An expression is one of `expressions.grammar` over number paths in braces, in SI where no unit is written. A derived
+number may follow from other derived ones; circles are refused. What follows from no varied number is the same for all
+members. Expressions of the model's file are among them, where numbers that they ask for vary or are derived.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, need_number, shown
-from shiftjax.measures.dialects import NUMBERS
-from shiftjax.measures.evaluation import evaluate_number
-from shiftjax.measures.expression import Expression
-from shiftjax.measures.grammar import parse
+from shiftjax.expressions.dialects import NUMBERS
+from shiftjax.expressions.evaluation import evaluate_number
+from shiftjax.expressions.expression import Expression
+from shiftjax.expressions.grammar import parse
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.parameters import AGREES, ROUNDS, determined, followers, rule_of
 
 Function = Callable[[Mapping[str, Any]], Any]  # of the numbers by path
 Formula = str | Function  # as the user states it
@@ -83,7 +85,7 @@ def with_derived(
             it, a circle.
     """
     assigned = dict(assign or {})
-    if not derive:
+    if not derive and not (model.expressions and vary):
         return (None if vary is None else dict(vary)), assigned
     base = model.replace(assigned) if assigned else model
     numbers = base.numbers()
@@ -91,11 +93,14 @@ def with_derived(
     sizes = {len(values) for values in columns.values()}
     if len(sizes) > 1:
         raise ModelError("vary", f"lengths {sorted(sizes)}", "one length for all", "Give every path as many values.")
-    rules = rules_of(model, columns, assigned, derive)
+    columns, restated = _free_of(model, columns)
+    rules = rules_of(model, columns, assigned, derive or {})
     known = {**{path: np.float64(value) for path, value in numbers.items()}, **columns}
     values = Numbers(model, known, rules, sizes.pop() if sizes else 1)
     derived = {path: values[path] for path in rules}
-    same = {path: float(value) for path, value in derived.items() if value.ndim == 0}
+    _refuse_other_values(model, restated, {**known, **derived})
+    same = {path: float(value) for path, value in derived.items() if value.ndim == 0 and path not in model.expressions}
+    derived = {path: value for path, value in derived.items() if path not in restated}
     return (None if vary is None else {**vary, **{p: v for p, v in derived.items() if v.ndim}}), {**assigned, **same}
 
 
@@ -110,7 +115,7 @@ def rules_of(
     Raises:
         ModelError: no such number, one that is varied or set, too, something that is no expression or function.
     """
-    numbers = model.numbers()
+    numbers, varied = model.numbers(), tuple(varied)
     taken = {**dict.fromkeys(varied, "vary"), **dict.fromkeys((full_path(model, p, numbers) for p in assigned), "set")}
     rules: dict[str, Rule] = {}
     for path, formula in derive.items():
@@ -120,8 +125,32 @@ def rules_of(
             raise ModelError(f"derive {path}", fault, "each number once", "Leave one of them out.")
         if not (isinstance(formula, str) or callable(formula)):
             raise ModelError(f"derive {path}", shown(formula), "a text or a function", "Write '2 * {PATH}'.")
+        refuse_determined(model, [full], "derive")
         rules[full] = parse(formula, f"derive {full}", NUMBERS) if isinstance(formula, str) else formula
-    return rules
+    moved = [path for path in followers(model.expressions, {*varied, *rules}) if path in numbers]
+    return {**rules, **{path: rule_of(model.expressions[path], path) for path in moved}}
+
+
+def refuse_determined(model: Model, paths: Iterable[str], where: str) -> None:
+    """Raises where one of some full paths is of a number that is an expression in the model's file."""
+    for path in paths:
+        if path in model.expressions:
+            raise determined(f"{where} {path}", model.expressions[path])
+
+
+def _free_of(model: Model, columns: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Varied numbers without and with an expression in the file: those that are given beside what they follow from."""
+    restated = {path: column for path, column in columns.items() if path in model.expressions}
+    return {path: column for path, column in columns.items() if path not in restated}, restated
+
+
+def _refuse_other_values(model: Model, restated: Mapping[str, np.ndarray], values: Mapping[str, Any]) -> None:
+    """Raises where varied numbers are not what follows from the others, as those of an earlier result are."""
+    for path, column in restated.items():
+        with np.errstate(all="ignore"):
+            same = np.isclose(column, values[path], rtol=AGREES, atol=ROUNDS, equal_nan=True)
+        if not same.all():
+            raise determined(f"vary {path}", model.expressions[path])
 
 
 def derived_columns(

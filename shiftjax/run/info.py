@@ -11,8 +11,18 @@ from shiftjax.markup import text_table
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import every_channel
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.overview import ACTING_HEAD, BODY_HEAD, JOINT_HEAD, acting_rows, body_rows, joint_rows
-from shiftjax.mechanism.paths import split
+from shiftjax.mechanism.overview import (
+    ACTING_HEAD,
+    BODY_HEAD,
+    JOINT_HEAD,
+    NAMED_HEAD,
+    acting_rows,
+    body_rows,
+    joint_rows,
+    named_rows,
+)
+from shiftjax.mechanism.parameters import asking
+from shiftjax.mechanism.paths import split, text_of
 from shiftjax.mechanism.records import Element
 from shiftjax.run.indeterminate import indeterminate
 from shiftjax.run.options import options_of
@@ -32,7 +42,25 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
     need("cluster", cluster, bool, "True or False")
     alone = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
     prepared = prepare(alone, {}, options_of(cut=cut, cluster=cluster), refuse=False)
-    return topology_report(prepared) | {"indeterminate": indeterminate(prepared)}
+    return topology_report(prepared) | {"indeterminate": indeterminate(prepared), "named": _named(model)}
+
+
+def _named(model: Model) -> list[dict[str, Any]]:
+    """The parameters and the coordinates of points of a model, with what their expressions and others say."""
+    return [
+        {
+            "path": (path := block + text_of(keys)),
+            "value": value,
+            "unit": field.unit,
+            "minimum": field.least,
+            "maximum": field.most,
+            "meaning": field.doc,
+            "follows_from": model.expressions.get(path),
+            "acts_on": list(asking(model.expressions, path)),
+        }
+        for block, numbers in model.named_numbers()
+        for field, keys, value in numbers.numbers()
+    ]
 
 
 def text(model: Model) -> str:
@@ -51,6 +79,9 @@ def text(model: Model) -> str:
     if acting := [*model.restraints(), *model.acting()]:
         rows = acting_rows(acting, model.coordinate_units())
         lines += [*text_table(ACTING_HEAD, rows, left=(0, 1, 2, 3)), ""]
+    if model.parameters or model.points:
+        rows = named_rows(model.named_numbers(), model.expressions)
+        lines += [*text_table(NAMED_HEAD, rows, left=(0, 2, 5, 6)), ""]
     for k, s in enumerate(report["substructures"]):
         lines += [
             f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"

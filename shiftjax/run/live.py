@@ -33,7 +33,7 @@ from shiftjax.run.arguments import check_arguments
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.run.closing.walks import LaneOf
-from shiftjax.run.derive import Formula, derived_columns
+from shiftjax.run.derive import Formula, derived_columns, refuse_determined
 from shiftjax.run.options import options_of
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
@@ -125,6 +125,7 @@ class Live:
         seen = [f"{body}.{what}" for body in bodies for what in BODY]
         self.model, self._derive = model, dict(derive or {})
         wanted = {path: [numbers.get(model.resolve(path), 0.0)] for path in vary}
+        refuse_determined(model, map(model.resolve, vary), "vary")
         options = options_of(method=method, drive=functions, tie=tie)
         prepared = prepare(model, self._derived(wanted), options, pulled=True)
         every = channels_of(prepared.plan, [*seen, *channels], model.resolve)
@@ -338,7 +339,7 @@ class Live:
 
     def _derived(self, free: Mapping[str, list[float]]) -> Mapping[str, Any]:
         """The numbers of this design, (1,) each, with those that follow from others."""
-        if not self._derive:
+        if not (self._derive or self.model.expressions):
             return free
         every = derived_columns(self.model, free, self._derive)
         for path, (value,) in every.items():

@@ -20,7 +20,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.first_lanes import begin
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments
-from shiftjax.run.derive import Formula, derived_columns
+from shiftjax.run.derive import Formula, derived_columns, refuse_determined
 from shiftjax.run.options import options_of
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
@@ -35,7 +35,10 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion
 from shiftjax.topology.partition import Partition
 
-GROUPS = ("q", "x", "dx", "clock", "fraction", "limit", "armed", "acc", "rep", "mon", "trip", "event")
+GROUPS = (
+    *("q", "x", "dx", "clock", "fraction", "limit", "armed", "acc", "rep", "mon", "trip"),
+    *("event", "event_rate", "watched"),
+)
 
 Params = dict[str, Any]  # varied path -> () a lane, (B,) an ensemble
 State = dict[str, Any]  # group of `GROUPS` -> (rows,) a lane, (B, rows) an ensemble
@@ -54,7 +57,8 @@ class Simulator:
     ) -> None:
         self.prepared, self.step_size, self.backend = prepared, step_size, backend
         self._derive = derive
-        self.derived = tuple(prepared.model.resolve(path) for path in derive)
+        of_file = (path for path in prepared.vary if path in prepared.model.expressions)
+        self.derived = (*(prepared.model.resolve(path) for path in derive), *of_file)
         self.vary = tuple(path for path in prepared.vary if path not in self.derived)
         self.precision = prepared.setup.precision
         self._multiplier = prepared.model.settings.infinity_norm_multiplier
@@ -80,7 +84,7 @@ class Simulator:
         if set(given) != set(self.vary):
             raise ModelError("vary", f"{sorted(vary)}", f"{sorted(self.vary)}", "Give values for these paths.")
         setup = self.prepared.setup
-        if self._derive:
+        if self._derive or self.prepared.model.expressions:
             given = derived_columns(self.prepared.model, given, self._derive)
         vary = {path: given[path] for path in self.prepared.vary}  # the order of the program's slots
         drive = {group.name: setup.functions[group.function] for group in self.prepared.plan.constraints
@@ -170,8 +174,9 @@ def compile(
         raise ModelError("drive", f"arrays for {listed(arrays)}", "one number each", "Name these paths in `vary`.")
     numbers = model.numbers()
     paths = [model.resolve(path) for path in vary]
+    refuse_determined(model, paths, "vary")
     nominal: dict[str, Any] = {path: [numbers.get(path, 0.0)] for path in paths}
-    if derive:
+    if derive or model.expressions:
         nominal = derived_columns(model, nominal, derive)
     prepared = prepare(model, nominal, options_of(method=method, precision=precision, drive=functions))
     refuse_beyond_tables(prepared.plan, prepared.lane_of(np.arange(1), 1.0), 0.0, np.inf)

@@ -132,9 +132,8 @@ class _Part:
     def _node(self, node: TreeNode, joint: int) -> TreeNode:
         numbers = node.numbers
         if numbers is not None:
-            numbers = BodyNumbers(
-                *(self._places(part) for part in (numbers.mass, numbers.inertia, numbers.center_of_mass))
-            )
+            parts = (numbers.mass, numbers.inertia, numbers.center_of_mass, numbers.gravity_scale)
+            numbers = BodyNumbers(*map(self._places, parts))
         return TreeNode("", joint, node.level, node.virtual, numbers)
 
     def _group(self, group: RowGroup) -> RowGroup:

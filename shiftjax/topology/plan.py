@@ -26,6 +26,7 @@ class BodyNumbers:
     mass: int
     inertia: tuple[int, ...]  # Ixx, Iyy, Izz, Ixy, Iyz, Izx
     center_of_mass: tuple[int, int, int]
+    gravity_scale: int
 
 
 @record

@@ -39,13 +39,19 @@ class Numbering:
         self.frames: dict[tuple[str, str], FrameNumbers] = {}  # body, plain name -> its numbers
         self.of(model, "model_parameters")
 
+    def add(self, item: Any, path: str) -> None:
+        """Enters all numbers of an element."""
+        for field, steps, _ in numbers_of(item):
+            self.numbers.append(NumberPlace(path + text_of(steps), role_of(field, steps, item)))
+
     def of(self, item: Any, path: str) -> dict[str, Any]:
         """The indices of all numbers of a record, by field, in the field's shape."""
         places: dict[str, list[tuple[Steps, int]]] = {}
-        for field, steps, _ in numbers_of(item):
+        first = len(self.numbers)
+        self.add(item, path)
+        for place, (field, steps, _) in enumerate(numbers_of(item), first):
             inside = steps[len(field.name.split(".")) :]
-            places.setdefault(field.name, []).append((inside, len(self.numbers)))
-            self.numbers.append(NumberPlace(path + text_of(steps), role_of(field, steps, item)))
+            places.setdefault(field.name, []).append((inside, place))
         given = [field.name for field in numeric_fields(item) if value_of(item, field.name) is not None]
         return {name: _nested(places.get(name, ())) for name in given}
 
@@ -53,9 +59,8 @@ class Numbering:
         """A body with its frames."""
         places = self.of(body, path)
         self.add_frames(body.frames, path)
-        return BodyNumbers(
-            places["mass"], tuple(places[f"inertia.{entry}"] for entry in INERTIA), places["center_of_mass"]
-        )
+        inertia = tuple(places[f"inertia.{entry}"] for entry in INERTIA)
+        return BodyNumbers(places["mass"], inertia, places["center_of_mass"], places["gravity_scale"])
 
     def add_frames(self, frames: Sequence[Frame], body: str = FIXED) -> None:
         """The frames of a body or of ground."""
@@ -113,6 +118,8 @@ class PlanBuilder:
         forces = [*polynomials, *self._restraints(index), *self._modules(index)]
         if external_wrenches:
             forces += [self._external_wrench(k, nodes[k].path) for k in range(1, len(nodes)) if not nodes[k].virtual]
+        for path, block in self.model.named_numbers():
+            self.numbering.add(block, path)
         frames = [(child(body, name), PlacedFrame(self.place_of[body], numbers))
                   for (body, name), numbers in self.numbering.frames.items()]  # fmt: skip
         return Plan(

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from shiftjax.errors import ModelError
 from shiftjax.joints import KINDS, JointKind
+from shiftjax.mechanism.parameters import NamedNumbers
 from shiftjax.mechanism.paths import listed, natural_key
 from shiftjax.mechanism.records import FIXED, Body, Element, Frame, FrameRef, Joint, Restraint
 from shiftjax.plan_elements import Loop
@@ -19,6 +20,8 @@ class ModelContents(Protocol):
 
     @property
     def frames(self) -> tuple[Frame, ...]: ...
+
+    def named_numbers(self) -> Iterable[tuple[str, NamedNumbers]]: ...
 
     def bodies(self) -> Iterable[tuple[str, Body]]: ...
 

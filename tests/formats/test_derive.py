@@ -16,9 +16,9 @@ from shiftjax.ensembles.study.rod import rod
 from shiftjax.ensembles.study.sample import sample
 from shiftjax.ensembles.study.spec import parse_set, parse_vary
 from shiftjax.errors import ModelError
-from shiftjax.measures.dialects import NUMBERS
-from shiftjax.measures.evaluation import evaluate_number
-from shiftjax.measures.grammar import parse
+from shiftjax.expressions.dialects import NUMBERS
+from shiftjax.expressions.evaluation import evaluate_number
+from shiftjax.expressions.grammar import parse
 from shiftjax.quantities import check_unit, unit_in_si
 from shiftjax.run.derive import with_derived
 

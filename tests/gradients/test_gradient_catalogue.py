@@ -20,6 +20,7 @@ from tests.gradients.test_gradients import CASES as EVERY
 from tests.mechanics import test_between_frames as between
 from tests.mechanics import test_couplings as couplings
 from tests.mechanics import test_force_kinds as forces
+from tests.mechanics import test_guides as guides
 from tests.mechanics import test_tyres as tyres
 
 FAR = 1e6  # of an end that is not there
@@ -42,10 +43,16 @@ def screwed() -> Model:
     return load(document)
 
 
+OTHERS: dict[str, dict[str, Any]] = {
+    "planetary": {"sun_teeth": 24, "ring_teeth": 72},
+    "geneva": {"slots": 5, "middle": 0.2},
+}
+
+
 def coupled(kind: str) -> Callable[[], Model]:
     def model() -> Model:
         names = "abc" if kind in ("planetary", "differential") else "ab"
-        numbers, slide, _ = couplings.PAIRS.get(kind, ({"sun_teeth": 24, "ring_teeth": 72}, "", 0.0))
+        numbers, slide, _ = couplings.PAIRS.get(kind, (OTHERS.get(kind, {}), "", 0.0))
         builder, assembly = couplings.discs(names, slide)
         assembly.constraint("it", kind, joints=[f"{name}_joint" for name in names], **numbers)
         return builder.build()
@@ -65,19 +72,30 @@ def driven(law: str, **numbers: Any) -> Callable[[], Model]:
     return model
 
 
+def shaken() -> Model:
+    builder, bar = mechanisms.four_bar()
+    numbers = {"times": [-0.2, 0.05, 0.2], "accelerations": [2.0, 9.0, -5.0], "speed": 2.0, "offset": -1.0}
+    bar.driver("it", "acceleration_table", joint="pivot", **numbers)
+    return builder.build()
+
+
 def cammed() -> Model:
     document = to_dict(mechanisms.cammed())
     document["assemblies"][0]["constraints"][0] |= {"name": "it", "type": "cam"}
     return load(document)
 
 
+ANGLES: dict[str, dict[str, Any]] = {
+    "harmonic": guides.SWING,
+    "polynomial": {"coefficients": [guides.START, 0.1, -0.2]},
+    "table": {"times": [-0.2, 0.1, 0.2], "values": [guides.START, guides.START + 0.02, guides.START + 0.03]},
+}
 START = between.GROUND + between.ROCKER * np.cos(between.STARTS["hinge"])
-SIZES = {key: tyres.TYRE[key] for key in ("radius", "vertical_stiffness", "vertical_damping", "low_speed")}
 ROLLING = {"way": 10.0, "spin": 28.0}
 
 
 def tyre(kind: str) -> Callable[[], Model]:
-    numbers = tyres.TYRE if "fiala" in kind else SIZES | tyres.MAGIC
+    numbers = tyres.TYRE if "fiala" in kind else tyres.SIZES | tyres.MAGIC
     return lambda: tyres.rig(0.03, kind, numbers=numbers)
 
 
@@ -88,9 +106,14 @@ CASES: dict[str, Case] = {
     **{f"a force module of type {kind}": Case(tyre(kind), "a:tyre", "carriage.position", {"spin": 28.0})
        for kind in ("fiala_tyre", "transient_fiala_tyre", "pacejka_tyre", "transient_pacejka_tyre")},
     **{f"a constraint of type {kind}": Case(coupled(kind), "m:it", "b_joint.q")
-       for kind in ("gear", "belt", "rack", "screw_coupling", "mimic", "planetary")},
+       for kind in ("gear", "belt", "rack", "screw_coupling", "mimic", "geneva", "planetary")},
     "a constraint of type distance": Case(lambda: between.rodded("constraint"), "a:tie", "pivot.q"),
     "a constraint of type cam": Case(cammed, "a:it", "pivot.q"),
+    **{f"a constraint of type {kind}": Case(lambda kind=kind: guides.hung(kind), "a:it", "bead.position")
+       for kind in ("point_on_curve", "point_on_surface")},
+    **{f"a driver of type frame_angle_{law}": Case(
+        lambda law=law: guides.tilted(f"frame_angle_{law}", **ANGLES[law]), "a:it", "pivot.q") for law in ANGLES},
+    "a driver of type acceleration_table": Case(shaken, "a:it", "hinge.v"),
     "a driver of type frame_harmonic": Case(
         driven("frame_harmonic", amplitude=0.01, frequency=4.0, offset=START), "a:it", "pivot.q"),
     "a driver of type frame_polynomial": Case(

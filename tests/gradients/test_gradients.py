@@ -47,6 +47,7 @@ CASES: dict[str, tuple[str, ...]] = {  # label of an element and field -> how th
     "model_parameters.gravity": ("model_parameters.gravity",),
     "a body.mass": ("a:coupler.mass",),
     **{f"a body.inertia.I{e}": (f"a:coupler.inertia.I{e}",) for e in ("xx", "yy", "zz", "xy", "yz", "zx")},
+    "a body.gravity_scale": ("a:coupler.gravity_scale",),
     "a body.center_of_mass": ("a:coupler.center_of_mass",),
     "a frame.T": ("a:rocker:tip.T", "fixed:hook.T[2]"),
     "a frame.rotation": ("a:rocker:tip.rotation", "fixed:hook.rotation[0]"),
@@ -87,9 +88,11 @@ OF_THE_CATALOGUE = {  # whose numbers are all in test_gradient_catalogue.py, whi
         ("force module", "joint_spring bushing stop coulomb_friction lugre_friction servo dc_motor torque_curve"),
         ("force module", "joint_position_pid joint_speed_pid frame_position_pid frame_speed_pid"),
         ("force module", "fiala_tyre transient_fiala_tyre pacejka_tyre transient_pacejka_tyre"),
-        ("force module", "ball_on_plane capsule_on_plane ellipsoid_on_plane ball_on_ball"),
-        ("constraint", "gear belt rack screw_coupling planetary mimic distance cam"),
+        ("force module", "ball_on_plane ball_on_terrain capsule_on_plane ellipsoid_on_plane ball_on_ball pin_in_slot"),
+        ("constraint", "gear belt rack screw_coupling planetary mimic geneva"),
+        ("constraint", "distance cam point_on_curve point_on_surface"),
         ("driver", "frame_harmonic frame_polynomial frame_table"),
+        ("driver", "frame_angle_harmonic frame_angle_polynomial frame_angle_table acceleration_table"),
     ) for name in names.split()),
 }  # fmt: skip
 DRAWN = "drawn only, nothing of a run depends on it"

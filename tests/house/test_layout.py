@@ -21,6 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "connected",
         "disk_cache",
         "errors",
+        "expressions",
         "field",
         "lanes",
         "markup",
@@ -35,6 +36,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "registry",
         "rotations",
         "splines",
+        "height_fields",
         "spacing",
         "shield",
         "time_laws",
@@ -99,6 +101,7 @@ TWO_SIDES = {
     "Harmonic": {"time_laws", "constraints.drives"},
     "Polynomial": {"time_laws", "constraints.drives"},
     "Table": {"time_laws", "constraints.drives"},
+    "AccelerationTable": {"time_laws", "constraints.drives"},
     "Attempt": {"kernels.step_loop", "kernels.llvm.stepper"},
     "Programs": {"run.advance.ensemble", "run.programs.lane_program"},
 }

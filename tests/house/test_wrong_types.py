@@ -94,6 +94,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "Harmonic": (shiftjax.Harmonic, {"amplitude": 1.0}, ""),
     "Polynomial": (shiftjax.Polynomial, {"coefficients": [0.0, 1.0]}, ""),
     "Table": (shiftjax.Table, {"times": [0.0, 1.0], "values": [0.0, 1.0]}, ""),
+    "AccelerationTable": (shiftjax.AccelerationTable, {"times": [0.0, 1.0], "accelerations": [0.0, 1.0]}, ""),
     "Vary": (sampled, VARIED, "points distribution unit"),
     "sample": (shiftjax.sample, {"study": [shiftjax.Vary("p", 0.0, 1.0)], "samples": 2}, ""),
     "rod": (shiftjax.rod, ROD, ""),

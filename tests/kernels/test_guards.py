@@ -22,7 +22,7 @@ from shiftjax.kernels.guards import (
 from shiftjax.kernels.lane_program import Layout
 
 LAYOUT = Layout(nq=1, nx=1, np=0, nm=2, nr=0, na=0, nc=0, ns=0, ne=2, controlled=True)
-GOOD = {"control": (0.5, 2.0), "mon": (1.0, 1.0), "finite": True, "event": (1.0, 1.0)}
+GOOD = {"control": (0.5, 2.0), "mon": (1.0, 1.0), "finite": True, "event": (1.0, 1.0), "event_rate": (0.0, 0.0)}
 BAD = {
     ERROR: {"control": (3.0, 0.5)},
     MONITORS: {"mon": (1.0, 9.0)},
@@ -36,9 +36,10 @@ class Numbers:
 
     layout = LAYOUT
 
-    def __init__(self, **after: Any) -> None:
-        self.end = {"size": (1.0,), "clock": (8.0,), **GOOD, **after}
+    def __init__(self, watched: bool = True, rate: float = 0.0, **after: Any) -> None:
+        self.end = {"size": (1.0,), "duration": (0.5,), "clock": (8.0,), **GOOD, **after}
         self.begin = {"clock": (7.0,), "armed": (0.0, 1.0), "limit": (5.0, 5.0), "event": (1.0, 1.0)}
+        self.begin |= {"watched": (1.0, float(watched)), "event_rate": (0.0, rate)}
 
     def before(self, name: str, k: int = 0) -> Any:
         return np.asarray(self.begin[name][k])
@@ -79,6 +80,18 @@ def test_a_good_step_is_accepted() -> None:
 def test_a_monitor_that_is_not_armed_does_not_count_but_is_looked_at() -> None:
     step = Numbers(mon=(9.0, 1.0))
     assert decide(step).accepted and not passes(step)
+
+
+def test_an_event_that_nobody_watches_ends_no_step() -> None:
+    assert decide(Numbers(**BAD[EVENTS])).trip != 0
+    assert decide(Numbers(watched=False, **BAD[EVENTS])).accepted and passes(Numbers(watched=False, **BAD[EVENTS]))
+
+
+@pytest.mark.parametrize(("rate", "fires"), [(-7.9, False), (-8.1, True), (8.1, False)])
+def test_an_event_that_has_been_beyond_zero_and_is_back_ends_the_step(rate: float, fires: bool) -> None:
+    """A parabola from 1 to 1 in half a second reaches down to 0 where it begins with - 8 a second."""
+    step = Numbers(rate=rate, event_rate=(0.0, -rate))
+    assert (decide(step).trip != 0) == fires != passes(step)
 
 
 @pytest.mark.parametrize(

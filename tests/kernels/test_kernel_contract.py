@@ -171,6 +171,18 @@ def test_events_freeze_before_the_step_in_which_they_happen(kernel: Kernel) -> N
     assert (get(program, lanes, "clock")[[0, 2, 3]] == np.floor(2 * half / H)[[0, 2, 3]]).all()
 
 
+def test_an_event_that_is_beyond_zero_within_one_step_alone_freezes_before_it(kernel: Kernel) -> None:
+    """The radius is below the parameter near the pericentre, at both ends of the step above it; nobody watches y."""
+    program, speed = fixed(events=True), 0.7
+    pericentre = 2.0 / (2.0 - speed**2) - 1.0
+    far = pericentre + np.array([1e-6, -1e-6])  # the step is off by 1e-8 there, and its ends are 1e-5 above
+    begun = started(kernel, program, 2, p=[far, 1e-6], x=[0.0, speed, 0.0], watched=[0.0, 1.0])
+    half = np.pi * (2 - speed**2) ** -1.5
+    lanes = advance(kernel, program, begun, np.ceil(half / H) + 5)
+    assert get(program, lanes, "trip").tolist() == [program.layout.nm + 4, 0]
+    assert get(program, lanes, "clock")[0] == np.floor(half / H)
+
+
 def test_an_event_that_begins_at_zero_has_not_happened(kernel: Kernel) -> None:
     program = fixed(events=True)
     begun = started(kernel, program)

@@ -201,6 +201,20 @@ def test_unknown_channels_are_refused_with_a_suggestion(path: str, match: str) -
         simulate(model(), span=0.01, channels=[path])
 
 
+def test_the_channels_of_a_force_are_named() -> None:
+    """Those of joints and frames were listed for a misspelt state."""
+    given = document()
+    joint = {"type": "lugre_friction", "joint": "turn", "static": 1, "kinetic": 1, "stribeck_speed": 1, "stiffness": 9}
+    wind = {"name": "wind", "type": "constant_load", "joint": "turn", "load": 1}
+    given["assemblies"][0]["force_modules"] = [{"name": "brake", **joint}, wind]
+    for path, message in (
+        ("brake.bendd", r"found 'bendd'; allowed: of this lugre_friction bend\. Did you mean 'bend'\?"),
+        ("wind.bend", r"found 'bend'; allowed: of this constant_load nothing, since it has no states\. Name"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            simulate(load(given), span=0.01, channels=[path])
+
+
 def test_full_paths_and_short_ones_are_the_same() -> None:
     result = simulate(model(), span=0.01, channels=["turn.q", "a:turn.q", "one:tip.position", "a:one:tip.position"])
     assert list(result.channels) == ["turn.q", "a:turn.q", "one:tip.position", "a:one:tip.position"]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.measures.dialects import FUNCTIONS, LANES, NUMBERS, Dialect
-from shiftjax.measures.evaluation import constant, evaluate, evaluate_number
-from shiftjax.measures.expression import Name, is_path, names, written
+from shiftjax.expressions.dialects import FUNCTIONS, LANES, NUMBERS, Dialect
+from shiftjax.expressions.evaluation import constant, evaluate, evaluate_number
+from shiftjax.expressions.expression import Name, is_path, names, written
+from shiftjax.expressions.grammar import parse
 from shiftjax.measures.expression_units import MIXED, unit_of
-from shiftjax.measures.grammar import parse
 
 ROUNDED = 1e-14  # of functions that are put together of others in lane code
 A, B = np.array([0.3, -0.7]), np.array([0.9, 0.4])

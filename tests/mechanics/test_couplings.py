@@ -101,6 +101,33 @@ def test_a_differential_turns_its_shafts_by_the_same_torque() -> None:
     assert INERTIA["b"] * b == pytest.approx(INERTIA["c"] * c, rel=EXACT) == pytest.approx(-0.5 * torque, rel=EXACT)
 
 
+@pytest.mark.parametrize("slots", [3, 4, 6])
+def test_a_geneva_drive_indexes_and_dwells(slots: int) -> None:
+    """Each turn of the crank by 2 pi / slots, in a share of 1/2 - 1/slots of it; else it stands; peaks of Norton.
+
+    Speeds peak at sin / (1 - sin) of pi / slots times the crank's; what the row bears is the wheel's inertia.
+    """
+    builder, assembly = discs()
+    assembly.constraint("tie", "geneva", joints=["b_joint", "a_joint"], slots=slots, middle=math.pi)
+    model = builder.build()
+    assert load(to_dict(model)) == model
+    speed, steps = 2.0 * math.pi, 240
+    channels = ["a_joint.q", "b_joint.q", "b_joint.v", "b_joint.a", "tie.multiplier"]
+    result = shiftjax.simulate(model, 3.0, 1.0 / 960, drive={"a_joint": speed}, channels=channels,
+                               output_step=1.0 / steps, vary={"b.inertia.Izz": [0.05, 0.1]})  # fmt: skip
+    assert (result.status == 0).all() and (result.certificate["gap"] < GAP).all()
+    crank, wheel, v, a, torque = (result.channels[name][1] for name in channels)
+    ends = wheel[::steps]  # at whole turns the pin is farthest from the wheel
+    assert np.diff(ends) == pytest.approx(-2.0 * math.pi / slots, abs=1e-11)
+    away = np.abs((crank % (2.0 * math.pi)) - math.pi)  # from the middle of a slot
+    stands = away > (0.5 - 1.0 / slots) * math.pi + 1e-9
+    assert np.abs(v[stands]).max() < GAP and np.abs(v[~stands & (away < 0.4)]).min() > 0.1
+    assert stands[:-1].mean() == pytest.approx(0.5 + 1.0 / slots, abs=2.0 / steps)
+    s = math.sin(math.pi / slots)
+    assert np.abs(v).max() == pytest.approx(speed * s / (1.0 - s), rel=1e-9)
+    assert torque == pytest.approx(0.1 * a, abs=1e-9 * np.abs(a).max()) and np.abs(a).max() > speed**2
+
+
 def test_what_slides_is_no_gear() -> None:
     builder, assembly = discs("ab", "b")
     assembly.constraint("tie", "gear", joints=["a_joint", "b_joint"], ratio=2.0)

@@ -291,6 +291,9 @@ SPRINGS = {
 }
 CONTACT = {"k": 1e5, "damping": 0.5, "friction_coefficient": 0.2, "slip_speed": 0.05}
 FLOOR = [("crank", "tip"), ("fixed", "floor")]
+HILL = {"xs": [-0.1, 0.1, 0.3, 0.5], "ys": [-0.3, 0.0, 0.3], "polynomial": [[0.0, 0.01], [0.003]], "size": 0.2,
+        "heights": [[0.01, 0.0, 0.01, 0.02], [0.01, 0.005, 0.006, 0.03], [0.03, 0.02, 0.01, 0.02]]}  # fmt: skip
+SLOT = {"length": 0.4, "play": 0.005, "wall": 0.12, "mouth": 0.15}
 TORQUES = {"speeds": [-9.0, 0.0, 9.0], "loads": [1.0, 0.4, 0.0]}
 LUGRE = {"static": 0.8, "kinetic": 0.5, "stribeck_speed": 0.3, "stiffness": 40.0, "damping": 0.3, "viscous": 0.05}
 KINDS: dict[str, tuple[dict[str, Any], str]] = {  # what its entry says, and a number of it
@@ -307,6 +310,8 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {  # what its entry says, and a n
     "stop": ({"joint": "hinge", "lower": -1.35, "upper": -1.2, "k": 60.0, "c": 1.0, "blend": 0.02}, "it.k"),
     "bushing": ({"frames": [("fixed", "shaft"), ("rocker", "tip")], **SPRINGS}, "it.stiffness[0]"),
     "ball_on_plane": ({"frames": FLOOR, "radius": 0.05, **CONTACT}, "it.k"),
+    "ball_on_terrain": ({"frames": FLOOR, "radius": 0.05, **HILL, **CONTACT}, "it.heights[1][2]"),
+    "pin_in_slot": ({"frames": [("crank", "tip"), ("fixed", "slot")], **SLOT, **CONTACT}, "it.play"),
     "capsule_on_plane": ({"frames": FLOOR, "radius": 0.05, "length": 0.04, **CONTACT}, "it.k"),
     "ellipsoid_on_plane": ({"frames": FLOOR, "radii": [0.06, 0.02, 0.05], **CONTACT}, "it.k"),
     "ball_on_ball": ({"frames": FLOOR, "radius_1": 0.2, "radius_2": 0.13, **CONTACT}, "it.k"),
@@ -315,7 +320,7 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {  # what its entry says, and a n
 
 def looped(kind: str) -> Model:
     builder, bar = four_bar()
-    builder.frame("floor", T=(0.0, 0.0, 0.14))
+    builder.frame("floor", T=(0.0, 0.0, 0.14)).frame("slot", T=(0.0, 0.0, 0.15), rotation=(math.pi / 2, 0.0, 0.0))
     bar.force("it", kind, **KINDS[kind][0])
     return builder.build()
 
@@ -375,6 +380,18 @@ def test_what_acts_on_what_is_listed(busy: Model) -> None:
     assert rows["a:floor"][1] == "a:crank:tip, fixed:floor"
     report = text(busy)
     assert all(f"\n{path} " in report for path in rows)
+
+
+def test_rows_of_numbers_are_counted() -> None:
+    """Of a table of heights, and of forces at times: they ended `info` with a TypeError."""
+    builder, bar = four_bar()
+    builder.frame("floor", T=(0.0, 0.0, 0.14))
+    bar.force("hill", "ball_on_terrain", **KINDS["ball_on_terrain"][0])
+    bar.force("gust", "table_wrench", frame="crank", times=[0.0, 1.0], forces=[[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    model = builder.build()
+    rows = {row[0]: row[3] for row in acting_rows(model.acting(), model.coordinate_units())}
+    assert rows["a:gust"] == "times 0 1 s, 2 forces"
+    assert "xs -0.1 0.1 0.3 0.5 m, ..." in rows["a:hill"] and "ball_on_terrain" in model._repr_html_() + text(model)
 
 
 def moved(model: Model, span: float, step: float = 5e-4, **more: Any) -> shiftjax.Result:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.errors import ModelError
 from shiftjax.forces.polynomials import antiderivative, ascending, piecewise, piecewise_integral
-from shiftjax.formats import load
+from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.models import path
@@ -21,6 +21,7 @@ from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
+from tests.mechanics.test_between_frames import closed
 from tests.reference import oracle as reference
 from tests.reference.oracle import Oracle
 from tests.support.mechanisms import host_acceleration, nominal_blocks, pendulum, rod
@@ -65,6 +66,24 @@ def test_a_value_at_a_knot_belongs_to_the_right() -> None:
 
 
 # -- along joints --------------------------------------------------------------------------------------------------
+
+
+def test_gravity_of_single_bodies() -> None:
+    """In a loop: scales of all bodies are a gravity of that size; of one, its weight alone, which the joint bears."""
+    model = closed("joint")
+    names = [path for path, _ in model.bodies()]
+    channels = ["pivot.q", "energy.potential"]
+    scaled = simulate(model, 0.5, vary={f"{name}.gravity_scale": [0.0, 0.4, 1.0] for name in names}, channels=channels)
+    whole = simulate(model, 0.5, vary={"model_parameters.gravity[2]": [0.0, -0.4 * 9.81, -9.81]}, channels=channels)
+    assert (scaled.status == 0).all() and (scaled.certificate["energy_error"] < 1e-8).all()
+    for channel in channels:
+        assert np.abs(scaled.channels[channel] - whole.channels[channel]).max() < 1e-11
+    rod = pendulum(initial_displacement=0.0)
+    lifted = simulate(rod, 0.01, vary={"rod.gravity_scale": [1.0, 0.0, -2.0]}, channels=["pivot.a"])
+    a = lifted.channels["pivot.a"][:, 0]
+    assert a == pytest.approx(a[0] * np.array([1.0, 0.0, -2.0]), rel=ALGEBRA)
+    lighter = rod.replace({"rod.gravity_scale": 0.25})
+    assert load(to_dict(lighter)) == lighter and lighter.numbers()["a:rod.gravity_scale"] == 0.25
 
 
 def test_joint_polynomials_ascend() -> None:

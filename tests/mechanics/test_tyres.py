@@ -20,6 +20,7 @@ from shiftjax.mechanism.model import Model
 
 TYRE = {"radius": 0.344, "width": 0.235, "vertical_stiffness": 310e3, "vertical_damping": 3100.0, "c_slip": 2e5,
         "c_alpha": 45837.0, "u_min": 0.9, "u_max": 1.0, "low_speed": 1e-3}  # fmt: skip
+SIZES = {key: TYRE[key] for key in ("radius", "vertical_stiffness", "vertical_damping", "low_speed")}
 RELAXED = {"relaxation_x": 0.05, "relaxation_y": 0.3}
 MASS, LOAD = 20.1, 3000.0  # kg of the wheel, N pressing it down
 FZ = LOAD + 9.81 * MASS
@@ -173,8 +174,7 @@ def magic(kappa: float, alpha: float) -> tuple[float, float, float]:
 def test_the_magic_formula(kappa: float, angle: float) -> None:
     """Beside the equations of the book, of slips along, across and both, braking and driving, left and right."""
     yaw, speed, radius = math.radians(angle), 10.0, TYRE["radius"] - DEPTH
-    sizes = {key: TYRE[key] for key in ("radius", "vertical_stiffness", "vertical_damping", "low_speed")}
-    model = rig(yaw, "pacejka_tyre", numbers=sizes | MAGIC)
+    model = rig(yaw, "pacejka_tyre", numbers=SIZES | MAGIC)
     along, across, aligning = forces(model, speed, speed * math.cos(yaw) * (1.0 + kappa) / radius)
     exact = magic(kappa, -yaw)  # a wheel turned to the left slips to the right
     assert (along, across, aligning) == pytest.approx(exact, rel=2e-6, abs=1e-3)
@@ -184,8 +184,7 @@ def test_the_magic_formula(kappa: float, angle: float) -> None:
 @pytest.mark.parametrize("lifted", [0.0, 0.1])
 def test_a_stand_and_a_wheel_in_the_air_have_slopes(kind: str, lifted: float) -> None:
     """No slip, no load: neither is 0 / 0, in f64 and f32; what lifts off falls freely, whatever its tyre."""
-    sizes = {key: TYRE[key] for key in ("radius", "vertical_stiffness", "vertical_damping", "low_speed")}
-    model = rig(kind=kind, numbers=TYRE if "fiala" in kind else sizes | MAGIC)
+    model = rig(kind=kind, numbers=TYRE if "fiala" in kind else SIZES | MAGIC)
     start = model.replace({"lift.initial_displacement": TYRE["radius"] - DEPTH + lifted})
 
     def height(values: Any, **more: Any) -> Any:
@@ -201,6 +200,16 @@ def test_a_stand_and_a_wheel_in_the_air_have_slopes(kind: str, lifted: float) ->
     assert float(end) == pytest.approx(TYRE["radius"] - DEPTH + lifted - way, abs=1e-12)
     assert np.isfinite(slope).all() and (float(slope[0]) == 0.0) == bool(lifted)
     assert height(np.asarray(stiffness), precision="f32") == pytest.approx(float(end), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["fiala_tyre", "transient_pacejka_tyre"])
+def test_a_road_in_place_of_the_wheel_is_refused(kind: str) -> None:
+    """Frames in the other order ran, as a wheel of ground that nothing turns."""
+    document = to_dict(rig(kind=kind, numbers=TYRE if "fiala" in kind else SIZES | MAGIC))
+    document["assemblies"][0]["force_modules"][0]["frames"].reverse()
+    message = r"frames\[0\]: found a frame of ground first; allowed: the wheel, then the road"
+    with pytest.raises(ModelError, match=message):
+        load(document)
 
 
 def test_property_files_of_tyres(tmp_path: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import shiftjax
 from shiftjax import Event, ModelError, Outcome, Result, simulate
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
+from shiftjax.run.results.noted_events import notes_of_events
 from tests.support.mechanisms import four_bars
 
 G, HEIGHT = 9.81, 2.0  # m/s^2, m
@@ -69,9 +71,6 @@ def test_both_passings_within_one_step_are_noted() -> None:
     assert [one.direction for one in rim] == ["up", "down"]
     assert np.abs([one.time for one in rim] - expected).max() < EXACT
     assert result.events.count[0].tolist() == [2, 0, 1]  # where it begins it comes back to
-    stop = fallen({"rim": Event(events["rim"], action="stop")}, step=0.5, vary={SPEED: [up]})
-    assert stop.events is not None and stop.events.stopped[0] == -1 and stop.events.count[0, 0] == 2
-    assert any("rim: 1 members (0) passed it and came back" in note for note in stop.notes)
     metrics = {"down": f"first_crossing(slide.q, {top - 0.05}, 'down')"}
     long = fallen({}, tolerance=1e-6, vary={SPEED: [up]}, metrics=metrics)  # Newton's method: 4e-8 s off
     assert abs(long.metrics["down"][0] - expected[1]) < EXACT
@@ -130,6 +129,22 @@ def test_marks_of_bent_expressions_are_exact_in_long_steps(of: str) -> None:
     """Steps of a tolerance end at marks: of the cube, on the curve of one of 0.6 s, the mark was off by 2 ms."""
     result = fallen({"one": of}, tolerance=1e-9, metrics={"t": "time_of(one)"})
     assert abs(result.metrics["t"] - np.sqrt(2 / G)) < SAME and result.certificate["steps"] < 10
+
+
+@pytest.mark.parametrize("direction", ["any", "up", "down"])
+@pytest.mark.parametrize("how", [{"step": 0.25}, {"tolerance": 1e-9}], ids=["steps", "tolerance"])
+def test_what_passes_an_event_and_is_back_within_a_step_stops(direction: str, how: dict[str, Any]) -> None:
+    """D8: a mass thrown up is above a height for 0.1 s of a step of 0.25 s, or a thousandth of it; or stays below."""
+    up, above = 2.0, np.array([0.05, 1e-4])  # m/s, s: half of the time above
+    top, rises = HEIGHT + up**2 / (2 * G), up / G
+    for half in above:
+        height = top - 0.5 * G * half**2
+        result = fallen({"rim": Event(f"slide.q - {height}", direction, "stop")}, vary={SPEED: [up]}, **how)
+        assert result.status[0] == Outcome.event and result.events is not None
+        (passing,) = result.events.of()
+        assert abs(passing.time - (rises + half if direction == "down" else rises - half)) < LOCATED
+    missed = fallen({"rim": Event(f"slide.q - {top + 1e-9}", direction, "stop")}, vary={SPEED: [up]}, **how)
+    assert missed.events is not None and not missed.events.of()
 
 
 def test_a_stop_is_the_same_alone_and_in_any_batch_and_when_it_is_repeated() -> None:
@@ -202,6 +217,14 @@ def test_instants_beyond_the_capacity_are_counted_and_said() -> None:
     assert result.events is not None
     assert result.events.count.tolist() == [31] and len(result.events.of()) == 3
     assert any("event beat" in note and "3 instants" in note for note in result.notes)
+
+
+def test_a_stop_that_is_passed_is_said() -> None:
+    """As in steps moved off a singular pose, which no guard freezes: a note names the member."""
+    result = fallen({"ground": Event("slide.q", action="stop")}, vary={SPEED: [0.0, 0.0]})
+    assert result.events is not None and not notes_of_events(result.events)
+    (note,) = notes_of_events(replace(result.events, stopped=np.array([0, -1])))
+    assert "event ground: 1 members (1) passed it" in note
 
 
 WRONG: dict[str, tuple[Any, str]] = {

@@ -21,7 +21,7 @@ from tests.support.mechanisms import four_bars, rod
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"type": "sinus"},
-        r"drivers\[0\] \(d\).type: found 'sinus'; allowed: one of constant_speed, .*, harmonic, polynomial",
+        r"drivers\[0\] \(d\).type: found 'sinus'; allowed: one of acceleration_table, constant_speed, .*",
     ),
     ({"type": "constant_speed"}, r"speed: found nothing; allowed: one number"),
     ({"type": "constant_speed", "speed": "fast"}, "speed: found 'fast'"),
@@ -43,6 +43,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"type": "table", "times": [0, 1], "values": [0, 1], "outside": "stop"}, "'stop'; allowed: one of hold, linear"),
     ({"type": "table", "times": [0, 1], "values": [0, 1], "outside": "hold", "last_rate": 1}, "that holds its end"),
     ({"type": "table", "times": [0, 1], "values": [0, 1], "outside": "repeat", "last_rate": 1}, "that repeats"),
+    ({"type": "acceleration_table", "times": [0, 1], "accelerations": [0]}, "1 accelerations for 2 times"),
+    (
+        {"type": "acceleration_table", "times": [0, 1], "accelerations": [0, 1], "outside": "repeat"},
+        "'repeat'; allowed: one of hold, refuse",
+    ),
     ({"type": "table", "times": list(range(1001)), "values": list(range(1001))}, "more than 1000 times"),
 ]
 
@@ -235,3 +240,32 @@ def test_drives_that_agree_are_no_fault() -> None:
     """Both cranks are held where they start."""
     result = shiftjax.simulate("four_bar", 0.1, drive={"crank_pivot": 0.0, "rocker_pivot": 0.0})
     assert result.status == Outcome.ok
+
+
+def carts(offset: float, rate: float = 0.1, **words: str) -> shiftjax.Model:
+    """A cart on a slide along x, a frame of which is driven."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    a = builder.assembly("a").body("cart", mass=1.0, inertia=(0.1,) * 3).joint("way", "Tx", child="cart")
+    kind = "frame_angle_polynomial" if "angle" in words else "frame_polynomial"
+    a.driver("lift", kind, frame="cart", coefficients=[offset, rate], **words)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("model", "status", "what"),
+    [
+        (carts(0.0, component="z"), Outcome.loop_open, "z"),
+        (carts(0.0, angle="yaw"), Outcome.loop_open, "yaw"),
+        (carts(0.3, component="y"), Outcome.not_assembled, "y"),
+    ],
+)
+def test_a_driver_that_no_freedom_follows_is_named(model: shiftjax.Model, status: Outcome, what: str) -> None:
+    """It was a step that is too large, or a loop of a wrong length."""
+    result = simulate(model, 0.1)
+    assert result.status == status and f"a:lift drives {what} of a frame, which no freedom moves" in result.messages[0]
+    assert "smaller step" not in result.messages[0] and "lengths" not in result.messages[0]
+
+
+def test_a_driver_that_a_freedom_follows_is_no_fault() -> None:
+    assert simulate(carts(0.0, component="x"), 0.1).status == Outcome.ok
+    assert simulate(carts(0.0, rate=0.0, component="z"), 0.1).status == Outcome.ok, "it asks for where the frame is"

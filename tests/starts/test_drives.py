@@ -1,4 +1,4 @@
-"""Drivers with numbers: one motion said in four ways, closed forms, work, members, starts, refusals."""
+"""Drivers with numbers (D29): one motion said in four ways, closed forms, work, members, starts, refusals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import CubicSpline, PPoly
 
 import shiftjax
 from shiftjax.cli import main
@@ -32,6 +32,7 @@ CLOSED_FORM = 1e-9  # of the joints that follow
 BALANCE = 1e-9  # energy balance, relative
 ALGEBRA = 1e-12  # two ways of making one number
 TIMES, VALUES = [0.0, 0.2, 0.5, 1.0], [-1.0, -0.4, 0.1, 1.2]
+SHAKEN, SHAKES = [-0.1, 0.2, 0.5], [2.0, 6.0, -3.0]
 JOINT, NAME = "bar0:pivot", "bar0:pivot_drive"
 # type -> numbers, how Python says it, how the command line does; the crank starts at -1
 WAYS: dict[str, tuple[dict[str, Any], Any, str]] = {
@@ -51,6 +52,11 @@ WAYS: dict[str, tuple[dict[str, Any], Any, str]] = {
         shiftjax.Table(TIMES, np.array(VALUES), last_rate=0.5, outside="linear"),
         "table(times=[0, 0.2, .5, 1],values=[-1,-.4,.1,1.2],last_rate=0.5,outside=linear)",
     ),
+    "acceleration_table": (
+        {"times": SHAKEN, "accelerations": SHAKES, "speed": 0.5, "outside": "hold"},
+        shiftjax.AccelerationTable(SHAKEN, np.array(SHAKES), speed=0.5, outside="hold"),
+        "acceleration_table(times=[-.1, 0.2, .5],accelerations=[2,6,-3],speed=0.5,outside=hold)",
+    ),
 }
 # type -> numbers of three members by their paths
 MEMBERS: dict[str, dict[str, list[float]]] = {
@@ -58,6 +64,7 @@ MEMBERS: dict[str, dict[str, list[float]]] = {
     "harmonic": {"amplitude": [0.1, 0.3, -0.2], "phase": [0.4, 1.0, 2.0], "frequency": [5.0, 0.0, 7.0]},
     "polynomial": {"coefficients[0]": [-1.0, -0.9, -1.1], "coefficients[2]": [1.0, 0.0, -0.5]},
     "table": {"values[1]": [-0.4, 0.0, -0.6], "times[2]": [0.5, 0.6, 0.45], "last_rate": [0.5, 0.0, -1.0]},
+    "acceleration_table": {"accelerations[1]": [6.0, 0.0, 3.0], "times[1]": [0.2, 0.1, 0.3], "speed": [0.5, 0.0, 1.0]},
 }
 CHANNELS = [f"bar0:{name}" for name in ("pivot.q", "pivot.v", "pivot.a", "hinge.q", "hinge.v", "pivot.drive_load")]
 each = pytest.mark.parametrize("type", WAYS)
@@ -87,6 +94,12 @@ def motion(type: str, t: np.ndarray) -> np.ndarray:
         ends: Any = ((2, 0.0), (1, 0.5))
         spline = CubicSpline(TIMES, VALUES, bc_type=ends)
         return np.array([spline(t, k) for k in range(3)])
+    if type == "acceleration_table":
+        ends, slopes = [*SHAKEN, 1.0], [*(np.diff(SHAKES) / np.diff(SHAKEN)), 0.0]  # its end goes on
+        a = PPoly([slopes, SHAKES], ends)
+        v = a.antiderivative()
+        q = v.antiderivative()
+        return np.array([-1.0 + (0.5 - v(0.0)) * t + q(t) - q(0.0), 0.5 + v(t) - v(0.0), a(t)])
     A, w = n["amplitude"], n["frequency"]
     angle = w * t + n["phase"]
     return np.array(
@@ -132,6 +145,10 @@ def test_a_table_from_a_file_of_columns(tmp_path: Path) -> None:
     file.write_text("# t [s], angle [rad]\n0, -1\n0.2 -0.4\n\n0.5, 0.1  # knee\n1.0,1.2\n", encoding="utf-8")
     joint, table = parse_drive(f"pivot=table(file={file}, outside=hold)")
     assert joint == "pivot" and table == shiftjax.Table(TIMES, VALUES, outside="hold")
+    _, shaking = parse_drive(f"pivot=acceleration_table(file={file}, speed=2)")
+    assert shaking == shiftjax.AccelerationTable(TIMES, VALUES, speed=2.0)
+    with pytest.raises(ModelError, match="found a file, and times or accelerations"):
+        parse_drive(f"pivot=acceleration_table(file={file}, times=[0, 1])")
 
 
 @each

@@ -133,7 +133,12 @@ def table(program: LaneProgram, lanes: int, precision: str = "f64", **rows) -> n
     """A table with the given rows (a number, (lanes,) or a list of these), every monitor armed and unlimited."""
     layout = program.layout
     result = np.zeros((layout.row_count, lanes), DTYPE[precision])
-    rows = {"fraction": 1.0, "armed": [1.0] * layout.nm, "limit": [np.inf] * layout.nm} | rows
+    rows = {
+        "fraction": 1.0,
+        "armed": [1.0] * layout.nm,
+        "limit": [np.inf] * layout.nm,
+        "watched": [1.0] * layout.ne,
+    } | rows
     for name, values in rows.items():
         values = values if isinstance(values, list) else [values]
         for row, value in zip(layout.rows(name), values, strict=True):
@@ -186,7 +191,12 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
         return piece(f"orbit {name}", function, inputs, outputs)
 
     q, x, ex, p = n.slots("q"), n.slots("x"), n.slots("ex"), n.slots("p")
-    passing = (make("events", lambda x, y, far: (y, radius(x, y) - far), (*q, p[0]), slots(n, "event")),)
+
+    def passes(x, y, u, v, far):
+        r = radius(x, y)
+        return y, r - far, v, (x * u + y * v) / r
+
+    passing = (make("events", passes, (*q, *x[:2], p[0]), slots(n, "event", "event_rate")),)
     control = (make("error", error, (*n.slots("eq"), *ex[:2], p[1]), slots(n, "control")),)
     return LaneProgram(
         n,

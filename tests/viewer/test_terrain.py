@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.height_fields import height
 from shiftjax.mechanism.model import Model
 from shiftjax.poses import matrices
 from shiftjax.run.verdict import verdict
 from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.scene import Scene, ScenePart, Snapshot
-from shiftjax.viewer.scene.terrain import EARTH, SAMPLES, WHITE, height_field
+from shiftjax.viewer.scene.terrain import EARTH, SAMPLES, WHITE, height_field, raster_surface
 from tests.scenes.lone import STILL
 from tests.scenes.studio import eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
 
@@ -54,6 +56,24 @@ def test_a_raster_stands_on_its_frame(tmp_path: Path) -> None:
         expected = np.array([-0.5, sign * 0.5 / 3, 1.0]) * [1, sign, 1]
         assert up == pytest.approx(np.tile(expected * [sign, 1, 1] / np.linalg.norm(expected), (6, 1)), abs=SINGLE)
         assert (part.kind, part.shadow, part.node, part.colour) == ("ground", False, 0, EARTH)
+
+
+def test_a_raster_is_the_surface_of_a_contact(tmp_path: Path) -> None:
+    """Through the vertices that are drawn, on the terrain's frame; a ball rests on it; holes are refused."""
+    for options in ({}, {"coordinate_type": "sae"}):
+        (part,) = terrain_of(hill(tmp_path, scale=[2.0, 3.0], **options))
+        (terrain,) = model_of(scale=[2.0, 3.0], **options).terrain
+        numbers = raster_surface(terrain, tmp_path.joinpath)
+        n = {"polynomial": (), "size": None, **numbers}
+        for x, y, z in part.mesh.vertices.astype(float):
+            assert float(height(n, x, y).z) == pytest.approx(z, abs=SINGLE)
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("mound", T=(10.0, 0.0, -1.0))
+    a = builder.assembly("a").body("ball", mass=1.0, inertia=(1e-3,) * 3).joint("fall", "Tz", child="ball")
+    a.force("touch", "ball_on_terrain", frames=["ball", ("fixed", "mound")], radius=0.1, k=1e6, **numbers)
+    assert builder.build().numbers()["a:touch.heights[1][2]"] == numbers["heights"][1][2]
+    Image.fromarray(np.where(HEIGHTS == 1.5, np.nan, HEIGHTS).astype(np.float32)).save(tmp_path / "hill.tif")
+    with pytest.raises(ModelError, match="terrain:hill: found a sample without a height"):
+        raster_surface(terrain, tmp_path.joinpath)
 
 
 def test_triangles_face_the_side_of_their_normals() -> None:

@@ -73,10 +73,10 @@ class SceneLight:
 
 @record
 class SceneSpring:
-    """A restraint between points of two nodes. Its length varies, so it is not a `ScenePart`."""
+    """A restraint, or a rod, between points of two nodes. Its length varies, so it is not a `ScenePart`."""
 
     path: str
-    kind: str  # "spring", "damper" or "friction"
+    kind: str  # "spring", "damper", "friction" or "rod"
     nodes: tuple[int, int]
     points: tuple[Direction, Direction]  # each in its node's coordinates [m]
     axis: Direction | None  # unit, in the first node's coordinates: the component of the distance that it acts on

@@ -1,7 +1,8 @@
 """What springs, dampers and frictions between frames look like at one instant: meshes stretched from end to end.
 
-NumPy only. A coil for a spring, a piston in its cylinder for a damper or friction. Where a law takes one component of
-the distance only, the mesh starts at the foot of the second frame on the plane across the axis of the first.
+NumPy only. A coil for a spring, a piston in its cylinder for a damper or friction, a bar for a rod. Where a law
+takes one component of the distance only, the mesh starts at the foot of the second frame on the plane across the axis
+of the first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ LEAD = 0.12  # straight piece at either end of a coil, in parts of its length
 WIRE = 0.16  # radius of a coil's wire, in radii of the coil
 SPRING: Colour = (0.10, 0.42, 0.30, 1.0)
 DAMPER: Colour = (0.36, 0.30, 0.26, 1.0)
-KINDS = ("spring", "damper", "friction")
+ROD: Colour = (0.45, 0.47, 0.50, 1.0)
+KINDS = ("spring", "damper", "friction", "rod")
 
 
 def span(spring: SceneSpring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -67,11 +69,13 @@ def placed(springs: tuple[SceneSpring, ...], transforms: np.ndarray) -> np.ndarr
 
 
 def colour_of(spring: SceneSpring) -> Colour:
-    return SPRING if spring.kind == "spring" else DAMPER
+    return {"spring": SPRING, "rod": ROD}.get(spring.kind, DAMPER)
 
 
 def spring_mesh(kind: str, slenderness: float) -> Mesh:
     """A solid of radius 1 about z, from z = 0 to 1; its wire is round at this length over its radius."""
+    if kind == "rod":
+        return shapes.turned((0.0, 1.0, 0.0, 1.0))
     return _coil(slenderness) if kind == "spring" else _dashpot()
 
 

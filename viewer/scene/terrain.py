@@ -59,6 +59,36 @@ def terrain_parts(context: BuildContext, find: Callable[[str], Path], warnings: 
         yield ScenePart(mesh, node, where, EARTH if texture is None else WHITE, path, "ground", shadow=False)
 
 
+def raster_surface(terrain: Terrain, find: Callable[[str], Path], *, samples: int = 20) -> dict[str, Any]:
+    """The raster of a terrain as numbers of what touches it, in its frame: of a `ball_on_terrain` or a tyre.
+
+    Args:
+        find: the file of a name, as `model_shapes.finder` makes it. samples: at most so many are taken along each side.
+
+    Returns:
+        `xs` and `ys` [m], and `heights` [m], a row for each y.
+
+    Raises:
+        ModelError: a file that cannot be read, a sample without a height.
+    """
+    path = child("terrain", terrain.name)
+    raster = _heights(_file(terrain, "elevation_map", path, find), path)
+    spacing = _pair(terrain.options.get("scale"), "scale", path)
+    rows, columns = (evenly_spaced(n, samples) for n in raster.shape)
+    heights = raster[np.ix_(rows, columns)]
+    if not np.isfinite(heights).all():
+        raise ModelError(
+            path, "a sample without a height", "a height at each sample", "Fill it, or take another raster."
+        )
+    xs = (columns - 0.5 * (raster.shape[1] - 1)) * spacing[0]
+    ys = (rows - 0.5 * (raster.shape[0] - 1)) * spacing[1]
+    if terrain.options.get("coordinate_type") == "sae":
+        heights = -heights
+    else:  # the first row lies at the largest y
+        ys, heights = -ys[::-1], heights[::-1]
+    return {"xs": xs.tolist(), "ys": ys.tolist(), "heights": heights.tolist()}
+
+
 def height_field(
     key: str,
     heights: np.ndarray,

@@ -11,7 +11,7 @@ from typing import Any
 
 from shiftjax.algebra import Scalar, larger, ratio, select, sqrt, tanh
 from shiftjax.field import Field, Role, number
-from shiftjax.forces.tyres.tyre import RELAXATION, SIZES, SLIPS, Contact, Tyre, TyreLoad
+from shiftjax.forces.tyres.tyre import RELAXATION, SIZES, SLIPS, SURFACE, Contact, Tyre, TyreLoad
 
 TINY = 1e-12  # N: keeps quotients finite where nothing touches
 LEAST_FRICTION = 1e-3  # of a slip far beyond those of the model
@@ -23,6 +23,7 @@ NUMBERS = (
     Field("u_max", "friction of no slip", "number", Role.NUMBER, "1", 1.0, above=0.0),
     Field("u_min", "friction of a slip of 1", "number", Role.NUMBER, "1", 0.9, least=0.0),
     number("rolling_resistance", "m", "how far the load's middle is ahead of the wheel's", default=0.0),
+    *SURFACE,
 )
 
 
@@ -53,7 +54,7 @@ class Fiala(Tyre):
         return TyreLoad(along, across, aligning, resistance)
 
     def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
-        return {"a u_min above u_max": n["u_min"] > n["u_max"]}
+        return super().faults(n) | {"a u_min above u_max": n["u_min"] > n["u_max"]}
 
 
 class TransientFiala(Fiala):

@@ -13,7 +13,7 @@ from typing import Any
 
 from shiftjax.algebra import Scalar, atan2, cos, exp, larger, ratio, select, sin, sqrt
 from shiftjax.field import Field, Role, number
-from shiftjax.forces.tyres.tyre import RELAXATION, SIZES, SLIPS, Contact, Tyre, TyreLoad
+from shiftjax.forces.tyres.tyre import RELAXATION, SIZES, SLIPS, SURFACE, Contact, Tyre, TyreLoad
 
 TINY = 1e-9  # N: keeps quotients finite where nothing touches
 SCALING = ("lfzo lcx lmux lex lkx lhx lvx lgax lcy lmuy ley lky lhy lvy lgay ltr lres lgaz lxal lyka lvyka ls lmx lvmx "
@@ -31,6 +31,7 @@ NUMBERS = (
     Field("longvl", "speed at which it was measured", "number", Role.NUMBER, "m/s", 16.6, above=0.0),
     *(number(name, "1", "a coefficient of the Magic Formula", default=0.0) for name in COEFFICIENTS),
     *(number(name, "1", "a scaling factor of the Magic Formula", default=1.0) for name in SCALING),
+    *SURFACE,
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from shiftjax.errors import ModelError
 from shiftjax.forces.tyres.pacejka import NUMBERS
+from shiftjax.height_fields import SURFACE
 
 LINE = re.compile(r"^([A-Z_0-9]+)\s*=\s*(\S.*)$", re.IGNORECASE)
 NAMES = {"UNLOADED_RADIUS": "radius", "VXLOW": "low_speed", "LFZ0": "lfzo"}  # where a field has another name
@@ -84,7 +85,7 @@ class PropertyFile:
         sizes = tuple(
             self._factor(key, known) for key, known in (("LENGTH", LENGTHS), ("FORCE", FORCE_UNITS), ("TIME", TIMES))
         )
-        fields = {field.name: field for field in NUMBERS}
+        fields = {field.name: field for field in NUMBERS if field not in SURFACE}
         out: dict[str, float] = {}
         for key in self._entries:
             name = NAMES.get(key, key.lower())

@@ -1,4 +1,4 @@
-"""A wheel on a flat road: where it touches, how it slips, and what its tyre's model makes of that.
+"""A wheel on a road, flat or of heights: where it touches, how it slips, and what its tyre's model makes of that.
 
 Signs are those of ISO 8855: n is the road's normal towards the wheel, x where the wheel's plane heads on the road, and
 y = n x x across it.
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from shiftjax.algebra import Scalar, Vec, cross, dot, larger, matvec, minus, plus, ratio, scale, sqrt, transpose
 from shiftjax.field import Field, Role, number
 from shiftjax.forces.kind import ForceKind, Load, State
+from shiftjax.height_fields import SURFACE, faults, is_flat, nearest
 from shiftjax.plan_elements import ForceElement, MotionView, PlacedFrame
 
 UP = Field("up", "which way from the road's x-y plane the wheel is", "choice", default="+z", choices=("+z", "-z"))
@@ -26,6 +27,7 @@ RELAXATION = (
     Field("relaxation_y", "way in which a slip across builds up", "number", Role.LENGTH, "m", required=True, above=0.0),
 )
 TINY = 1e-12  # m^2/s^2, or of a squared cosine: keeps quotients finite at a stand, and of a wheel that lies on its side
+NEAR = 1.5  # radii from a road within which its nearest point is sought
 BLEND = 1e-3  # m of depth over which the damping sets in, so that no force jumps
 
 
@@ -68,9 +70,10 @@ class TyreLoad(NamedTuple):
 
 
 class Tyre(ForceKind):
-    """A tyre of the first frame's body, whose y axis is the axle, on the x-y plane of the second frame."""
+    """A tyre of the first frame's body, whose y axis is the axle, on the x-y plane of the second frame, or on heights
+    over it: then on the plane that touches them at the point next to the wheel's middle."""
 
-    frames, dissipates, words = 2, True, (UP,)
+    frames, dissipates, words, order = 2, True, (UP,), "the wheel, then the road"
     transient: ClassVar[bool] = False
 
     def tyre_load(self, n: Mapping[str, Any], contact: Contact, kappa: Scalar, tangent: Scalar) -> TyreLoad:
@@ -105,19 +108,26 @@ class Tyre(ForceKind):
         forward = sqrt(contact.forward * contact.forward + TINY)
         return [-speed - forward * slip for speed, slip in zip(contact.slip, (kappa, tangent), strict=True)]
 
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        return faults(n, flat=True)
+
     def contact(
         self, n: Mapping[str, Any], up: str, motion: MotionView, wheel: PlacedFrame, road: PlacedFrame
     ) -> Contact:
         """Where and how the wheel touches; lane code."""
         R, p = motion.pose(wheel, relative=road)
-        normal = [0.0, 0.0, 1.0 if up == "+z" else -1.0]
+        side = 1.0 if up == "+z" else -1.0
+        normal, height = [0.0, 0.0, side], side * p[2]
+        if not is_flat(n):
+            upwards, distance = nearest(n, p, NEAR * n["radius"])
+            normal, height = scale(side, upwards), side * distance
         axle = [row[1] for row in R]
         camber = dot(axle, normal)
         upright = sqrt(larger(1.0 - camber * camber, TINY))
         along = scale(ratio(1.0, upright), cross(axle, normal))
         across = cross(normal, along)
         down = scale(ratio(-1.0, upright), minus(normal, scale(camber, axle)))  # in the wheel's plane
-        reach = ratio(dot(p, normal), upright)  # from the middle to the road
+        reach = ratio(height, upright)  # from the middle to the road
         v, w = motion.velocity(wheel, relative=road), motion.angular_velocity(wheel, relative=road)
         place = scale(reach, down)
         depth, rate = larger(n["radius"] - reach, 0.0), -ratio(dot(v, normal), upright)
@@ -128,4 +138,4 @@ class Tyre(ForceKind):
 
 
 SLIPS = (State("along", "m", "how far the tyre bends along"), State("across", "m", "how far the tyre bends across"))
-__all__ = ["RELAXATION", "SIZES", "SLIPS", "Contact", "Tyre", "TyreLoad"]
+__all__ = ["RELAXATION", "SIZES", "SLIPS", "SURFACE", "Contact", "Tyre", "TyreLoad"]

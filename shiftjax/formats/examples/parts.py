@@ -9,15 +9,16 @@ from shiftjax.formats.examples.references import ORIGIN
 PART_EXAMPLES: dict[str, dict[str, Any]] = {
     "the root": {
         "model_parameters": {"version": "2.0", "gravity": [0, 0, 9.81]},
-        "frames": [{"name": "hook", "T": [0, 0, -3]}],
+        "frames": [{"name": "hook", "T": [0, 0, "-height"]}],
+        "parameters": {"height": {"value": 3, "unit": "length"}, "length": 1},
         "assemblies": [
             {
                 "name": "pendulum",
                 "bodies": [
                     {
                         "name": "rod",
-                        "center_of_mass": [0, 0, 0.5],
-                        "inertia": {"mass": 1.2, "Ixx": 0.1, "Iyy": 0.1, "Izz": 0.001},
+                        "center_of_mass": [0, 0, "length / 2"],
+                        "inertia": {"mass": "1.2 * length", "Ixx": 0.1, "Iyy": 0.1, "Izz": 0.001},
                     }
                 ],
                 "joints": [
@@ -40,11 +41,18 @@ PART_EXAMPLES: dict[str, dict[str, Any]] = {
         "integrators": [{"type": "rk4", "time_span": 10, "time_step": 0.01}],
     },
     "units": {"angle": "degrees", "length": "millimeters", "mass": "kilograms", "time": "seconds", "force": "newtons"},
+    "a parameter": {"value": 0.2, "unit": "length", "minimum": 0.1, "maximum": 0.4, "description": "of the crank"},
+    "a point": {
+        "position": [0, 0, -3],
+        "frames": [[["fixed"], "hook"], [["pendulum", "rod"], "origin"]],
+        "description": "where the pendulum hangs",
+    },
     "fixed": {"frames": [{"name": "hook", "T": [0, 0, -3]}]},
     "an assembly": {"name": "arm", "bodies": [{"name": "hand"}], "joints": [], "assemblies": [{"name": "gripper"}]},
     "a body": {
         "name": "crank",
         "center_of_mass": [0.1, 0, 0],
+        "gravity_scale": 0.5,
         "inertia": {"mass": 0.5, "Ixx": 2.5e-5, "Iyy": 1.7e-3, "Izz": 1.7e-3, "Ixy": 0, "Iyz": 0, "Izx": 0},
         "frames": [{"name": "tip", "T": [0.2, 0, 0]}],
         "geometry": [{"type": "capsule", "radius": 0.01, "length": 0.2, "T": [0.1, 0, 0], "rotation": [0, 1.5708, 0]}],

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from shiftjax.dynamics import kkt
-from shiftjax.gradients.composed import Composed, Directions, References, Traced, Values
 from shiftjax.gradients.retraction import change_of_coordinates, retraction
 from shiftjax.kernels.lane_program import Layout, Piece
 from shiftjax.lanes.code import Code
+from shiftjax.lanes.composed import Composed, Directions, References, Traced, Values
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.graph import Graph
 from shiftjax.run.programs.setup import Setup

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shiftjax.constraints import CONSTRAINTS
 from shiftjax.field import filled
 from shiftjax.forces import FORCES
 from shiftjax.gradients.jumps.passages import Knot, KnotForce, Passages, few
@@ -25,6 +26,7 @@ from shiftjax.mechanism.paths import parts
 from shiftjax.run.beginning import Begun
 from shiftjax.run.closing.host_evaluation import motion_of, per_member
 from shiftjax.run.start.prepared import Prepared
+from shiftjax.time_laws import AccelerationTable
 from shiftjax.topology.plan import Plan
 
 PLAIN = re.compile(r"[A-Za-z_]\w*")  # names that need no backticks
@@ -220,7 +222,8 @@ def _ends_of_tables(prepared: Prepared, traced: Collection[str]) -> list[tuple[P
     rows = {place: k for k, place in enumerate(prepared.places)}
     for group in prepared.plan.constraints:
         numbers, words = dict(group.numbers), dict(group.words)
-        if words.get("outside") not in ("hold", "linear"):
+        goes_on = isinstance(getattr(CONSTRAINTS[group.kind], "law", None), AccelerationTable)
+        if goes_on or words.get("outside") not in ("hold", "linear"):
             continue
         times: Any = numbers["times"]
         for end in (0, -1):

@@ -3,7 +3,7 @@
 On the mirrored workspace of `kernels.adjoint.AdjointLayout`; the projected end of the step stands in its slots `end`.
 Accelerations and the projected end are read, not solved for again;
 plain reverse mode of the same pieces has 30 to 75 % more operations (measured in `tests/kernels/test_adjoint.py`).
-Multipliers and accelerations enter a Lagrangian as inputs of their own before it is reversed (`gradients.composed`).
+Multipliers and accelerations enter a Lagrangian as inputs of their own before it is reversed (`lanes.composed`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 
 from shiftjax.dynamics.adjoint import AccelerationAdjoint, CorrectionAdjoint
 from shiftjax.dynamics.kkt import System, corrected_coordinates, corrected_speeds
-from shiftjax.gradients.composed import Composed, References, Traced, Values
 from shiftjax.gradients.retraction import change_of_coordinates, retraction
 from shiftjax.kernels.adjoint import AdjointLayout
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.lanes.code import Code
+from shiftjax.lanes.composed import Composed, References, Traced, Values
 from shiftjax.lanes.graph import Graph
 from shiftjax.run.programs.lane_program import Builder, Programs
 from shiftjax.run.programs.setup import ACCUMULATORS

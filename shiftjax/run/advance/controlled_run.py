@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.guards import EVENTS, causes
-from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.run.advance.controlled_steps import Steps, follow_step
 from shiftjax.run.advance.driver import handle_trips
@@ -22,15 +20,16 @@ from shiftjax.run.advance.schedule import ROOM
 from shiftjax.run.advance.switches import (
     Sliding,
     act,
-    comes_back,
     disarm_other_ways,
     felt,
     first_switch,
+    passed_and_back,
+    signed,
     until_next_switch,
+    watched_events,
 )
 from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.shield import shielded
-from shiftjax.topology.partition import Partition
 
 BACK = 1e-3  # of a step, or of that to the next switch, after which it is seen where the forces beyond a switch lead
 NEAR = 1e-2  # of a step to a switch: what is left of it where the forces beyond must not act in it
@@ -39,15 +38,7 @@ BEYOND = 1.25  # times the size to the next switch: the first step behind one
 FIRST = 0.01  # share of what is allowed that the first step may cost
 
 
-class GuardedPrograms(Programs, Protocol):
-    """Programs whose steps end at switches, and the same whose steps do not."""
-
-    def unguarded(self, partition: Partition) -> LaneProgram:
-        """The lane program of one partition whose steps end at no switch."""
-        ...
-
-
-def run(lanes: Ensemble, programs: GuardedPrograms, knots: np.ndarray) -> None:
+def run(lanes: Ensemble, programs: Programs, knots: np.ndarray) -> None:
     """Advances all lanes to the end of the span or their own; KeyboardInterrupt comes through soon.
 
     Args:
@@ -78,12 +69,13 @@ def _first_sizes(lanes: Ensemble) -> np.ndarray:
     return np.where(np.isfinite(size) & (size > 0), np.minimum(size, settings.steps), settings.steps)
 
 
-def _run_batch(programs: GuardedPrograms, knots: np.ndarray, lanes: Ensemble, batch: np.ndarray) -> None:
+def _run_batch(programs: Programs, knots: np.ndarray, lanes: Ensemble, batch: np.ndarray) -> None:
     ends = np.minimum(lanes.settings.end, lanes.ends)
-    sliding, headway = Sliding(len(lanes.status)), Headway(lanes.clock_of(), ends)
+    sliding, headway = Sliding(lanes.layout.ne, len(lanes.status)), Headway(lanes.clock_of(), ends)
     while len(running := batch[(lanes.status[batch] <= 0) & (lanes.clock_of(batch) < ends[batch])]):
         stops = _next_stops(lanes, running, knots, ends)
-        taken = _advance(lanes, programs, running, stops, sliding)
+        lanes.table.set("watched", sliding.watched(running), running)
+        taken = _advance(lanes, programs, running, stops)
         trips = lanes.table.trips(running)
         at_switch = causes(programs.layout, trips.codes)[EVENTS.name] >= 0
         with shielded():
@@ -127,32 +119,28 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
         place = np.searchsorted(members, alike)
         follow_step(lanes, Steps(recording, partition, alike, before.take(place)), ends[place])
         lanes.table.set("limit", before.rows("limit", place), alike)
-    start = before.rows("event")
+    start = watched_events(before)
+    lanes.table.set("event", signed(start, lanes.table.rows("event", members)), members)
     act(lanes, members, start)
     ahead = until_next_switch(start, lanes.table.rows("event", members), landed)
     next_sizes = np.where(early, 2.0 * NEAR * landed, np.minimum(fraction, BEYOND * ahead))
     lanes.table.set("fraction", next_sizes, members)
     if lanes.tape is not None:
         lanes.tape.note(lanes, members)
-    back = comes_back(lanes, members, start, BACK * np.minimum(size, ahead))
-    sliding.note(members[~early], members[back & ~early])
+    passed, back = passed_and_back(lanes, members, start, BACK * np.minimum(size, ahead))
+    sliding.note(members[~early], passed[:, ~early], back[:, ~early])
 
 
-def _advance(
-    lanes: Ensemble, programs: GuardedPrograms, members: np.ndarray, stops: np.ndarray, sliding: Sliding
-) -> np.ndarray:
+def _advance(lanes: Ensemble, programs: Programs, members: np.ndarray, stops: np.ndarray) -> np.ndarray:
     """Lets the kernel take some steps of some members, and counts them; an interrupt leaves them where they were."""
     room = ROOM if lanes.tape is None else 1  # a tape notes every step where it begins
     batches: list[tuple[Steps, np.ndarray]] = []
     groups: list[Group] = []
-    guarded, unguarded = sliding.split(members)
-    which = [(programs.of, group) for group in lanes.groups(guarded)] if len(guarded) else []
-    which += [(programs.unguarded, group) for group in lanes.groups(unguarded)] if len(unguarded) else []
-    for of, (recording, partition, alike) in which:
+    for recording, partition, alike in lanes.groups(members):
         before = lanes.table.take(alike)
         noted = np.full((len(alike), room, programs.width), np.nan, before.dtype)
         batches.append((Steps(recording, partition, alike, before), noted))
-        groups.append(Group(of(partition), before.copy().array, stops[alike], noted, np.arange(len(alike))))
+        groups.append(Group(programs.of(partition), before.copy().array, stops[alike], noted, np.arange(len(alike))))
     lanes.kernel.advance(groups, h=lanes.settings.h, t0=lanes.settings.t0)
     taken = np.zeros(len(members), int)
     with shielded():

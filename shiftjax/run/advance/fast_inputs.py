@@ -29,7 +29,7 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.fast_forces import fast_forces
 from shiftjax.run.advance.passed_springs import passed_springs
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.time_laws import Harmonic, Table
+from shiftjax.time_laws import AccelerationTable, Harmonic, Table
 
 FASTEST = 0.5  # angular frequency times step
 MISSED = 0.1  # of the energy limit: part of an impulse; an energy goes with its square, and angles add up
@@ -84,7 +84,7 @@ def _tables_of_drives(
 ) -> Iterator[tuple[RowGroup, np.ndarray]]:
     """The drives by tables, with the times (n, B) of their knots."""
     for group in prepared.plan.constraints:
-        if isinstance(getattr(CONSTRAINTS[group.kind], "law", None), Table):
+        if isinstance(getattr(CONSTRAINTS[group.kind], "law", None), Table | AccelerationTable):
             times = _rows(_at(lane, dict(group.numbers)["times"]), members)
             yield group, _all_times(times, dict(group.words)["outside"], lanes)
 

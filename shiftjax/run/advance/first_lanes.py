@@ -60,6 +60,7 @@ def begin(
     table.set("fraction", 1.0)
     table.set("limit", np.array([[GAP_LIMIT[setup.precision] * setup.length], [MASS_LIMIT]]), within=slice(-2, None))
     table.set("armed", 1.0)
+    table.set("watched", 1.0)
     running = np.flatnonzero(good)
     if len(running) == 0:
         return lanes

@@ -4,12 +4,11 @@ at which members stop or their numbers are set.
 Within a step a method has its order only where the forces are smooth. A step across a switch is thrown away; a shorter
 one ends just past it, and the next one begins with the other law. Where the force jumps so far that its last stage,
 which has the other law already, is felt, it ends shortly before, and the switch is crossed by a short step. Where a
-lane is back at once, as a body that sticks between two values of a friction that jumps, its next steps are taken as
-they come.
+lane is back at once, as a body that sticks between two values of a friction that jumps, its next steps do not end at
+that switch.
 An event that stops a member, or sets numbers of it, is a switch in steps of one size, too, whose rest is then taken by
 a step of its own: its state there is one of the method, not an interpolated one. At what passes zero the other way
-nothing is done. Not seen is what passes zero and comes back within a step, of which the ends of steps tell nothing, and
-what steps moved off singular poses pass.
+nothing is done. Not seen is what steps moved off singular poses pass.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ import numpy as np
 
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
-from shiftjax.kernels.guards import disarm
+from shiftjax.kernels.guards import disarm, turn
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 
+TURNS = 4  # times that a step is looked at again for a way beyond a switch and back before the one that is known
 TRIALS = 24  # steps with which a switch is looked for by chords, at most
 HALVINGS = 34  # further ones, where chords lead nowhere: of (x - 1)^3 all of them end on one side
 WIDTH = 1e-10  # of a step: how far past the switch it may end
@@ -36,46 +36,82 @@ LONGEST = 6  # the most rounds without a switch, as a power of two
 
 
 class Sliding:
-    """Lanes that slide along a switch: for some rounds their steps end at none, each time for twice as many."""
+    """Switches that lanes slide along: for some rounds steps do not end there, each time for twice as many."""
 
-    def __init__(self, members: int) -> None:
-        self._rounds, self._times = np.zeros(members, int), np.zeros(members, int)
+    def __init__(self, switches: int, members: int) -> None:
+        self._rounds, self._times = np.zeros((2, switches, members), int)
 
-    def split(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Members that do not slide, and those that do for another round."""
-        slides = self._rounds[members] > 0
-        self._rounds[members] -= slides
-        return members[~slides], members[slides]
+    def watched(self, members: np.ndarray) -> np.ndarray:
+        """(switches, n) at which the steps of members end in another round."""
+        slides = self._rounds[:, members] > 0
+        self._rounds[:, members] -= slides
+        return ~slides
 
-    def note(self, landed: np.ndarray, back: np.ndarray) -> None:
-        """Notes which members have landed, and which of them are back at once."""
-        self._times[np.setdiff1d(landed, back)] = 0
-        self._rounds[back] = 2 ** np.minimum(self._times[back], LONGEST)
-        self._times[back] += 1
+    def note(self, members: np.ndarray, passed: np.ndarray, back: np.ndarray) -> None:
+        """Notes (switches, n) which of them members have landed behind, and from which they are back at once."""
+        times = self._times[:, members]
+        self._rounds[:, members] = np.where(back, 2 ** np.minimum(times, LONGEST), self._rounds[:, members])
+        self._times[:, members] = np.where(back, times + 1, np.where(passed, 0, times))
 
 
-def comes_back(lanes: Ensemble, members: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """(n,) whether the forces beyond a switch lead back to the side that a lane came from.
+def passed_and_back(
+    lanes: Ensemble, members: np.ndarray, start: np.ndarray, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(switches, n) those that lanes have passed, and of these the ones from which the forces beyond lead back to the
+    side that a lane came from.
 
     Args:
         start: (switches, n) before the step that has landed. size: (n,) of a step that shows it.
     """
     beyond = lanes.table.take(members)
     values = beyond.rows("event")
-    change = values_after(lanes, members, beyond, size) - values
-    return np.asarray((crossed(start, values) & (change * start > 0)).any(0))
+    passed, change = crossed(start, values), values_after(lanes, members, beyond, size) - values
+    passed[lanes.setup.switches :] = False  # an event is none to slide along
+    return passed, passed & (change * start > 0)
 
 
 def first_switch(
     lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) shares of a step after which it is just before and just past the first switch, by the Illinois method on all
-    at once, and by halving what that leaves.
+    """(n,) shares of a step after which it is just before and just past the first switch; both 1 where it passes none.
 
-    Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2. What lies between the ends of the
-    bracket are steps of the method, not an interpolation.
+    What is asked are steps of the method, not an interpolation.
     """
-    start = before.rows("event").astype(float)
+    low, high = np.ones(len(size)), np.ones(len(size))
+    which = np.flatnonzero(crossed(watched_events(before), values_after(lanes, members, before, size)).any(0))
+    for _ in range(TURNS):
+        bracket = _bracket(lanes, members[which], before.take(which), size[which] * high[which])
+        low[which], high[which] = (share * high[which] for share in bracket)
+        turned = _turned(lanes, members, before, size * low)
+        which = np.flatnonzero(np.isfinite(turned))
+        if not len(which):
+            break
+        high[which] = low[which] * turned[which]
+    return low, high
+
+
+def _turned(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
+    """(n,) share of a step, behind whose end no switch lies, at which it is beyond one; infinite where it is not."""
+    start, seconds = watched_events(before).astype(float), size * lanes.settings.h
+    table, _ = _after(lanes, members, before, size)
+    values, rates, rates_before = (
+        rows.astype(float) for rows in (table.rows("event"), table.rows("event_rate"), before.rows("event_rate"))
+    )
+    with np.errstate(all="ignore"):
+        share, between = turn(start, values, seconds * rates_before, seconds * rates, np.asarray, np.where)
+    turned = np.where(crossed(start, between), share, np.inf).min(0, initial=np.inf)
+    which = np.flatnonzero(np.isfinite(turned))
+    there = values_after(lanes, members[which], before.take(which), turned[which] * size[which])
+    turned[which[~crossed(start[:, which], there).any(0)]] = np.inf
+    return np.asarray(turned)
+
+
+def _bracket(
+    lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) shares of a step just before and just past a switch that lies between its ends, by the Illinois method on
+    all at once (Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2)."""
+    start = watched_events(before).astype(float)
     low, high = np.zeros(len(size)), np.ones(len(size))
     at_low, at_high = start.copy(), values_after(lanes, members, before, size)
     side = np.zeros(len(size), int)
@@ -96,6 +132,20 @@ def first_switch(
         at_high[:, short[side[short] == -1]] *= 0.5
         side[past], side[short] = 1, -1
     return low, high
+
+
+def signed(start: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(switches, n) values, of those that are zero with the sign of what lies behind it: they can change it again.
+
+    Args:
+        start: before the step that has led there.
+    """
+    return np.where(values == 0.0, -np.sign(start) * np.finfo(values.dtype).tiny, values)
+
+
+def watched_events(table: LaneTable) -> np.ndarray:
+    """(switches, n) values of those at which steps of the lanes end, 0 of the others: they have no sign to change."""
+    return np.where(table.rows("watched") != 0.0, table.rows("event"), 0.0)
 
 
 def felt(lanes: Ensemble, members: np.ndarray, before: LaneTable, sizes: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -166,7 +216,7 @@ def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, s
         before: their numbers, which change with those of the lanes. size: (n,) of the step that was thrown away.
 
     Returns:
-        (n,) whether any other switch or event is passed.
+        (n,) whether there is another reason to throw the step away.
     """
     start, first = before.rows("event").astype(float), lanes.setup.switches
     end = values_after(lanes, members, before, size)
@@ -176,7 +226,7 @@ def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, s
         before.set("event", 0.0, row, k)  # what begins at zero has no sign to change
         lanes.table.set("event", 0.0, members[row], k)
     passed[first:] &= ~other
-    return np.asarray(passed.any(0))
+    return np.asarray(passed.any(0) | ~other.any(0))  # the rest has been beyond zero and is back, or seemed to be
 
 
 def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
@@ -225,58 +275,50 @@ def _passed_events(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.nd
 def cross_events(lanes: Ensemble, members: np.ndarray) -> None:
     """Takes frozen members, whose steps are of one size, over their next step, from event to event.
 
-    Those of which an event is passed in a direction in which nothing is done take it by themselves.
+    Those at whose events nothing is done in this direction take it by themselves. From what passes zero the other way
+    the rest of the step is looked at in turn, since it may be back in this step.
     """
-    if len(members) == 0:
-        return
     lanes.table.set("trip", 0.0, members)
-    before = lanes.table.take(members)
-    passes = disarm_other_ways(lanes, members, before, before.row("fraction").copy())
-    members, before = members[passes], before.take(passes)
-    end = before.row("clock") + before.row("fraction")
+    now, going, acted = lanes.table.take(members), np.arange(len(members)), np.zeros(len(members), bool)
+    ends, limits = now.row("clock") + now.row("fraction"), lanes.table.take(members)
     for _ in range(MOST_EVENTS):
-        if len(members) == 0:
-            return
-        size = end - before.row("clock")
-        _take_part(lanes, members, before, size * first_switch(lanes, members, before, size)[1])
-        act(lanes, members, before.rows("event"))
-        going = (lanes.status[members] <= 0) & (lanes.stopped[members] < 0)
-        members, end = members[going], end[going]
-        passes = _rest(lanes, members, end) > 0.0
-        some, size = members[passes], _rest(lanes, members, end)[passes]
-        passes[passes] = disarm_other_ways(lanes, some, lanes.table.take(some), size)
-        _take_rest(lanes, members[~passes], end[~passes])
-        members, end = members[passes], end[passes]
-        before = lanes.table.take(members)
-    lanes.status[members] = int(Outcome.stuck)
+        if not len(going):
+            break
+        size, start = ends[going] - now.row("clock"), now.rows("event").astype(float)
+        low, high = first_switch(lanes, members[going], now, size)
+        table, lost = _part_of_step(lanes, members[going], now, high * size, limits.take(going))
+        table.set("event", signed(start, table.rows("event")))
+        passed = _passed_events(lanes, start, table.rows("event").astype(float)).any(0) & ~lost
+        acted[going] |= passed | lost
+        here = acted[going]
+        lanes.table.put(members[going[here]], table.take(here))
+        lanes.status[members[going[lost]]] = int(Outcome.non_finite)
+        act(lanes, members[going[passed]], start[:, passed])
+        table.put(here, lanes.table.take(members[going[here]]))
+        on = (lanes.status[members[going]] <= 0) & (lanes.stopped[members[going]] < 0)
+        over = (low >= 1.0) & ~passed | (ends[going] - table.row("clock") <= LEAST * np.spacing(ends[going]))
+        _end_steps(lanes, members[going[on & over & here]], ends[going[on & over & here]])
+        now, going = table.take(on & ~over), going[on & ~over]
+    lanes.status[members[going[acted[going]]]] = int(Outcome.stuck)
+    lanes.table.set("event", 0.0, members[~acted])  # what begins at zero has no sign to change
 
 
-def _take_part(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> None:
-    """One step of some size of every member; a lost one ends it."""
-    table, clock = before.copy(), before.row("clock")
+def _part_of_step(
+    lanes: Ensemble, members: np.ndarray, now: LaneTable, size: np.ndarray, limits: LaneTable
+) -> tuple[LaneTable, np.ndarray]:
+    """Lanes after steps of some size that no guard freezes, with the limits that they had; (n,) which are lost."""
+    table, clock, lost = now.copy(), now.row("clock"), np.zeros(len(size), bool)
     table.set("fraction", (clock + size) - clock)
     disarm(table)
-    lost = lanes.step(members, table).places
-    for name in ("limit", "armed", "fraction"):
-        table.set(name, before.rows(name))
+    lost[lanes.step(members, table).places] = True
+    for name in ("limit", "armed", "fraction", "watched"):
+        table.set(name, limits.rows(name))
     table.set("trip", 0.0)
-    lanes.table.put(members, table)
-    lanes.status[members[lost]] = int(Outcome.non_finite)
+    return table, lost
 
 
-def _rest(lanes: Ensemble, members: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """(n,) what is left of steps to their ends; what the clock can hardly tell from nothing is nothing."""
-    left = end - lanes.clock_of(members)
-    return np.where(left > LEAST * np.spacing(end), left, 0.0)
-
-
-def _take_rest(lanes: Ensemble, members: np.ndarray, end: np.ndarray) -> None:
-    """The rest of a step, to its end, which is recorded where it is due."""
-    size = _rest(lanes, members, end)
-    some = members[size > 0.0]
-    _take_part(lanes, some, lanes.table.take(some), size[size > 0.0])
-    good = lanes.status[members] <= 0
-    members, end = members[good], end[good]
+def _end_steps(lanes: Ensemble, members: np.ndarray, end: np.ndarray) -> None:
+    """Notes that members stand at the end of a step, which is recorded where it is due."""
     lanes.table.set("clock", end, members)
     begin, every = lanes.settings.before, lanes.settings.every
     due = (end >= begin) & ((end - begin) % every == 0)

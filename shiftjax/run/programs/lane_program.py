@@ -19,17 +19,16 @@ from shiftjax.dynamics.kinematics import Motion, coordinate_rates, retract
 from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
-from shiftjax.forces import FORCES
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.observed_state import ObservedState
+from shiftjax.run.programs.event_rates import LaneFunction, switches, values_and_rates
 from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.programs.setup import (
     ACCUMULATORS,
-    GUARDED,
     MONITORS_PER_BLOCK,
     REPORTS,
     SUMS,
@@ -65,11 +64,6 @@ class Programs:
         if partition not in self._built:
             self._built[partition] = self.builder(partition).program()
         return self._built[partition]
-
-    def unguarded(self, partition: Partition) -> LaneProgram:
-        """The lane program of one partition whose steps end at no switch of a force."""
-        program = self.of(partition)
-        return replace(program, events=tuple(piece for piece in program.events if piece.name == GUARDED))
 
     def builder(self, partition: Partition) -> Builder:
         """What makes the pieces of one partition."""
@@ -164,19 +158,26 @@ class Builder:
 
     def event_pieces(self) -> tuple[Piece, ...]:
         """Where forces go from one law to another, where steps are to end there; and the events that freeze a lane."""
-        slots, at, pieces = self.slots("event"), self.setup.switches, list[Piece]()
-        if at:
-            pieces.append(self.piece("switches", self.switches, self.state_slots, slots[:at]))
+        at = self.setup.switches
+        pieces = [self._event_piece("switches", self.switches, slice(at))] if at else []
         if self.metrics is not None and self.metrics.guarded:
             depends, foreign = self._measured_by(self.metrics)
-            reads = [*self.state_slots, *self.slots("dx", self.nv)]
-            pieces.append(self.piece(GUARDED, self.guarded, reads, slots[at:], depends, foreign=foreign))
+            pieces.append(self._event_piece("guarded", self.guarded, slice(at, None), depends, foreign=foreign))
         return tuple(pieces)
 
+    def _event_piece(
+        self, name: str, function: LaneFunction, which: slice, depends: object = "", *, foreign: bool = False
+    ) -> Piece:
+        """Values and rates of some events, of the state and dx."""
+        reads = (*self.state_slots, *self.slots("dx", self.nv))
+        writes = (*self.slots("event")[which], *self.slots("event_rate")[which])
+        text = "" if self.setup.foreign or foreign else repr((self.identity, name, depends))
+        code = Code(partial(values_and_rates, self.setup, self.state_sizes, function), text)
+        return Piece(name, code, reads, writes)
+
     def switches(self, s: list[Scalar]) -> Vec:
-        q, v, _, lane = self.split(s)
-        motion = lane.motion(q, v)
-        return [switch.beyond for force in self.plan.forces for switch in FORCES[force.kind].switches(force, motion)]
+        q, v, _, lane = self.split(s[: len(self.state_slots)])
+        return switches(self.plan, lane.motion(q, v))
 
     def metric_pieces(self) -> tuple[Piece, ...]:
         """The accumulators of the metrics at the end of a step, where there are any."""

@@ -38,7 +38,6 @@ ACCUMULATORS = (
     "start_potential",
 )
 REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
-GUARDED = "guarded"  # the piece of events at which the host has something to do
 SUMS = 2 + len(REPORTS) + 1  # of an island: its last two monitors, its reports, its power
 NO_PHYSICS = {"cli", "docs", "ensembles", "formats", "models", "viewer"}  # folders that do not decide a piece's code
 

@@ -17,7 +17,7 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import moved_by_drivers
-from shiftjax.run.start.overdriven import overdriven
+from shiftjax.run.start.overdriven import immovable, overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.rounded import notes_of_rounding
 from shiftjax.run.start.stated import Start
@@ -72,7 +72,7 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
     if outcome is Outcome.not_assembled and not began.closed[k] and prepared.plan.constraints and began.gap[k] > 0:
         group = prepared.plan.constraints[int(began.worst[k])]
         what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
-        todo = _too_many_drives(prepared, began, k) or text
+        todo = _too_many_drives(prepared, began, k) or immovable(prepared, k, began.q[:, [k]]) or text
         if began.gap[k] <= FEW_DIGITS * max(1.0, lanes.setup.length):
             todo += "; if its numbers are rounded, write more digits of them"
         return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {todo}"
@@ -91,6 +91,8 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
             "the run began at a singular pose, where the loops lose rank and the motion is not determined: "
             "begin beside it"
         )
+    if outcome is Outcome.loop_open:
+        text = immovable(prepared, k, lanes.table.rows("q", np.array([k])).astype(float)) or text
     if outcome is Outcome.impossible_inertia and k in lanes.odd_inertias:
         return f"{lanes.odd_inertias[k]}: {text}"
     if outcome > 0:

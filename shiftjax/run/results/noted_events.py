@@ -64,8 +64,8 @@ def notes_of_events(history: EventHistory | None) -> list[str]:
         passed = np.flatnonzero((count > 0) & (stopped < 0)) if event.action == "stop" else np.zeros(0, int)
         if len(passed):
             out.append(
-                f"event {name}: {_named(passed)} passed it and came back within one step, or in steps moved off a "
-                "singular pose, and did not stop: take smaller steps"
+                f"event {name}: {_named(passed)} passed it in steps that were moved off a singular pose, and did "
+                "not stop: take another step"
             )
     return out
 

@@ -26,7 +26,9 @@ Drivable = Drive | TimeFunction | float | np.ndarray | Sequence[float] | Callabl
 MOTIONS = ("position", "velocity", "acceleration")
 REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m]
 WHOLE = 1e-9  # of a time: rounding
-ALLOWED = "a speed, (B,) speeds, ConstantSpeed, Harmonic, Polynomial, Table, or a function f(t) of time"
+ALLOWED = (
+    "a speed, (B,) speeds, ConstantSpeed, Harmonic, Polynomial, Table, AccelerationTable, or a function f(t) of time"
+)
 
 
 def driven(model: Model, drive: Mapping[str, Drivable]) -> tuple[Model, dict[str, np.ndarray], dict[str, TimeFunction]]:

@@ -1,10 +1,14 @@
-"""Drives that are more than the freedoms of their loops: two on one freedom contradict each other but by chance."""
+"""Drives that are more than the freedoms of their loops: two on one freedom contradict each other but by chance.
+
+So does a driver of a frame along which nothing moves that frame.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
+from shiftjax.constraints import CONSTRAINTS
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import RANK, complete_pivoting
 
@@ -28,3 +32,34 @@ def overdriven(prepared: Prepared, index: int) -> str:
         f"{names} are {len(paths)} drives on {freedoms} of their loops, and ask for what these do not allow together: "
         f"leave {len(paths) - free} of them out, or give them motions that agree"
     )
+
+
+def immovable(prepared: Prepared, member: int, q: np.ndarray) -> str:
+    """Names a driver of a frame whose row the others hold already, so that no freedom follows it, with the remedy; ""
+    where there is none.
+
+    Args:
+        q: (nq, 1) the pose of the member.
+    """
+    plan = prepared.plan
+    for index, block in enumerate(plan.substructures):
+        groups = [plan.constraints[k] for k in block.groups]
+        driving = [bool(group.frames) and CONSTRAINTS[group.kind].listed == "drivers" for group in groups]
+        if not any(driving):
+            continue
+        _, J = host.closure(prepared.lane_of(np.array([member]), 1.0), q, index)
+        owners = np.repeat(np.arange(len(groups)), [group.rows for group in groups])
+        whole = _rank(J)
+        for k, group in enumerate(groups):
+            if driving[k] and _rank(J[:, owners != k]) == whole:
+                words = dict(group.words)
+                what = words.get("component") or words.get("angle") or "it"
+                return (
+                    f"{group.name} drives {what} of a frame, which no freedom moves that the joints and the other "
+                    "constraints leave: drive something else of it, or leave it out"
+                )
+    return ""
+
+
+def _rank(J: np.ndarray) -> int:
+    return int(complete_pivoting(J, RANK).rank[0]) if J.size else 0

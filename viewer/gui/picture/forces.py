@@ -155,7 +155,9 @@ class Track:
 def _gravity(track: Track) -> Iterator[Force]:
     for path, body in track.mechanism.model.bodies():
         if body.mass > 0:
-            weight = np.tile(body.mass * np.array(track.mechanism.model.gravity), (len(track.time), 1))
+            weight = np.tile(
+                body.mass * body.gravity_scale * np.array(track.mechanism.model.gravity), (len(track.time), 1)
+            )
             yield Force(path, "gravity", track.node[path], np.array(body.center_of_mass), weight)
 
 

@@ -9,7 +9,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import text_of
 from shiftjax.mechanism.records import Element, Restraint
 
-IN_A_ROW = ("vector", "numbers", "points")  # shapes of fields whose last index runs along a row
+IN_A_ROW = ("vector", "numbers", "points", "rows")  # shapes of fields whose last index runs along a row
 MOST_NUMBERS = 6  # in a row, and
 MOST_ROWS = 24  # of numbers: of a long table its beginning is shown
 

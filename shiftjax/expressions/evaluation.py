@@ -8,8 +8,8 @@ from typing import Any
 
 from shiftjax.algebra import Vec
 from shiftjax.errors import ModelError, nearest
-from shiftjax.measures.dialects import FUNCTIONS, LANES, NUMBERS, Dialect
-from shiftjax.measures.expression import (
+from shiftjax.expressions.dialects import FUNCTIONS, LANES, NUMBERS, Dialect
+from shiftjax.expressions.expression import (
     ARITHMETIC,
     Expression,
     FunctionCall,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -93,6 +94,10 @@ class Dialect:
     @property
     def allowed(self) -> str:
         return f"{self.ingredients} and {', '.join(self.functions)}"
+
+    def over_names(self, names: str, example: str) -> Dialect:
+        """The same language where names without braces stand for numbers."""
+        return replace(self, ingredients=f"numbers, {names}, + - * / **, pi", example=example)
 
     def refused(self, where: str, fault: str, allowed: str, todo: str = "") -> ModelError:
         """The error of a part that cannot be read or evaluated."""

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from shiftjax.measures.dialects import Dialect
-from shiftjax.measures.expression import (
+from shiftjax.expressions.dialects import Dialect
+from shiftjax.expressions.expression import (
     BINDING,
     Expression,
     FunctionCall,
@@ -52,11 +52,13 @@ class _Unreadable(ValueError):
     """What no rule of the grammar takes; the text is a hint for the user."""
 
 
-def parse(text: str, where: str, dialect: Dialect) -> Expression:
+def parse(text: str, where: str, dialect: Dialect, base: Callable[[str], float] | None = None) -> Expression:
     """Reads a text.
 
     Args:
         where: what it is of, for errors. dialect: what such a text is made of, for errors.
+        base: factor to SI of the unit in which numbers without one are, by a unit that measures the same; SI where
+            left out.
 
     Raises:
         ModelError: no expression.
@@ -65,7 +67,7 @@ def parse(text: str, where: str, dialect: Dialect) -> Expression:
         allowed = f"{dialect.allowed}, in up to {LONGEST} characters"
         raise dialect.refused(where, repr(text)[:80], allowed)
     try:
-        return _Parser(text, where).whole()
+        return _Parser(text, where, base).whole()
     except _Unreadable as error:
         raise dialect.refused(where, repr(text)[:80], dialect.allowed, str(error)) from None
 
@@ -73,8 +75,8 @@ def parse(text: str, where: str, dialect: Dialect) -> Expression:
 class _Parser:
     """Recursive descent over the tokens of one text."""
 
-    def __init__(self, text: str, where: str) -> None:
-        self.tokens = [*_tokens(text, where), ("end", "")]
+    def __init__(self, text: str, where: str, base: Callable[[str], float] | None = None) -> None:
+        self.tokens = [*_tokens(text, where, base), ("end", "")]
         self.at = self.depth = 0
 
     @property
@@ -185,7 +187,7 @@ class _Parser:
         return FunctionCall(function, tuple(arguments), tuple(options))
 
 
-def _tokens(text: str, where: str) -> Iterator[tuple[str, str | float]]:
+def _tokens(text: str, where: str, base: Callable[[str], float] | None) -> Iterator[tuple[str, str | float]]:
     """Kind and value of every token."""
     at = 0
     while at < len(text):
@@ -194,7 +196,7 @@ def _tokens(text: str, where: str) -> Iterator[tuple[str, str | float]]:
             raise _Unreadable("A power is written x**2." if text[at] == "^" else "")
         at, kind = match.end(), next(name for name in _KINDS if match[name] is not None)
         if kind == "number":
-            yield kind, _number(match["number"], match["unit"], where)
+            yield kind, _number(match["number"], match["unit"], where, base)
         elif kind == "text":
             yield kind, match["text"][1:-1]
         elif kind != "space":
@@ -204,11 +206,14 @@ def _tokens(text: str, where: str) -> Iterator[tuple[str, str | float]]:
 _KINDS = ("space", "text", "braces", "path", "number", "name", "sign")
 
 
-def _number(digits: str, unit: str | None, where: str) -> float:
+def _number(digits: str, unit: str | None, where: str, base: Callable[[str], float] | None) -> float:
     try:
         value = float(digits)
     except ValueError:
         raise _Unreadable from None
     if not math.isfinite(value):
         raise _Unreadable
-    return value * unit_in_si(unit, where)[0] if unit else value
+    if not unit:
+        return value
+    in_si = value * unit_in_si(unit, where)[0]
+    return in_si if base is None else in_si / base(unit)
