@@ -55,6 +55,8 @@ of = "[tip.position[0], tip.position[2]]", points = [[0.3, -0.3], [0.5, -0.35]] 
 
 * Between the ends of two steps an expression counts as straight: integrals follow the trapezoidal rule, crossings and
   `value_at` linear interpolation, all with errors of the order of the step squared. Sums are compensated.
+* `passing_time` and `passings`, of which [events](events.md) are made, take the expression in a step as the curve
+  through five instants: a passing is as exact as the steps.
 * An extreme and its instant are those of the cubic through four instants, where that bends smoothly: off by the
   fourth and the third order of the step. At a kink, a jump, or a peak that few steps see they are those of the ends of
   steps. What happens within one step is not seen.

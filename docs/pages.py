@@ -25,6 +25,7 @@ PAGES = {  # file -> title; a new page is a line here
     "starts.md": "Starts, holds and branches",
     "drives.md": "Drives and loads",
     "metrics.md": "Metrics",
+    "events.md": "Events",
     "gradients.md": "Gradients",
     "libraries.md": "With other libraries of JAX",
     "studies.md": "Studies",

@@ -13,7 +13,7 @@ Every member of an ensemble has one: in `result.status` as a number, in the stor
 
 * **0** is good.
 * **Below 0** the member finished, with a warning. A member with several warnings has the lowest number, and its message
-  names all of them.
+  names all of them. `event` is no warning: an [event](events.md) stopped the member, as it was asked to.
 * **Above 0** it ended early: its channels are NaN from there on, the other members are not touched. `result.failed`
   lists such members, and the command line ends with exit code 3.
 """

@@ -87,7 +87,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "Event": (
             "shiftjax.measures.events",
-            "An instant at which an expression of channels comes to zero, which a run notes or ends with.",
+            "An instant at which an expression of channels comes to zero: noted, the end of a member, or of a law.",
         ),
         "Schedule": (
             "shiftjax.run.advance.schedule",

@@ -13,6 +13,7 @@ from shiftjax.ensembles.report.effects import spearman
 from shiftjax.ensembles.report.influences import Indices, indices
 from shiftjax.ensembles.store.members import Column, Members
 from shiftjax.record import record
+from shiftjax.run.results.event_history import EventHistory, history_in
 
 MOST_METRICS = 8  # told in full; of all others the tables speak
 MOST_NUMBERS = 12  # of the design in one figure, the most influential ones
@@ -40,6 +41,7 @@ class Content:
         influence: metric -> indices of `varied`, where they could be found.
         dependent: pairs of varied numbers that are not independent, with their rank correlation.
         slopes: of the metrics with the varied numbers, empty where none were taken.
+        events: when they happened, None where none were asked for.
     """
 
     members: Members
@@ -55,6 +57,7 @@ class Content:
     influence: dict[str, Indices]
     dependent: tuple[tuple[str, str, float], ...]
     slopes: xr.Dataset
+    events: EventHistory | None = None
 
     def short(self, name: str) -> str:
         """A path as it is shown."""
@@ -104,6 +107,7 @@ def content_of(members: Members, tree: xr.DataTree, name: str, points: Points, d
         {},
         dependent(members, varied),
         tree["sensitivity"].to_dataset() if "sensitivity" in tree.children else xr.Dataset(),
+        history_in(tree),
     )
     for metric in content.main_metrics if varied else ():
         rows = content.known(metric)

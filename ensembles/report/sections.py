@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from html import escape
 
 import numpy as np
@@ -15,6 +16,7 @@ from shiftjax.ensembles.store.members import Column
 from shiftjax.ensembles.study.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.outcome import REMEDY
+from shiftjax.run.results.event_history import EventHistory
 from shiftjax.run.results.plain_values import digits_to_tell, worst
 
 LAWS = {"lhs": "Latin hypercube", "sobol": "Sobol sequence", "loguniform": "log-uniform", "uniform": "uniform"}
@@ -74,6 +76,7 @@ def _findings(content: Content) -> list[str]:
         line += f" {unit}" * bool(unit)
         moved = _most_moved(content, metric)
         lines.append(f"{line}{'; ' + moved if moved else ''}.")
+    lines += _happenings(content.events)
     gap = next((c for c in content.members.certificate if c.name == "gap"), None)
     if gap is not None and content.known(gap).any():
         figure, _ = worst("gap", gap.values, content.members.status)
@@ -81,6 +84,19 @@ def _findings(content: Content) -> list[str]:
     if not content.members.metrics:
         lines.append("No metrics were asked for: only designs, statuses and accuracy can be told of.")
     return lines
+
+
+def _happenings(history: EventHistory | None) -> Iterator[str]:
+    """One sentence an event: to how many members it happened, when first, and how many it stopped."""
+    for k, name in enumerate(history.names if history is not None else ()):
+        assert history is not None
+        times = np.where(history.event == k, history.time, np.inf)
+        first = times.min(1, initial=np.inf)
+        there, stopped = first[np.isfinite(first)], int((history.stopped == k).sum())
+        line = f"The event {code(name)} happened to {number(len(there))} of {number(len(first))} members"
+        if len(there):
+            line += f", first between {precise(float(there.min()), DIGITS)} and {precise(float(there.max()), DIGITS)} s"
+        yield f"{line}{f'; it stopped {number(stopped)}' if stopped else ''}."
 
 
 def _most_moved(content: Content, metric: Column) -> str:

@@ -31,13 +31,11 @@ from shiftjax.ensembles.store.replacing import REPLACE, clean, refuse_unwritable
 from shiftjax.ensembles.store.study_store import done, is_running, is_study, list_contents
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
-from shiftjax.measures.events import event_of
 from shiftjax.outcome import Outcome
-from shiftjax.run.results.event_history import EventHistory, history_of_texts, texts_of
+from shiftjax.run.results.event_history import EventHistory, history_in, texts_of
 from shiftjax.run.results.labelled import (
     FORMAT,
     MISSING,
-    MISSING_TEXT,
     origin_numbers,
     to_tree,
     tree_of_document,
@@ -132,12 +130,7 @@ def events(tree: xr.DataTree) -> EventHistory | None:
 
     Of members of a study that are not done it has nothing.
     """
-    members = tree["members"].to_dataset()
-    if "events" not in members:
-        return None
-    asked = json.loads(tree.attrs["settings"])["events"]
-    texts = ["" if text == MISSING_TEXT else str(text) for text in members["events"].values]
-    return history_of_texts(texts, {name: event_of(name, words) for name, words in asked.items()})
+    return history_in(tree)
 
 
 def _opened(source: Path) -> xr.DataTree:

@@ -26,6 +26,7 @@ from shiftjax.errors import ModelError, nearest, need_mapping, need_path, shown,
 from shiftjax.formats.writer import to_dict
 from shiftjax.measures.aims import with_good
 from shiftjax.measures.certificate import CERTIFICATE
+from shiftjax.measures.events import Event, written_event
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze, thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
@@ -273,6 +274,8 @@ def _worded(value: Any, where: str) -> Any:
         if isinstance(value, motion):
             numbers = {field.name: getattr(value, field.name) for field in dataclasses.fields(motion)}
             return {"type": type_} | {k: _worded(v, f"{where}.{k}") for k, v in numbers.items() if v is not None}
+    if isinstance(value, Event):
+        return written_event(value)
     if isinstance(value, Mapping):
         return {key: _worded(inner, inside(where, str(key))) for key, inner in value.items()}
     if isinstance(value, range) and value[MOST:]:

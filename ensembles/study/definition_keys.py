@@ -271,7 +271,8 @@ EVENT = {
         TEXT,
         {"type": "object", "additionalProperties": False, "required": ["of"],
          "properties": {"of": TEXT, "direction": {"enum": list(DIRECTIONS)}, "action": {"enum": list(ACTIONS)},
-                        "capacity": {"type": "integer", "minimum": 1, "maximum": MOST_INSTANTS}}},
+                        "capacity": {"type": "integer", "minimum": 1, "maximum": MOST_INSTANTS},
+                        "values": {"type": "object", "additionalProperties": {"anyOf": [NUMBER, TEXT]}}}},
     ]
 }  # fmt: skip
 DRIVE = {"anyOf": [TEXT, NUMBER, {"type": "object", "properties": {"type": TEXT}, "required": ["type"]}]}
@@ -357,8 +358,9 @@ KEYS: dict[str, Key] = {
             '[metrics]\nswing = "peak_to_peak(rocker_pivot.q)"'),
         Key("events", _entries(_event), _table_schema(EVENT),
             'name -> an expression of channels whose zeros are located within steps: a text, or a table of it as `of`, '
-            'the `direction` ("any", "up", "down"), the `action` ("mark", or "stop", which ends the member there) and '
-            'the `capacity`, how many instants are noted', "none",
+            'the `direction` ("any", "up", "down"), the `action` ("mark"; "stop", which ends the member there; "set", '
+            'which gives numbers of forces the `values` from there on) and the `capacity`, how many instants are noted',
+            "none",
             '[events]\nlow = { of = "rocker_pivot.v", direction = "up" }'),
         Key("keep", lambda where, value: keep_words(value, where),
             {"anyOf": [*MEMBERS["anyOf"], RANKED, KEEP_TABLE]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,9 @@ def definition_of(options: argparse.Namespace) -> Definition:
     words |= {"channels": options.channel, "hold": options.hold, "seed": options.seed or None}
     words |= {"strict_start": options.strict_start or None, "assemble_only": options.assemble_only or None}
     words["strict_inertia"] = options.strict_inertia or None
-    tables = {name: common.entries(getattr(options, name), f"--{name}") for name in TABLES}
+    tables: dict[str, Mapping[str, Any]] = {
+        name: common.entries(getattr(options, name), f"--{name}") for name in TABLES
+    }
     tables["metrics"] = common.metrics(options)
     tables["events"] = {name: written_event(event) for name, event in common.events(options).items()}
     if study_file.is_study(options.model):

@@ -111,7 +111,7 @@ class DifferentiableRun:
         x = np.array([[numbers.get(path, 0.0) for path in self.vary]])
         nominal = self._simulated(x, np.inf)
         self._begun, result = nominal.begun, nominal.result
-        _refuse_stops(nominal.begun)
+        _refuse_acting(nominal.begun)
         self._jumps = Jumps(nominal.begun, self.vary, self.traced)
         if options.numerics.tolerance is not None and self._jumps.metrics:
             jumping = f"a derivative where forces jump ({', '.join(self._jumps.metrics)})"
@@ -443,14 +443,12 @@ def _key(x: np.ndarray) -> bytes:
     return hashlib.sha256(np.ascontiguousarray(x, float).tobytes()).digest() + str(x.shape).encode()
 
 
-def _refuse_stops(begun: Begun) -> None:
-    """Raises where events stop members: what their ends depend on then is the instant, too, which is not followed."""
-    if begun.measured.stops:
-        name, todo = (
-            begun.measured.stops[0].name,
-            "Let it mark, and take metrics such as time_of(...) or value_at(...).",
-        )
-        raise ModelError(f"event {name}: action", "stop, of a run that is differentiated", "mark", todo)
+def _refuse_acting(begun: Begun) -> None:
+    """Raises where events stop members or set numbers: what follows depends on the instant, too."""
+    for one in (event for event in begun.measured.events.values() if event.event.action != "mark"):
+        todo = "Let it mark, and take metrics such as time_of(...) or value_at(...)."
+        fault = f"{one.event.action}, of a run that is differentiated"
+        raise ModelError(f"event {one.name}: action", fault, "mark", todo)
 
 
 def _too_little(memory: float, needed: float) -> ModelError:

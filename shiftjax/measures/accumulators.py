@@ -44,8 +44,8 @@ class Accumulators:
     """What the lanes of a run accumulate.
 
     Args:
-        terms: by their texts. path: the motion within a step. watched: beside the terms. stops: events at which a
-            lane stops.
+        terms: by their texts. path: the motion within a step. watched: beside the terms. guarded: events
+            within whose steps the host has something to do.
         long: whether steps are long, so that every term takes them as curves; else only those that are dense do.
 
     Attributes:
@@ -57,12 +57,12 @@ class Accumulators:
         terms: Iterable[Term],
         path: StepPath | None = None,
         watched: Sequence[Watched] = (),
-        stops: Sequence[ReadEvent] = (),
+        guarded: Sequence[ReadEvent] = (),
         *,
         long: bool = True,
     ) -> None:
         self.terms, self.watched, self.long = {term.text(): term for term in terms}, tuple(watched), long
-        self.stops = tuple(stops)
+        self.guarded = tuple(guarded)
         self.path = path if long or any(term.kind.dense for term in self.terms.values()) else None
         self.carried = self.path.size if self.path else 0  # numbers of the state
 
@@ -133,16 +133,16 @@ class Accumulators:
             yield one, list(rows[at : at + one.size])
             at += one.size
 
-    def stop_values(self, t: Scalar, seen: Any) -> Vec:
-        """Values at whose zeros a lane stops, at a time [s] and an `ObservedState`; lane code."""
+    def guarded_values(self, t: Scalar, seen: Any) -> Vec:
+        """Values of the guarded events, at a time [s] and an `ObservedState`; lane code."""
         signals = self._signals(t, seen)
-        return [signals[one.signal.text][0] for one in self.stops]
+        return [signals[one.signal.text][0] for one in self.guarded]
 
     @property
     def decides_code(self) -> tuple[object, ...]:
-        """What decides the code of `update` and `stop_values`, beside the plan and the partition."""
-        stops = tuple(one.signal.text for one in self.stops)
-        return tuple(self.terms), self.path is not None, self.long, self.watched, stops
+        """What decides the code of `update` and `guarded_values`, beside the plan and the partition."""
+        guarded = tuple(one.signal.text for one in self.guarded)
+        return tuple(self.terms), self.path is not None, self.long, self.watched, guarded
 
     def _signals(self, t: Scalar, seen: Any) -> dict[str, Vec]:
         """Text -> value of every expression."""

@@ -7,21 +7,22 @@ from typing import Any
 
 from shiftjax.errors import ModelError, nearest, shown
 from shiftjax.measures.terms import Signal, Term
+from shiftjax.mechanism.frozen_json import FrozenJson, freeze, thaw
 from shiftjax.record import record
 
 DIRECTIONS = ("any", "up", "down")
-ACTIONS = ("mark", "stop")
+ACTIONS = ("mark", "stop", "set")
 CAPACITY = 16  # instants of an event that a member notes, in either direction, where nothing is said
 MOST = 64  # the largest capacity: each is a number that every step carries
 ALLOWED = (
-    "an expression of channels such as 'crank.q - pi', a mapping of `of`, `direction`, `action` and `capacity`, "
-    "or an Event"
+    "an expression of channels such as 'crank.q - pi', a mapping of `of`, `direction`, `action`, `capacity` and "
+    "`values`, or an Event"
 )
 
 
 @record
 class Event:
-    """An instant at which an expression of channels comes to zero, which a run notes or ends with.
+    """An instant at which an expression of channels comes to zero: noted, the end of a member, or of a law.
 
     An expression that touches zero and goes back is seen where it is zero or beyond at one of the instants that a step
     is looked at; one that begins at zero has not come to it.
@@ -29,14 +30,21 @@ class Event:
     Args:
         of: in the language of metrics, `tip.position[2] - 20 mm`; `a == b` stands for `a - b`.
         direction: in which it comes to zero: "up" from below, "down" from above, "any".
-        action: "mark" notes the instant; "stop" ends the member there, too, with the status `event`.
+        action: "mark" notes the instant; "stop" ends the member there, too, with the status `event`; "set" gives
+            numbers of forces, or gravity, other values from there on.
         capacity: how many instants a member notes in either direction, 1 to 64; more are counted, and a note says so.
+        values: number path -> what it becomes, in SI or as "200 N"; of those that are set.
     """
 
     of: str
     direction: str = "any"
     action: str = "mark"
     capacity: int = CAPACITY
+    values: Mapping[str, float | str] = FrozenJson()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, Mapping):
+            object.__setattr__(self, "values", freeze(self.values))
 
 
 @record
@@ -84,6 +92,19 @@ def event_of(name: str, definition: Any, where: str = "") -> Event:
     most = definition.capacity
     if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST:
         raise ModelError(f"{where}: capacity", shown(most), f"a whole number from 1 to {MOST}", "Correct it.")
+    values = definition.values
+    if not isinstance(values, Mapping) or any(
+        isinstance(v, bool) or not isinstance(v, float | int | str) for v in values.values()
+    ):
+        raise ModelError(
+            f"{where}: values", shown(values), "number path -> a number, or a text with a unit", "Correct it."
+        )
+    if bool(values) != (definition.action == "set"):
+        fault = "values" if values else "no values"
+        todo = 'Give both, action = "set" and values, or none.'
+        raise ModelError(
+            where, f"{fault} of the action {definition.action!r}", "values of the action 'set' alone", todo
+        )
     return definition
 
 
@@ -109,4 +130,5 @@ def words_of_event(event: Event) -> str:
 
 def written_event(event: Event) -> dict[str, Any]:
     """An event as a mapping."""
-    return {"of": event.of, "direction": event.direction, "action": event.action, "capacity": event.capacity}
+    words: dict[str, Any] = {name: getattr(event, name) for name in ("of", "direction", "action", "capacity")}
+    return words | ({"values": thaw(event.values)} if event.values else {})

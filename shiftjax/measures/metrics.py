@@ -98,8 +98,9 @@ def _passings(accumulators: Vec, interval: Interval, options: Options) -> Vec:
     times = latest[::-1]
     for k, (before, now) in enumerate(interval.pairs()):
         a, b = before.value[0] - level, now.value[0] - level
-        up = select(a < 0.0, select(b < 0.0, 0.0, 1.0), 0.0)
-        down = select(0.0 < a, select(0.0 < b, 0.0, 1.0), 0.0)
+        known = select(abs(b) < NEVER, 1.0, 0.0)  # what is not a number from there on has passed nothing
+        up = select(a < 0.0, select(b < 0.0, 0.0, known), 0.0)
+        down = select(0.0 < a, select(0.0 < b, 0.0, known), 0.0)
         passed = {"up": up, "down": down, "any": up + down}[options["direction"]]
         if times:
             at = interval.passed(k, a / moving(a - b), level, select(a < 0.0, 1.0, -1.0))

@@ -71,6 +71,8 @@ def go_on(
     for outcome in sorted(o for o in Outcome if o < 0):
         gravest = np.where((gravest == 0) & (lanes.warnings & 1 << -int(outcome) != 0), int(outcome), gravest)
     lanes.status = np.where(status > 0, status, gravest)
+    if lanes.layout.ne and (lanes.status <= 0).any():
+        lanes.evaluate("events", np.flatnonzero(lanes.status <= 0))
     here = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() == settings.before))
     if len(here):
         lanes.begin_metrics(here, afresh=False)

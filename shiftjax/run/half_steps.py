@@ -174,7 +174,9 @@ class _Again:
         """
         if self.lanes.setup.precision == "f64":
             return self.lanes.recordings[0].programs
-        return LanePrograms(replace(self.lanes.setup, precision="f64"), observed)
+        metrics = self.lanes.recordings[0].programs.metrics
+        acting = metrics if metrics is not None and metrics.guarded else None  # events that change the motion
+        return LanePrograms(replace(self.lanes.setup, precision="f64"), observed, acting)
 
     def _note_ends(self, members: np.ndarray, again: Ensemble) -> None:
         """Where repeats stand that came to their end."""

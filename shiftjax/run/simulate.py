@@ -47,7 +47,7 @@ from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.collect import WHOLE, collect
 from shiftjax.run.results.interrupted import Interrupted
 from shiftjax.run.results.messages import messages, notes, recorded_near_singular
-from shiftjax.run.results.noted_events import history_of, overflow_notes
+from shiftjax.run.results.noted_events import history_of, notes_of_events
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
@@ -243,7 +243,7 @@ def run_with(model: Model | str, options: Options) -> Result:
             measure=partial(measured.values, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, before, fast),
             notes=(*_of_start(prepared, began, options),
-                   *_of_channels(prepared, lanes, observed, measured, need), *overflow_notes(history),
+                   *_of_channels(prepared, lanes, observed, measured, need), *notes_of_events(history),
                    *_basis(lanes, accuracy)),
             history=history, ending=_ending(lanes, numerics), report=topology_report(prepared),
             asked={**stated_settings(replace(options, design=design, numerics=numerics), ASKED),

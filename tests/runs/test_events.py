@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ import shiftjax
 from shiftjax import Event, ModelError, Outcome, Result, simulate
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
+from shiftjax.run.results.noted_events import notes_of_events
 from tests.support.mechanisms import four_bars
 
 G, HEIGHT = 9.81, 2.0  # m/s^2, m
 EXACT = 1e-13  # s: what falls freely has a path of degree two, which steps and the curves within them hold
 OF_STEPS = 1e-8  # of rk4 at 2 ms over a swing of a pendulum: measured 2e-9
 SAME = 1e-12  # s: a mark is located on the curve of a step, a stop by trial steps; measured 4e-15
+SLOPE = 1e-7  # of slopes over steps of 5 ms and of a tolerance: measured 1.4e-8
 LOCATED = 1e-10  # of a step
 SPAN, STEP = 1.0, 1e-2
 EITHER: tuple[dict[str, Any], ...] = ({"step": 1e-3}, {"tolerance": 1e-9})
@@ -68,6 +71,9 @@ def test_both_passings_within_one_step_are_noted() -> None:
     assert [one.direction for one in rim] == ["up", "down"]
     assert np.abs([one.time for one in rim] - expected).max() < EXACT
     assert result.events.count[0].tolist() == [2, 0, 1]  # where it begins it comes back to
+    metrics = {"down": f"first_crossing(slide.q, {top - 0.05}, 'down')"}
+    long = fallen({}, tolerance=1e-6, vary={SPEED: [up]}, metrics=metrics)  # Newton's method: 4e-8 s off
+    assert abs(long.metrics["down"][0] - expected[1]) < EXACT
 
 
 @pytest.mark.parametrize("how", [{}, {"tolerance": 1e-9}], ids=["steps", "tolerance"])
@@ -97,6 +103,32 @@ def test_members_stop_at_their_instants_and_others_go_on(how: dict[str, Any]) ->
     plain = fallen({}, vary={SPEED: speeds}, **how)
     assert plain.events is None and plain.final is not None
     assert np.array_equal(plain.final["q"][3], result.final["q"][3])
+
+
+@pytest.mark.parametrize("of", ["(slide.q - 1)**3", "tanh(50 * (slide.q - 1))", "max(slide.q - 1, -1e-9)"])
+def test_a_stop_is_found_where_chords_lead_nowhere(of: str) -> None:
+    """Of the cube all chords end on one side: it stopped a whole step too late, 0.04 m."""
+    for how in EITHER:
+        result = fallen({"one": Event(of, action="stop")}, **how)
+        assert result.final is not None and result.status == Outcome.event
+        assert abs(result.final["q"][0] - 1.0) < 20 * LOCATED * (SPAN if "tolerance" in how else STEP)
+
+
+def test_what_is_not_a_number_has_passed_nothing() -> None:
+    """The root of a height is none below the ground: a mark above it is noted, a stop at 0 is none."""
+    for how in EITHER:
+        events = {"high": "sqrt(slide.q) - 1", "ground": Event("sqrt(slide.q) + 0.1", "any", "stop")}
+        result = fallen(events, **how)
+        assert result.events is not None and result.status == Outcome.ok
+        assert [one.name for one in result.events.of()] == ["high"] and result.events.count.tolist() == [1, 0]
+        assert abs(result.events.time[0] - np.sqrt(2 / G)) < SAME
+
+
+@pytest.mark.parametrize("of", ["slide.q ** 3 - 1", "exp(20 * (slide.q - 1)) - 1", "max(slide.q - 1, -1e-9)"])
+def test_marks_of_bent_expressions_are_exact_in_long_steps(of: str) -> None:
+    """Steps of a tolerance end at marks: of the cube, on the curve of one of 0.6 s, the mark was off by 2 ms."""
+    result = fallen({"one": of}, tolerance=1e-9, metrics={"t": "time_of(one)"})
+    assert abs(result.metrics["t"] - np.sqrt(2 / G)) < SAME and result.certificate["steps"] < 10
 
 
 @pytest.mark.parametrize("direction", ["any", "up", "down"])
@@ -187,6 +219,14 @@ def test_instants_beyond_the_capacity_are_counted_and_said() -> None:
     assert any("event beat" in note and "3 instants" in note for note in result.notes)
 
 
+def test_a_stop_that_is_passed_is_said() -> None:
+    """As in steps moved off a singular pose, which no guard freezes: a note names the member."""
+    result = fallen({"ground": Event("slide.q", action="stop")}, vary={SPEED: [0.0, 0.0]})
+    assert result.events is not None and not notes_of_events(result.events)
+    (note,) = notes_of_events(replace(result.events, stopped=np.array([0, -1])))
+    assert "event ground: 1 members (1) passed it" in note
+
+
 WRONG: dict[str, tuple[Any, str]] = {
     "unknown_channel": ({"a": "slid.q"}, "slid"),
     "vector": ({"a": "ball:origin.position"}, "3 numbers"),
@@ -238,6 +278,25 @@ def test_a_run_does_not_go_on_from_a_stop_and_has_no_gradient() -> None:
     further = fallen({"ground": Event("slide.q", action="stop")}, span=0.5, start=marked)
     assert further.events is not None
     assert abs(further.events.time[0] - np.sqrt(2 * HEIGHT / G)) < SAME
+    at_once = fallen({"soon": Event("t - 0.503", action="stop")}, span=0.5, start=marked)
+    assert at_once.events is not None and abs(at_once.events.time[0] - 0.503) < SAME  # in the first step
+
+
+@pytest.mark.parametrize("how", [{"step": 5e-3}, {"tolerance": 1e-10}], ids=["steps", "tolerance"])
+def test_the_slope_of_an_instant_is_that_of_the_closed_form(how: dict[str, Any]) -> None:
+    """T is as the root of the length, so that dT/dl = T / 2l, in reverse and in forward mode; counts have no slope."""
+    jax = pytest.importorskip("jax")
+    lengths, path = np.array([0.8, 1.3]), "link.center_of_mass[1]"
+    metrics = {"half": "time_of(rest)", "n": "count(rest)"}
+
+    def instants(length: Any) -> Any:
+        run = simulate("pendulum", 1.5, **how, vary={path: -length}, events={"rest": "pivot.v"}, metrics=metrics)
+        return run.metrics["half"] + 0.0 * run.metrics["n"]
+
+    expected = K_45 / np.sqrt(G * lengths)
+    back = jax.grad(lambda length: instants(length).sum())(lengths)
+    np.testing.assert_allclose(back, expected, rtol=SLOPE)
+    np.testing.assert_allclose(jax.jvp(instants, (lengths,), (np.ones(2),))[1], expected, rtol=SLOPE)
 
 
 def test_an_event_is_public() -> None:

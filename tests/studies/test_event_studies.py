@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,18 +12,21 @@ import pytest
 import shiftjax
 from shiftjax import Definition, Event, ModelError, Outcome, Study, simulate, store, sweep
 from shiftjax.cli import main
+from shiftjax.ensembles.report.content import content_of
 from shiftjax.ensembles.report.figures import status_colour
+from shiftjax.ensembles.report.sections import _happenings
+from shiftjax.ensembles.store.members import members_of
 from shiftjax.measures.events import event_of_words
 from shiftjax.run.results.event_history import EventHistory, history_of_texts, texts_of
 
 LENGTH = "link.center_of_mass[1]"
 LENGTHS = [-0.8, -1.0, -1.3]
-EVENTS = {
+EVENTS: dict[str, Any] = {
     "rest": "pivot.v",
     "bottom": {"of": "pivot.q", "direction": "up", "action": "stop"},
     "beat": {"of": "sin(60 * t)", "capacity": 2},
 }
-RUN = {"span": 1.0, "step": 0.01}
+RUN: dict[str, Any] = {"span": 1.0, "step": 0.01}
 
 
 def same(one: EventHistory | None, other: EventHistory | None) -> bool:
@@ -55,7 +59,8 @@ def test_a_store_has_the_history(tmp_path: Path) -> None:
 def test_a_study_has_the_history_and_its_members_stop_again(tmp_path: Path) -> None:
     """D8: in shards, in a file, from the store; a member that is run again stops at the same bit."""
     metrics = {"when": "time_of(rest)", "beats": "count(beat)", "speed": "final(pivot.v)"}
-    definition = Definition("pendulum", {LENGTH: LENGTHS}, **RUN, events=EVENTS, metrics=metrics, keep="none")
+    given = {**EVENTS, "beat": Event(**EVENTS["beat"])}
+    definition = Definition("pendulum", {LENGTH: LENGTHS}, **RUN, events=given, metrics=metrics, keep="none")
     study = sweep(definition, tmp_path / "study.zarr")
     whole = simulate("pendulum", **RUN, events=EVENTS, vary={LENGTH: LENGTHS})
     assert same(Study(study.path).events, whole.events)
@@ -63,6 +68,10 @@ def test_a_study_has_the_history_and_its_members_stop_again(tmp_path: Path) -> N
     again = study.member(2)
     assert again.events is not None and whole.events is not None
     assert again.events.of(0) == whole.events.of(2)
+    alone = again.events.without_members()
+    assert alone.stopped == 1 and np.array_equal(alone.time, again.events.time[0]) and alone.of() == again.events.of()
+    with pytest.raises(ModelError, match="3 members"):
+        whole.events.without_members()
 
 
 def test_what_is_switched_off_has_no_events(tmp_path: Path) -> None:
@@ -98,6 +107,15 @@ def test_the_command_line_names_events(tmp_path: Path, capsys: pytest.CaptureFix
     assert "events.low" in capsys.readouterr().err
 
 
+def test_a_report_names_events(tmp_path: Path) -> None:
+    whole = simulate("pendulum", **RUN, events=EVENTS, vary={LENGTH: LENGTHS}, accuracy="local")
+    store.write(whole, tmp_path / "whole.zarr")
+    tree = store.read(tmp_path / "whole.zarr")
+    content = content_of(members_of(tree), tree, "pendulum", lambda poses, numbers: [], (False, True, False))
+    rest, bottom, beat = _happenings(content.events)
+    assert "happened to 0 of 3 members." in rest and "it stopped 3." in bottom and "first between 0.05236 and" in beat
+
+
 def test_every_status_has_a_colour_in_reports() -> None:
     """Those of `event` and `impossible_inertia` had none, so that no report of such a study was written."""
     assert len({status_colour(outcome) for outcome in Outcome}) == len(Outcome) - 1  # of nine failures eight reds
@@ -108,3 +126,18 @@ def test_words_of_events() -> None:
         "rod:tip.position[2] - 1", "down", "stop"
     )
     assert event_of_words("a", "pivot.q == 2 deg:stop") == Event("pivot.q == 2 deg", action="stop")
+
+
+def test_a_study_sets_numbers_at_events(tmp_path: Path) -> None:
+    """D8: as a table of a file; what the event sets is in the store, so that its members are run again alike."""
+    events: dict[str, Any] = {
+        "low": {"of": "pivot.q", "direction": "up", "action": "set", "values": {"model_parameters.gravity[1]": 0.0}}
+    }
+    definition = Definition(
+        "pendulum", {LENGTH: LENGTHS}, **RUN, events=events, keep="none", metrics={"v": "final(pivot.v)"}
+    )
+    study = sweep(definition, tmp_path / "study.zarr")
+    lowest = np.sqrt(2 * 9.81 / -np.array(LENGTHS))  # rad/s, from the horizontal on; without gravity it stays so
+    np.testing.assert_allclose(study.table["v"], lowest, rtol=1e-7)
+    again = study.member(1)
+    assert float(again.metrics["v"][0]) == float(study.table["v"].iloc[1])

@@ -19,12 +19,12 @@ from shiftjax.run.advance.headway import Headway
 from shiftjax.run.advance.schedule import ROOM
 from shiftjax.run.advance.switches import (
     Sliding,
+    act,
     disarm_other_ways,
     felt,
     first_switch,
     passed_and_back,
     signed,
-    stop_landed,
     until_next_switch,
     watched_events,
 )
@@ -108,7 +108,7 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
     lanes.rejected[members] += 1
     before = lanes.table.take(members)
     size = np.minimum(before.row("fraction"), stops[members] - before.row("clock"))
-    if lanes.stop_events:
+    if lanes.guarded_events:
         passes = disarm_other_ways(lanes, members, before, size)
         members, before, size = members[passes], before.take(passes), size[passes]
     clock, fraction = before.row("clock"), before.row("fraction")
@@ -121,7 +121,7 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
         lanes.table.set("limit", before.rows("limit", place), alike)
     start = watched_events(before)
     lanes.table.set("event", signed(start, lanes.table.rows("event", members)), members)
-    stop_landed(lanes, members, start.astype(float))
+    act(lanes, members, start)
     ahead = until_next_switch(start, lanes.table.rows("event", members), landed)
     next_sizes = np.where(early, 2.0 * NEAR * landed, np.minimum(fraction, BEYOND * ahead))
     lanes.table.set("fraction", next_sizes, members)

@@ -18,7 +18,7 @@ from shiftjax.run.advance.ensemble import METRICS as MEASURED
 from shiftjax.run.advance.ensemble import Ensemble, Recording
 from shiftjax.run.advance.sampling import sample_step
 from shiftjax.run.advance.schedule import Schedule
-from shiftjax.run.advance.switches import stop_landed
+from shiftjax.run.advance.switches import act
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 from shiftjax.shield import shielded
 from shiftjax.topology.partition import Partition
@@ -112,8 +112,8 @@ def follow(lanes: Ensemble, schedule: Schedule) -> None:
         start = lanes.table.rows("event", members)
         for recording, partition, alike in lanes.groups(members):
             follow_step(lanes, Steps(recording, partition, alike, lanes.table.take(alike)), ends[alike])
-        if lanes.stop_events:  # behind which no step of the run has led
-            stop_landed(lanes, members, start)
+        if lanes.guarded_events:  # at which the steps of the run have ended
+            act(lanes, members, start)
         if lanes.tape is not None:
             lanes.tape.note(lanes, members[lanes.status[members] <= 0])
         lanes.settings.progress(k / most)

@@ -21,7 +21,7 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.singular_steps import move_off, step_through
-from shiftjax.run.advance.switches import stop_or_pass
+from shiftjax.run.advance.switches import cross_events
 from shiftjax.run.programs.jacobian import jacobian_of
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 from shiftjax.shield import shielded
@@ -82,7 +82,7 @@ def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> No
         if len(trips.members):
             with shielded():
                 at_event = causes(lanes.layout, trips.codes)[EVENTS.name] >= 0
-                stop_or_pass(lanes, trips.members[at_event])
+                cross_events(lanes, trips.members[at_event])
                 handle_trips(lanes, trips.those(~at_event))
 
 

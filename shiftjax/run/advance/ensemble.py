@@ -158,7 +158,7 @@ class Ensemble:
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
     odd_inertias: dict[int, str] = field(init=False, default_factory=dict)  # member -> moments that no body has
     ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
-    stopped: np.ndarray = field(init=False)  # (B,) which of the events that stop has ended a lane; -1 where none has
+    stopped: np.ndarray = field(init=False)  # (B,) which guarded event has ended a lane; -1 where none has
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
     tape: Notebook | None = None
     repeats: Repeats | None = None  # what running again at half the step says of the errors
@@ -185,7 +185,7 @@ class Ensemble:
         """Ends members where they stand, at the events that stop them; it is no fault, and no warning gives way to it.
 
         Args:
-            which: (n,) of the events that stop.
+            which: (n,) of the guarded events.
         """
         self.warnings[members] |= 1 << -int(Outcome.event)
         self.status[members] = np.where(self.status[members] == 0, int(Outcome.event), self.status[members])
@@ -232,10 +232,10 @@ class Ensemble:
         return slice(METRICS.start + (metrics.metrics if metrics else 0), None)
 
     @property
-    def stop_events(self) -> tuple[ReadEvent, ...]:
-        """The events that stop a lane."""
+    def guarded_events(self) -> tuple[ReadEvent, ...]:
+        """The events that stop a lane, or set numbers of it; of long steps those that mark, too."""
         metrics = self.recordings[0].programs.metrics
-        return metrics.stops if metrics else ()
+        return metrics.guarded if metrics else ()
 
     def begin_metrics(self, members: np.ndarray, *, afresh: bool = True) -> None:
         """The metrics of some members begin where they stand.

@@ -15,7 +15,7 @@ from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.schedule import STEPS, Schedule
 from shiftjax.run.advance.singular_steps import best_of
-from shiftjax.run.advance.switches import stop_or_pass
+from shiftjax.run.advance.switches import cross_events
 from shiftjax.shield import shielded
 
 
@@ -79,6 +79,6 @@ def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:
             return
         trips = lanes.advance(members, np.minimum(until, next_samples(lanes.samples.at[members])))
         at_event = causes(lanes.layout, trips.codes)[EVENTS.name] >= 0
-        stop_or_pass(lanes, trips.members[at_event])
+        cross_events(lanes, trips.members[at_event])
         lanes.status[trips.members[~at_event]] = int(Outcome.non_finite)
         sample(lanes, members[lanes.status[members] <= 0])

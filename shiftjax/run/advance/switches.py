@@ -1,17 +1,19 @@
-"""Steps that end where a force goes from one law to another, where a tolerance chooses their sizes; and members that
-stop at events.
+"""Steps that end where a force goes from one law to another, where a tolerance chooses their sizes; and events
+at which members stop or their numbers are set.
 
 Within a step a method has its order only where the forces are smooth. A step across a switch is thrown away; a shorter
 one ends just past it, and the next one begins with the other law. Where the force jumps so far that its last stage,
 which has the other law already, is felt, it ends shortly before, and the switch is crossed by a short step. Where a
 lane is back at once, as a body that sticks between two values of a friction that jumps, its next steps do not end at
 that switch.
-An event that stops a member is a switch behind which it does not go on, in steps of one size, too: its state at the end
-is one of the method, not an interpolated one. What passes zero the other way stops none. Not seen is what steps moved
-off singular poses pass.
+An event that stops a member, or sets numbers of it, is a switch in steps of one size, too, whose rest is then taken by
+a step of its own: its state there is one of the method, not an interpolated one. At what passes zero the other way
+nothing is done. Not seen is what steps moved off singular poses pass.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,11 +23,15 @@ from shiftjax.kernels.guards import disarm, turn
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 
 TURNS = 4  # times that a step is looked at again for a way beyond a switch and back before the one that is known
-TRIALS = 24  # steps with which a switch is looked for, at most
+TRIALS = 24  # steps with which a switch is looked for by chords, at most
+HALVINGS = 34  # further ones, where chords lead nowhere: of (x - 1)^3 all of them end on one side
 WIDTH = 1e-10  # of a step: how far past the switch it may end
 WAYS = {"up": 1.0, "down": -1.0, "any": 0.0}  # signs of the directions of events
+MOST_EVENTS = 64  # at which something is done in one step of fixed size
+LEAST = 4.0  # roundings of the clock: the shortest rest of a step
 LONGEST = 6  # the most rounds without a switch, as a power of two
 
 
@@ -110,12 +116,12 @@ def _bracket(
     at_low, at_high = start.copy(), values_after(lanes, members, before, size)
     side = np.zeros(len(size), int)
     least = np.maximum(WIDTH, 4.0 * np.spacing(before.row("clock")) / size)  # the clock tells both ends apart
-    for _ in range(TRIALS):
+    for trial in range(TRIALS + HALVINGS):
         which = np.flatnonzero(high - low > least)
         if not len(which):
             break
         margin = 0.25 * least[which] / (high - low)[which]
-        chord = _estimate(start[:, which], at_low[:, which], at_high[:, which])
+        chord = _estimate(start[:, which], at_low[:, which], at_high[:, which]) if trial < TRIALS else 0.5
         share = low[which] + (high - low)[which] * np.clip(chord, margin, 1.0 - margin)
         values = values_after(lanes, members[which], before.take(which), share * size[which])
         beyond = crossed(start[:, which], values).any(0)
@@ -200,11 +206,11 @@ def _after(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.nda
     return table, lanes.step(members, table).places
 
 
-# -- events that stop members ----------------------------------------------------------------------------------------
+# -- events at which something is done -----------------------------------------------------------------------------
 
 
 def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
-    """Lets the next step of frozen members pass those zeros that stop none in this direction.
+    """Lets the next step of frozen members pass those zeros at which nothing is done in this direction.
 
     Args:
         before: their numbers, which change with those of the lanes. size: (n,) of the step that was thrown away.
@@ -215,7 +221,7 @@ def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, s
     start, first = before.rows("event").astype(float), lanes.setup.switches
     end = values_after(lanes, members, before, size)
     passed = crossed(start, end)
-    other = passed[first:] & np.isfinite(end[first:]) & ~_passed_stops(lanes, start, end)
+    other = passed[first:] & np.isfinite(end[first:]) & ~_passed_events(lanes, start, end)
     for k, row in enumerate(other, first):
         before.set("event", 0.0, row, k)  # what begins at zero has no sign to change
         lanes.table.set("event", 0.0, members[row], k)
@@ -223,52 +229,98 @@ def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, s
     return np.asarray(passed.any(0) | ~other.any(0))  # the rest has been beyond zero and is back, or seemed to be
 
 
-def stop_landed(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
-    """Ends those members that stand past the zero of an event that stops them.
+def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
+    """Does what is to be done with those members that stand past the zero of an event: they end, numbers are set, or
+    nothing where it only marks.
 
     Args:
         start: (switches and events, n) before the step that has led there.
     """
-    passed = _passed_stops(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
-    stops = passed.any(0) & (lanes.status[members] <= 0)
-    if stops.any():
-        lanes.stop(members[stops], passed[:, stops].argmax(0))
+    passed = _passed_events(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
+    passed &= lanes.status[members] <= 0
+    laws = dict(lanes.setup.laws)
+    for k, one in enumerate(lanes.guarded_events):
+        there = members[passed[k]]
+        if len(there) and one.event.action == "set":
+            set_numbers(lanes, there, laws[one.name])
+        elif len(there) and one.event.action == "stop":
+            there = there[lanes.stopped[there] < 0]
+            lanes.stop(there, np.full(len(there), k))
 
 
-def _passed_stops(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """(stops, n) which of the events that stop are passed in their directions, between two sets of values."""
-    way = np.array([WAYS[one.event.direction] for one in lanes.stop_events])[:, None]
+def set_numbers(lanes: Ensemble, members: np.ndarray, values: Sequence[tuple[int, float]]) -> None:
+    """Gives numbers of members other values where they stand; the energy that comes or goes with them is no error.
+
+    Args:
+        values: places among the numbers that lanes have, and what they become.
+    """
+    energies = [REPORTS.index("kinetic"), REPORTS.index("potential")]
+    before = lanes.table.rows("rep", members)[energies].astype(float)
+    for place, value in values:
+        lanes.table.set("p", value, members, place)
+    lanes.evaluate("project", members)
+    lanes.evaluate("events", members)
+    gained = lanes.table.rows("rep", members)[energies].astype(float) - before
+    lanes.table.add("acc", gained.sum(0), members, ACCUMULATORS.index("start_energy"))
+    lanes.table.add("acc", gained[1], members, ACCUMULATORS.index("start_potential"))
+
+
+def _passed_events(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """(guarded events, n) which are passed in their directions, between two sets of values."""
+    way = np.array([WAYS[one.event.direction] for one in lanes.guarded_events])[:, None]
     start, end = start[lanes.setup.switches :], end[lanes.setup.switches :]
-    return crossed(start, end) & (way * start <= 0.0)
+    return crossed(start, end) & (way * start <= 0.0) & np.isfinite(end)
 
 
-def stop_or_pass(lanes: Ensemble, members: np.ndarray) -> None:
-    """Takes frozen members, whose steps are of one size, to the zero of the first event that stops them; the others may
-    take their step.
+def cross_events(lanes: Ensemble, members: np.ndarray) -> None:
+    """Takes frozen members, whose steps are of one size, over their next step, from event to event.
 
-    From what passes zero the other way the rest of the step is looked at in turn, since it may be back in this step.
+    Those at whose events nothing is done in this direction take it by themselves. From what passes zero the other way
+    the rest of the step is looked at in turn, since it may be back in this step.
     """
     lanes.table.set("trip", 0.0, members)
-    before = lanes.table.take(members)
-    now, ends, going = before, before.row("clock") + before.row("fraction"), np.arange(len(members))
-    for _ in range(TURNS):
+    now, going, acted = lanes.table.take(members), np.arange(len(members)), np.zeros(len(members), bool)
+    ends, limits = now.row("clock") + now.row("fraction"), lanes.table.take(members)
+    for _ in range(MOST_EVENTS):
         if not len(going):
             break
-        clock, start = now.row("clock"), now.rows("event").astype(float)
-        low, high = first_switch(lanes, members[going], now, ends[going] - clock)
-        table, lost = now.copy(), np.zeros(len(going), bool)
-        table.set("fraction", (clock + high * (ends[going] - clock)) - clock)
-        disarm(table)
-        lost[lanes.step(members[going], table).places] = True
-        for name in ("limit", "armed", "fraction"):
-            table.set(name, before.rows(name, going))
-        table.set("trip", 0.0)
+        size, start = ends[going] - now.row("clock"), now.rows("event").astype(float)
+        low, high = first_switch(lanes, members[going], now, size)
+        table, lost = _part_of_step(lanes, members[going], now, high * size, limits.take(going))
         table.set("event", signed(start, table.rows("event")))
-        ended = _passed_stops(lanes, start, table.rows("event").astype(float)).any(0) | lost
-        lanes.table.put(members[going[ended]], table.take(ended))
+        passed = _passed_events(lanes, start, table.rows("event").astype(float)).any(0) & ~lost
+        acted[going] |= passed | lost
+        here = acted[going]
+        lanes.table.put(members[going[here]], table.take(here))
         lanes.status[members[going[lost]]] = int(Outcome.non_finite)
-        stop_landed(lanes, members[going[ended]], start[:, ended])
-        more = ~ended & (low < 1.0)
-        now, going = table.take(more), going[more]
-    on = members[lanes.status[members] <= 0]
-    lanes.table.set("event", 0.0, on)  # what begins at zero has no sign to change
+        act(lanes, members[going[passed]], start[:, passed])
+        table.put(here, lanes.table.take(members[going[here]]))
+        on = (lanes.status[members[going]] <= 0) & (lanes.stopped[members[going]] < 0)
+        over = (low >= 1.0) & ~passed | (ends[going] - table.row("clock") <= LEAST * np.spacing(ends[going]))
+        _end_steps(lanes, members[going[on & over & here]], ends[going[on & over & here]])
+        now, going = table.take(on & ~over), going[on & ~over]
+    lanes.status[members[going[acted[going]]]] = int(Outcome.stuck)
+    lanes.table.set("event", 0.0, members[~acted])  # what begins at zero has no sign to change
+
+
+def _part_of_step(
+    lanes: Ensemble, members: np.ndarray, now: LaneTable, size: np.ndarray, limits: LaneTable
+) -> tuple[LaneTable, np.ndarray]:
+    """Lanes after steps of some size that no guard freezes, with the limits that they had; (n,) which are lost."""
+    table, clock, lost = now.copy(), now.row("clock"), np.zeros(len(size), bool)
+    table.set("fraction", (clock + size) - clock)
+    disarm(table)
+    lost[lanes.step(members, table).places] = True
+    for name in ("limit", "armed", "fraction", "watched"):
+        table.set(name, limits.rows(name))
+    table.set("trip", 0.0)
+    return table, lost
+
+
+def _end_steps(lanes: Ensemble, members: np.ndarray, end: np.ndarray) -> None:
+    """Notes that members stand at the end of a step, which is recorded where it is due."""
+    lanes.table.set("clock", end, members)
+    begin, every = lanes.settings.before, lanes.settings.every
+    due = (end >= begin) & ((end - begin) % every == 0)
+    if due.any():
+        lanes.evaluate("observe", members[due])

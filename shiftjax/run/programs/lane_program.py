@@ -56,8 +56,8 @@ class Programs:
         self.setup, self.channels, self.identity = setup, tuple(channels), setup.identity()
         self.width = sum(channel.size for channel in channels)
         self.metrics = metrics if metrics is not None and metrics.size else None
-        measured, stops = (self.metrics.size, len(self.metrics.stops)) if self.metrics else (0, 0)
-        self.layout = setup.layout(self.width, measured, stops)
+        measured, guarded = (self.metrics.size, len(self.metrics.guarded)) if self.metrics else (0, 0)
+        self.layout = setup.layout(self.width, measured, guarded)
         self._built: dict[Partition, LaneProgram] = {}
 
     def of(self, partition: Partition) -> LaneProgram:
@@ -151,12 +151,12 @@ class Builder:
         return linearly_implicit(LaneProgram(layout, method, drift, *pieces), self.setup.precision)
 
     def event_pieces(self) -> tuple[Piece, ...]:
-        """Where forces go from one law to another, where steps are to end there; and where the lane is to stop."""
+        """Where forces go from one law to another, where steps are to end there; and the events that freeze a lane."""
         at = self.setup.switches
         pieces = [self._event_piece("switches", self.switches, slice(at))] if at else []
-        if self.metrics is not None and self.metrics.stops:
+        if self.metrics is not None and self.metrics.guarded:
             depends, foreign = self._measured_by(self.metrics)
-            pieces.append(self._event_piece("stops", self.stops, slice(at, None), depends, foreign=foreign))
+            pieces.append(self._event_piece("guarded", self.guarded, slice(at, None), depends, foreign=foreign))
         return tuple(pieces)
 
     def _event_piece(
@@ -213,9 +213,9 @@ class Builder:
 
         return self.metrics.update(s[end:], s[still - 1], [*s[:rest], *s[still:end]], observe)
 
-    def stops(self, s: list[Scalar]) -> Vec:
+    def guarded(self, s: list[Scalar]) -> Vec:
         assert self.metrics is not None
-        return self.metrics.stop_values(s[len(self.state_slots) - 1], self.state(s))
+        return self.metrics.guarded_values(s[len(self.state_slots) - 1], self.state(s))
 
     def state(self, s: list[Scalar]) -> ObservedState:
         """What is observed, of the state and dx."""

@@ -54,6 +54,7 @@ class Setup:
         functions: of time and coordinates, in the order in which the plan counts them.
         controlled: whether a tolerance chooses the steps.
         foreign: the digest of its physics, where anything comes from outside the package.
+        laws: name of an event that sets numbers -> places in the order of their slots, and values.
     """
 
     plan: Plan
@@ -66,6 +67,7 @@ class Setup:
     functions: tuple[Any, ...] = ()
     foreign: str = ""
     controlled: bool = False
+    laws: tuple[tuple[str, tuple[tuple[int, float], ...]], ...] = ()
 
     @property
     def blocks(self) -> int:
@@ -92,12 +94,12 @@ class Setup:
             return 0
         return sum(len(FORCES[force.kind].switch_units(force, "")) for force in self.plan.forces)
 
-    def layout(self, channels: int = 0, metrics: int = 0, stops: int = 0) -> Layout:
+    def layout(self, channels: int = 0, metrics: int = 0, guarded: int = 0) -> Layout:
         """The regions of one lane; x holds speeds, states of forces, quadratures.
 
         Args:
-            channels: how many scalars are recorded. metrics: how many accumulators they have. stops: how many events
-                end a lane; they come after the switches of forces.
+            channels: how many scalars are recorded. metrics: how many accumulators they have. guarded: how many events
+                freeze a lane; they come after the switches of forces.
         """
         plan = self.plan
         plain = Layout(
@@ -109,7 +111,7 @@ class Setup:
             na=len(ACCUMULATORS) + metrics,
             nc=channels,
             ns=shared_scratch(plan),
-            ne=self.switches + stops,
+            ne=self.switches + guarded,
         )
         return with_jacobian(plain, METHODS[self.method])
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.measures.events import Event
+from shiftjax.measures.events import Event, event_of
 from shiftjax.record import record
+from shiftjax.run.results.plain_values import MISSING_TEXT
 
 SIGNS = {"up": 1, "down": -1}
 WORDS = {1: "up", -1: "down"}
@@ -65,6 +67,19 @@ class EventHistory:
             if k >= 0
         )
 
+    def without_members(self) -> EventHistory:
+        """That of the only member, without the member axis.
+
+        Raises:
+            ModelError: several members.
+        """
+        if np.size(self.stopped) != 1:
+            raise ModelError("events", f"{np.size(self.stopped)} members", "one", "Take `of(member)`.")
+        if np.ndim(self.stopped) == 0:
+            return self
+        parts = (self.time, self.event, self.direction, self.count, self.stopped)
+        return EventHistory(self.definitions, *(part[0] for part in parts))
+
 
 # -- as texts, one a member: `high down 0.3193; ground down 0.6386 stop; beat counted 31` ------------------------------
 
@@ -113,3 +128,16 @@ def history_of_texts(texts: Sequence[str], definitions: Mapping[str, Event]) -> 
     rows = np.array([[*row, *[(np.nan, -1, 0)] * (n - len(row))] for row in instants]).reshape(len(texts), n, 3)
     time, event, direction = np.moveaxis(rows, 2, 0)
     return EventHistory(dict(definitions), time, event.astype(int), direction.astype(int), count, stopped)
+
+
+def history_in(tree: Any) -> EventHistory | None:
+    """The instants of events of all members of a stored result, a tree of `store.read`; None where none were asked for.
+
+    Of members of a study that are not done it has nothing.
+    """
+    members = tree["members"].to_dataset()
+    if "events" not in members:
+        return None
+    asked = json.loads(tree.attrs["settings"])["events"]
+    texts = ["" if text == MISSING_TEXT else str(text) for text in members["events"].values]
+    return history_of_texts(texts, {name: event_of(name, words) for name, words in asked.items()})

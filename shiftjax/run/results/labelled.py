@@ -20,11 +20,12 @@ from shiftjax.outcome import Outcome
 from shiftjax.plugins import STORED, present
 from shiftjax.run.results.event_history import texts_of
 from shiftjax.run.results.log_table import log_dataset
+from shiftjax.run.results.plain_values import MISSING_TEXT as MISSING_TEXT
 from shiftjax.run.results.plain_values import members_to_keep, plain
 from shiftjax.version import VERSION
 
 COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")
-MISSING, MISSING_TEXT = -128, "missing"  # of lost chunks: no status, no member, no message
+MISSING = -128  # of lost chunks: no status, no member
 ORDER = "variables"  # attribute of a group
 CHUNK_BYTES = 1 << 20  # small enough to fetch one member of a million at once, large enough for few files
 FORMAT: dict[str, str | int] = {"format": "shiftjax", "format_version": 4, "shiftjax_version": VERSION}

@@ -80,7 +80,7 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
         return f"{moved.text(k)}: {REMEDY[Outcome.start_changed]}"
     if outcome is Outcome.event:
         time = lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h
-        return f"at {time:.6g} s: the event {lanes.stop_events[lanes.stopped[k]].name} has stopped it"
+        return f"at {time:.6g} s: the event {lanes.guarded_events[lanes.stopped[k]].name} has stopped it"
     if outcome is Outcome.branch_unsure:
         return f"assembly branch {began.branch[k]!r}: {text}"
     if k in lanes.causes and outcome in WITH_CAUSES:

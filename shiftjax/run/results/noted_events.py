@@ -39,7 +39,7 @@ def history_of(
     order = np.argsort(time, axis=1, kind="stable")  # those that are no number come last
     n = int((event >= 0).sum(1).max(initial=0))
     time, event, direction = (np.take_along_axis(part, order, axis=1)[:, :n] for part in (time, event, direction))
-    by_stop = np.array([names.index(one.name) for one in measured.stops] + [-1])
+    by_stop = np.array([names.index(one.name) for one in measured.guarded] + [-1])
     parts: dict[str, Any] = {
         "time": time, "event": event.astype(int), "direction": direction.astype(int), "count": count,
         "stopped": by_stop[stopped],
@@ -50,19 +50,26 @@ def history_of(
     )
 
 
-def overflow_notes(history: EventHistory | None) -> list[str]:
-    """A sentence for every event that happened more often than its instants are noted."""
+def notes_of_events(history: EventHistory | None) -> list[str]:
+    """What a user would miss: instants beyond a capacity, and members that passed an event without stopping there."""
     out = list[str]()
-    if history is None:
-        return out
-    for k, (name, event) in enumerate(history.definitions.items()):
-        count = np.atleast_2d(history.count)[:, k]
-        noted = (np.atleast_2d(history.event) == k).sum(1)
-        more = np.flatnonzero(count > noted)
-        if len(more):
-            shown = ", ".join(map(str, more[:NAMED])) + (" ..." if len(more) > NAMED else "")
+    for k, (name, event) in enumerate(history.definitions.items() if history is not None else ()):
+        assert history is not None
+        count, stopped = np.atleast_2d(history.count)[:, k], np.atleast_1d(history.stopped)
+        if len(more := np.flatnonzero(count > (np.atleast_2d(history.event) == k).sum(1))):
             out.append(
-                f"event {name}: {len(more)} members ({shown}) had more than the {event.capacity} instants in a "
-                f"direction that are noted, up to {int(count.max())}; those are the first ones: state a larger capacity"
+                f"event {name}: {_named(more)} had more than the {event.capacity} instants in a direction that are "
+                f"noted, up to {int(count.max())}; those are the first ones: state a larger capacity"
+            )
+        passed = np.flatnonzero((count > 0) & (stopped < 0)) if event.action == "stop" else np.zeros(0, int)
+        if len(passed):
+            out.append(
+                f"event {name}: {_named(passed)} passed it in steps that were moved off a singular pose, and did "
+                "not stop: take another step"
             )
     return out
+
+
+def _named(members: np.ndarray) -> str:
+    shown = ", ".join(map(str, members[:NAMED])) + (" ..." if len(members) > NAMED else "")
+    return f"{len(members)} members ({shown})"

@@ -12,6 +12,7 @@ from shiftjax.errors import ModelError, shown
 from shiftjax.spacing import evenly_spaced
 
 ROUNDING = 1e-12  # of the size of values: what spreads by less is one value, rounded
+MISSING_TEXT = "missing"  # what texts of lost chunks read as, and those of members that have not run: no message
 
 
 def is_known(values: Any) -> bool:

@@ -25,6 +25,7 @@ from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
 from shiftjax.run.start.assembly import assemble
 from shiftjax.run.start.branches import MOVED
 from shiftjax.run.start.drives import driven, refuse_driven
+from shiftjax.run.start.event_values import with_laws
 from shiftjax.run.start.prepared import Prepared, coordinates_named, start_lane
 from shiftjax.run.start.rounded import rounded
 from shiftjax.run.start.stated import Start, Statements
@@ -83,24 +84,24 @@ def prepare(
         base, file = model, assigned
     starts = {k for k, number in enumerate(plan.numbers) if number.role.of_start} - plan.read_by_constraints()
     read = [place[path] for path in known if place[path] not in starts]
-    plain = Setup(
+    on_lanes, laws = with_laws(plan, model, (*read, *_loads(plan, known)), options.recording.events)
+    setup = fingerprinted(Setup(
         plan=plan,
         numbers=tuple(None if k in starts else value for k, value in enumerate(assigned)),
-        varied=(*read, *(k for k, n in enumerate(plan.numbers) if n.role is Role.LOAD and n.path not in known)),
+        varied=on_lanes,
+        laws=laws,
         matrices=matrices,
         length=length,
         method=numerics.method or "rk4",
         precision=numerics.precision,
         functions=given,
         controlled=numerics.tolerance is not None,
-    )
-    setup = fingerprinted(plain)
+    ))  # fmt: skip
     values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
     named = [place[path] for path in (*known, *model.replaced) if path in place]
     statements = _statements(plan, model, named, coordinates_named(plan, model, hold, "hold"))
-    lane = start_lane(setup, file)
-    driven_paths = coordinates_at(model, drive, "drive")
-    elsewhere = _led_elsewhere(lane, {*_stating(model, "initial_displacement"), *driven_paths})  # a note tells of them
+    led = {*_stating(model, "initial_displacement"), *coordinates_at(model, drive, "drive")}
+    elsewhere = _led_elsewhere(start_lane(setup, file), led)  # a note tells of them
     statements = replace(statements, alone=statements.alone and not elsewhere)
     setup, file_start = _file_start(setup, file, replace(statements, alone=not elsewhere))
     plan = setup.plan
@@ -117,6 +118,11 @@ def prepare(
         statements=statements,
         file_start=file_start,
     )
+
+
+def _loads(plan: Plan, known: Collection[str]) -> list[int]:
+    """Places of wrenches from outside that do not vary by their paths."""
+    return [k for k, n in enumerate(plan.numbers) if n.role is Role.LOAD and n.path not in known]
 
 
 def _file_start(setup: Setup, file: Sequence[float], statements: Statements) -> tuple[Setup, Start]:

@@ -75,8 +75,9 @@ class Prepared:
 
     def parameters(self) -> np.ndarray:
         """(np, B) values of the numbers that the programs read."""
-        row = {place: k for k, place in enumerate(self.places)}
-        return np.array([self.values[row[place]] for place in self.setup.varied]).reshape(-1, self.members)
+        varied = dict(zip(self.places, self.values, strict=True))
+        alike = {place: np.full(self.members, self.own_numbers[place]) for place in self.setup.varied}  # set by events
+        return np.array([varied.get(place, alike[place]) for place in self.setup.varied]).reshape(-1, self.members)
 
 
 def _between(before: float, after: np.ndarray, fraction: float | np.ndarray) -> np.ndarray:

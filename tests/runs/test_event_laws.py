@@ -1,0 +1,128 @@
+"""Events that set numbers of forces (D8): laws that change at located instants, against motions in closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftjax import Event, ModelError, Outcome, Result, simulate
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
+
+EXACT = 1e-11  # steps of rk4 hold parabolas; the instants are off by 1e-10 of a step, and so are speeds
+OF_STEPS = 1e-9  # of rk4 at 0.5 ms on harmonic motions of 10 and 20 rad/s, and of a tolerance of 1e-10
+SPEEDS = np.array([0.8, 1.1, 1.7])
+HOW: list[dict[str, Any]] = [{"step": 5e-3}, {"tolerance": 1e-10}]
+NAMES = ["steps", "tolerance"]
+
+
+def sled(spring: bool) -> Model:
+    """A mass of 1 kg on a rail along x at 1 m/s, with a load that is 0, or a spring of 100 N/m to where it begins."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    part = builder.assembly("a").body("mass", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    part.joint("rail", "Tx", child="mass", initial_velocity=1.0)
+    if spring:
+        part.force("hold", "joint_spring", joint="rail", k=100.0)
+    else:
+        part.force("brake", "constant_load", joint="rail", load=0.0)
+    return builder.build()
+
+
+BRAKED, SPRUNG = sled(spring=False), sled(spring=True)
+BRAKE = {
+    "line": Event("rail.q - 0.5", "up", "set", values={"brake.load": "-2 N"}),
+    "rest": Event("rail.v", "down", "stop"),
+}
+
+
+def braked(**more: Any) -> Result:
+    given: dict[str, Any] = {"vary": {"rail.initial_velocity": SPEEDS}, **more}
+    return simulate(BRAKED, 2.0, events=BRAKE, output_step=0.5, channels=["rail.q"], **given)
+
+
+@pytest.mark.parametrize("how", HOW, ids=NAMES)
+def test_a_brake_that_a_line_switches_on(how: dict[str, Any]) -> None:
+    """At v until x = 0.5 m, then -2 m/s^2 to rest: v^2 / 4 m further, or to the end of the span."""
+    result = braked(**how)
+    assert result.events is not None and result.final is not None
+    on = 0.5 / SPEEDS
+    stops = on + SPEEDS / 2 < 2.0
+    assert (result.events.stopped == np.where(stops, 1, -1)).all() and stops.all()
+    np.testing.assert_allclose(result.final["q"][:, 0], 0.5 + SPEEDS**2 / 4, atol=EXACT)
+    np.testing.assert_allclose(result.events.time, np.stack([on, on + SPEEDS / 2], axis=1), atol=EXACT)
+    t, here = result.time, result.channels["rail.q"]
+    past = np.maximum(t - on[:, None], 0.0)
+    expected = np.where(past > SPEEDS[:, None] / 2, np.nan, SPEEDS[:, None] * t - past**2)
+    np.testing.assert_allclose(here, expected, atol=EXACT)
+    assert (result.certificate["energy_error"] < 1e-9).all() and (result.status == Outcome.event).all()
+
+
+@pytest.mark.parametrize("how", HOW, ids=NAMES)
+def test_a_law_changes_at_the_same_bit_alone_and_when_it_is_repeated(how: dict[str, Any]) -> None:
+    whole = braked(**how)
+    again, one = braked(schedule=whole.schedule, **how), braked(vary={"rail.initial_velocity": SPEEDS[1:2]}, **how)
+    assert whole.final is not None and again.final is not None and one.final is not None
+    for name in ("q", "v"):
+        assert np.array_equal(again.final[name], whole.final[name])
+        assert np.array_equal(one.final[name], whole.final[name][1:2])
+    assert np.array_equal(again.status, whole.status)
+
+
+@pytest.mark.parametrize("how", HOW, ids=NAMES)
+def test_a_spring_that_becomes_stiffer_at_its_largest_way(how: dict[str, Any]) -> None:
+    """x = sin(10 t) / 10 for a quarter of a period, then cos(20 (t - t1)) / 10; what the spring gains is no error."""
+    event = Event("rail.v", "down", "set", values={"hold.k": 400.0})
+    channels = ["rail.q", "energy.total"]
+    how = {"step": 5e-4} if "step" in how else how
+    result = simulate(SPRUNG, 0.5, **how, events={"far": event}, output_step=0.1, channels=channels)
+    assert result.events is not None
+    t, first = result.time, np.pi / 20
+    expected = 0.1 * np.where(t < first, np.sin(10 * t), np.cos(20 * (t - first)))
+    np.testing.assert_allclose(result.channels["rail.q"], expected, atol=OF_STEPS)
+    np.testing.assert_allclose(result.channels["energy.total"][[0, -1]], [0.5, 2.0], atol=20 * OF_STEPS)
+    assert result.status == Outcome.ok and result.certificate["energy_error"] < OF_STEPS
+    assert result.events.count[0] == 2 and abs(result.events.time[0] - first) < OF_STEPS  # and a period of 20 rad/s on
+
+
+def test_several_laws_in_one_step() -> None:
+    """A load on and off again within a step of fixed size, and a stop behind them."""
+    on = Event("t - 0.31", "up", "set", values={"brake.load": 3.0})
+    events = {
+        "on": on,
+        "off": Event("t - 0.36", "up", "set", values={"brake.load": 0.0}),
+        "end": Event("t - 0.38", action="stop"),
+    }
+    result = simulate(BRAKED, 1.0, 0.1, events=events, output_step=0.1, channels=["rail.v"], accuracy="local")
+    assert result.final is not None and result.events is not None
+    assert abs(result.final["v"][0] - (1.0 + 3.0 * 0.05)) < EXACT and result.events.stopped == 2
+    further = simulate(BRAKED, 1.0, 0.1, events={"on": on}, output_step=0.1, channels=["rail.v"], accuracy="local")
+    np.testing.assert_allclose(further.channels["rail.v"], 1.0 + 3.0 * np.maximum(further.time - 0.31, 0.0), atol=EXACT)
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "no_values": (Event("rail.q", action="set"), "event e.*no values of the action 'set'"),
+    "values_of_a_mark": (Event("rail.q", values={"brake.load": 1.0}), "event e.*values of the action 'mark'"),
+    "no_number": (Event("rail.q", action="set", values={"brake.lod": 1.0}), "brake.lod"),
+    "of_a_body": (
+        Event("rail.q", action="set", values={"mass.mass": 1.0}),
+        "event e: values.*mass.*a coefficient of a force",
+    ),
+    "a_start": (Event("rail.q", action="set", values={"rail.initial_velocity": 1.0}), "event e: values.*start speed"),
+    "unit": (Event("rail.q", action="set", values={"brake.load": "1 mm"}), "brake.load"),
+    "kind": ({"of": "rail.q", "action": "set", "values": {"brake.load": [1.0]}}, "event e: values"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_no_event_sets(name: str) -> None:
+    event, match = WRONG[name]
+    with pytest.raises(ModelError, match=match):
+        simulate(BRAKED, 1.0, events={"e": event})
+
+
+def test_a_run_does_not_go_on_from_other_laws() -> None:
+    result = simulate(BRAKED, 1.0, events={"line": BRAKE["line"]})
+    with pytest.raises(ModelError, match=r"start.*line has set numbers"):
+        simulate(BRAKED, 1.0, start=result)
