@@ -109,6 +109,7 @@ WITHOUT = {  # numbers of a file that are no numbers of the model
 WORDS = {  # shapes of fields that are no numbers: names, switches, what is inside
     "name", "text", "comment", "flag", "choice", "texts", "reference", "references", "joint", "joints", "object",
     "list", "anything",
+    "parameters", "named points",  # numbers of which others are expressions: test_parameter_runs.py
 }  # fmt: skip
 
 

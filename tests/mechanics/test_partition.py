@@ -218,7 +218,7 @@ def scaled(name: str, factor: float) -> Model:
     change = {}
     for number, value in model.numbers().items():
         slide = number.endswith("guide.initial_displacement")
-        if ".T[" in number or "center_of_mass" in number or "gravity" in number or slide:
+        if ".T[" in number or "center_of_mass" in number or "gravity[" in number or slide:
             change[number] = value * factor
         elif ".inertia." in number:
             change[number] = value * factor**2
