@@ -95,6 +95,7 @@ OF_THE_CATALOGUE = {  # whose numbers are all in test_gradient_catalogue.py, whi
         ("driver", "frame_angle_harmonic frame_angle_polynomial frame_angle_table acceleration_table"),
     ) for name in names.split()),
 }  # fmt: skip
+OTHERS = ("a geometry", "a point")  # drawn only; numbers of which others are expressions: test_parameter_runs.py
 DRAWN = "drawn only, nothing of a run depends on it"
 RUN_ONLY = "what a run is asked for: an argument of `simulate`, not a number of the mechanism"
 UNUSED = "kept as it is, not used"
@@ -105,11 +106,12 @@ WITHOUT = {  # numbers of a file that are no numbers of the model
     **dict.fromkeys(("time_span", "time_step", "infinity_norm_multiplier"), RUN_ONLY),
     **dict.fromkeys(("relative_error", "absolute_error", "omega_n", "integral_gain", "omega_n_max"), UNUSED),
     **dict.fromkeys(("p", "i", "d"), UNUSED),
+    **dict.fromkeys(("minimum", "maximum"), "bounds of a parameter"),
 }
 WORDS = {  # shapes of fields that are no numbers: names, switches, what is inside
     "name", "text", "comment", "flag", "choice", "texts", "reference", "references", "joint", "joints", "object",
     "list", "anything",
-    "parameters", "named points",  # numbers of which others are expressions: test_parameter_runs.py
+    "parameters", "named points", "expression",  # numbers of which others are expressions: test_parameter_runs.py
 }  # fmt: skip
 
 
@@ -126,7 +128,7 @@ def test_every_key_of_the_format_has_a_case() -> None:
     found = set()
     for label in json.loads(done.stdout):  # without the kinds from outside that other files of tests have entered
         for field in element(label):
-            if field.numeric and not label.startswith("a geometry"):
+            if field.numeric and not label.startswith(OTHERS):
                 found.add(f"{label}.{field.name}")
             else:
                 assert field.numeric or field.shape in WORDS or field.name in WITHOUT, (label, field.name)
