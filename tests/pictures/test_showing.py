@@ -258,7 +258,7 @@ def test_f15_a_stored_study_is_drawn_without_jax(sweep, tmp_path):
     code = (
         "import sys, json; from shiftjax.cli import main; "
         f"code = main(['render', {str(sweep)!r}, '--out', {str(tmp_path / 'a.png')!r}, '--size', '64x48', '--fast']); "
-        "print(json.dumps([code, sorted(set(sys.modules) & {'jax', 'jaxlib', 'glfw', 'imgui_bundle'})]))"
+        "print(json.dumps([code, sorted(set(sys.modules) & {'jax', 'jaxlib', 'scipy.stats', 'glfw', 'imgui_bundle'})]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [0, []]
