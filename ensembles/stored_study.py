@@ -6,12 +6,12 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shiftjax.ensembles.report.writing import write as write_report
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.store.ranking import ranked
 from shiftjax.ensembles.store.recipe import Recipe, designs_of
@@ -181,8 +181,7 @@ class Study:
             ModelError: a package of the extra `report` is missing, a place that cannot be written.
         """
         tree = self.xarray
-        write = import_module("shiftjax.ensembles.report.writing").write  # with SciPy's statistics: a second of start
-        return write(tree, load(json.loads(tree.attrs["model"])), path, force=force)
+        return write_report(tree, load(json.loads(tree.attrs["model"])), path, force=force)
 
     def view(self, members: int | str | Sequence[int] = "", *, height: int = 480) -> Any:
         """Members as a page with sliders for member and time, as `Result.view`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
+import scipy  # which loads its statistics when they are used
 
 from shiftjax.record import record
 
@@ -45,7 +45,7 @@ def classes(x: np.ndarray) -> np.ndarray:
     levels, place = np.unique(x, return_inverse=True)
     if len(levels) <= MOST_LEVELS:
         return place
-    order = rankdata(x, method="average") - 0.5  # equal values stay together
+    order = scipy.stats.rankdata(x, method="average") - 0.5  # equal values stay together
     return np.minimum((order / len(x) * CLASSES).astype(np.int64), CLASSES - 1)
 
 
@@ -80,5 +80,6 @@ def spearman(columns: list[np.ndarray]) -> np.ndarray:
             both = finite[i] & finite[j]
             a, b = columns[i][both], columns[j][both]
             if len(a) > 2 and np.ptp(a) > 0.0 and np.ptp(b) > 0.0:
-                correlations[i, j] = correlations[j, i] = np.corrcoef(rankdata(a), rankdata(b))[0, 1]
+                ranks = scipy.stats.rankdata(a), scipy.stats.rankdata(b)
+                correlations[i, j] = correlations[j, i] = np.corrcoef(*ranks)[0, 1]
     return correlations

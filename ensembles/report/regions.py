@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
-from scipy.stats import ks_2samp
+import scipy  # which loads its statistics when they are used
 
 from shiftjax.ensembles.store.members import Column, Members
 from shiftjax.outcome import REMEDY, Outcome
@@ -102,7 +102,7 @@ def region(design: tuple[Column, ...], group: np.ndarray, rest: np.ndarray) -> R
             break
         better, condition = max(tried, key=lambda one: one[0])
         values = condition.column.values
-        found_by_chance: Any = ks_2samp(values[inside], values[outside])
+        found_by_chance: Any = scipy.stats.ks_2samp(values[inside], values[outside])
         if better < score + WORTH or found_by_chance.pvalue * len(design) > CHANCE:
             break
         score, conditions = better, (*conditions, condition)

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from importlib import import_module
 
 import numpy as np
+import scipy  # which loads its statistics, half a second, when they are used
 from scipy.special import ndtri
 
 from shiftjax.ensembles.study.correlation import Correlation
@@ -129,7 +129,7 @@ def _stream(path: str, seed: int) -> np.random.Generator:
 
 def _points(kind: str, dimensions: int, count: int, seed: int) -> np.ndarray:
     """(count, dimensions) points of the unit cube."""
-    qmc = import_module("scipy.stats.qmc")  # a second of start, where nothing is drawn of it
+    qmc = scipy.stats.qmc
     rng = np.random.default_rng([seed, zlib.crc32(kind.encode())])
     if kind == "lhs":
         return qmc.LatinHypercube(dimensions, rng=rng).random(count)
