@@ -36,9 +36,10 @@ A file is one JSON object, *the root*. Each section below is one kind of object.
 
 Every number with a role in the mechanism may be an expression in quotes, `"2.4 * L"`, of the file's
 [parameters and points](parameters.md). Comments and commas before a closing bracket are read with a warning. Frames
-are named `[["assembly", "body"], "frame"]`; a body of the same assembly needs its name only, `["fixed"]` is ground, and
-every body has a frame `origin`. What signs and axes mean is drawn in [Signs and conventions](conventions.md); how a
-number of a file is named on the command line and in Python stands in [Paths and channels](paths.md).
+are named `[["assembly", "body"], "frame"]`; a body of the same assembly needs its name only, ground is the body
+`["fixed"]`, as in `[["fixed"], "origin"]`, and every body has a frame `origin`. What signs and axes mean is drawn in
+[Signs and conventions](conventions.md); how a number of a file is named on the command line and in Python stands in
+[Paths and channels](paths.md).
 """
 
 
