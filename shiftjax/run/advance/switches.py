@@ -78,11 +78,12 @@ def first_switch(
     What is asked are steps of the method, not an interpolation.
     """
     low, high = np.ones(len(size)), np.ones(len(size))
-    which = np.flatnonzero(crossed(watched_events(before), values_after(lanes, members, before, size)).any(0))
+    at_end = values_after(lanes, members, before, size)
+    which = np.flatnonzero(crossed(watched_events(before), at_end).any(0))
     for _ in range(TURNS):
-        bracket = _bracket(lanes, members[which], before.take(which), size[which] * high[which])
+        bracket = _bracket(lanes, members[which], before.take(which), size[which] * high[which], at_end[:, which])
         low[which], high[which] = (share * high[which] for share in bracket)
-        turned = _turned(lanes, members, before, size * low)
+        turned, at_end = _turned(lanes, members, before, size * low)
         which = np.flatnonzero(np.isfinite(turned))
         if not len(which):
             break
@@ -90,8 +91,9 @@ def first_switch(
     return low, high
 
 
-def _turned(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
-    """(n,) share of a step, behind whose end no switch lies, at which it is beyond one; infinite where it is not."""
+def _turned(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) share of a step, behind whose end no switch lies, at which it is beyond one, infinite where it is not; and
+    (switches, n) the values there."""
     start, seconds = watched_events(before).astype(float), size * lanes.settings.h
     table, _ = _after(lanes, members, before, size)
     values, rates, rates_before = (
@@ -101,19 +103,24 @@ def _turned(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.nd
         share, between = turn(start, values, seconds * rates_before, seconds * rates, np.asarray, np.where)
     turned = np.where(crossed(start, between), share, np.inf).min(0, initial=np.inf)
     which = np.flatnonzero(np.isfinite(turned))
-    there = values_after(lanes, members[which], before.take(which), turned[which] * size[which])
-    turned[which[~crossed(start[:, which], there).any(0)]] = np.inf
-    return np.asarray(turned)
+    there = np.full_like(start, np.nan)
+    there[:, which] = values_after(lanes, members[which], before.take(which), turned[which] * size[which])
+    turned[which[~crossed(start, there)[:, which].any(0)]] = np.inf
+    return turned, there
 
 
 def _bracket(
-    lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray
+    lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray, at_end: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(n,) shares of a step just before and just past a switch that lies between its ends, by the Illinois method on
-    all at once (Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2)."""
+    all at once (Dahlquist and Bjorck, Numerical Methods in Scientific Computing I (2008), 6.2.2).
+
+    Args:
+        at_end: (switches, n) values where the step ends.
+    """
     start = watched_events(before).astype(float)
     low, high = np.zeros(len(size)), np.ones(len(size))
-    at_low, at_high = start.copy(), values_after(lanes, members, before, size)
+    at_low, at_high = start.copy(), at_end.copy()
     side = np.zeros(len(size), int)
     least = np.maximum(WIDTH, 4.0 * np.spacing(before.row("clock")) / size)  # the clock tells both ends apart
     for trial in range(TRIALS + HALVINGS):
@@ -279,14 +286,14 @@ def cross_events(lanes: Ensemble, members: np.ndarray) -> None:
     the rest of the step is looked at in turn, since it may be back in this step.
     """
     lanes.table.set("trip", 0.0, members)
-    now, going, acted = lanes.table.take(members), np.arange(len(members)), np.zeros(len(members), bool)
-    ends, limits = now.row("clock") + now.row("fraction"), lanes.table.take(members)
+    before, going, acted = lanes.table.take(members), np.arange(len(members)), np.zeros(len(members), bool)
+    now, ends = before, before.row("clock") + before.row("fraction")
     for _ in range(MOST_EVENTS):
         if not len(going):
             break
         size, start = ends[going] - now.row("clock"), now.rows("event").astype(float)
         low, high = first_switch(lanes, members[going], now, size)
-        table, lost = _part_of_step(lanes, members[going], now, high * size, limits.take(going))
+        table, lost = _part_of_step(lanes, members[going], now, high * size, before.take(going))
         table.set("event", signed(start, table.rows("event")))
         passed = _passed_events(lanes, start, table.rows("event").astype(float)).any(0) & ~lost
         acted[going] |= passed | lost
@@ -304,15 +311,14 @@ def cross_events(lanes: Ensemble, members: np.ndarray) -> None:
 
 
 def _part_of_step(
-    lanes: Ensemble, members: np.ndarray, now: LaneTable, size: np.ndarray, limits: LaneTable
+    lanes: Ensemble, members: np.ndarray, now: LaneTable, size: np.ndarray, before: LaneTable
 ) -> tuple[LaneTable, np.ndarray]:
-    """Lanes after steps of some size that no guard freezes, with the limits that they had; (n,) which are lost."""
-    table, clock, lost = now.copy(), now.row("clock"), np.zeros(len(size), bool)
-    table.set("fraction", (clock + size) - clock)
-    disarm(table)
-    lost[lanes.step(members, table).places] = True
+    """Lanes after steps of some size that no guard freezes, with what `before` says of guards; (n,) which are lost."""
+    table, places = _after(lanes, members, now, size)
+    lost = np.zeros(len(size), bool)
+    lost[places] = True
     for name in ("limit", "armed", "fraction", "watched"):
-        table.set(name, limits.rows(name))
+        table.set(name, before.rows(name))
     table.set("trip", 0.0)
     return table, lost
 
