@@ -24,15 +24,8 @@ WRITES = {
     "accumulate": ("acc",),
     "events": ("event", "event_rate"),
 }
-REVERSED = (
-    "drift",
-    "accelerate",
-    "project",
-    "observe",
-    "measure",
-    "linearize",
-    "solve",
-)  # lists of pieces that have reverse pieces
+# Lists of pieces that have reverse pieces.
+REVERSED = ("drift", "accelerate", "project", "observe", "measure", "linearize", "solve")
 DTYPES = {"f64": "float64", "f32": "float32"}
 
 

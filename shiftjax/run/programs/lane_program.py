@@ -23,6 +23,7 @@ from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.kernels.linearly_implicit import linearly_implicit
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
+from shiftjax.lanes.graph import Graph
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.observed_state import ObservedState
@@ -121,9 +122,15 @@ class Builder:
         foreign: bool = False,
     ) -> Piece:
         """A piece whose code follows from the setup, the name and `depends` alone, unless any of it is foreign."""
+        graph = partial(graph_of, function, len(inputs), self.setup.precision)
+        return self._of_graph(name, graph, inputs, outputs, depends, foreign=foreign)
+
+    def _of_graph(
+        self, name: str, graph: Callable[[], Graph], inputs: Sequence[int], outputs: Sequence[int], depends: object,
+        *, foreign: bool,
+    ) -> Piece:  # fmt: skip
         text = "" if self.setup.foreign or foreign else repr((self.identity, name, depends))
-        code = Code(partial(graph_of, function, len(inputs), self.setup.precision), text)
-        return Piece(name, code, tuple(inputs), tuple(outputs))
+        return Piece(name, Code(graph, text), tuple(inputs), tuple(outputs))
 
     def program(self) -> LaneProgram:
         layout = self.layout
@@ -165,9 +172,8 @@ class Builder:
         """Values and rates of some events, of the state and dx."""
         reads = (*self.state_slots, *self.slots("dx", self.nv))
         writes = (*self.slots("event")[which], *self.slots("event_rate")[which])
-        text = "" if self.setup.foreign or foreign else repr((self.identity, name, depends))
-        code = Code(partial(values_and_rates, self.setup, self.state_sizes, function), text)
-        return Piece(name, code, reads, writes)
+        graph = partial(values_and_rates, self.setup, self.state_sizes, function)
+        return self._of_graph(name, graph, reads, writes, depends, foreign=foreign)
 
     def switches(self, s: list[Scalar]) -> Vec:
         q, v, _, lane = self.split(s[: len(self.state_slots)])
