@@ -9,11 +9,12 @@ import numpy as np
 from shiftjax.errors import ModelError, shown
 from shiftjax.kernels import xla_backward
 from shiftjax.kernels.contract import Backward, Kernel, Reversible
+from shiftjax.kernels.gpu.kernel import GpuKernel
 from shiftjax.kernels.llvm import backward
 from shiftjax.registry import Registry
 
 BACKENDS: Registry[Callable[[str, int | None], Kernel]] = Registry(
-    "backend", {"cpu": backward.ReversibleCpuKernel, "xla": xla_backward.ReversibleXlaKernel}
+    "backend", {"cpu": backward.ReversibleCpuKernel, "gpu": GpuKernel, "xla": xla_backward.ReversibleXlaKernel}
 )
 MOST_THREADS = 4096  # more than any machine has
 

@@ -150,7 +150,7 @@ class CpuKernel:
         chunk = max(1, -(-total // (self.threads * CHUNKS_PER_THREAD)))
         for program, table, until, out, rows in groups:
             ready = self.prepare(program)
-            member, until = self.check(program, table, rows, out), self._stops(table, until)
+            member, until = self.check(program, table, rows, out), self.stops(table, until)
             stops = until.copy()  # written between the calls of compiled code
             job = self.job(table, ready.lists, h=h, t0=t0, every=every if out is not None else 0, origin=origin)
             job[JOB.index("member")], job[JOB.index("until")] = member.ctypes.data, stops.ctypes.data
@@ -201,7 +201,7 @@ class CpuKernel:
             job[JOB.index(f"list_{phase}")] = addresses.ctypes.data
         return job
 
-    def _stops(self, table: np.ndarray, until: np.ndarray) -> np.ndarray:
+    def stops(self, table: np.ndarray, until: np.ndarray) -> np.ndarray:
         """The clocks at which the lanes stop, as the compiled code reads them."""
         if np.shape(until) != (table.shape[1],):
             raise ValueError(f"until has one entry a lane, {table.shape[1]}, found shape {np.shape(until)}")

@@ -23,11 +23,16 @@ COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 def declarations(target: Target) -> str:
     """Declarations of all functions that emitted code may call."""
+    reduce = f"declare void @{mathlib.reduce_name(target)}(ptr nocapture) nounwind memory(argmem: readwrite) cold"
+    return f"{intrinsics(target)}\n{reduce}"
+
+
+def intrinsics(target: Target) -> str:
+    """Declarations of those among them that are LLVM's."""
     v, s = target.vector, target.suffix
     lines = [f"declare {v} @llvm.fma.{s}({v}, {v}, {v})", f"declare {v} @llvm.fabs.{s}({v})"]
     lines += [f"declare {v} @llvm.{name}.{s}({v})" for name in sorted(INTRINSICS - {"atan2", "pow"})]
     lines += [f"declare {v} @llvm.{name}.{s}({v}, {v})" for name in ("atan2", "pow")]
-    lines.append(f"declare void @{mathlib.reduce_name(target)}(ptr nocapture) nounwind memory(argmem: readwrite) cold")
     lines.append(f"declare i1 @llvm.vector.reduce.and.v{target.width}i1(<{target.width} x i1>)")
     return "\n".join(lines)
 
@@ -43,7 +48,7 @@ def emit(graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int
     if len(runs) > 1:
         table, slots = _table(runs, name, target)
     parts, temporaries = split(graph, *slots, size)
-    texts = [_Emitter(part, target, bool(table)).function(f"{name}_{k}") for k, part in enumerate(parts)]
+    texts = [PieceEmitter(part, target, by_table=bool(table)).function(f"{name}_{k}") for k, part in enumerate(parts)]
     lines = [f"  %tmp = alloca [{max(temporaries, 1)} x [{target.lanes} x {target.scalar}]], align 64"]
     for k in range(target.interleave):
         lines += [
@@ -83,14 +88,17 @@ def _table(runs: Sequence[Run], name: str, target: Target) -> tuple[str, Run]:
     return f"@{name}_slots = internal constant [{len(rows)} x i64] [{entries}]\n", (columns[0], columns[1])
 
 
-class _Emitter:
+class PieceEmitter:
     """Emits one part: `void name(ptr %ws, ptr %tmp)` on one vector, with the table of its slots where it has one."""
 
-    def __init__(self, part: Tile, target: Target, by_table: bool) -> None:
+    writer = mathlib.Writer
+    numbers = "internal global"  # not `constant`, for which LLVM would load scalars and broadcast them
+
+    def __init__(self, part: Tile, target: Target, *, by_table: bool) -> None:
         self.graph, self.inputs, self.target, self.by_table = part.graph, part.inputs, target, by_table
         self.align = target.width * target.bytes
         self.lines: list[str] = []
-        self.w = mathlib.Writer(target, self.lines, "t")
+        self.w = self.writer(target, self.lines, "t")
         self.names: dict[int, str] = {}
         self.negated: dict[int, str] = {}
         self.pairs: dict[int, tuple[str, str]] = {}  # argument -> (k + MAGIC, r)
@@ -134,13 +142,13 @@ class _Emitter:
         return f"{self._constants()}{head} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
 
     def _constants(self) -> str:
-        """The table of vector constants; not `constant`, for which LLVM would load scalars and broadcast them."""
+        """The table of vector constants."""
         t = self.target
         if not self.w.constants:
             return ""
         values = ", ".join(f"{t.scalar} {number}" for number in self.w.constants for _ in range(t.width))
         kind = f"[{len(self.w.constants) * t.width} x {t.scalar}]"
-        return f"{self.w.table} = internal global {kind} [{values}], align 64\n"
+        return f"{self.w.table} = {self.numbers} {kind} [{values}], align 64\n"
 
     def name(self, number: int) -> str:
         """The LLVM value of a node; inputs are loaded at their first use."""
@@ -151,7 +159,7 @@ class _Emitter:
         if node[0] == "const":
             return self._number(node[1])
         if node[0] == "in":
-            text = self.w.line(f"load {self.target.vector}, ptr {self._slot(self.inputs[node[1]])}, align {self.align}")
+            text = self.read(self.inputs[node[1]])
         else:
             raise AssertionError(f"{node} used before it is computed")
         self.names[number] = text
@@ -183,8 +191,15 @@ class _Emitter:
 
     def _store(self, number: int) -> None:
         for slot, ref in self.stores[number]:
-            value = self.ref(ref)
-            self.lines.append(f"  store {self.target.vector} {value}, ptr {self._slot(slot)}, align {self.align}")
+            self.write(slot, self.ref(ref))
+
+    def read(self, slot: int) -> str:
+        """The number in a slot or a temporary."""
+        return self.w.line(f"load {self.target.vector}, ptr {self._slot(slot)}, align {self.align}")
+
+    def write(self, slot: int, value: str) -> None:
+        """Stores one there."""
+        self.lines.append(f"  store {self.target.vector} {value}, ptr {self._slot(slot)}, align {self.align}")
 
     def _operation(self, number: int) -> str:
         node = self.graph.nodes[number]
@@ -285,7 +300,7 @@ class _Emitter:
         here, slow, join = f"fast{self.blocks}", f"slow{self.blocks}", f"join{self.blocks}"
         self.lines.append(f"  br label %{here}\n{here}:")
         self.lines.append(f"  br i1 {every}, label %{join}, label %{slow}, !prof !0\n{slow}:")
-        repaired = {k: self._call_reduce(x, *self.pairs[k]) for k, x in args.items()}
+        repaired = {k: self.reduced(x, *self.pairs[k]) for k, x in args.items()}
         self.lines.append(f"  br label %{join}\n{join}:")
         for k, (shifted, r) in self.pairs.items():
             if k in args:
@@ -300,7 +315,8 @@ class _Emitter:
                     w, shifted, r, want_sin="sin" in wanted[k], want_cos="cos" in wanted[k]
                 )
 
-    def _call_reduce(self, x: str, shifted: str, r: str) -> tuple[str, str]:
+    def reduced(self, x: str, shifted: str, r: str) -> tuple[str, str]:
+        """k + MAGIC and r by the slow reduction."""
         t, w = self.target, self.w
         places = [w.line(f"getelementptr {t.vector}, ptr %io, i64 {k}") for k in range(3)]
         for place, value in zip(places, (x, shifted, r), strict=True):

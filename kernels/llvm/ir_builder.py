@@ -28,7 +28,7 @@ class WorkspaceLayout:
         own: further private slots, by name.
 
     Attributes:
-        private: number of private slots; size: of the whole workspace.
+        sizes: slots of every region, private ones last. private: number of private slots; size: of the whole workspace.
     """
 
     def __init__(self, layout: Layout, method: Method, more: Mapping[str, int] | None = None) -> None:
@@ -42,6 +42,7 @@ class WorkspaceLayout:
             del private["clock"]  # a slot of the layout, which may be observed
             private |= {"size": 1, "next": 1, "cut": 1, "accepted": 1, "taken": 1, "acc0": layout.na}
         private |= more or {}
+        self.sizes = {**layout.regions(), **private}
         self.private = sum(private.values())
         self.size = self.private + layout.slot_count
         first = -self.private

@@ -15,6 +15,7 @@ from shiftjax.kernels.workers import Stop
 SLICE = 0.02  # s of one call
 FIRST = 32  # steps of the first call, whose time is unknown; 2 ms each in mechanisms of a thousand bodies
 GROWTH = 8  # of a call beside the one before, at most
+MOST = 1 << 20  # steps of a call
 
 
 class Pace:
@@ -27,7 +28,7 @@ class Pace:
         """Learns from a call; one that ended early tells nothing unless it was slow."""
         if steps * GROWTH >= self.steps or seconds > SLICE:
             fitting = SLICE * max(steps, 1.0) / max(seconds, 1e-9)
-            self.steps = max(1, int(min(fitting, GROWTH * self.steps)))
+            self.steps = max(1, int(min(fitting, GROWTH * self.steps, MOST)))
 
 
 class Span(NamedTuple):

@@ -52,17 +52,11 @@ class StageBuilder(IrBuilder):
 
     def one_step(self) -> None:
         """All parts, with the largest value of every monitor."""
-        if self.controlled:
-            self.cut_size()
-        self.store(self.w.op("fmul", self.load(self.size), self.splat(self.field("h"))), "hl")
-        if self.method.gamma:
-            self.store(self.w.op("fmul", self.load("hl"), self.t.splat(self.method.gamma)), "shift")
+        self.set_size()
         left = sum("mon" in WRITES.get(phase, ()) for part in self.parts for phase in part.phases)
         first = True
         for number, part in enumerate(self.parts):
-            self.combine(number)
-            if any(phase in ("project", "linearize", *self.timed) for phase in part.phases):
-                self.set_time(part.at)
+            self.before_phases(number)
             self.before_calls(number)
             for phase in part.phases:
                 if self.wanted(phase):
@@ -72,6 +66,21 @@ class StageBuilder(IrBuilder):
                     self.collect("max_mon" if left else "mon", first=first)
                     first = False
             self.after_calls(number)
+
+    def set_size(self) -> None:
+        """The size of the step, which its parts take."""
+        if self.controlled:
+            self.cut_size()
+        self.store(self.w.op("fmul", self.load(self.size), self.splat(self.field("h"))), "hl")
+        if self.method.gamma:
+            self.store(self.w.op("fmul", self.load("hl"), self.t.splat(self.method.gamma)), "shift")
+
+    def before_phases(self, number: int) -> None:
+        """What a part combines, and the time of its phases."""
+        part = self.parts[number]
+        self.combine(number)
+        if any(phase in ("project", "linearize", *self.timed) for phase in part.phases):
+            self.set_time(part.at)
 
     def wanted(self, phase: str) -> bool:
         """Whether a phase has anything to do: no drift where every rate is a speed."""
@@ -101,6 +110,36 @@ class StageBuilder(IrBuilder):
             clock = w.op("fadd", clock, part if c == 1.0 else w.op("fmul", part, self.t.splat(c)))
         after = w.op("fmul", clock, self.splat(self.field("h")))
         self.store(w.op("fadd", self.splat(self.field("t0")), after), "t")
+
+    def period(self) -> str:
+        """Steps between two output ticks, infinity without recording."""
+        return self.infinite_for_none(self.field("every"))
+
+    def infinite_for_none(self, count: str) -> str:
+        """A count as a number, infinity where it is 0."""
+        number = self.w.line(f"sitofp i64 {count} to {self.t.scalar}")
+        wanted = self.w.line(f"icmp sgt i64 {count}, 0")
+        infinity = self.t.number(float("inf"))
+        return self.splat(self.w.line(f"select i1 {wanted}, {self.t.scalar} {number}, {self.t.scalar} {infinity}"))
+
+    def origin(self) -> str:
+        """The clock of the first output tick."""
+        return self.splat(self.w.line(f"sitofp i64 {self.field('origin')} to {self.t.scalar}"))
+
+    def periods(self, clock: str, period: str) -> str:
+        """Whole periods that have passed since the first output tick."""
+        ratio = self.w.op("fdiv", self.w.op("fsub", clock, self.origin()), period)
+        return self.w.line(f"call {self.v} @llvm.floor.{self.t.suffix}({self.v} {ratio})")
+
+    def set_stop(self, clock: str, until: str) -> None:
+        """The clock of the next output tick or the end; controlled lanes know no ticks."""
+        if self.controlled:
+            self.store(until, "stop")
+            return
+        period = self.period()
+        tick = self.w.op("fmul", self.w.op("fadd", self.periods(clock, period), self.t.splat(1.0)), period)
+        tick = self.w.op("fadd", tick, self.origin())
+        self.store(self.select(self.compare("olt", tick, until), tick, until), "stop")
 
     def collect(self, target: str, *, first: bool) -> None:
         """max_mon = max(max_mon, mon) over the calls; the last one leaves it in mon."""

@@ -259,36 +259,6 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         """Writes the rows of the lanes that stop."""
         self.emit(f"call void @save(ptr %job, ptr %ws, i64 %lane, i64 {self.bits(leaves)})")
 
-    def period(self) -> str:
-        """Steps between two output ticks, infinity without recording."""
-        return self.infinite_for_none(self.field("every"))
-
-    def infinite_for_none(self, count: str) -> str:
-        """A count as a number, infinity where it is 0."""
-        number = self.w.line(f"sitofp i64 {count} to {self.t.scalar}")
-        wanted = self.w.line(f"icmp sgt i64 {count}, 0")
-        infinity = self.t.number(float("inf"))
-        return self.splat(self.w.line(f"select i1 {wanted}, {self.t.scalar} {number}, {self.t.scalar} {infinity}"))
-
-    def origin(self) -> str:
-        """The clock of the first output tick."""
-        return self.splat(self.w.line(f"sitofp i64 {self.field('origin')} to {self.t.scalar}"))
-
-    def periods(self, clock: str, period: str) -> str:
-        """Whole periods that have passed since the first output tick."""
-        ratio = self.w.op("fdiv", self.w.op("fsub", clock, self.origin()), period)
-        return self.w.line(f"call {self.v} @llvm.floor.{self.t.suffix}({self.v} {ratio})")
-
-    def set_stop(self, clock: str, until: str) -> None:
-        """The clock of the next output tick or the end; controlled lanes know no ticks."""
-        if self.controlled:
-            self.store(until, "stop")
-            return
-        period = self.period()
-        tick = self.w.op("fmul", self.w.op("fadd", self.periods(clock, period), self.t.splat(1.0)), period)
-        tick = self.w.op("fadd", tick, self.origin())
-        self.store(self.select(self.compare("olt", tick, until), tick, until), "stop")
-
     def begin(self) -> None:
         """Which lanes of a new block run, and the flags."""
         self.load_until()

@@ -172,7 +172,7 @@ BOGACKI = explicit(  # Bogacki, Shampine, A 3(2) pair of Runge-Kutta formulas, A
 )
 
 
-def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
+def orbit(method: Method = METHODS["rk4"], events: bool = True, precision: str = "f64") -> LaneProgram:
     """A unit mass around a unit centre in the plane; the time integral of its radius is a quadrature.
 
     Events: the mass passes y = 0, the radius passes the parameter. Channels: x, y, t. With an embedded method the step
@@ -192,7 +192,7 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
         return size, jnp.clip(0.9 * (size + 1e-10) ** (-1 / 3), 0.2, 5.0)
 
     def make(name, function, inputs, outputs):
-        return piece(f"orbit {name}", function, inputs, outputs)
+        return piece(f"orbit {name}", function, inputs, outputs, precision)
 
     q, x, ex, p = n.slots("q"), n.slots("x"), n.slots("ex"), n.slots("p")
 

@@ -1,0 +1,307 @@
+"""The backend `gpu` on a GPU: bits beside `cpu`, member-steps a second, and how near they come to the device's limit.
+
+    PYTHONPATH=. python benchmarks/bench_gpu.py bits          every bit of lanes after some steps beside `cpu`
+    PYTHONPATH=. python benchmarks/bench_gpu.py rates         rates against the number of members, limits, transfers
+    PYTHONPATH=. python benchmarks/bench_gpu.py tunings       blocks, shared memory, registers
+    PYTHONPATH=. python benchmarks/bench_gpu.py calls         whole warm calls of `simulate` beside other backends
+
+`rates` checks lanes of each run bit by bit beside `cpu` before it prints a number; that the runs of `cpu` are right is
+what the tests hold. The limit is that of the units for multiplication and addition: operations of a step over the rate
+of a loop of independent fused multiply-adds on the same device. A fused pair counts as one, a sine with its cosine as
+24, a quotient or a square root as 10; comparisons and what is done with integers are not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import time
+from typing import Any
+
+import llvmlite
+import numpy as np
+from timer import emit
+
+import shiftjax
+from shiftjax.kernels.backends import BACKENDS
+from shiftjax.kernels.contract import Group
+from shiftjax.kernels.gpu.cuda_device import CudaDevice, cuda_device
+from shiftjax.kernels.gpu.device import Launch
+from shiftjax.kernels.gpu.kernel import GpuKernel
+from shiftjax.kernels.gpu.places import Tuning
+from shiftjax.kernels.gpu.target import gpu, ptx
+from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.llvm import cpu
+from shiftjax.kernels.llvm.tiling import contracted
+
+MODELS = {
+    "four_bar": "four_bar:coupler",
+    "n_four_bar_5": "n_four_bar:coupler_0",
+    "bricard": "bricard:rod1",
+    "excavator": "excavator:boom",
+    "vehicle_chassis": "",
+}
+SPEEDS = {"bricard": ("bricard:joint1.initial_velocity", 3.0, 15.0)}  # rad/s, varied in place of a mass
+CAPTURED = 64  # lanes that are repeated
+H = 1e-3  # s
+SECONDS = 0.25  # of a measurement
+MOST = 2_000  # steps of it: in f32 lanes begin to trip after some thousand
+COSTS = {"mul": 1, "add": 1, "div": 10, "sqrt": 10, "sin": 12, "cos": 12}
+CHAINS, FUSED = 16, 64  # independent chains of the probe, operations of each in a round
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("bits", "rates", "tunings", "calls"))
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=["four_bar", "bricard", "n_four_bar_5"])
+    parser.add_argument("--precisions", nargs="+", default=["f64", "f32"])
+    parser.add_argument("--members", nargs="+", type=int, default=[2_048, 16_384, 131_072, 1_048_576])
+    parser.add_argument("--steps", type=int, default=300, help="of bits")
+    parser.add_argument("--tunings", nargs="+", default=["{}"], help="Python dicts of `Tuning`'s arguments")
+    parser.add_argument("--backends", nargs="+", default=["cpu", "gpu"], help="of calls")
+    parser.add_argument("--span", type=float, default=1.0, help="s, of calls")
+    options = parser.parse_args()
+    device = cuda_device()
+    if options.what == "rates":
+        peaks = {precision: peak(device, precision) for precision in options.precisions}
+        show(device, "peak", {f"{k}_per_s": v for k, v in peaks.items()})
+    for model in options.models:
+        for precision in options.precisions:
+            if options.what == "calls":
+                calls(device, model, precision, options)
+                continue
+            program, table = captured(model, precision)
+            if options.what == "bits":
+                bits(device, model, precision, program, table, options.steps)
+            elif options.what == "rates":
+                for members in options.members:
+                    figures = measured(device, program, table, members, Tuning())
+                    limit = peaks[precision] / counted(program)
+                    figures |= {"limit_per_s": limit, "of_limit": figures.get("steps_per_s", 0.0) / limit}
+                    show(device, "rates", {"model": model, "precision": precision} | figures)
+            else:
+                for tuning in (Tuning(**ast.literal_eval(text)) for text in options.tunings):
+                    figures = measured(device, program, table, max(options.members), tuning)
+                    show(device, "tunings", {"model": model, "precision": precision} | figures)
+
+
+def show(device: CudaDevice, name: str, figures: dict[str, Any]) -> None:
+    """One JSON line with the device."""
+    about = {"gpu": device.name, "arch": device.arch, "driver": device.driver, "llvmlite": llvmlite.__version__}
+    emit(f"gpu_{name}", figures | about)
+
+
+def captured(model: str, precision: str) -> tuple[LaneProgram, np.ndarray]:
+    """The program and the lanes of an ensemble at its first advance, masses varied by a fifth."""
+    seen: list[tuple[LaneProgram, np.ndarray]] = []
+    advance = cpu.CpuKernel.advance
+
+    def watched(self: cpu.CpuKernel, groups: Any, *rest: Any, **named: Any) -> None:
+        if not seen:
+            seen.append((groups[0].program, groups[0].table.copy()))
+        advance(self, groups, *rest, **named)
+
+    numbers = shiftjax.load(model).numbers()
+    path = mass_of(model, numbers)
+    cpu.CpuKernel.advance = watched  # type: ignore[method-assign]
+    try:
+        varied = {path: numbers[path] * np.linspace(0.8, 1.2, CAPTURED)}
+        shiftjax.simulate(model, 0.01, H, vary=varied, precision=precision)
+    finally:
+        cpu.CpuKernel.advance = advance  # type: ignore[method-assign]
+    return seen[0]
+
+
+def stepped(kernel: Any, program: LaneProgram, table: np.ndarray, steps: int) -> None:
+    """Some steps more of every lane, in place."""
+    lanes = table.shape[1]
+    until = table[program.layout.rows("clock")[0]].astype(float) + steps
+    kernel.advance([Group(program, table, until, None, np.full(lanes, -1))], h=H)
+
+
+def bits(device: CudaDevice, model: str, precision: str, program: LaneProgram, table: np.ndarray, steps: int) -> None:
+    """Lanes as they are, and odd ones: tripped, not finite, far out, of fractions of a step."""
+    odd, layout = table.copy(), program.layout
+    row = {name: layout.rows(name).start for name in layout.columns()}
+    odd[row["q"], 0] += 1e10 if precision == "f64" else 1e6
+    odd[row["q"], 2], odd[row["q"], 9] = np.nan, np.inf
+    odd[row["fraction"], 3:6] = 0.375, 0.0, -1.0
+    odd[row["trip"], 6], odd[row["armed"], 7] = 1, 0
+    odd[row["limit"], 8] = 0.0
+    for name, start in {"as they are": table, "odd": odd}.items():
+        ours, wanted = start.copy(), start.copy()
+        kernel = GpuKernel(precision, device=device)
+        stepped(kernel, program, ours, steps)
+        stepped(cpu.CpuKernel(precision), program, wanted, steps)
+        trips = sorted({float(code) for code in wanted[row["trip"]]})
+        figures = {
+            "model": model,
+            "precision": precision,
+            "lanes": name,
+            "steps": steps,
+            "differing": differing(ours, wanted),
+        }
+        show(device, "bits", figures | {"trips": trips, "compile_s": kernel.compile_s})
+
+
+def differing(ours: np.ndarray, wanted: np.ndarray) -> int:
+    """Lanes of which some number has other bits; a NaN is a NaN, whatever its sign and payload, which no GPU keeps."""
+    ours, wanted = np.ascontiguousarray(ours), np.ascontiguousarray(wanted)
+    kind = f"u{ours.dtype.itemsize}"
+    same = (ours.view(kind) == wanted.view(kind)) | (np.isnan(ours) & np.isnan(wanted))
+    return int((~same).any(0).sum())
+
+
+def measured(
+    device: CudaDevice, program: LaneProgram, table: np.ndarray, members: int, tuning: Tuning
+) -> dict[str, Any]:
+    """As `rate`; of lanes that are other than those of cpu, or of code that the device refuses, no figure but why."""
+    try:
+        return rate(device, program, table, members, tuning)
+    except (RuntimeError, AssertionError) as error:
+        return {"members": members, "tuning": repr(tuning), "refused": str(error)[:300]}
+
+
+def rate(device: CudaDevice, program: LaneProgram, table: np.ndarray, members: int, tuning: Tuning) -> dict[str, Any]:
+    """Steps a second of so many lanes, the first of which are then checked beside `cpu`."""
+    precision = {8: "f64", 4: "f32"}[table.dtype.itemsize]
+    kernel = GpuKernel(precision, device=device, tuning=tuning)
+    ready = kernel.prepare(program)
+    lanes = np.ascontiguousarray(np.tile(table, (1, -(-members // CAPTURED)))[:, :members])
+    lanes[[*program.layout.rows("limit")]] = np.inf  # in f32 lanes would stop at the limits of their gaps
+    few = lanes[:, :CAPTURED].copy()
+    stepped(kernel, program, lanes, 64)  # learns how long launches are
+    one = kernel.launched_s / 64
+    steps = int(np.clip(SECONDS / one, 64, MOST))
+    before = lanes[program.layout.rows("clock")[0]].astype(float)
+    kernel.launched_s, begun = 0.0, time.perf_counter()
+    stepped(kernel, program, lanes, steps)
+    whole = time.perf_counter() - begun
+    stepped(cpu.CpuKernel(precision), program, few, 64)
+    stepped(cpu.CpuKernel(precision), program, few, steps)
+    odd = differing(lanes[:, : few.shape[1]], few)
+    assert not odd, f"{odd} of {few.shape[1]} lanes have other bits than those of cpu"
+    clocks = lanes[program.layout.rows("clock")[0]]
+    size = Launch(1, tuning.block, ready.shared)
+    return {
+        "members": members,
+        "steps": steps,
+        "tripped": int((lanes[program.layout.rows("trip")[0]] != 0).sum()),
+        "steps_per_s": float((clocks.astype(float) - before).sum()) / kernel.launched_s,
+        "launched_s": kernel.launched_s,
+        "whole_call_s": whole,
+        "compile_s": kernel.compile_s,
+        "shared_bytes_of_a_block": ready.shared,
+        "resident_lanes": device.resident(ready.function, size),
+        "tuning": repr(tuning),
+        **device.properties(ready.function),
+    }
+
+
+def calls(device: CudaDevice, model: str, precision: str, options: argparse.Namespace) -> None:
+    """Whole calls, start and result included: the second of each backend, its bits beside the first backend's."""
+    numbers = shiftjax.load(model).numbers()
+    kernels: list[GpuKernel] = []
+
+    def timed(precision: str, threads: int | None) -> GpuKernel:
+        kernels.append(GpuKernel(precision, threads, device))
+        return kernels[-1]
+
+    BACKENDS["gpu, timed"] = timed
+    for members in options.members:
+        results: list[shiftjax.Result] = []
+        path, low, high = SPEEDS.get(model, (mass_of(model, numbers), 0.8, 1.2))
+        factor = 1.0 if model in SPEEDS else numbers[path]
+        for backend in options.backends:
+            walls, launched = [], 0.0
+            for _ in range(2):
+                kernels.clear()
+                begun = time.perf_counter()
+                result = shiftjax.simulate(
+                    model, options.span, H, vary={path: factor * np.linspace(low, high, members)}, precision=precision,
+                    backend="gpu, timed" if backend == "gpu" else backend, output_step=options.span,
+                )  # fmt: skip
+                walls.append(time.perf_counter() - begun)
+                launched = sum(kernel.launched_s for kernel in kernels)
+            results.append(result)
+            ends = [np.concatenate([*one.final.values()], 1).T for one in (result, results[0])]
+            figures = {"model": model, "precision": precision, "backend": backend, "members": members, "varied": path}
+            figures |= {"steps": round(options.span / H), "first_s": walls[0], "warm_s": walls[1]}
+            figures |= {"launched_s": launched, "steps_per_s": members * round(options.span / H) / walls[1]}
+            figures |= {"gap": float(np.max(result.certificate["gap"])), "bad": int((result.status != 0).sum())}
+            figures |= {"repartitions": len(result.log)}
+            show(device, "calls", figures | {"differing": differing(*ends)})
+    del BACKENDS["gpu, timed"]
+
+
+def mass_of(model: str, numbers: dict[str, Any]) -> str:
+    """The mass that is varied."""
+    path = f"{MODELS[model]}.mass"
+    return path if path in numbers else next(p for p in numbers if p.endswith(".mass") and numbers[p] > 0)
+
+
+def counted(program: LaneProgram) -> int:
+    """What a step asks of the units for multiplication and addition."""
+    calls = {"accelerate": program.method.calls("accelerate"), "project": 1, "accumulate": 1}
+    total = 0
+    for phase, times in calls.items():
+        for piece in program.phase(phase):
+            graph = piece.graph
+            cost = sum(COSTS.get(node[0], 0) for node in graph.nodes) - len(contracted(graph))
+            total += times * cost * (1 + len(piece.repeats))
+    return total
+
+
+def peak(device: CudaDevice, precision: str) -> float:
+    """Fused multiply-adds a second of chains that do not wait for each other."""
+    target = gpu(precision, device.arch)
+    s, suffix = target.scalar, target.precision
+    phis = "\n".join(f"%a{k} = phi {s} [ %start, %entry ], [ %b{k}.{FUSED}, %loop ]" for k in range(CHAINS))
+    names = {(k, 0): f"%a{k}" for k in range(CHAINS)}
+    lines = []
+    for n in range(1, FUSED + 1):
+        for k in range(CHAINS):
+            before = names[k, n - 1]
+            names[k, n] = f"%b{k}.{n}"
+            lines.append(f"%b{k}.{n} = call {s} @llvm.fma.{suffix}({s} {before}, {s} %x, {s} %start)")
+    total, sums = names[0, FUSED], []
+    for k in range(1, CHAINS):
+        sums.append(f"%s{k} = fadd {s} {total}, {names[k, FUSED]}")
+        total = f"%s{k}"
+    body = "\n".join(lines)
+    text = f"""
+declare {s} @llvm.fma.{suffix}({s}, {s}, {s})
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @probe(ptr addrspace(1) %out, i64 %rounds, double %wide) {{
+entry:
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %start = sitofp i32 %thread to {s}
+  %x = {"fptrunc double %wide to float" if precision == "f32" else "fadd double %wide, -0.0"}
+  br label %loop
+loop:
+  %round = phi i64 [ 0, %entry ], [ %next, %loop ]
+  {phis}
+  {body}
+  %next = add i64 %round, 1
+  %more = icmp slt i64 %next, %rounds
+  br i1 %more, label %loop, label %done
+done:
+  {chr(10).join(sums)}
+  store {s} {total}, ptr addrspace(1) %out
+  ret void
+}}
+"""
+    function = device.load(f"probe of {target!r}", lambda: ptx(text, target), "probe", 0)
+    out, size, rounds = device.allocate(8), Launch(device.processors * 8, 256, 0), 500
+    best = float("inf")
+    for _ in range(6):
+        begun = time.perf_counter()
+        device.launch(function, size, [out, rounds, 0.999])
+        device.wait()
+        best = min(best, time.perf_counter() - begun)
+    device.free(out)
+    return size.blocks * size.threads * rounds * CHAINS * FUSED / best
+
+
+if __name__ == "__main__":
+    main()

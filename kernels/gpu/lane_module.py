@@ -1,0 +1,143 @@
+"""The LLVM module of a program for a GPU: its pieces, its step loop, and the kernel that runs one lane a thread."""
+
+from __future__ import annotations
+
+from shiftjax.kernels.gpu.lane_loop import ARGUMENTS, LaneLoop
+from shiftjax.kernels.gpu.lane_pieces import REDUCE, REDUCE_TEXT, piece_functions
+from shiftjax.kernels.gpu.places import Places, Tuning, places_of
+from shiftjax.kernels.lane_program import PHASES, LaneProgram, Piece
+from shiftjax.kernels.llvm import payne_hanek
+from shiftjax.kernels.llvm.emitter import intrinsics
+from shiftjax.kernels.llvm.ir_builder import WorkspaceLayout
+from shiftjax.kernels.llvm.stepper import timed
+from shiftjax.kernels.llvm.target import Target
+from shiftjax.kernels.llvm.tiling import LEAVES
+from shiftjax.kernels.llvm.vector_math import reduce_name
+from shiftjax.record import record
+
+ENTRY = "advance"
+METADATA = """
+!0 = !{!"branch_weights", i32 1000000, i32 1}
+!2 = !{}
+!3 = distinct !{!3, !4}
+!4 = !{!"llvm.loop.unroll.disable"}
+"""
+# Capitals are filled in.
+KERNEL = """
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.all(i32)
+@shared_slots = external addrspace(3) global [0 x VECTOR], align 64
+define ptx_kernel void @ENTRY(PARAMETERS) #0 {
+entry:
+CASTS
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %first = mul i32 %block, %size
+  %place = add i32 %first, %thread
+  %lane = zext i32 %place to i64
+  %there = icmp slt i64 %lane, %lanes
+  br i1 %there, label %go, label %done
+go:
+  call void @lane(VALUES, i64 %lane)
+  br label %done
+done:
+  ret void
+}
+attributes #0 = { nounwind BOUNDS }
+"""
+
+
+@record
+class LaneModule:
+    """A program as LLVM text for a GPU.
+
+    Attributes:
+        places: which numbers are in shared memory. operations: of all pieces in the code of a step.
+    """
+
+    text: str
+    places: Places
+    operations: int
+
+
+def program_places(program: LaneProgram, tuning: Tuning) -> Places:
+    """Where the numbers of a program's lanes are."""
+    return places_of(WorkspaceLayout(program.layout, program.method), tuning)
+
+
+def program_identity(program: LaneProgram, target: Target, tuning: Tuning) -> str:
+    """What decides the module."""
+    pieces = [(phase, [piece.identity() for piece in program.phase(phase)]) for phase in PHASES]
+    return f"{program.layout!r}|{program.method!r}|{timed(program)}|{pieces}|{tuning!r}|{target.identity()}"
+
+
+def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneModule:
+    """The module of a program; its kernel is `ENTRY`, with the parameters of `lane_loop.ARGUMENTS`."""
+    places = program_places(program, tuning)
+    names = {phase: [f"{phase}_{k}" for k in range(len(program.phase(phase)))] for phase in PHASES}
+    functions = {
+        phase: [f"{name}_{run}" for name, piece in zip(names[phase], pieces, strict=True) for run in runs_of(piece)]
+        for phase, pieces in ((phase, program.phase(phase)) for phase in PHASES)
+    }
+    loop = LaneLoop(program, target, places, functions)
+    operations = code_operations(program, loop, target.precision)
+    bank: dict[str, int] = {}
+    texts = [
+        piece_functions(piece, name, target, places, bank, inlined=operations <= tuning.inlined)
+        for phase in PHASES
+        for name, piece in zip(names[phase], program.phase(phase), strict=True)
+    ]
+    head = ", ".join(f"{kind} %{name}" for name, kind in ARGUMENTS)
+    lane = loop.function(f"internal void @lane({head}, i64 %lane) nounwind alwaysinline", loop.lane)
+    text = "\n".join((intrinsics(target), *texts, lane, _kernel(target, tuning), _support(target), _bank(target, bank)))
+    return LaneModule(text + METADATA, places, operations)
+
+
+def runs_of(piece: Piece) -> range:
+    """The numbers of the runs of a piece."""
+    return range(1 + len(piece.repeats))
+
+
+def code_operations(program: LaneProgram, loop: LaneLoop, precision: str) -> int:
+    """Scalar operations of all copies of pieces that the code of a step has, a sine counted as one."""
+    total = 0
+    for phase in PHASES:
+        for piece in program.phase(phase):
+            one = sum(node[0] not in LEAVES for node in piece.graph_for(precision).nodes)
+            total += one * len(runs_of(piece)) * loop.copies_of(phase)
+    return total
+
+
+def _kernel(target: Target, tuning: Tuning) -> str:
+    parameters = ", ".join(f"{kind.replace('ptr', 'ptr addrspace(1) noalias')} %{name}" for name, kind in ARGUMENTS)
+    pointers = [name for name, kind in ARGUMENTS if kind == "ptr"]
+    casts = "\n".join(f"  %{name}.g = addrspacecast ptr addrspace(1) %{name} to ptr" for name in pointers)
+    values = ", ".join(f"{kind} %{name}{'.g' * (kind == 'ptr')}" for name, kind in ARGUMENTS)
+    bounds = f'"nvvm.maxntid"="{tuning.block}"' + (f' "nvvm.maxnreg"="{tuning.registers}"' if tuning.registers else "")
+    text = KERNEL
+    for word, value in {
+        "VECTOR": target.vector, "ENTRY": ENTRY, "PARAMETERS": parameters, "CASTS": casts, "VALUES": values,
+        "BOUNDS": bounds,
+    }.items():  # fmt: skip
+        text = text.replace(word, value)
+    return text
+
+
+def _support(target: Target) -> str:
+    """What pieces call, copied into each module so that nothing is linked."""
+    text = payne_hanek.support(target)
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("declare double @llvm.f"))
+    text = text.replace("define void @", "define internal void @")
+    by_value = REDUCE_TEXT.replace("REDUCE_ONE", REDUCE).replace("BY_ADDRESS", reduce_name(target))
+    narrow = "declare double @llvm.fabs.f64(double)\ndeclare double @llvm.fma.f64(double, double, double)\n"
+    return f"{narrow}{text}\n{by_value.replace('SCALAR', target.scalar)}"
+
+
+def _bank(target: Target, bank: dict[str, int]) -> str:
+    """The numbers in constant memory; `externally_initialized`, or LLVM would fold them back into the code."""
+    numbers = ", ".join(f"{target.scalar} {number}" for number in bank) or f"{target.scalar} 0.0"
+    kind = f"[{max(len(bank), 1)} x {target.scalar}]"
+    return f"@numbers = addrspace(4) externally_initialized global {kind} [{numbers}], align 64\n"

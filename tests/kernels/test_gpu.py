@@ -1,0 +1,174 @@
+"""The kernel for GPUs without one: its PTX run on the host has the bits of `cpu`, whole runs included."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftjax import Result, simulate
+from shiftjax.errors import ModelError
+from shiftjax.kernels.backends import BACKENDS
+from shiftjax.kernels.contract import Group
+from shiftjax.kernels.gpu.kernel import GpuKernel
+from shiftjax.kernels.gpu.places import Tuning
+from shiftjax.kernels.llvm.cpu import CpuKernel
+from tests.support.ptx_on_host import PtxOnHost
+from tests.support.sample_programs import BOGACKI, orbit, table
+
+NAME = "PTX on the host"
+H = 1e-2  # s
+WAYS = {
+    "registers": Tuning(sharing=10**9, lockstep=False),
+    "shared memory, blocks of 32": Tuning(block=32, sharing=0),
+    "functions": Tuning(inlined=0),
+    "functions and shared memory": Tuning(inlined=0, sharing=0, registers=128),
+}
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[str]:
+    """A backend whose kernels all run on one device."""
+    device = PtxOnHost()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BACKENDS, NAME, lambda precision, threads: GpuKernel(precision, threads, device))
+        yield NAME
+
+
+def odd(table_: np.ndarray, layout: Any) -> np.ndarray:
+    """Lanes that trip, that stand still, whose coordinates are huge, that are not numbers, that have ended before."""
+    lanes, row = table_.copy(), {name: layout.rows(name).start for name in layout.columns()}
+    lanes[row["q"], 0] += 1e5
+    lanes[row["limit"], 1] = 0.7
+    lanes[row["q"], 2], lanes[row["armed"], 2], lanes[row["q"], 3] = np.nan, 0.0, np.inf
+    lanes[row["fraction"], 4:7] = 0.375, 0.0, -1.0
+    lanes[row["trip"], 7], lanes[row["armed"], 8], lanes[row["clock"], 9] = 1.0, 0.0, 297.5
+    return lanes
+
+
+def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
+    """Equal bits; a NaN is a NaN, whose sign and payload no GPU keeps."""
+    kind = f"u{one.dtype.itemsize}"
+    return bool(((one.view(kind) == other.view(kind)) | (np.isnan(one) & np.isnan(other))).all())
+
+
+@pytest.mark.parametrize("precision", ["f64", "f32"])
+@pytest.mark.parametrize("way", WAYS)
+def test_lanes_have_the_bits_of_the_processor(way: str, precision: str) -> None:
+    """Orbits and odd lanes, with events, wherever their numbers live; recorded, in several launches. [F24]"""
+    program = orbit(events=True, precision=precision)
+    speeds = np.linspace(0.7, 1.0, 12)
+    begun = odd(table(program, 12, precision, q=[1.0, 0.0], x=[0.0, speeds, 0.0], p=[0.0, 1e-6]), program.layout)
+    seen = []
+    for kernel in (CpuKernel(precision, 1), GpuKernel(precision, 1, PtxOnHost(), WAYS[way])):
+        lanes, out = begun.copy(), np.full((12, 31, 3), np.nan, begun.dtype)
+        kernel.evaluate(program, "events", lanes, 0.0, H)
+        kernel.advance([Group(program, lanes, np.full(12, 300.0), out, np.arange(12))], h=H, every=10)
+        seen.append((lanes, out))
+    assert all(same_bits(*pair) for pair in zip(*seen, strict=True))
+    trips = seen[0][0][program.layout.rows("trip").start]
+    assert len({*trips.tolist()}) >= 4, "monitors, events and numbers that are not finite tripped some"
+
+
+def test_a_launch_that_is_too_short_goes_on_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = orbit()
+    begun = table(program, 3, q=[1.0, 0.0], x=[0.0, np.array([0.7, 0.8, 0.9]), 0.0], p=[0.0, 1e-6])
+    seen, launches = [], []
+    for steps in (10_000, 7):
+        device = PtxOnHost()
+        kernel, lanes = GpuKernel("f64", 1, device), begun.copy()
+        pace = kernel.prepare(program).pace
+        monkeypatch.setattr(pace, "took", lambda *_: None)
+        monkeypatch.setattr(pace, "steps", steps)
+        kernel.advance([Group(program, lanes, np.array([100.0, 20.0, 3.0]), None, np.full(3, -1))], h=H)
+        seen.append(lanes.tobytes())
+        launches.append(device.launches)
+    assert seen[0] == seen[1] and launches == [1, 15]
+
+
+def test_an_interrupt_leaves_every_lane_at_a_step() -> None:
+    """Between two launches the table comes back; from there the run goes on to the same end."""
+    program = orbit()
+    begun = table(program, 2, q=[1.0, 0.0], x=[0.0, np.array([0.7, 0.9]), 0.0], p=[0.0, 1e-6])
+
+    class Interrupted(PtxOnHost):
+        def wait(self) -> None:
+            if self.launches == 2:
+                signal.raise_signal(signal.SIGINT)
+
+    lanes, whole = begun.copy(), begun.copy()
+    until, rows = np.full(2, 2000.0), np.full(2, -1)
+    with pytest.raises(KeyboardInterrupt):
+        GpuKernel("f64", 1, Interrupted()).advance([Group(program, lanes, until, None, rows)], h=H)
+    clock = lanes[program.layout.rows("clock").start]
+    assert (clock > 0).all() and (clock < 2000).all()
+    for one in (lanes, whole):
+        GpuKernel("f64", 1, PtxOnHost()).advance([Group(program, one, until, None, rows)], h=H)
+    assert lanes.tobytes() == whole.tobytes()
+
+
+def test_all_memory_is_given_back() -> None:
+    program, device = orbit(), PtxOnHost()
+    lanes = table(program, 2, q=[1.0, 0.0], x=[0.0, 0.9, 0.0], p=[0.0, 1e-6])
+    out = np.zeros((2, 3, 3))
+    GpuKernel("f64", 1, device).advance([Group(program, lanes, np.full(2, 2.0), out, np.arange(2))], h=H, every=1)
+    assert not device.memory
+
+
+def whole(model: str, backend: str, **options: Any) -> Result:
+    return simulate(model, backend=backend, threads=1, **options)
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("slider_crank", {"span": 0.2, "step": 2e-3, "precision": "f32"}),
+        ("bricard", {"span": 1.5, "step": 5e-3, "vary": {"bricard:joint1.initial_velocity": np.array([3.0, 9.0])}}),
+    ],
+    ids=["slider_crank", "bricard"],
+)
+def test_whole_runs_have_the_bits_of_the_processor(backend: str, model: str, options: dict[str, Any]) -> None:
+    """Starts, repartitions in several programs, channels, certificates. [F24]"""
+    ours, wanted = (whole(model, name, **options) for name in (backend, "cpu"))
+    assert ours.status.tolist() == wanted.status.tolist()
+    assert all(same_bits(ours.channels[name], wanted.channels[name]) for name in wanted.channels)
+    for key, values in wanted.certificate.items():
+        assert np.asarray(ours.certificate[key]).tobytes() == np.asarray(values).tobytes(), key
+    if model == "bricard":
+        assert len(wanted.log) > 2 and wanted.programs > 1, "the runs change their coordinates"
+
+
+def test_a_spoilt_instruction_is_seen() -> None:
+    """The comparison of bits would notice one wrong operation."""
+
+    class Spoilt(PtxOnHost):
+        def load(self, identity: str, ptx: Any, name: str, shared: int) -> Any:
+            parts = ptx().split("mul.rn.f64")
+            middle = len(parts) // 2
+            text = "mul.rn.f64".join(parts[:middle]) + "add.rn.f64" + "mul.rn.f64".join(parts[middle:])
+            return super().load(identity, lambda: text, name, shared)
+
+    program = orbit(events=False)
+    ends = []
+    for device in (PtxOnHost(), Spoilt()):
+        lanes = table(program, 2, q=[1.0, 0.0], x=[0.0, 0.9, 0.0], p=[0.0, 1e-6])
+        GpuKernel("f64", 1, device).advance([Group(program, lanes, np.full(2, 5.0), None, np.full(2, -1))], h=H)
+        ends.append(lanes.tobytes())
+    assert ends[0] != ends[1]
+
+
+def test_functions_that_no_gpu_has_are_refused_by_name() -> None:
+    with pytest.raises(ModelError, match="takes pow"):
+        GpuKernel("f64", 1, PtxOnHost()).prepare(orbit(BOGACKI))
+
+
+def test_a_machine_without_a_gpu_says_so() -> None:
+    try:
+        result = whole("pendulum", "gpu", span=0.01, step=1e-3)
+    except ModelError as error:
+        assert "no GPU that can be used" in str(error) and "'.[cuda]'" in str(error)
+    else:
+        assert result.status == 0
