@@ -4,6 +4,7 @@
     PYTHONPATH=. python benchmarks/bench_gpu.py rates         rates against the number of members, limits, transfers
     PYTHONPATH=. python benchmarks/bench_gpu.py tunings       blocks, shared memory, registers
     PYTHONPATH=. python benchmarks/bench_gpu.py calls         whole warm calls of `simulate` beside other backends
+    PYTHONPATH=. python benchmarks/bench_gpu.py assembled     what the assembler makes of it; no GPU, only nvJitLink
 
 `rates` checks lanes of each run bit by bit beside `cpu` before it prints a number; that the runs of `cpu` are right is
 what the tests hold. The limit is that of the units for multiplication and addition: operations of a step over the rate
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 import time
 from typing import Any
 
@@ -25,21 +27,20 @@ from timer import emit
 import shiftjax
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
-from shiftjax.kernels.gpu.cuda_device import CudaDevice, cuda_device
+from shiftjax.kernels.gpu.cuda_device import CudaDevice, cuda_device, linked
 from shiftjax.kernels.gpu.device import Launch
 from shiftjax.kernels.gpu.kernel import GpuKernel
+from shiftjax.kernels.gpu.lane_module import lane_module
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm import cpu
 from shiftjax.kernels.llvm.tiling import contracted
 
-MODELS = {
+MODELS = {  # bodies whose mass is varied; of others the first that has one
     "four_bar": "four_bar:coupler",
     "n_four_bar_5": "n_four_bar:coupler_0",
     "bricard": "bricard:rod1",
-    "excavator": "excavator:boom",
-    "vehicle_chassis": "",
 }
 SPEEDS = {"bricard": ("bricard:joint1.initial_velocity", 3.0, 15.0)}  # rad/s, varied in place of a mass
 CAPTURED = 64  # lanes that are repeated
@@ -52,15 +53,22 @@ CHAINS, FUSED = 16, 64  # independent chains of the probe, operations of each in
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("bits", "rates", "tunings", "calls"))
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=["four_bar", "bricard", "n_four_bar_5"])
+    parser.add_argument("what", choices=("bits", "rates", "tunings", "calls", "assembled"))
+    parser.add_argument("--models", nargs="+", default=["four_bar", "bricard", "n_four_bar_5"])
     parser.add_argument("--precisions", nargs="+", default=["f64", "f32"])
     parser.add_argument("--members", nargs="+", type=int, default=[2_048, 16_384, 131_072, 1_048_576])
     parser.add_argument("--steps", type=int, default=300, help="of bits")
     parser.add_argument("--tunings", nargs="+", default=["{}"], help="Python dicts of `Tuning`'s arguments")
     parser.add_argument("--backends", nargs="+", default=["cpu", "gpu"], help="of calls")
     parser.add_argument("--span", type=float, default=1.0, help="s, of calls")
+    parser.add_argument("--archs", nargs="+", default=["sm_90"], help="of assembled")
     options = parser.parse_args()
+    if options.what == "assembled":
+        for model in options.models:
+            for precision in options.precisions:
+                for arch in options.archs:
+                    emit("gpu_assembled", {"model": model, "precision": precision, **assembly(model, precision, arch)})
+        return
     device = cuda_device()
     if options.what == "rates":
         peaks = {precision: peak(device, precision) for precision in options.precisions}
@@ -198,6 +206,24 @@ def rate(device: CudaDevice, program: LaneProgram, table: np.ndarray, members: i
     }
 
 
+def assembly(model: str, precision: str, arch: str) -> dict[str, Any]:
+    """Registers, spills and sizes of a kernel, and the processor time that it takes to make it."""
+    program, _ = captured(model, precision)
+    target, begun = gpu(precision, arch), time.process_time()
+    module = lane_module(program, target, Tuning())
+    text = ptx(module.text, target)
+    emitted = time.process_time()
+    code, log = linked(text, arch)
+    figures = {"arch": arch, "operations": module.operations, "ptx_lines": text.count("\n"), "code_bytes": len(code)}
+    figures |= {"emit_s": emitted - begun, "assemble_s": time.process_time() - emitted}
+    for name, pattern in {
+        "registers": r"[Uu]sed (\d+) registers", "stack": r"(\d+) bytes stack frame",
+        "spilled_stores": r"(\d+) bytes spill stores", "spilled_loads": r"(\d+) bytes spill loads",
+    }.items():  # fmt: skip
+        figures[name] = max((int(one) for one in re.findall(pattern, log)), default=0)
+    return figures
+
+
 def calls(device: CudaDevice, model: str, precision: str, options: argparse.Namespace) -> None:
     """Whole calls, start and result included: the second of each backend, its bits beside the first backend's."""
     numbers = shiftjax.load(model).numbers()
@@ -236,7 +262,7 @@ def calls(device: CudaDevice, model: str, precision: str, options: argparse.Name
 
 def mass_of(model: str, numbers: dict[str, Any]) -> str:
     """The mass that is varied."""
-    path = f"{MODELS[model]}.mass"
+    path = f"{MODELS.get(model, model)}.mass"
     return path if path in numbers else next(p for p in numbers if p.endswith(".mass") and numbers[p] > 0)
 
 

@@ -30,6 +30,7 @@ PAGES = {  # file -> title; a new page is a line here
     "libraries.md": "With other libraries of JAX",
     "studies.md": "Studies",
     "scale.md": "A million runs on 100 nodes",
+    "gpu.md": "On a GPU",
     "optimization.md": "Optimisation and sensitivity",
     "workspaces.md": "Workspaces",
     "reports.md": "Reports and tables",

@@ -299,7 +299,7 @@ KEYS: dict[str, Key] = {
             "`rk4`, with a tolerance `dopri5`", 'method = "rk4"'),
         Key("precision", _word(tuple(DTYPES)), {"enum": list(DTYPES)}, "of the numbers of a run", "`f64`",
             'precision = "f64"'),
-        Key("backend", _text, TEXT, "the machine: cpu or xla", "the fastest there is", 'backend = "cpu"'),
+        Key("backend", _text, TEXT, "the machine: cpu, gpu or xla", "cpu", 'backend = "cpu"'),
         Key("samples", _count(1), {"type": "integer", "minimum": 1},
             "how many values of all drawn numbers, at every point of the grid", "required where something is drawn",
             "samples = 1000"),

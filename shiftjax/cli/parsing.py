@@ -128,7 +128,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add_changes(parser)
     add("--strict-start", action="store_true", help="do not run members whose stated start the loops do not allow")
     add("--strict-inertia", action="store_true", help="do not run members with moments of inertia that no body has")
-    add("--backend", metavar="NAME", help="cpu or xla; left out, the fastest there is")
+    add("--backend", metavar="NAME", help="cpu, gpu or xla; left out, cpu")
     add("--precision", choices=["f64", "f32"], help="left out, f64")
     add("--energy-limit", type=positive, metavar="X", help="energy error above which a run is inaccurate; 1e-3")
     add(

@@ -157,7 +157,7 @@ def simulate(
         cut: joints to cut (for comparison).
         cluster: False puts all constraints in one substructure (for comparison).
 
-        backend: the machine: "cpu" or "xla"; the fastest there is where left out.
+        backend: the machine: "cpu", "gpu" (see docs/gpu.md) or "xla"; "cpu" where left out.
         precision: "f64" or "f32".
         energy_limit: a member that finishes with a larger energy error is `inaccurate`.
         gap_limit: the same for its gap, in parts of the model's length; 1e-6 where left out, in f32 1e-5.
