@@ -194,7 +194,7 @@ def _write_json(result: Result, path: Path, keep: int | str) -> None:
         "model_source": result.model.source,
         "model_origin": origin_numbers(result.model),
         "report": plain(result.report),
-        "log": plain(result.log),
+        "log": plain([*result.log]),
     }
     if result.events is not None:
         more["event_history"] = texts_of(result.events)[0]

@@ -12,6 +12,7 @@ import pytest
 from shiftjax.formats import load
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.run.results.log_table import log_dataset
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start import prepare as prepared
@@ -100,6 +101,11 @@ def test_a_thousand_bricards_repartition_at_their_own_times() -> None:
     assert [len(own) for own in times] == whole.certificate["repartitions"].tolist()
     assert all(own == sorted(own) for own in times)
     assert len({tuple(own) for own in times}) > 0.9 * MANY
+    assert whole.log == [*whole.log] and whole.log[3:5] == (whole.log[3], whole.log[4]) and whole.log != whole.log[1:]
+    assert [(line["time"], line["member"]) for line in whole.log] == sorted(
+        (line["time"], line["member"]) for line in whole.log
+    )
+    assert log_dataset(whole.log).equals(log_dataset([*whole.log])), "from its columns as from its entries"
     for member in (0, 17, 500, 999, int(np.argmax(whole.certificate["repartitions"]))):
         single = simulate("bricard", vary=part(vary, slice(member, member + 1)), **settings)
         same_lanes(whole, single, slice(member, member + 1), ...)

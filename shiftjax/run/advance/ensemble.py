@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,16 +35,20 @@ WINDOW = 3e-4
 CERTIFICATE, METRICS = slice(0, len(ACCUMULATORS)), slice(len(ACCUMULATORS), None)  # of the accumulators
 
 
-@dataclass(frozen=True)
-class Repartition:
-    """One line of the log."""
+class Repartitions(NamedTuple):
+    """What was repartitioned at once, an entry a member.
 
-    time: float
-    member: int
+    Attributes:
+        time: [s]. substructure: of all. old, new: numbers of their partitions in `Ensemble.known`.
+        jacobians: (B, rows, columns) the dimensionless blocks, on request.
+    """
+
+    time: np.ndarray
+    member: np.ndarray
     substructure: int
-    old: Block
-    new: Block
-    jacobian: np.ndarray | None = None  # dimensionless block (rows, columns), on request
+    old: np.ndarray
+    new: np.ndarray
+    jacobians: np.ndarray | None
 
 
 class Programs(Protocol):
@@ -144,7 +148,7 @@ class Ensemble:
     known: list[list[Block]]
     ratio: np.ndarray
     status: np.ndarray
-    log: list[Repartition] = field(default_factory=list)
+    log: list[Repartitions] = field(default_factory=list)
     decisions: list[np.ndarray] = field(default_factory=list)  # (4, D) each: member, clock, substructure, choice
     chosen: list[np.ndarray] = field(default_factory=list)  # (2, n) each: member and clock at the end of a chosen step
     repartitions: np.ndarray = field(init=False)
@@ -289,10 +293,11 @@ class Ensemble:
 
     def choose(self, s: int, members: np.ndarray, blocks: Sequence[Block]) -> None:
         """Gives members their partitions of substructure s."""
-        for block in dict.fromkeys(blocks):
-            if block not in self.known[s]:
+        numbers = {block: k for k, block in enumerate(self.known[s])}
+        for block in blocks:
+            if numbers.setdefault(block, len(numbers)) == len(self.known[s]):
                 self.known[s].append(block)
-        self.choice[s, members] = [self.known[s].index(block) for block in blocks]
+        self.choice[s, members] = [numbers[block] for block in blocks]
 
     def limit(self, s: int, members: np.ndarray) -> None:
         """Sets the limits of the monitors of substructure s from where they stand."""
@@ -310,12 +315,9 @@ class Ensemble:
 
     def adopt(self, s: int, members: np.ndarray, blocks: Sequence[Block], jacobians: np.ndarray | None = None) -> None:
         """Gives some members other partitions of substructure s, and logs it."""
-        time = self.settings.t0 + self.clock_of(members) * self.settings.h
-        for k, (member, t, new) in enumerate(zip(members, time, blocks, strict=True)):
-            old = self.known[s][self.choice[s, member]]
-            jacobian = None if jacobians is None else jacobians[k]
-            self.log.append(Repartition(float(t), int(member), s, old, new, jacobian))
+        time, old = self.settings.t0 + self.clock_of(members) * self.settings.h, self.choice[s, members]
         self.choose(s, members, blocks)
+        self.log.append(Repartitions(time, np.asarray(members), s, old, self.choice[s, members], jacobians))
         self.decided(members, self.clock_of(members), s, self.choice[s, members])
         self.repartitions[members] += 1
         self.evaluate("accelerate", members)

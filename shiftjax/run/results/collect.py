@@ -16,8 +16,9 @@ from shiftjax.outcome import Outcome
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.run.advance.accuracy import accumulated, angle_errors, energy_errors
 from shiftjax.run.advance.ending import Ending
-from shiftjax.run.advance.ensemble import Ensemble, Repartition
+from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.results.event_history import EventHistory
+from shiftjax.run.results.repartition_log import RepartitionLog
 from shiftjax.run.results.result import CERTIFICATE, Result
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
@@ -99,7 +100,7 @@ def collect(
             "t0": settings.begin,
             **asked,
         },
-        log=_log(prepared.plan, lanes.log),
+        log=_log(prepared.plan, lanes),
         programs=lanes.recordings[0].programs.pieces,
         compile_s=lanes.kernel.compile_s,
         wall_s=wall(),
@@ -164,19 +165,22 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     return dict(zip(CERTIFICATE, values, strict=True))
 
 
-def _log(plan: Plan, lines: Sequence[Repartition]) -> tuple[dict[str, Any], ...]:
-    """The entries of `Result.log`, by time."""
-    names = plan.speed_names()
-    blocks = {block for line in lines for block in (line.old, line.new)}
-    independent = {block: [names[k] for k in block.independent] for block in blocks}
-    return tuple(
-        {
-            "time": line.time,
-            "member": line.member,
-            "substructure": line.substructure,
-            "old": independent[line.old],
-            "new": independent[line.new],
-            **({} if line.jacobian is None else {"jacobian": line.jacobian.tolist()}),
-        }
-        for line in sorted(lines, key=lambda line: (line.time, line.member))
+def _log(plan: Plan, lanes: Ensemble) -> RepartitionLog:
+    """The entries of `Result.log`."""
+    names, batches = plan.speed_names(), lanes.log
+    first = np.cumsum([0, *map(len, lanes.known)])  # of a substructure's partitions among all
+    sets = [tuple(names[k] for k in block.independent) for known in lanes.known for block in known]
+    jacobians = [jacobian for batch in batches if batch.jacobians is not None for jacobian in batch.jacobians]
+    return RepartitionLog(
+        _joined([batch.time for batch in batches], float),
+        _joined([batch.member for batch in batches], int),
+        _joined([np.full(len(batch.member), batch.substructure) for batch in batches], int),
+        _joined([first[batch.substructure] + batch.old for batch in batches], int),
+        _joined([first[batch.substructure] + batch.new for batch in batches], int),
+        sets,
+        jacobians or None,
     )
+
+
+def _joined(arrays: Sequence[np.ndarray], kind: type) -> np.ndarray:
+    return np.concatenate([np.zeros(0, kind), *arrays]).astype(kind)

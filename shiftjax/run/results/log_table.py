@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from shiftjax.run.results.repartition_log import RepartitionLog
+
 NUMBERS = {"time": (np.float64, "s"), "member": (np.int64, "1"), "substructure": (np.int32, "1")}
 SIDES = ("old", "new")
 LINES = 1 << 17  # of a chunk: 1 MB of times
@@ -19,16 +21,14 @@ def log_dataset(log: Sequence[Mapping[str, Any]]) -> xr.Dataset:
     names (set, place), in which "" fills short rows. Jacobians, where they were logged, differ in shape: their entries
     stand row by row in one array, with the numbers of rows and columns of each.
     """
-    count = len(log)
+    count, codes = len(log), dict[tuple[str, ...], int]()
     data: dict[str, Any] = {
-        name: ("line", np.fromiter((entry[name] for entry in log), dtype, count), {"units": unit})
-        for name, (dtype, unit) in NUMBERS.items()
+        name: ("line", values.astype(NUMBERS[name][0]), {"units": NUMBERS[name][1]})
+        for name, values in _numbers(log).items()
     }
-    codes: dict[tuple[str, ...], int] = {}
     for side in SIDES:
-        numbers = (codes.setdefault(tuple(entry[side]), len(codes)) for entry in log)
         about = {"units": "1", "long_name": f"independent coordinates, {side} ones: a row of independent"}
-        data[side] = ("line", np.fromiter(numbers, np.int32, count), about)
+        data[side] = ("line", _codes(log, side, codes), about)
     places = max(map(len, codes), default=0)
     names = [[*names, *[""] * (places - len(names))] for names in codes]
     data["independent"] = (("set", "place"), np.array(names, object).reshape(len(codes), places), {"units": "1"})
@@ -42,6 +42,22 @@ def log_dataset(log: Sequence[Mapping[str, Any]]) -> xr.Dataset:
         if len(variable.dims) == 1:
             variable.encoding["chunks"] = (max(1, min(LINES, variable.size)),)
     return dataset
+
+
+def _numbers(log: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """Columns of numbers."""
+    if isinstance(log, RepartitionLog):
+        return {"time": log.time, "member": log.member, "substructure": log.substructure}
+    return {name: np.array([entry[name] for entry in log], dtype) for name, (dtype, _) in NUMBERS.items()}
+
+
+def _codes(log: Sequence[Mapping[str, Any]], side: str, codes: dict[tuple[str, ...], int]) -> np.ndarray:
+    """(line,) numbers of the sets of one side; new ones are added to `codes`."""
+    if not isinstance(log, RepartitionLog):
+        return np.array([codes.setdefault(tuple(entry[side]), len(codes)) for entry in log], np.int32)
+    numbers, where = np.unique(log.old if side == "old" else log.new, return_inverse=True)
+    known = [codes.setdefault(log.sets[number], len(codes)) for number in numbers]
+    return np.array(known, np.int32)[where] if len(known) else np.zeros(0, np.int32)
 
 
 def entries(tree: xr.DataTree, member: int | None = None) -> list[dict[str, Any]]:

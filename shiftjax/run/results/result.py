@@ -82,7 +82,7 @@ class Result:
     model: Model
     report: Mapping[str, Any]
     settings: Mapping[str, Any]
-    log: tuple[Mapping[str, Any], ...] = ()
+    log: Sequence[Mapping[str, Any]] = ()
     programs: int = 0
     compile_s: float = 0.0
     wall_s: float = 0.0
