@@ -250,7 +250,7 @@ def calls(device: CudaDevice, model: str, precision: str, options: argparse.Name
                 walls.append(time.perf_counter() - begun)
                 launched = sum(kernel.launched_s for kernel in kernels)
             results.append(result)
-            ends = [np.concatenate([*one.final.values()], 1).T for one in (result, results[0])]
+            ends = [np.concatenate([*(one.final or {}).values()], 1).T for one in (result, results[0])]
             figures = {"model": model, "precision": precision, "backend": backend, "members": members, "varied": path}
             figures |= {"steps": round(options.span / H), "first_s": walls[0], "warm_s": walls[1]}
             figures |= {"launched_s": launched, "steps_per_s": members * round(options.span / H) / walls[1]}
