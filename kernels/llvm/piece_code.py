@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shiftjax.kernels.elementary.expansion import expanded
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm import emitter as emit
 from shiftjax.kernels.llvm import payne_hanek
@@ -17,7 +18,8 @@ def piece_name(piece: Piece) -> str:
 
 def piece_text(piece: Piece, target: Target) -> str:
     """The module of one piece; this is where its graph is built."""
-    body = emit.emit(piece.graph_for(target.precision), list(piece.runs()), piece_name(piece), target)
+    graph = expanded(piece.graph_for(target.precision), target.precision)
+    body = emit.emit(graph, list(piece.runs()), piece_name(piece), target)
     return f"{emit.declarations(target)}\n{METADATA}\n{body}"
 
 

@@ -66,6 +66,7 @@ FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
 # beside rooms, such as a front door or a window put together, may be anywhere as long as no circle comes of it.
 ROOMS: dict[str, tuple[str, ...]] = {
     "ensembles": ("study", "store", "report", "execution", "sensitivities", "optimization"),
+    "kernels": ("elementary", "llvm"),
     "gradients": ("start", "jumps", "forward", "reverse"),
     "run": ("programs", "closing", "start", "advance", "results", "travel"),
     "viewer": ("scene", "assimp", "members", "motion", "study", "gl", "export", "gui"),
