@@ -116,8 +116,10 @@ def _angle(rise: Scalar, run: Scalar, difference: Scalar, small: Scalar, precisi
     return high + (t - (rest - low))
 
 
-def arc_tangent_of(y: LaneValue, x: LaneValue, precision: str) -> Scalar:
-    """atan2(y, x), with the special values of C99 (ISO/IEC 9899:1999, F.9.1.4)."""
+def arc_tangent_of(y: LaneValue, x: Scalar, precision: str) -> Scalar:
+    """atan2(y, x), with the special values of C99 (ISO/IEC 9899:1999, F.9.1.4); an x that is known is 1."""
+    if type(x) is float:
+        return arc_tangent(y, precision)
     of, rise, run = FORMATS[precision], abs(y), abs(x)
     huge = 2.0 ** (of.most - 2)  # beyond, the sum of both may be infinite
     factor = select(either(rise > huge, run > huge), 0.25, 1.0)

@@ -43,8 +43,10 @@ def expanded(graph: Graph, precision: str) -> Graph:
     def scalars(name: str, refs: list[int]) -> list[Scalar]:
         values: list[Scalar] = [LaneValue(new, ref) for ref in refs]
         number = new.value(refs[-1])
-        if name == "pow" and number is not None and math.isfinite(number):  # much is known of a known exponent
+        if name == "pow" and number and math.isfinite(number):  # much is known of a known exponent but 0
             values[-1] = float(DTYPES[precision](number))
+        elif name == "atan2" and number == 1.0:  # so tyres have their arc tangents
+            values[-1] = number
         return values
 
     for name, *arguments in graph.nodes:

@@ -128,7 +128,7 @@ def _times_series(s: TwoParts, precision: str) -> TwoParts:
 
 
 def power(x: LaneValue, y: Scalar, precision: str) -> Scalar:
-    """x^y with the special values of C99 (ISO/IEC 9899:1999, F.9.4.4); a known y is finite."""
+    """x^y with the special values of C99 (ISO/IEC 9899:1999, F.9.4.4); a known y is neither 0 nor infinite."""
     size, (high, low) = abs(x), _logarithm(abs(x), precision)
     factor = clamped(y, -LARGEST_POWER[precision], LARGEST_POWER[precision])
     product = factor * high
