@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from shiftjax.kernels.elementary.bits_in_jax import OPERATIONS as BIT_OPERATIONS
 from shiftjax.lanes.graph import Graph
 from shiftjax.lanes.in_numpy import extreme
 
@@ -22,6 +23,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **{"select": jnp.where, "is_finite": lax.is_finite, "abs": lax.abs, "sign": lax.sign},
     **{name: getattr(lax, name) for name in ("floor", "ceil", "asin", "acos", "atan", "sin", "cos", "sqrt")},
     **{name: getattr(lax, name) for name in ("exp", "log", "tanh", "sinh", "cosh")},
+    **BIT_OPERATIONS,
 }
 
 

@@ -15,7 +15,6 @@ from shiftjax.kernels.contract import Backward, Group
 from shiftjax.kernels.gpu.cuda_device import cuda_device
 from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.lane_module import ENTRY, lane_module, program_identity, program_places
-from shiftjax.kernels.gpu.lane_pieces import check_operations
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram
@@ -69,11 +68,7 @@ class GpuKernel:
         self._ready: dict[int, tuple[LaneProgram, LoadedLoop]] = {}
 
     def prepare(self, program: LaneProgram) -> LoadedLoop:
-        """See `contract.Kernel.prepare`.
-
-        Raises:
-            ModelError: the program takes functions that no GPU has.
-        """
+        """See `contract.Kernel.prepare`."""
         known = self._ready.get(id(program))
         if known is not None:
             return known[1]
@@ -88,7 +83,6 @@ class GpuKernel:
         return ready
 
     def _ptx(self, program: LaneProgram) -> str:
-        check_operations(program, self.target.precision)
         return ptx(lane_module(program, self.target, self.tuning).text, self.target)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:

@@ -9,6 +9,7 @@ from shiftjax.kernels.lane_program import PHASES, LaneProgram, Piece
 from shiftjax.kernels.llvm import payne_hanek
 from shiftjax.kernels.llvm.emitter import intrinsics
 from shiftjax.kernels.llvm.ir_builder import WorkspaceLayout
+from shiftjax.kernels.llvm.piece_code import piece_graph
 from shiftjax.kernels.llvm.stepper import timed
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.tiling import LEAVES
@@ -83,7 +84,7 @@ def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneMod
         for phase, pieces in ((phase, program.phase(phase)) for phase in PHASES)
     }
     loop = LaneLoop(program, target, places, functions)
-    operations = code_operations(program, loop, target.precision)
+    operations = code_operations(program, loop, target)
     bank: dict[str, int] = {}
     texts = [
         piece_functions(piece, name, target, places, bank, inlined=operations <= tuning.inlined)
@@ -101,12 +102,12 @@ def runs_of(piece: Piece) -> range:
     return range(1 + len(piece.repeats))
 
 
-def code_operations(program: LaneProgram, loop: LaneLoop, precision: str) -> int:
+def code_operations(program: LaneProgram, loop: LaneLoop, target: Target) -> int:
     """Scalar operations of all copies of pieces that the code of a step has, a sine counted as one."""
     total = 0
     for phase in PHASES:
         for piece in program.phase(phase):
-            one = sum(node[0] not in LEAVES for node in piece.graph_for(precision).nodes)
+            one = sum(node[0] not in LEAVES for node in piece_graph(piece, target).nodes)
             total += one * len(runs_of(piece)) * loop.copies_of(phase)
     return total
 

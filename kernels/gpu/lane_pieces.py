@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from shiftjax.errors import ModelError
 from shiftjax.kernels.gpu.places import Places
-from shiftjax.kernels.lane_program import LaneProgram, Piece
-from shiftjax.kernels.llvm.emitter import INTRINSICS, PieceEmitter
+from shiftjax.kernels.lane_program import Piece
+from shiftjax.kernels.llvm.emitter import PieceEmitter
+from shiftjax.kernels.llvm.piece_code import piece_graph
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.tiling import Tile
 from shiftjax.kernels.llvm.vector_math import Writer
 
-LIBRARY = INTRINSICS - {"sqrt", "floor", "ceil"}  # calls of the processor's libm; LLVM aborts at them for a GPU
 IMMEDIATE = (0.0, 1.0, -1.0, 0.5, 2.0)  # numbers that are part of an instruction
 REDUCE = "reduce_one"
 # The slow reduction of sines by value: an address would keep its arguments in memory. Capitals are filled in.
@@ -84,21 +83,6 @@ class LaneEmitter(PieceEmitter):
         return one, two
 
 
-def check_operations(program: LaneProgram, precision: str) -> None:
-    """Refuses a program with functions that only the processor has.
-
-    Raises:
-        ModelError: it names them.
-    """
-    used = {node[0] for piece in program.pieces() for node in piece.graph_for(precision).nodes} & LIBRARY
-    if used:
-        what = f"a mechanism, method or metric that takes {', '.join(sorted(used))}"
-        raise ModelError(
-            "backend 'gpu'", what, "sums, products, quotients, square roots, sines, cosines, comparisons",
-            "Run it with the backend 'cpu', which gives the same bits for all others; fixed steps take no pow.",
-        )  # fmt: skip
-
-
 def piece_functions(
     piece: Piece, name: str, target: Target, places: Places, bank: dict[str, int], *, inlined: bool
 ) -> str:
@@ -106,9 +90,9 @@ def piece_functions(
 
     A run has its slots in its code: a table of them would keep the workspace in memory.
     """
-    how, texts = "alwaysinline" if inlined else "noinline", []
+    graph, how, texts = piece_graph(piece, target), "alwaysinline" if inlined else "noinline", []
     for number, (inputs, outputs) in enumerate(piece.runs()):
-        tile = Tile(piece.graph_for(target.precision), inputs, outputs)
+        tile = Tile(graph, inputs, outputs)
         text = LaneEmitter(tile, target, places, bank).function(f"{name}_{number}")
         texts.append(text.replace("%tmp) nounwind", f"%tmp) nounwind {how}"))
     return "".join(texts)

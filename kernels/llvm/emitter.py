@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shiftjax.kernels.llvm import vector_math as mathlib
+from shiftjax.kernels.llvm.bit_operations import OPERATIONS as BIT_OPERATIONS
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.tiling import SIZE, Tile, contracted, levels, split
 from shiftjax.lanes.graph import Graph
 
-INTRINSICS = {"sqrt", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "floor", "ceil", "atan2", "pow"}
+INTRINSICS = {"sqrt", "floor", "ceil"}  # instructions; other functions LLVM would call libm for: `kernels.elementary`
 BASES = ("ws", "tmp")
 Run = tuple[Sequence[int], Sequence[int]]  # slots of the inputs, of the outputs
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
@@ -31,8 +32,7 @@ def intrinsics(target: Target) -> str:
     """Declarations of those among them that are LLVM's."""
     v, s = target.vector, target.suffix
     lines = [f"declare {v} @llvm.fma.{s}({v}, {v}, {v})", f"declare {v} @llvm.fabs.{s}({v})"]
-    lines += [f"declare {v} @llvm.{name}.{s}({v})" for name in sorted(INTRINSICS - {"atan2", "pow"})]
-    lines += [f"declare {v} @llvm.{name}.{s}({v}, {v})" for name in ("atan2", "pow")]
+    lines += [f"declare {v} @llvm.{name}.{s}({v})" for name in sorted(INTRINSICS)]
     lines.append(f"declare i1 @llvm.vector.reduce.and.v{target.width}i1(<{target.width} x i1>)")
     return "\n".join(lines)
 
@@ -215,6 +215,8 @@ class PieceEmitter:
             return self.results[node[1] >> 1][op == "cos"]
         if op == "abs":
             return w.line(f"call {v} @llvm.fabs.{self.target.suffix}({v} {self.ref(node[1])})")
+        if op in BIT_OPERATIONS:
+            return BIT_OPERATIONS[op](w, *map(self.ref, node[1:]))
         if op in INTRINSICS:
             values = ", ".join(f"{v} {self.ref(ref)}" for ref in node[1:])
             return w.line(f"call {v} @llvm.{op}.{self.target.suffix}({values})")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from shiftjax.kernels.elementary.expansion import expanded
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm import emitter as emit
 from shiftjax.kernels.llvm import payne_hanek
 from shiftjax.kernels.llvm.target import Target
+from shiftjax.lanes.graph import Graph
 
 METADATA = '!0 = !{!"branch_weights", i32 1000000, i32 1}\n'
 
@@ -15,9 +17,14 @@ def piece_name(piece: Piece) -> str:
     return f"piece_{piece.identity()[:32]}"
 
 
+def piece_graph(piece: Piece, target: Target) -> Graph:
+    """What is emitted of a piece: its graph, elementary functions written out."""
+    return expanded(piece.graph_for(target.precision), target.precision)
+
+
 def piece_text(piece: Piece, target: Target) -> str:
     """The module of one piece; this is where its graph is built."""
-    body = emit.emit(piece.graph_for(target.precision), list(piece.runs()), piece_name(piece), target)
+    body = emit.emit(piece_graph(piece, target), list(piece.runs()), piece_name(piece), target)
     return f"{emit.declarations(target)}\n{METADATA}\n{body}"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.lanes.bits_in_numpy import OPERATIONS as BIT_OPERATIONS
 from shiftjax.lanes.graph import Graph
 
 MEMBERS = 2048  # at a time: some hundred arrays of so many stay in a core's second cache
@@ -37,6 +38,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(np, name) for name in ("floor", "ceil", "sin", "cos", "sqrt", "exp", "log", "tanh")},
     **{name: getattr(np, name) for name in ("sinh", "cosh")},
     **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan")},
+    **BIT_OPERATIONS,
 }
 
 

@@ -67,7 +67,7 @@ FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
 ROOMS: dict[str, tuple[str, ...]] = {
     "ensembles": ("study", "store", "report", "execution", "sensitivities", "optimization"),
     "gradients": ("start", "jumps", "forward", "reverse"),
-    "kernels": ("llvm", "gpu"),
+    "kernels": ("elementary", "llvm", "gpu"),
     "run": ("programs", "closing", "start", "advance", "results", "travel"),
     "viewer": ("scene", "assimp", "members", "motion", "study", "gl", "export", "gui"),
     "viewer.gui": ("state", "actions", "picture", "widgets", "panes"),

@@ -39,13 +39,6 @@ def fixed(events: bool = False) -> LaneProgram:
     return orbit(events=events)
 
 
-def embedded(kernel: Kernel, events: bool = True) -> LaneProgram:
-    """Steps that follow their errors, by a power of them."""
-    if isinstance(kernel, GpuKernel):
-        pytest.skip("no pow there yet")
-    return orbit(BOGACKI, events)
-
-
 def started(kernel: Kernel, program: LaneProgram, lanes: int = 4, **rows: Any) -> np.ndarray:
     """Lanes at the apocentre of orbits of different eccentricity, dx and events as a driver leaves them."""
     speed = np.linspace(0.7, 1.0, lanes)
@@ -207,7 +200,7 @@ def test_an_event_that_begins_at_zero_has_not_happened(kernel: Kernel) -> None:
 
 def test_an_error_estimate_controls_the_step(kernel: Kernel) -> None:
     """Each lane has a tolerance of its own: the error falls with it, and the steps grow and shrink along the orbit."""
-    program = embedded(kernel, events=False)
+    program = orbit(BOGACKI, events=False)
     begun = started(kernel, program, x=[0.0, 0.7, 0.0], p=[0.0, np.array(TOLERANCES)], fraction=30.0)
     lanes = advance(kernel, program, begun, 400.25)
     assert (get(program, lanes, "clock") == 400.25).all(), "exactly, though no step is a whole one"
@@ -222,7 +215,7 @@ def test_an_error_estimate_controls_the_step(kernel: Kernel) -> None:
 
 def test_every_controlled_step_is_recorded_and_calls_change_no_result(kernel: Kernel) -> None:
     """Output ticks change no step; a lane stops where its room is full, and goes on in the next call."""
-    program = embedded(kernel, events=False)
+    program = orbit(BOGACKI, events=False)
     begun = started(kernel, program, x=[0.0, 0.7, 0.0], p=[0.0, np.array(TOLERANCES)], fraction=30.0)
     plain, out = advance(kernel, program, begun, 250), np.full((4, 2600, 3), np.nan)
     lanes = advance(kernel, program, begun, 250, every=50, out=out)
@@ -244,7 +237,7 @@ def test_every_controlled_step_is_recorded_and_calls_change_no_result(kernel: Ke
 
 def test_lanes_do_not_see_each_other(kernel: Kernel) -> None:
     """Of forty lanes of controlled steps, which accept and reject at different times, each is as it is alone."""
-    program = embedded(kernel)
+    program = orbit(BOGACKI)
     random = np.random.default_rng(4)
     drawn = {"x": [0.0, random.uniform(0.6, 1.1, 40), 0.0], "fraction": 10 ** random.uniform(-1, 3, 40)}
     begun = started(kernel, program, 40, p=[0.0, 10 ** random.uniform(-9, -2, 40)], **drawn)
@@ -258,7 +251,7 @@ def test_lanes_do_not_see_each_other(kernel: Kernel) -> None:
 
 def test_a_rejected_step_is_tried_again_with_a_smaller_one(kernel: Kernel) -> None:
     """Far too large a first step: nothing but the size changes until one is accepted."""
-    program = embedded(kernel, events=False)
+    program = orbit(BOGACKI, events=False)
     begun = started(kernel, program, x=[0.0, 0.7, 0.0], fraction=np.array([1e4, 1e30, 100.0, 1.0]))
     lanes = advance(kernel, program, begun, 100)
     assert (get(program, lanes, "clock") == 100).all() and (get(program, lanes, "trip") == 0).all()
@@ -269,7 +262,7 @@ def test_a_rejected_step_is_tried_again_with_a_smaller_one(kernel: Kernel) -> No
 
 def test_a_step_that_cannot_be_made_small_enough_trips(kernel: Kernel) -> None:
     """No step meets a tolerance of 0 away from rest, nor one from a state that is not a number."""
-    program = embedded(kernel, events=False)
+    program = orbit(BOGACKI, events=False)
     begun = started(kernel, program, p=[0.0, np.array([0.0, 1e-6, 1e-6, 1e-6])], clock=3.0)
     begun[0, 1] = np.nan
     lanes = advance(kernel, program, begun, 10)
@@ -298,8 +291,6 @@ def test_all_backends_give_the_same_numbers() -> None:
     for program, until in ((fixed(events=True), 90), (orbit(BOGACKI), 90)):
         found = []
         for name in BACKENDS:
-            if name == "gpu" and program.layout.controlled:
-                continue
             machine = made(name)
             begun = started(machine, program, p=[np.array([0.0, 0.9, 0.0, 0.95]), 1e-5])
             found.append(advance(machine, program, begun, until))

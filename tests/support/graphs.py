@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,20 @@ OPERATIONS: dict[str, Any] = {
     **{"floor": lambda a: np.floor(np.real(a)), "ceil": lambda a: np.ceil(np.real(a))},
     **{"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan},
     **{name: getattr(np, name) for name in ("sin", "cos", "sqrt", "exp", "log", "tanh", "sinh", "cosh")},
+}
+
+
+def _fused(a: float, b: float, c: float) -> float:
+    """a b + c, rounded once."""
+    first, second, third = (Fraction(float(x)) for x in (a, b, c))
+    return float(first * second + third)
+
+
+OPERATIONS |= {
+    "power_of_two": lambda k: np.ldexp(np.ones_like(k), np.asarray(k).astype(int)),
+    "exponent": lambda a: (np.frexp(a)[1] - 1).astype(np.asarray(a).dtype),  # of numbers neither 0 nor infinite
+    "fma": np.vectorize(_fused),
+    "copysign": np.copysign,
 }
 
 

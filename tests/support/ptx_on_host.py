@@ -51,7 +51,9 @@ class Translation:
         self.count, self.lines, self.head = 0, [], []  # type: ignore[var-annotated]
         self.kinds = {"%SP": "i64", "%SPL": "i64"}
         self.buffers = {p: f"%arg.{p}" for p in parameters} | {"func_retval0": "%result"}
-        for raw in body.splitlines():
+        tables = re.findall(r"(\S+): \.branchtargets\s*([^;]+);", body)
+        self.targets = {name: re.findall(r"[^,\s$]+", labels) for name, labels in tables}
+        for raw in re.sub(r"\S+: \.branchtargets[^;]+;", "", body).splitlines():
             line = raw.split("//")[0].strip().rstrip(";").strip()
             if line and line not in "{}":
                 self.statement(line)
@@ -82,7 +84,9 @@ class Translation:
         arguments = re.findall(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|[^,\s]+", rest[0] if rest else "")
         if parts[0] == "barrier":  # each thread runs to its end alone
             return
-        if parts[0] in ("bra", "ret"):
+        if parts[0] == "brx":
+            self.jump_by_table(*arguments)
+        elif parts[0] in ("bra", "ret"):
             self.jump(parts[0], arguments, condition)
         elif guard:
             raise NotImplementedError(line)
@@ -115,6 +119,13 @@ class Translation:
         after, where = f"after{self.count}", "leave" if op == "ret" else arguments[0].replace("$", "")
         how = f"label %{where}" if condition is None else f"i1 {condition}, label %{where}, label %{after}"
         self.lines.append(f"  br {how}\n{after}:")
+
+    def jump_by_table(self, register: str, table: str) -> None:
+        self.count += 1
+        labels = self.targets[table]
+        places = " ".join(f"i32 {k}, label %{label}" for k, label in enumerate(labels))
+        place = self.get(register, "i32")
+        self.lines.append(f"  switch i32 {place}, label %{labels[0]} [ {places} ]\nafter{self.count}:")
 
     # -- values --------------------------------------------------------------------------------------------------------
 
@@ -239,6 +250,9 @@ class Translation:
             return self.new(f"add {'i64' if 'wide' in parts else f} {product}, {v[2]}") if op == "mad" else product
         if op == "clz":
             return self.new(f"call {f} @llvm.ctlz.{f}({f} {v[0]}, i1 false)")
+        if op == "bfe" and not signed:
+            shifted = self.new(f"lshr {f} {v[0]}, {v[1]}")
+            return self.new(f"and {f} {shifted}, {(1 << int(v[2])) - 1}")
         if op == "shf":
             which = "fshl" if parts[1] == "l" else "fshr"
             return self.new(f"call i32 @llvm.{which}.i32(i32 {v[1]}, i32 {v[0]}, i32 {v[2]})")

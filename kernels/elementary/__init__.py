@@ -1,0 +1,1 @@
+"""Elementary functions as graphs of sums, products, quotients, roots, choices and four operations on bits."""
