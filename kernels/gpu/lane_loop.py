@@ -118,7 +118,9 @@ class LaneLoop(StageBuilder):
         runs = self.logic("and", runs, self.compare("ogt", self.load("fraction"), self.zero))
         if self.controlled:
             self.store_mask("splat (i1 true)")  # the lane is active
-            self.store(self.of_lane("taken"), "taken")
+            taken = self.of_lane("taken")
+            self.store(taken, "taken")
+            runs = self.logic("and", runs, self.compare("olt", taken, self.room()))
         self.set_stop(clock, until)
         self.branch(runs, "again", "left_alone")
         self.emit("again:")
@@ -293,8 +295,12 @@ class LaneLoop(StageBuilder):
         taken = self.w.op("fadd", self.load("taken"), self.t.splat(1.0))
         self.store(taken, "taken")
         ended = self.compare("oge", self.load("clock"), self.load("until"))
-        full = self.compare("oge", taken, self.infinite_for_none(self.field("ticks")))
+        full = self.compare("oge", taken, self.room())
         self.branch(self.logic("or", ended, full), "stopped", "next")
+
+    def room(self) -> str:
+        """How many steps of a controlled lane can be recorded."""
+        return self.infinite_for_none(self.field("ticks"))
 
     def record(self, due: str, periods: str) -> None:
         """Writes the channels of a lane to out[member, periods, :]."""
