@@ -224,7 +224,8 @@ def _reversed(
 ) -> Piece:
     """The reverse of a piece; its code follows from that of the piece and from which slots are the same."""
     inputs, outputs = piece.inputs, piece.outputs
-    seeds = [k for k, slot in enumerate(outputs) if slot in needed]
+    written = zip(*(results for _, results in piece.runs()), strict=True)
+    seeds = [k for k, slots in enumerate(written) if needed & {*slots}]
     every = zip(*(taken for taken, _ in piece.runs()), strict=True)
     wrt = [k for k, read in enumerate(every) if not {*read} <= constant]  # of constants in some runs nobody asks
     within = [outputs.index(inputs[k]) if inputs[k] in outputs else -1 for k in wrt]  # arguments that are replaced

@@ -138,7 +138,7 @@ class Linearized:
         seeds = self._piece("seeds", lambda _: [1.0, *[0.0] * len(zeros)], (), (self.one, *zeros))
         targets = zip(self.layout.slots("dx"), self.layout.slots("ft"), strict=True)
         by_time = [(self.by_time.get(slot, zeros[k]), ft) for k, (slot, ft) in enumerate(targets)]
-        return (seeds, *self._columns, *self._pieces("slopes by the time", linear.copy(by_time)))
+        return (seeds, *self._columns, self._straight("slopes by the time", list(linear.copy(by_time)), set()))
 
     def _traced(self) -> list[Piece]:
         """Of each piece its values where a later one reads them, and its tangents."""

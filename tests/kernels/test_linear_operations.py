@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import shiftjax
+from shiftjax.formats.builder import ModelBuilder
 from shiftjax.kernels import linearly_implicit
 from shiftjax.kernels.adjoint import adjoint_of
-from shiftjax.kernels.backends import BACKENDS, make_kernel
+from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.contract import Leg
+from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.linear_operations import Operation, System, factor, solve, solve_transposed
 from shiftjax.lanes.building import graph_of
 from tests.extensions import numpy_backend, rodas4  # noqa: F401
@@ -59,35 +66,36 @@ def test_systems_of_several_sizes_at_once() -> None:
 
 
 @pytest.fixture
-def loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing becomes straight code."""
     monkeypatch.setattr(linearly_implicit, "STRAIGHT", 0)
-    yield
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_many_masses(backend: str) -> None:
-    """A step of y + h (1 - h J)^-1 f with 44 speeds that depend on each other, beside the same in matrices."""
-    program = masses(MANY, "backward")
-    assert any(one.repeats and one.chained for one in program.linearize)
-    rng = np.random.default_rng(1)
-    y, (k, c) = rng.standard_normal(2 * MANY), (90.0, 40.0)
-    begun = table(program, 1, q=list(y[:MANY]), x=list(y[MANY:]), p=[k, c])
+@pytest.mark.parametrize(("backend", "count"), [("numpy", MANY), ("cpu", MANY), ("xla", 4)])
+def test_masses_in_a_row(backend: str, count: int, loops: None) -> None:
+    """A step of y + h (1 - h J)^-1 f with speeds that all depend on each other, beside the same in matrices.
+
+    XLA takes a minute for 44 of them.
+    """
+    program = masses(count, "backward")
+    assert any(one.chained for one in program.linearize) and any(one.chained for one in program.solve)
+    y, (k, c) = np.random.default_rng(1).standard_normal(2 * count), (90.0, 40.0)
+    begun = table(program, 1, q=list(y[:count]), x=list(y[count:]), p=[k, c])
     kernel = make_kernel(backend, "f64", 1)
     kernel.evaluate(program, "project", begun, 0.0, H)
     advance(kernel, [(program, begun, np.zeros(1, int))], 1.0, H)
-    ends = np.eye(MANY) - np.eye(MANY, k=-1)  # of stretches by places
-    stretch = ends @ y[:MANY]
-    pull = k * (stretch + stretch**3) + c * (ends @ y[MANY:])
-    J = np.zeros((2 * MANY, 2 * MANY))
-    J[:MANY, MANY:] = np.eye(MANY)
-    J[MANY:, :MANY], J[MANY:, MANY:] = -ends.T @ np.diag(k * (1 + 3 * stretch**2)) @ ends, -c * ends.T @ ends
-    f = np.concatenate([y[MANY:], -ends.T @ pull])
-    y += H * np.linalg.solve(np.eye(2 * MANY) - H * J, f)
-    np.testing.assert_allclose(begun[: 2 * MANY, 0], y, rtol=0, atol=ROUNDING * np.abs(y).max())
+    ends = np.eye(count) - np.eye(count, k=-1)  # of stretches by places
+    stretch = ends @ y[:count]
+    pull = k * (stretch + stretch**3) + c * (ends @ y[count:])
+    J = np.zeros((2 * count, 2 * count))
+    J[:count, count:] = np.eye(count)
+    J[count:, :count], J[count:, count:] = -ends.T @ np.diag(k * (1 + 3 * stretch**2)) @ ends, -c * ends.T @ ends
+    f = np.concatenate([y[count:], -ends.T @ pull])
+    y += H * np.linalg.solve(np.eye(2 * count) - H * J, f)
+    np.testing.assert_allclose(begun[: 2 * count, 0], y, rtol=0, atol=ROUNDING * np.abs(y).max())
 
 
-def leg(program) -> Leg:
+def leg(program: LaneProgram) -> Leg:
     """Three lanes at random states with random cotangents at the end of two steps."""
     made, rng = adjoint_of(program, "f64", 0), np.random.default_rng(2)
     start = table(program, 3, clock=7.0)
@@ -98,21 +106,39 @@ def leg(program) -> Leg:
     return Leg(made, start, bars, None, np.full(3, -1))
 
 
-def test_cotangents_of_many_masses() -> None:
-    """The reverse of two steps, beside complex steps."""
-    check(leg(masses(MANY, "backward")))
+@pytest.mark.parametrize("make", [partial(masses, MANY), wheel])
+def test_cotangents_of_loops(make: Callable[[str], LaneProgram], loops: None) -> None:
+    """The reverse of two steps, beside complex steps; the wheel's coordinates are solved for together, too."""
+    check(leg(make("backward")))
 
 
-@pytest.mark.parametrize("backend", ["cpu", "xla"])
-def test_loops_do_what_straight_code_does(backend: str, loops: None) -> None:
-    """Coordinates whose rates take arithmetic: steps, and the reverse of two."""
-    numbers, program = [], wheel("backward")
-    linearly_implicit.STRAIGHT = 1500
-    for one in (program, wheel("backward")):
-        lanes = table(one, 2, q=[0.6, 0.8], x=[np.array([2.0, -3.0])], p=[9.0])
-        advance(make_kernel(backend, "f64", 1), [(one, lanes, np.zeros(2, int))], 3.0, H)
-        numbers.append(lanes[[*slots(one.layout, "q", "x")]])
-    assert len(program.solve) > 1 == len(one.solve)
-    np.testing.assert_allclose(numbers[0], numbers[1], rtol=0, atol=ROUNDING)
-    linearly_implicit.STRAIGHT = 0
-    check(leg(program))
+def test_loops_do_what_straight_code_does(loops: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of coordinates whose rates take arithmetic, and their tangents."""
+    looped = wheel("backward")
+    monkeypatch.undo()
+    straight, ends = wheel("backward"), []
+    assert len(looped.solve) > 1 == len(straight.solve)
+    for program in (looped, straight):
+        lanes = table(program, 2, q=[0.6, 0.8], x=[np.array([2.0, -3.0])], p=[9.0])
+        advance(make_kernel("cpu", "f64", 1), [(program, lanes, np.zeros(2, int))], 3.0, H)
+        ends.append(lanes[[*slots(program.layout, "q", "x")]])
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=ROUNDING)
+
+
+def test_tangents_through_loops(loops: None) -> None:
+    """A turning body on a spring that turns it, by quaternions: the tangent of a run beside its reverse mode."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    a = builder.assembly("a").body("box", mass=1.0, inertia=(0.02, 0.03, 0.04), center_of_mass=(0.02, 0.0, 0.01))
+    a.joint("ball", "spherical", child="box", initial_velocity=[3.0, -2.0, 1.0])
+    grip = {"stiffness": [0.0] * 3, "turning_stiffness": [3.0, 4.0, 5.0], "damping": [0.0] * 3}
+    a.force_module("bushing", name="rubber", frames=[("fixed", "origin"), ("box", "origin")], **grip)
+    model = builder.build()
+
+    def last(mass: Any) -> Any:
+        vary = {"box.mass": mass[None]}
+        run = shiftjax.simulate(model, 0.1, 1e-2, method="rosenbrock", vary=vary, channels=["ball.v"])
+        return run.channels["ball.v"][0, -1, 1]
+
+    with jax.enable_x64(True):
+        along, back = jax.jvp(last, (jnp.ones(()),), (jnp.ones(()),))[1], jax.grad(last)(jnp.ones(()))
+    assert float(along) == pytest.approx(float(back), rel=1e-9) and abs(along) > 1e-3
