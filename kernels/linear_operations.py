@@ -19,7 +19,7 @@ Lane = Callable[[list[Scalar]], Vec]
 Run = tuple[tuple[int, ...], tuple[int, ...]]  # slots of inputs and outputs
 
 
-class Operation(NamedTuple):
+class SlotOperation(NamedTuple):
     """A lane function and its runs, one after the other; those of one group share slots in the same way."""
 
     name: str
@@ -32,7 +32,7 @@ class Operation(NamedTuple):
         return sum(len(inputs) + len(outputs) for inputs, outputs in self.runs)
 
 
-def operations(name: str, function: Callable[[int], Lane], runs: Iterable[tuple[int, Run]]) -> Iterator[Operation]:
+def operations(name: str, function: Callable[[int], Lane], runs: Iterable[tuple[int, Run]]) -> Iterator[SlotOperation]:
     """Operations of runs, in groups that one code serves.
 
     Args:
@@ -44,10 +44,10 @@ def operations(name: str, function: Callable[[int], Lane], runs: Iterable[tuple[
         pattern = tuple(first.setdefault(slot, k) for k, slot in enumerate(slots))
         groups.setdefault((size, pattern), []).append((inputs, outputs))
     for (size, _), some in groups.items():
-        yield Operation(f"{name} {size}", function(size), tuple(some))
+        yield SlotOperation(f"{name} {size}", function(size), tuple(some))
 
 
-class System(NamedTuple):
+class OrthogonalSystem(NamedTuple):
     """Slots of n equations: those of Q column by column, of R without its diagonal row by row, of 1 / (q q), of y.
 
     Attributes:
@@ -61,7 +61,7 @@ class System(NamedTuple):
     zeros: Sequence[int]
 
     @classmethod
-    def of(cls, n: int, take: Callable[[int], tuple[int, ...]], zeros: Sequence[int]) -> System:
+    def of(cls, n: int, take: Callable[[int], tuple[int, ...]], zeros: Sequence[int]) -> OrthogonalSystem:
         """Fresh slots, of which `take` gives so many."""
         Q, R = tuple(take(n) for _ in range(n)), tuple(take(n - 1 - k) for k in range(n))
         return cls(Q, R, take(n), take(n), zeros)
@@ -84,10 +84,10 @@ class System(NamedTuple):
         return rows, [self.R[j][i - j - 1] if j < i else self.zeros[k] for k, j in enumerate(rows)]
 
 
-Given = tuple[System, Sequence[int]]  # a system and the slots of a right side, which becomes the solution
+Given = tuple[OrthogonalSystem, Sequence[int]]  # a system and the slots of a right side, which becomes the solution
 
 
-def factor(systems: Sequence[System]) -> Iterator[Operation]:
+def factor(systems: Sequence[OrthogonalSystem]) -> Iterator[SlotOperation]:
     """Q, which holds the columns of A, and R and the inverses of all systems."""
     yield from operations(
         "project",
@@ -112,7 +112,7 @@ def _project(n: int) -> Lane:
     return run
 
 
-def solve(given: Sequence[Given]) -> Iterator[Operation]:
+def solve(given: Sequence[Given]) -> Iterator[SlotOperation]:
     """x of A x = b, in the slots of b; several may share a system, but not its y."""
     yield from operations(
         "coefficient",
@@ -120,7 +120,7 @@ def solve(given: Sequence[Given]) -> Iterator[Operation]:
         ((len(b), ((a.inverses[k], *a.Q[k], *b), (a.y[k], *b))) for a, b in given for k in range(len(b))),
     )
 
-    def back(a: System, b: Sequence[int], i: int) -> Run:
+    def back(a: OrthogonalSystem, b: Sequence[int], i: int) -> Run:
         columns, entries = a.right_of(i)
         return (a.y[i], *entries, *(b[j] for j in columns)), (b[i],)
 
@@ -141,10 +141,10 @@ def _substitute(n: int) -> Lane:
     return lambda s: [s[0] - dot(s[1:n], s[n:])]
 
 
-def solve_transposed(given: Sequence[Given]) -> Iterator[Operation]:
+def solve_transposed(given: Sequence[Given]) -> Iterator[SlotOperation]:
     """x of A^T x = b, in the slots of b."""
 
-    def forth(a: System, b: Sequence[int], i: int) -> Run:
+    def forth(a: OrthogonalSystem, b: Sequence[int], i: int) -> Run:
         rows, entries = a.above(i)
         return (b[i], *entries, *(b[j] for j in rows)), (b[i],)
 
@@ -159,18 +159,18 @@ def _combine(n: int) -> Lane:
     return lambda s: [dot(s[:n], [d * y for d, y in zip(s[n : 2 * n], s[2 * n :], strict=True)])]
 
 
-def copy(pairs: Iterable[tuple[int, int]]) -> Iterator[Operation]:
+def copy(pairs: Iterable[tuple[int, int]]) -> Iterator[SlotOperation]:
     """Numbers of slots into others."""
     yield from operations("copy", lambda _: lambda s: s, ((1, ((source,), (target,))) for source, target in pairs))
 
 
-def product(factors: Iterable[tuple[int, int, int]]) -> Iterator[Operation]:
+def product(factors: Iterable[tuple[int, int, int]]) -> Iterator[SlotOperation]:
     """The third slot of each becomes the product of the first two."""
     runs = ((2, ((a, b), (target,))) for a, b, target in factors)
     yield from operations("product", lambda _: lambda s: [s[0] * s[1]], runs)
 
 
-def add(sums: Iterable[tuple[int, int, Sequence[tuple[int, int]]]]) -> Iterator[Operation]:
+def add(sums: Iterable[tuple[int, int, Sequence[tuple[int, int]]]]) -> Iterator[SlotOperation]:
     """y += g sum a b: of each the slots of y, of g, and of all a and b."""
     runs = (
         (len(terms), ((g, y, *(a for a, _ in terms), *(b for _, b in terms)), (y,))) for y, g, terms in sums if terms
@@ -182,7 +182,7 @@ def _add(n: int) -> Lane:
     return lambda s: [s[1] + s[0] * total(a * b for a, b in zip(s[2 : 2 + n], s[2 + n :], strict=True))]
 
 
-def add_each(products: Iterable[tuple[int, int, Sequence[tuple[int, int]]]]) -> Iterator[Operation]:
+def add_each(products: Iterable[tuple[int, int, Sequence[tuple[int, int]]]]) -> Iterator[SlotOperation]:
     """y += g a b for each of several y: the slots of g and b, and of each y and its a."""
     runs = (
         (len(some), ((g, b, *(a for _, a in some), *(y for y, _ in some)), tuple(y for y, _ in some)))
@@ -202,7 +202,7 @@ def _add_each(n: int) -> Lane:
 
 def column(
     columns: Iterable[tuple[int, Sequence[int], Sequence[tuple[int, Sequence[int]]], Sequence[int]]],
-) -> Iterator[Operation]:
+) -> Iterator[SlotOperation]:
     """Columns of 1 - g (E + sum m F), the entry of the diagonal first.
 
     Of each the slots of g, of the column of E, of every m with its column of F, and of the result.

@@ -26,7 +26,7 @@ from shiftjax.algebra import Scalar, Vec
 from shiftjax.connected import connected
 from shiftjax.kernels import linear_operations as linear
 from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
-from shiftjax.kernels.linear_operations import STRAIGHT, Lane, Operation, Run, System
+from shiftjax.kernels.linear_operations import STRAIGHT, Lane, OrthogonalSystem, Run, SlotOperation
 from shiftjax.kernels.step_program import Method
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
@@ -41,7 +41,7 @@ def with_jacobian(layout: Layout, method: Method) -> Layout:
     if not method.gamma:
         return layout
     variables = layout.nq + layout.nx + 1
-    factors = System.size(layout.nx) + 8 * layout.nq + 2 * layout.nq * layout.nx
+    factors = OrthogonalSystem.size(layout.nx) + 8 * layout.nq + 2 * layout.nq * layout.nx
     return replace(layout, nk=1 + variables + layout.ns, nl=(variables + layout.ns) * variables + factors)
 
 
@@ -87,7 +87,7 @@ class Linearized:
             self.by_column.setdefault(by, []).append(of)
         self.shift = layout.slots("shift").start
         groups = [tuple(members) for members in self._groups()]
-        self.systems = {members: System.of(len(members), self._take, self.zeros) for members in groups}
+        self.systems = {members: OrthogonalSystem.of(len(members), self._take, self.zeros) for members in groups}
         self.solved_for = {x for members in groups for x in members}
         self.moved = {(q, x): self.shift for q, x in self.copied.items()}
         for members in self._turning:
@@ -235,7 +235,7 @@ class Linearized:
 
     def factors(self) -> tuple[Piece, ...]:
         """The factors of all systems, of the shift and the entries."""
-        made: list[Operation] = []
+        made: list[SlotOperation] = []
         for groups in (self._turning, self._coupled):
             made += linear.column(self._column(members, j) for members in groups for j in range(len(members)))
             made += linear.factor([self.systems[members] for members in groups])
@@ -243,7 +243,7 @@ class Linearized:
                 made += self._moving()
         return self._pieces("factors", made)
 
-    def _moving(self) -> Iterator[Operation]:
+    def _moving(self) -> Iterator[SlotOperation]:
         """(1 - g J_qq)^-1 g J_qx."""
         turned = {members: [x for q, x in self.moved if q == members[0]] for members in self._turning}
         yield from linear.product(
@@ -274,7 +274,7 @@ class Linearized:
         """Entries of a row with the components that they multiply."""
         return [(self.entries[of, by], vector[by]) for by in among]
 
-    def _solution(self, u: Vector) -> Iterator[Operation]:
+    def _solution(self, u: Vector) -> Iterator[SlotOperation]:
         """u, which holds r."""
         yield from linear.solve(self._given(self._turning, u))
         coordinates, rest = {*self.q}, [x for x in self.x if x in u and x not in self.solved_for]
@@ -290,7 +290,7 @@ class Linearized:
         yield from linear.add((u[q], self.one, terms) for q, terms in by_row.items())
         yield from linear.add((u[x], self.shift, self._terms(x, self.by_row.get(x, ()), u)) for x in rest)
 
-    def _transposed(self, w: Vector) -> Iterator[Operation]:
+    def _transposed(self, w: Vector) -> Iterator[SlotOperation]:
         """w of (1 - g J)^T w = b, which holds b: the steps of a solution, transposed, in reverse order."""
         rest, solved = {x for x in self.x if x in w and x not in self.solved_for}, [*self.q, *self.solved_for]
         columns = {by: self.by_column.get(by, []) for by in dict.fromkeys(solved)}
@@ -341,10 +341,10 @@ class Linearized:
 
     # -- pieces ------------------------------------------------------------------------------------------------------
 
-    def _pieces(self, name: str, made: Iterable[Operation]) -> tuple[Piece, ...]:
+    def _pieces(self, name: str, made: Iterable[SlotOperation]) -> tuple[Piece, ...]:
         """Operations that follow each other: few runs as straight code, many as a piece with repeats."""
         made = list(made)
-        parts: list[list[Operation]] = []
+        parts: list[list[SlotOperation]] = []
         for one in made:
             if parts and sum(other.size for other in parts[-1]) + one.size <= STRAIGHT:
                 parts[-1].append(one)
@@ -360,12 +360,12 @@ class Linearized:
             pieces.append(self._straight(name, part, ys - later))
         return tuple(pieces)
 
-    def _looped(self, name: str, one: Operation) -> Piece:
+    def _looped(self, name: str, one: SlotOperation) -> Piece:
         (inputs, outputs), *others = one.runs
         code = Code(partial(graph_of, one.function, len(inputs), self.precision))
         return Piece(name, code, inputs, outputs, tuple((*a, *b) for a, b in others))
 
-    def _straight(self, name: str, part: Sequence[Operation], spent: set[int]) -> Piece:
+    def _straight(self, name: str, part: Sequence[SlotOperation], spent: set[int]) -> Piece:
         """One piece of straight code.
 
         Args:

@@ -18,7 +18,7 @@ from shiftjax.kernels.adjoint import adjoint_of
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.contract import Leg
 from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.linear_operations import Operation, System, factor, solve, solve_transposed
+from shiftjax.kernels.linear_operations import OrthogonalSystem, SlotOperation, factor, solve, solve_transposed
 from shiftjax.lanes.building import graph_of
 from tests.extensions import numpy_backend, rodas4  # noqa: F401
 from tests.kernels.test_sweeper import check
@@ -30,7 +30,7 @@ H = 0.05
 MANY = 44  # more than straight code would do
 
 
-def run(made: Iterable[Operation], numbers: np.ndarray) -> None:
+def run(made: Iterable[SlotOperation], numbers: np.ndarray) -> None:
     """Operations on slots, in place."""
     for one in made:
         graph = graph_of(one.function, len(one.runs[0][0]))
@@ -47,8 +47,8 @@ def test_systems_of_several_sizes_at_once() -> None:
         return tuple(next(free) for _ in range(count))
 
     sizes = (3, 1, 7, 3)
-    systems, sides = [System.of(n, take, zeros) for n in sizes], [take(n) for n in sizes]
-    assert next(free) - 8 == sum(map(System.size, sizes)) + sum(sizes)
+    systems, sides = [OrthogonalSystem.of(n, take, zeros) for n in sizes], [take(n) for n in sizes]
+    assert next(free) - 8 == sum(map(OrthogonalSystem.size, sizes)) + sum(sizes)
     numbers = np.full(1000, np.nan)
     numbers[:8] = 0.0
     matrices = [np.eye(n) + 0.5 * rng.standard_normal((n, n)) for n in sizes]
