@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import shiftjax
+from shiftjax.dynamics.kinematics import with_quaternions
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.rotations import (
@@ -22,6 +23,7 @@ from shiftjax.rotations import (
     vector_rate,
     vector_speed,
 )
+from shiftjax.run.advance.interpolation import interpolated
 from shiftjax.topology.analysis import analyze
 from shiftjax.viewer.motion.joint_tracks import speeds, unwrapped
 from shiftjax.viewer.motion.turns import nearest_turn
@@ -130,6 +132,25 @@ def test_metrics_of_long_steps() -> None:
     found = [run(chart, tolerance=1e-9, metrics=metrics).metrics for chart in BALLS]
     for name in metrics:
         np.testing.assert_allclose(found[1][name], found[0][name], rtol=0, atol=1e-6)  # of 1e-9, after some turns
+
+
+def test_moved_steps_pass_pi() -> None:
+    """Between two ends, on both sides of pi, the way is that of quaternions; its derivative is the complex one."""
+    plan, random = analyze(top("vector")), np.random.default_rng(4)
+    nx, twin = plan.nv + plan.ns, with_quaternions(plan)
+    a, b = random.normal(size=(2, plan.nq + 2 * nx, 1))
+    a[:3, 0], b[:3, 0] = (3.1, 0.1, 0.0), (-3.0, -0.2, 0.1)  # 0.3 rad apart
+    a[plan.nq :], b[plan.nq :] = 0.01 * a[plan.nq :], 0.01 * b[plan.nq :]
+    s, span = np.array([0.4]), np.array([0.05])
+    here = interpolated(plan, a, b, s, span)
+    far, near = quaternion_of_vector(here[:3, 0]), quaternion_of_vector(a[:3, 0])
+    assert 2 * np.arccos(abs(np.dot(far, near))) < 0.3
+    assert with_quaternions(twin) is twin and twin.nq == plan.nq + 2
+    move = 1e-20 * random.normal(size=a.shape)
+    slope = interpolated(plan, a + 1j * move, b + 0j, s, span).imag / 1e-20
+    h = 1e14 * move
+    differences = (interpolated(plan, a + h, b, s, span) - interpolated(plan, a - h, b, s, span)) / 2e-6
+    np.testing.assert_allclose(slope, differences, rtol=0, atol=1e-8)
 
 
 def test_tracks_of_the_viewer() -> None:
