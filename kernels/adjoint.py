@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from shiftjax.kernels.lane_program import REVERSED, LaneProgram, Layout, Piece, range_of
+from shiftjax.kernels.linearly_implicit import Linearized
 from shiftjax.kernels.step_program import Method
 from shiftjax.lanes.graph import Graph, copy_into
 from shiftjax.lanes.reverse import reverse
@@ -142,16 +143,29 @@ def adjoint_of(
         "project": (program.project, region("q", "x", "dx")),
         "observe": (program.observe, region("chan")),
         "measure": (measuring(program), [*layout.accumulators()]),
-        "linearize": (program.linearize, region("ft", "linear")),
-        "solve": (program.solve, region("qdot", "dx")),
     }
+    moved = {name: _Phase(pieces, 0) for name, pieces in given.items()}
+    if program.method.gamma:
+        linearized = Linearized(program, precision)
+        wanted["linearize"] = linearized.slopes(), [*region("ft"), *linearized.entries.values()]
+        moved["solve"] = _solved(layout, linearized, {*region("dx")})
     constant = {*region("t", "mon", "rep", "shift", "seeds"), *program.layout.slots("acc")[:first]}
-    phases = {
-        name: _Phase(given[name], 0) if name in given else _phase(layout, pieces, outputs, constant, precision)
+    phases = moved | {
+        name: _phase(layout, pieces, outputs, constant, precision)
         for name, (pieces, outputs) in wanted.items()
+        if name not in moved
     }
     copies = max(phase.copies for phase in phases.values())
-    return AdjointProgram(program, replace(layout, copies=copies), *(phases[name].pieces for name in REVERSED))
+    lists = {name: phase.pieces for name, phase in phases.items()}
+    return AdjointProgram(program, replace(layout, copies=copies), *(lists.get(name, ()) for name in REVERSED))
+
+
+def _solved(layout: AdjointLayout, linearized: Linearized, moving: set[int]) -> _Phase:
+    """The reverse of `solve`, by the transposed system; the solution is made again on slots of its own."""
+    wanted = [one for one, rate in linearized.rate.items() if one in linearized.q or rate in moving]
+    u = {one: layout.end.stop + k for k, one in enumerate(wanted)}
+    pieces = linearized.reversed(u, {one: layout.bar(linearized.rate[one]) for one in wanted}, layout.bar)
+    return _Phase(pieces, len(u))
 
 
 class _Phase(NamedTuple):
@@ -210,7 +224,8 @@ def _reversed(
 ) -> Piece:
     """The reverse of a piece; its code follows from that of the piece and from which slots are the same."""
     inputs, outputs = piece.inputs, piece.outputs
-    seeds = [k for k, slot in enumerate(outputs) if slot in needed]
+    written = zip(*(results for _, results in piece.runs()), strict=True)
+    seeds = [k for k, slots in enumerate(written) if needed & {*slots}]
     every = zip(*(taken for taken, _ in piece.runs()), strict=True)
     wrt = [k for k, read in enumerate(every) if not {*read} <= constant]  # of constants in some runs nobody asks
     within = [outputs.index(inputs[k]) if inputs[k] in outputs else -1 for k in wrt]  # arguments that are replaced

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from shiftjax.kernels.step_program import Method
 from shiftjax.lanes.code import Code
@@ -127,7 +128,8 @@ class Piece:
     """Straight-line scalar code: reads the slots `inputs`, writes the slots `outputs`.
 
     Two pieces of equal code and equal slots are compiled once.
-    Code that runs several times on other slots, for the equal parts of a mechanism, is one piece with `repeats`.
+    Code that runs several times on other slots, for the equal parts of a mechanism, is one piece with `repeats`, one
+    after the other.
     """
 
     name: str  # for messages only
@@ -166,6 +168,22 @@ class Piece:
         count = len(self.inputs)
         for slots in ((*self.inputs, *self.outputs), *self.repeats):
             yield slots[:count], slots[count:]
+
+    @property
+    def chained(self) -> bool:
+        """Whether a run reads or writes what another one writes, so that their order counts."""
+        written: dict[int, int] = {}  # slot -> the only run that writes it
+        runs = list(self.runs()) if self.repeats else []
+        for k, (_, outputs) in enumerate(runs):
+            if any(written.setdefault(slot, k) != k for slot in outputs):
+                return True
+        return any(written.get(slot, k) != k for k, (inputs, _) in enumerate(runs) for slot in inputs)
+
+
+def on_slots(piece: Piece, place: Mapping[int, int]) -> Piece:
+    """A piece on other slots."""
+    (inputs, outputs), *others = (tuple(tuple(place[slot] for slot in side) for side in run) for run in piece.runs())
+    return replace(piece, inputs=inputs, outputs=outputs, repeats=tuple((*a, *b) for a, b in others))
 
 
 @record

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from jax import lax
 
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.graph_in_jax import evaluate
-from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, Piece
+from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, Layout, Piece
 from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop, Workspace
 from shiftjax.kernels.step_program import Combine
 from shiftjax.kernels.workers import Stop, run_all
@@ -36,36 +36,117 @@ from shiftjax.kernels.xla_executables import (
 )
 
 BATCH_PER_THREAD = 1024  # lanes
+Code = Callable[..., Sequence[Any]]
+Run = tuple[Sequence[int], Sequence[int]]  # slots of inputs and outputs
 LARGE = 5e6  # members times steps: 20 s of four-bars on two cores, where the backend cpu takes one
 
 
-def run_of(pieces: Sequence[Piece], precision: str, *, barriers: bool) -> Callable[[Slots], None]:
-    """A function that runs pieces one after the other on a list of slots, in place; their graphs are built here."""
-    codes = [_code_of(piece, precision, barriers=barriers) for piece in pieces]
+def run_of(
+    pieces: Sequence[Piece], precision: str, *, barriers: bool, packed: range = range(0)
+) -> Callable[[Slots], None]:
+    """A function that runs pieces one after the other on a list of slots, in place; their graphs are built here.
+
+    Args:
+        packed: slots that are one array, which stands in the first of them.
+    """
+    codes = [(list(piece.runs()), piece.chained, _code_of(piece, precision, barriers=barriers)) for piece in pieces]
 
     def run(slots: Slots) -> None:
-        for piece, code in zip(pieces, codes, strict=True):
-            runs = list(piece.runs())
-            if len(runs) == 1:
-                results = [code(*(slots[k] for k in piece.inputs))]
-            else:  # one code for all runs
-                inputs = [jnp.stack([slots[run[0][k]] for run in runs]) for k in range(len(piece.inputs))]
-                results = zip(*jax.vmap(code)(*inputs), strict=True)
-            for (_, outputs), values in zip(runs, results, strict=True):
-                for slot, value in zip(outputs, values, strict=True):
-                    slots[slot] = value
+        for runs, chained, code in codes:
+            if chained:
+                _run_chained(runs, code, slots, packed)
+            elif len(runs) == 1:
+                _run_once(*runs[0], code, slots, packed)
+            else:
+                _run_together(runs, code, slots, packed)
 
     return run
 
 
-def _code_of(piece: Piece, precision: str, *, barriers: bool) -> Callable[..., Sequence[Any]]:
+def _run_once(inputs: Sequence[int], outputs: Sequence[int], code: Code, slots: Slots, packed: range) -> None:
+    known = {k: place for place, k in enumerate(dict.fromkeys(k for k in inputs if k in packed))}
+    given = slots[packed.start][_places(known, packed)] if known else ()
+    results = code(*(given[known[k]] if k in known else slots[k] for k in inputs))
+    _put(slots, packed, dict(zip(outputs, results, strict=True)))
+
+
+def _run_together(runs: Sequence[Run], code: Code, slots: Slots, packed: range) -> None:
+    """All runs at once; what all of them read is no axis of what they do."""
+    sides = [list(zip(*side, strict=True)) for side in zip(*runs, strict=True)]
+    inputs = []
+    for read in sides[0]:
+        if len({*read}) == 1 and read[0] not in packed:
+            inputs.append(slots[read[0]])
+        elif all(k in packed for k in read):
+            inputs.append(slots[packed.start][_places(read, packed)])
+        else:
+            inputs.append(jnp.stack([slots[packed.start][k - packed.start] if k in packed else slots[k] for k in read]))
+    results = jax.vmap(code, in_axes=tuple(jnp.ndim(value) - 1 if jnp.ndim(value) else None for value in inputs))(
+        *inputs
+    )
+    inside = [place for place, written in enumerate(sides[1]) if all(k in packed for k in written)]
+    if inside:
+        at = [_places(sides[1][place], packed) for place in inside]
+        values = jnp.concatenate([results[place] for place in inside])
+        slots[packed.start] = slots[packed.start].at[np.concatenate(at)].set(values, unique_indices=True)
+    for place, written in enumerate(sides[1]):
+        if place not in inside:
+            _put(slots, packed, dict(zip(written, results[place], strict=True)))
+
+
+def _run_chained(runs: Sequence[Run], code: Code, slots: Slots, packed: range) -> None:
+    """Runs one after the other, each on what those before have written."""
+    single = list(dict.fromkeys(k for run in runs for side in run for k in side if k not in packed))
+    place = {k: n for n, k in enumerate(single)}
+
+    def at(k: int) -> int:
+        return place[k] if k in place else len(single) + k - packed.start
+
+    tables = tuple(np.array([[at(k) for k in side] for side in sides], np.int32) for sides in zip(*runs, strict=True))
+    values = [jnp.stack([slots[k] for k in single])] if single else []
+    values += [slots[packed.start]] if packed else []
+
+    def body(values: Any, sides: tuple[Any, Any]) -> tuple[Any, None]:
+        inputs, outputs = sides
+        given = values[inputs]
+        results = code(*(given[k] for k in range(tables[0].shape[1])))
+        return values.at[outputs].set(jnp.stack(results)), None
+
+    after, _ = lax.scan(body, jnp.concatenate(values), tables)
+    for k, n in place.items():
+        slots[k] = after[n]
+    if packed:
+        slots[packed.start] = after[len(single) :]
+
+
+def _places(slots: Iterable[int], packed: range) -> np.ndarray:
+    return np.array([k - packed.start for k in slots], np.int32)
+
+
+def _put(slots: Slots, packed: range, values: Mapping[int, Any]) -> None:
+    inside = [k for k in values if k in packed]
+    if inside:
+        numbers = jnp.stack([values[k] for k in inside])
+        slots[packed.start] = slots[packed.start].at[_places(inside, packed)].set(numbers, unique_indices=True)
+    for k, value in values.items():
+        if k not in packed:
+            slots[k] = value
+
+
+def packed_slots(layout: Layout) -> range:
+    """Slots of the Jacobian of a linearly implicit method: thousands of numbers, which XLA takes as one array."""
+    return range(layout.slots("seeds").start, layout.slots("linear").stop)
+
+
+def _code_of(piece: Piece, precision: str, *, barriers: bool) -> Code:
     graph = piece.graph_for(precision)
     return lambda *arguments: evaluate(graph, arguments, DTYPES[precision], barriers=barriers)
 
 
 def phases_of(program: LaneProgram, precision: str, *, barriers: bool = False) -> Phases:
     """For each phase a function that updates a list of slots in place."""
-    return {name: run_of(program.phase(name), precision, barriers=barriers) for name in PHASES}
+    packed = packed_slots(program.layout)
+    return {name: run_of(program.phase(name), precision, barriers=barriers, packed=packed) for name in PHASES}
 
 
 class TracedLane(StepLoop):
@@ -73,6 +154,22 @@ class TracedLane(StepLoop):
 
     def __init__(self, program: LaneProgram, phases: Phases, dtype: np.dtype) -> None:
         super().__init__(program, phases, jnp, dtype)
+        self.packed = packed_slots(program.layout)
+
+    def slots(self, p: Sequence[Any], state: State) -> Slots:
+        """A workspace filled with the state; its array stands in the first of the packed slots, None in the others."""
+        slots = super().slots(p, state)
+        if self.packed:
+            slots[self.packed.start : self.packed.stop] = [None] * len(self.packed)
+            slots[self.packed.start] = jnp.zeros(len(self.packed), self.dtype)
+        return slots
+
+    def get(self, slots: Slots, name: str) -> tuple[Any, ...]:
+        """The values of a region."""
+        region = self.layout.slots(name)
+        if region and region.start in self.packed:
+            return tuple(slots[self.packed.start][_places(region, self.packed)])
+        return super().get(slots, name)
 
     def run_parts(self, lane: Workspace, step: Any, time: Callable[[Any], Any]) -> tuple[Slots, tuple[Any, ...]]:
         """All parts of a step, as a `scan` whose body selects the combinations of a part and its calls.

@@ -230,6 +230,7 @@ sin = _unary(lambda graph, a: graph.sin(a), math.sin, np.sin, "sin")
 cos = _unary(lambda graph, a: graph.cos(a), math.cos, np.cos, "cos")
 exp = _unary(_plain("exp"), math.exp, np.exp, "exp")
 log = _unary(_plain("log"), math.log, np.log, "log")
+asin = _unary(_plain("asin"), math.asin, np.arcsin, "asin")
 tanh = _unary(_plain("tanh"), math.tanh, np.tanh, "tanh")
 floor = _unary(_plain("floor"), math.floor, np.floor, "floor")
 

@@ -6,12 +6,14 @@ frame to coordinates of its reference frame.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from shiftjax.algebra import (
     Mat,
     Scalar,
     Vec,
+    asin,
     atan2,
     cos,
     cross,
@@ -127,6 +129,63 @@ def vector_of_rotation(R: Mat) -> Vec:
     small = size < 1e-9  # the angle is 2 size there to all digits
     safe = select(small, 1.0, size)
     return scale(select(small, 2.0, ratio(2.0 * atan2(size, w), safe)), vector)
+
+
+def quaternion_of_vector(r: Sequence[Scalar]) -> Vec:
+    """Unit quaternion (w first) of a rotation vector [rad] (Grassia, Practical parameterization of rotations using the
+    exponential map, 1998, equation 3)."""
+    x2 = norm_squared(r)
+    small = x2 < 1e-6  # below, the next term of the series is 1e-15
+    half = 0.5 * sqrt(select(small, 1.0, x2))
+    size = select(small, 0.5 - x2 * (1.0 / 48.0), 0.5 * ratio(sin(half), half))
+    return [select(small, 1.0 - x2 * (0.125 - x2 * (1.0 / 384.0)), cos(half)), *scale(size, r)]
+
+
+def vector_of_quaternion(e: Sequence[Scalar]) -> Vec:
+    """Rotation vector [rad] of a unit quaternion, at most pi long: 4 arcsin(|u| / sqrt(2 (1 + w))) along u."""
+    w, *u = scale(select(e[0] < 0.0, -1.0, 1.0), e)
+    x2 = norm_squared(u)
+    small = x2 < 1e-10
+    size = sqrt(select(small, 1.0, x2))
+    return scale(select(small, 2.0 + x2 * (1.0 / 3.0), ratio(4.0 * asin(ratio(size, sqrt(2.0 * (1.0 + w)))), size)), u)
+
+
+def recharted(r: Sequence[Scalar]) -> Vec:
+    """The rotation vector [rad] of the same rotation that is at most pi long: (1 - 2 pi / |r|) r beyond (Grassia 1998,
+    section 3.1), for |r| up to 2 pi."""
+    x2 = norm_squared(r)
+    far = math.pi**2 < x2
+    return scale(select(far, 1.0 - ratio(2.0 * math.pi, sqrt(select(far, x2, 1.0))), 1.0), r)
+
+
+def vector_rate(r: Sequence[Scalar], w: Sequence[Scalar]) -> Vec:
+    """r' = w + r x w / 2 + c r x (r x w), c = (1 - |r|/2 cot(|r|/2)) / |r|^2: of a rotation vector r [rad].
+
+    w is the angular velocity in the axes of what turns; singular at |r| = 2 pi (Bullo, Murray, Proportional derivative
+    control on the Euclidean group, 1995, lemma 3). Below |r|^2 = 0.01 c is its series, to 1e-15.
+    """
+    x2 = norm_squared(r)
+    small = x2 < 0.01
+    half = 0.5 * sqrt(select(small, 1.0, x2))
+    series = 1.0 / 12.0 + x2 * (1.0 / 720.0 + x2 * (1.0 / 30240.0 + x2 * (1.0 / 1209600.0)))
+    c = select(small, series, ratio(1.0 - ratio(half * cos(half), sin(half)), select(small, 1.0, x2)))
+    across = cross(r, w)
+    return plus(w, plus(scale(0.5, across), scale(c, cross(r, across))))
+
+
+def vector_speed(r: Sequence[Scalar], rate: Sequence[Scalar]) -> Vec:
+    """The inverse of `vector_rate`: w = r' - b r x r' + c r x (r x r'), b = (1 - cos|r|) / |r|^2, c = (|r| - sin|r|) /
+    |r|^3."""
+    x2 = norm_squared(r)
+    small = x2 < 0.01
+    safe = select(small, 1.0, x2)
+    x = sqrt(safe)
+    sine = sin(0.5 * x)
+    b = select(small, 0.5 - x2 * (1 / 24 - x2 * (1 / 720 - x2 * (1 / 40320))), ratio(2.0 * (sine * sine), safe))
+    series = 1 / 6 - x2 * (1 / 120 - x2 * (1 / 5040 - x2 * (1 / 362880)))
+    c = select(small, series, ratio(x - sin(x), safe * x))
+    across = cross(r, rate)
+    return plus(rate, plus(scale(-b, across), scale(c, cross(r, across))))
 
 
 def rotated(e: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:

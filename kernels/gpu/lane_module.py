@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from shiftjax.kernels.gpu.lane_loop import ARGUMENTS, LaneLoop
-from shiftjax.kernels.gpu.lane_pieces import REDUCE, REDUCE_TEXT, piece_functions
+from shiftjax.kernels.gpu.lane_pieces import REDUCE, REDUCE_TEXT, function_names, looped, piece_functions
 from shiftjax.kernels.gpu.places import Places, Tuning, places_of
-from shiftjax.kernels.lane_program import PHASES, LaneProgram, Piece
+from shiftjax.kernels.lane_program import PHASES, LaneProgram
 from shiftjax.kernels.llvm import payne_hanek
 from shiftjax.kernels.llvm.emitter import intrinsics
 from shiftjax.kernels.llvm.ir_builder import WorkspaceLayout
@@ -79,10 +79,10 @@ def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneMod
     """The module of a program; its kernel is `ENTRY`, with the parameters of `lane_loop.ARGUMENTS`."""
     places = program_places(program, tuning)
     names = {phase: [f"{phase}_{k}" for k in range(len(program.phase(phase)))] for phase in PHASES}
-    functions = {
-        phase: [f"{name}_{run}" for name, piece in zip(names[phase], pieces, strict=True) for run in runs_of(piece)]
-        for phase, pieces in ((phase, program.phase(phase)) for phase in PHASES)
-    }
+    functions: dict[str, list[str]] = {phase: [] for phase in PHASES}
+    for phase in PHASES:
+        for name, piece in zip(names[phase], program.phase(phase), strict=True):
+            functions[phase] += function_names(piece, name, target, places)
     loop = LaneLoop(program, target, places, functions)
     operations = code_operations(program, loop, target)
     bank: dict[str, int] = {}
@@ -97,18 +97,14 @@ def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneMod
     return LaneModule(text + METADATA, places, operations)
 
 
-def runs_of(piece: Piece) -> range:
-    """The numbers of the runs of a piece."""
-    return range(1 + len(piece.repeats))
-
-
 def code_operations(program: LaneProgram, loop: LaneLoop, target: Target) -> int:
     """Scalar operations of all copies of pieces that the code of a step has, a sine counted as one."""
     total = 0
     for phase in PHASES:
         for piece in program.phase(phase):
-            one = sum(node[0] not in LEAVES for node in piece_graph(piece, target).nodes)
-            total += one * len(runs_of(piece)) * loop.copies_of(phase)
+            graph = piece_graph(piece, target)
+            runs = 1 if looped(piece, graph, loop.places) else 1 + len(piece.repeats)
+            total += runs * loop.copies_of(phase) * sum(node[0] not in LEAVES for node in graph.nodes)
     return total
 
 

@@ -6,13 +6,31 @@ from functools import partial
 
 from shiftjax.kernels.gpu.places import Places
 from shiftjax.kernels.lane_program import Piece
-from shiftjax.kernels.llvm.emitter import PieceEmitter
+from shiftjax.kernels.llvm.emitter import PieceEmitter, slot_table
 from shiftjax.kernels.llvm.piece_code import piece_graph
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.tiling import Tile
 from shiftjax.kernels.llvm.vector_math import Writer
+from shiftjax.lanes.graph import Graph
 
 IMMEDIATE = (0.0, 1.0, -1.0, 0.5, 2.0)  # numbers that are part of an instruction
+LOOPED = 3_000  # operations of all runs of a piece from which they are a loop
+LOOP = """
+define internal void @NAME_loop(ptr %ws, ptr %tmp) nounwind noinline {
+entry:
+  br label %run
+run:
+  %r = phi i64 [ 0, %entry ], [ %next, %run ]
+  %row = mul i64 %r, WIDTH
+  %table = getelementptr i64, ptr @NAME_slots, i64 %row
+  call void @NAME_body(ptr %ws, ptr %tmp, ptr %table)
+  %next = add i64 %r, 1
+  %more = icmp ult i64 %next, RUNS
+  br i1 %more, label %run, label %done
+done:
+  ret void
+}
+"""
 REDUCE = "reduce_one"
 # The slow reduction of sines by value: an address would keep its arguments in memory. Capitals are filled in.
 REDUCE_TEXT = """
@@ -57,18 +75,25 @@ class BankWriter(Writer):
 class LaneEmitter(PieceEmitter):
     """Emits a piece for one thread."""
 
-    def __init__(self, tile: Tile, target: Target, places: Places, bank: dict[str, int]) -> None:
+    def __init__(
+        self, tile: Tile, target: Target, places: Places, bank: dict[str, int], *, by_table: bool = False
+    ) -> None:
         self.writer = partial(BankWriter, bank=bank)  # type: ignore[assignment]
-        super().__init__(tile, target, by_table=False)
+        super().__init__(tile, target, by_table=by_table)
         self.places = places
 
     def read(self, slot: int) -> str:
         """The number in a slot."""
+        if self.by_table:
+            return super().read(slot)
         pointer, how = self.places.pointer(self.w, slot)
         return self.w.line(f"load {how}{self.target.vector}, {pointer}, align {self.align}")
 
     def write(self, slot: int, value: str) -> None:
         """Stores one there."""
+        if self.by_table:
+            super().write(slot, value)
+            return
         pointer, how = self.places.pointer(self.w, slot)
         self.lines.append(f"  store {how}{self.target.vector} {value}, {pointer}, align {self.align}")
 
@@ -83,16 +108,32 @@ class LaneEmitter(PieceEmitter):
         return one, two
 
 
+def looped(piece: Piece, graph: Graph, places: Places) -> bool:
+    """Whether the runs of a piece are a loop over a table of their slots, which keeps the workspace in memory."""
+    long = len(piece.repeats) * len(graph.nodes) > LOOPED
+    return long and not any(slot in places.shared for run in piece.runs() for side in run for slot in side)
+
+
+def function_names(piece: Piece, name: str, target: Target, places: Places) -> list[str]:
+    """The functions of a piece: one for each of its runs, or one that loops over them."""
+    if looped(piece, piece_graph(piece, target), places):
+        return [f"{name}_loop"]
+    return [f"{name}_{k}" for k in range(1 + len(piece.repeats))]
+
+
 def piece_functions(
     piece: Piece, name: str, target: Target, places: Places, bank: dict[str, int], *, inlined: bool
 ) -> str:
-    """The text of functions `void name_k(ptr %ws, ptr)`, one for each run k of a piece.
-
-    A run has its slots in its code: a table of them would keep the workspace in memory.
-    """
-    graph, how, texts = piece_graph(piece, target), "alwaysinline" if inlined else "noinline", []
-    for number, (inputs, outputs) in enumerate(piece.runs()):
-        tile = Tile(graph, inputs, outputs)
-        text = LaneEmitter(tile, target, places, bank).function(f"{name}_{number}")
-        texts.append(text.replace("%tmp) nounwind", f"%tmp) nounwind {how}"))
+    """The text of these functions, `void (ptr %ws, ptr)`."""
+    graph, how, runs = piece_graph(piece, target), "alwaysinline" if inlined else "noinline", [*piece.runs()]
+    if looped(piece, graph, places):
+        table, (inputs, outputs) = slot_table(runs, name, target)
+        body = LaneEmitter(Tile(graph, inputs, outputs), target, places, bank, by_table=True).function(f"{name}_body")
+        width = len({*runs[0][0], *runs[0][1]})
+        loop = LOOP.replace("NAME", name).replace("WIDTH", str(width)).replace("RUNS", str(len(runs)))
+        return table + body.replace(") nounwind {", ") nounwind alwaysinline {") + loop
+    texts = []
+    for number, (inputs, outputs) in enumerate(runs):
+        text = LaneEmitter(Tile(graph, inputs, outputs), target, places, bank).function(f"{name}_{number}")
+        texts.append(text.replace(") nounwind {", f") nounwind {how} {{"))
     return "".join(texts)

@@ -46,7 +46,7 @@ def emit(graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int
     """
     table, slots = "", runs[0]
     if len(runs) > 1:
-        table, slots = _table(runs, name, target)
+        table, slots = slot_table(runs, name, target)
     parts, temporaries = split(graph, *slots, size)
     texts = [PieceEmitter(part, target, by_table=bool(table)).function(f"{name}_{k}") for k, part in enumerate(parts)]
     lines = [f"  %tmp = alloca [{max(temporaries, 1)} x [{target.lanes} x {target.scalar}]], align 64"]
@@ -74,7 +74,7 @@ def emit(graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int
     return "\n".join((table, *texts, f"{head} {{\nentry:\n{body}\n  ret void\n}}\n"))
 
 
-def _table(runs: Sequence[Run], name: str, target: Target) -> tuple[str, Run]:
+def slot_table(runs: Sequence[Run], name: str, target: Target) -> tuple[str, Run]:
     """Places in the workspace of the slots of each run, and the slots as columns of that table."""
     place = {slot: k for k, slot in enumerate(dict.fromkeys((*runs[0][0], *runs[0][1])))}
     columns = [tuple(place[slot] for slot in slots) for slots in runs[0]]

@@ -8,9 +8,10 @@ Dynamics Algorithms, chapter 2; angular part first).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
 from shiftjax.algebra import (
@@ -18,23 +19,39 @@ from shiftjax.algebra import (
     Scalar,
     Vec,
     cross,
+    dot,
     identity,
     is_zero,
     matmul,
     matvec,
     minus,
     negative,
+    norm_squared,
     plus,
+    ratio,
     scale,
+    select,
+    sqrt,
     transpose,
     zeros,
 )
 from shiftjax.dynamics.frames import Columns, SeenFrame
 from shiftjax.errors import ModelError
 from shiftjax.joints.kind import JointKind
+from shiftjax.joints.primitives import Ball
 from shiftjax.plan_elements import ORIGIN, WORLD, FrameNumbers, Named, PlacedFrame, Places
-from shiftjax.rotations import conjugate, normalized, quaternion_product, rotation_of_vector
-from shiftjax.topology.plan import Plan, TreeJoint
+from shiftjax.rotations import (
+    conjugate,
+    normalized,
+    quaternion_of_vector,
+    quaternion_product,
+    recharted,
+    rotation_of_vector,
+    vector_of_quaternion,
+    vector_rate,
+    vector_speed,
+)
+from shiftjax.topology.plan import Plan, TreeJoint, coordinates_of
 
 
 class Parameters:
@@ -226,7 +243,7 @@ def ground_point(plan: Plan, params: Parameters) -> Vec:
 
 
 def coordinate_rates(plan: Plan, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
-    """(nq,) time derivatives of the coordinates: the speeds, except for quaternions."""
+    """(nq,) time derivatives of the coordinates: the speeds, except for quaternions and rotation vectors."""
     out: Vec = []
     for joint in plan.joints:
         for primitive, nq, nv in _walk(joint.kind, False):
@@ -245,37 +262,89 @@ def quaternion_places(plan: Plan) -> list[tuple[int, int]]:
     ]
 
 
+def vector_places(plan: Plan) -> list[tuple[int, int]]:
+    """First coordinate and first speed of every rotation vector."""
+    return [(one.q, one.v) for one in plan.coordinates if one.vector]
+
+
+@cache
+def with_quaternions(plan: Plan) -> Plan:
+    """The same mechanism with a quaternion in place of every rotation vector; `plan` itself where there is none."""
+    if not vector_places(plan):
+        return plan
+    joints, nq = list[TreeJoint](), 0
+    for joint in plan.joints:
+        primitives = tuple(Ball() if len(one.units) == one.nq == 3 else one for one in joint.kind.primitives)
+        joints.append(replace(joint, kind=replace(joint.kind, primitives=primitives), q=nq))
+        nq += joints[-1].nq
+    return replace(plan, joints=tuple(joints), coordinates=coordinates_of(joints), nq=nq)
+
+
+def quaternions_of(plan: Plan, q: Sequence[Scalar], near: Sequence[Scalar] = ()) -> Vec:
+    """Coordinates of `with_quaternions(plan)`.
+
+    Args:
+        near: such coordinates, to which the quaternions of rotation vectors are to be near.
+    """
+    out: Vec = []
+    for one in plan.coordinates:
+        part, first = list(q[one.places]), len(out)
+        if one.vector:
+            part = quaternion_of_vector(part)
+            if len(near):
+                turned = dot(part, near[first : first + 4]) < 0.0
+                part = scale(select(turned, -1.0, 1.0), part)
+        out += part
+    return out
+
+
+def vectors_of(plan: Plan, q: Sequence[Scalar]) -> Vec:
+    """The inverse of `quaternions_of`."""
+    out: Vec = []
+    for one, twin in zip(plan.coordinates, with_quaternions(plan).coordinates, strict=True):
+        part = list(q[twin.places])
+        out += vector_of_quaternion(part) if one.vector else part
+    return out
+
+
 def retract(plan: Plan, q: Vec, change: Mapping[int, Scalar]) -> Vec:
-    """q (+) change (speed -> amount): a sum for plain coordinates, a normalised product for quaternions."""
-    quaternions = dict(quaternion_places(plan))
-    out, at, speed = list(q), 0, 0
-    while at < plan.nq:
-        if at not in quaternions:
-            out[at] = q[at] + change.get(speed, 0.0)
-            at, speed = at + 1, speed + 1
-            continue
-        step, e = [change.get(speed + k, 0.0) for k in range(3)], q[at : at + 4]
-        if any(not is_zero(s) for s in step):
-            e = quaternion_product(e, [1.0, *scale(0.5, step)])
-        out[at : at + 4] = normalized(e)
-        at, speed = at + 4, speed + 3
+    """q (+) change (speed -> amount): a sum for plain coordinates, a normalised product for quaternions; rotation
+    vectors are at most pi long afterwards."""
+    out = list(q)
+    for one in plan.coordinates:
+        part, step = out[one.places], [change.get(speed, 0.0) for speed in one.speeds]
+        moved = any(not is_zero(s) for s in step)
+        if one.vector:
+            out[one.places] = recharted(plus(part, vector_rate(part, step)) if moved else part)
+        elif one.nq == 4:
+            out[one.places] = normalized(quaternion_product(part, [1.0, *scale(0.5, step)]) if moved else part)
+        else:
+            out[one.places] = [x + s for x, s in zip(part, step, strict=True)]
     return out
 
 
 def change_between(plan: Plan, before: Vec, after: Vec) -> Vec:
     """(nv,) the change that `retract` has made of coordinates, also of quaternions that were not unit."""
-    quaternions = dict(quaternion_places(plan))
     out: Vec = []
-    at = 0
-    while at < plan.nq:
-        if at not in quaternions:
-            out.append(after[at] - before[at])
-            at += 1
-            continue
-        turn = quaternion_product(conjugate(before[at : at + 4]), after[at : at + 4])
-        out += scale(2.0 / turn[0], turn[1:])
-        at += 4
+    for one in plan.coordinates:
+        first, last = before[one.places], after[one.places]
+        if one.nq == 4:
+            turn = quaternion_product(conjugate(first), last)
+            out += scale(2.0 / turn[0], turn[1:])
+        elif one.vector:
+            out += vector_speed(first, minus(_nearest(last, first), first))
+        else:
+            out += minus(last, first)
     return out
+
+
+def _nearest(r: Vec, near: Vec) -> Vec:
+    """Of both rotation vectors of a rotation the one that is nearer to another one."""
+    x2 = norm_squared(r)
+    still = x2 < 1.0  # whose other vector is far
+    other = scale(1.0 - ratio(2.0 * math.pi, sqrt(select(still, 1.0, x2))), r)
+    nearer = norm_squared(minus(other, near)) < norm_squared(minus(r, near))
+    return [select(still, a, select(nearer, b, a)) for a, b in zip(r, other, strict=True)]
 
 
 def speed_units(plan: Plan) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shiftjax.joints.cylindrical import CYLINDRICAL
 from shiftjax.joints.euler import EULER
-from shiftjax.joints.floating import FLOAT
+from shiftjax.joints.floating import FLOAT, FLOAT_VECTOR
 from shiftjax.joints.kind import JointKind
 from shiftjax.joints.planar import PLANAR
 from shiftjax.joints.point_joints import POINT_JOINTS
@@ -12,7 +12,7 @@ from shiftjax.joints.prismatic import PRISMATICS
 from shiftjax.joints.revolute import REVOLUTES
 from shiftjax.joints.rigid import RIGID
 from shiftjax.joints.screw import SCREW
-from shiftjax.joints.spherical import SPHERICAL
+from shiftjax.joints.spherical import SPHERICAL, SPHERICAL_VECTOR
 from shiftjax.joints.translational import TRANSLATIONAL
 from shiftjax.joints.universal import UNIVERSAL
 from shiftjax.registry import Registry
@@ -24,7 +24,9 @@ KINDS: Registry[JointKind] = Registry(
         **PRISMATICS,
         "rigid": RIGID,
         "float": FLOAT,
+        "float_vector": FLOAT_VECTOR,
         "spherical": SPHERICAL,
+        "spherical_vector": SPHERICAL_VECTOR,
         "cylindrical": CYLINDRICAL,
         "universal": UNIVERSAL,
         "planar": PLANAR,

@@ -57,7 +57,8 @@ TAKEN = ("q", "v", "a")  # what follows a joint's path for all of its coordinate
 
 @record
 class Coordinate:
-    """One coordinate of a kind of joint: the motion of one primitive. That of a quaternion is four numbers.
+    """One coordinate of a kind of joint: the motion of one primitive. That of a quaternion is four numbers, of a
+    rotation vector three.
 
     Attributes:
         name: by which paths and files call it. primitive: its motion.
@@ -112,8 +113,8 @@ class JointKind:
         shifts = [(axis, ("m",)) for axis in "xyz"[: len(self.primitives) - 1]]
         if self.primitives and self.placed and [(p.axis, p.units) for p in self.primitives[:-1]] != shifts:
             allowed = "translations along x, then y, then z before it: its placement {T, R} says where they stand"
-            todo = "Order them so, or use three rotations in place of the quaternion."
-            raise ModelError("a joint kind with a quaternion", "other motions", allowed, todo)
+            todo = "Order them so, or use three rotations in place of the one that turns any way."
+            raise ModelError("a joint kind with a quaternion or rotation vector", "other motions", allowed, todo)
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -132,8 +133,8 @@ class JointKind:
 
     @property
     def placed(self) -> bool:
-        """Whether a placement (T, R) says where it stands: of a weld, and where a quaternion is among its motions."""
-        return not self.primitives or any(p.quaternion for p in self.primitives)
+        """Whether a placement (T, R) says where it stands: of a weld, and where one of its motions turns any way."""
+        return not self.primitives or any(len(p.units) > 1 for p in self.primitives)
 
     @property
     def shifts(self) -> int:

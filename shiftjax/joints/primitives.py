@@ -28,6 +28,9 @@ from shiftjax.rotations import (
     quaternion_product,
     rotation_about,
     rotation_of_quaternion,
+    rotation_of_vector,
+    vector_of_rotation,
+    vector_rate,
 )
 
 
@@ -52,7 +55,7 @@ class Rotation:
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any], rest: Sequence[Any] = ()) -> Vec:
         axis = along(self.axis, n.get("axis"))
         turning = [primitive for primitive in rest if "rad" in primitive.units]
-        if len(turning) > 2 or any(primitive.quaternion for primitive in turning):
+        if len(turning) > 2 or any(len(primitive.units) > 1 for primitive in turning):
             fault, todo = f"{len(turning)} turning motions after one another turning one", "Use a ball joint."
             raise ModelError("the coordinates of a pose", fault, "at most two", todo)
         if len(turning) == 2:
@@ -110,6 +113,32 @@ class Ball:
 
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any], rest: Sequence[Any] = ()) -> Vec:
         return quaternion_of_rotation(R)
+
+
+@record
+class RotationVector:
+    """Rotation by a rotation vector [rad], parent to child; speeds: angular velocity in child axes [rad/s].
+
+    The chart of the exponential map. It ends at 2 pi: steps that end beyond pi go on with the other vector of the same
+    rotation (`kinematics.retract`).
+    """
+
+    axis: str = ""
+    nq: int = 3
+    units: tuple[str, ...] = ("rad", "rad", "rad")
+    quaternion: bool = False
+
+    def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
+        return rotation_of_vector(q), zeros()
+
+    def screws(self, R_before: Mat, R_after: Mat, n: Mapping[str, Any]) -> list[tuple[Vec, Vec]]:
+        return [(column, zeros()) for column in transpose(R_after)]
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        return vector_rate(q, v)
+
+    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any], rest: Sequence[Any] = ()) -> Vec:
+        return vector_of_rotation(R)
 
 
 def _first_of_three(R: Mat, axes: Sequence[Vec]) -> Scalar:

@@ -46,7 +46,7 @@ def _speeds(values: str) -> Callable[[ObservedState, Sequence[int]], Vec]:
 def _unit_of(per: str) -> Callable[[Plan, Sequence[int]], str]:
     def unit(plan: Plan, which: Sequence[int]) -> str:
         coordinates = [plan.coordinates[k] for k in which]
-        units = {one.unit if per or one.plain else "1" for one in coordinates}
+        units = {one.unit if per or one.nq == one.nv else "1" for one in coordinates}
         return (units.pop() if len(units) == 1 else "mixed" if units else "1") + per
 
     return unit

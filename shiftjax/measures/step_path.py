@@ -11,7 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec, norm_squared, plus, scale, select
-from shiftjax.dynamics.kinematics import coordinate_rates, quaternion_places
+from shiftjax.dynamics.kinematics import (
+    coordinate_rates,
+    quaternion_places,
+    quaternions_of,
+    vectors_of,
+    with_quaternions,
+)
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.rotations import conjugate, normalized, quaternion_product
 from shiftjax.topology.plan import Plan
@@ -32,7 +38,7 @@ class StepPath:
     """
 
     def __init__(self, plan: Plan, precision: str) -> None:
-        self.plan, self.nx = plan, plan.nv + plan.ns
+        self.given, self.plan, self.nx = plan, with_quaternions(plan), plan.nv + plan.ns
         self.size = plan.nq + 2 * self.nx
         self.rounding = MISSED * float(np.finfo(DTYPES[precision]).eps)
 
@@ -42,6 +48,9 @@ class StepPath:
         Args:
             begin, end: (size,) numbers of both ends. span: of the step [s].
         """
+        first = self.given.nq
+        begun = quaternions_of(self.given, begin[:first])
+        begin, end = [*begun, *begin[first:]], [*quaternions_of(self.given, end[:first], begun), *end[first:]]
         rows = zip(self._rates(begin), self._rates(end), strict=True)
         moved = [self._moved(a, b, share, span) for a, b in rows]
         q, speeds, accelerations = map(list, zip(*moved, strict=True))
@@ -60,7 +69,13 @@ class StepPath:
                 strict=True,
             )
         ]
-        return [*q, *speeds, *(value for value, _ in states), *accelerations, *(rate for _, rate in states)]
+        return [
+            *vectors_of(self.given, q),
+            *speeds,
+            *(value for value, _ in states),
+            *accelerations,
+            *(rate for _, rate in states),
+        ]
 
     def _rates(self, numbers: Vec) -> list[tuple[Scalar, Scalar, Scalar]]:
         """Every coordinate with its first and second derivative."""

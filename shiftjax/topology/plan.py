@@ -98,8 +98,13 @@ class TreeCoordinate:
 
     @property
     def plain(self) -> bool:
-        """Whether it is one number; a quaternion is four."""
+        """Whether it is one number; a quaternion is four, a rotation vector three."""
         return self.nq == 1
+
+    @property
+    def vector(self) -> bool:
+        """Whether it is a rotation vector."""
+        return self.nq == self.nv == 3
 
     @property
     def places(self) -> slice:
@@ -214,7 +219,7 @@ class Plan:
         return next(i for i, joint in enumerate(self.joints) if joint.path == path)
 
     def speed_names(self) -> tuple[str, ...]:
-        """Name of every speed: its coordinate's path; the joint's and [k] where a quaternion is among its motions."""
+        """Name of every speed: its coordinate's path; the joint's and [k] where one of its motions turns any way."""
         names: list[str] = []
         for joint in self.joints:
             if joint.kind.placed:

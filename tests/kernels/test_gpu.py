@@ -14,10 +14,12 @@ from shiftjax.errors import ModelError
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.gpu.kernel import GpuKernel
+from shiftjax.kernels.gpu.lane_module import lane_module
 from shiftjax.kernels.gpu.places import Tuning
+from shiftjax.kernels.gpu.target import gpu
 from shiftjax.kernels.llvm.cpu import CpuKernel
 from tests.support.ptx_on_host import PtxOnHost
-from tests.support.sample_programs import BOGACKI, orbit, table
+from tests.support.sample_programs import BOGACKI, masses, orbit, table
 
 NAME = "PTX on the host"
 H = 1e-2  # s
@@ -89,6 +91,20 @@ def test_steps_that_follow_their_error_have_the_bits_of_the_processor(precision:
         seen.append((lanes, out))
     assert all(same_bits(*pair) for pair in zip(*seen, strict=True))
     assert np.isfinite(seen[0][1][2]).all() and not np.isfinite(seen[0][1][0]).all(), "one fills its room, one ends"
+
+
+def test_pieces_of_many_runs_are_loops_with_the_same_bits() -> None:
+    """A linearly implicit method whose system is solved by operations over a table of slots."""
+    program = masses(16, "rosenbrock")
+    text = lane_module(program, gpu("f64", "sm_90"), Tuning()).text
+    assert text.count("_loop(ptr %ws, ptr %tmp)") >= 1
+    begun = table(program, 2, q=[0.1] * 16, x=[0.0] * 16, p=[np.array([100.0, 1e5]), np.array([0.1, 10.0])])
+    seen = []
+    for kernel in (CpuKernel("f64", 1), GpuKernel("f64", 1, PtxOnHost())):
+        lanes = begun.copy()
+        kernel.advance([Group(program, lanes, np.full(2, 5.0), None, np.full(2, -1))], h=H)
+        seen.append(lanes)
+    assert same_bits(*seen) and (seen[0] != begun).any()
 
 
 def test_a_launch_that_is_too_short_goes_on_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ def test_measured_inverts_motion(type_: str) -> None:
     for _ in range(20):
         R, p, q = np.eye(3), np.zeros(3), list[float]()
         for own in kind.coordinates:
-            x = random.normal(size=4) if own.nq == 4 else random.uniform(-1.5, 1.5, 1)
+            x = random.normal(size=4) if own.nq == 4 else random.uniform(-1.5, 1.5, own.nq)
             x = x * np.sign(x[0]) / np.linalg.norm(x) if own.nq == 4 else x
             if own.name == "second" and type_ in PROPER:
                 x = x + np.pi / 2

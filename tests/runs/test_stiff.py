@@ -246,10 +246,6 @@ def test_gradients_along_the_steps_of_a_tolerance() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(
-        ModelError, match="'rosenbrock' where 51 speeds and states depend on each other; allowed: at most"
-    ):
-        simulate("vehicle_chassis", 0.01, method="rosenbrock")
     with pytest.raises(ModelError, match="method: found 'implicit_euler', whose steps are fixed, with a tolerance"):
         simulate(elastic(), 0.1, tolerance=1e-6, method="implicit_euler")
     with pytest.raises(ModelError, match="found a call of 'solve' before one of 'linearize'"):

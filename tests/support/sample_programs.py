@@ -133,6 +133,35 @@ def wheel(method: str = "rk4") -> LaneProgram:
     return linearly_implicit(program, "f64")
 
 
+def masses(count: int, method: str = "rk4") -> LaneProgram:
+    """Unit masses in a row, each tied to the next by a spring that hardens and a damper, the first one to a wall."""
+    n = with_jacobian(Layout(nq=count, nx=count, np=2, nm=0, nr=0, na=0, nc=0, ns=0), METHODS[method])
+
+    def accelerate(*numbers):
+        q, x, (stiffness, damping) = numbers[:count], numbers[count : 2 * count], numbers[2 * count :]
+        stretch = [a - b for a, b in zip(q, (0.0, *q), strict=False)]
+        growth = [a - b for a, b in zip(x, (0.0, *x), strict=False)]
+        pull = [stiffness * (s + s * s * s) + damping * g for s, g in zip(stretch, growth, strict=True)]
+        return tuple(after - before for before, after in zip(pull, (*pull[1:], 0.0 * stiffness), strict=True))
+
+    def project(*numbers):
+        return (*numbers[: 2 * count], *accelerate(*numbers))
+
+    def make(name, function, inputs, outputs):
+        return piece(f"{count} masses {name}", function, slots(n, *inputs), slots(n, *outputs))
+
+    program = LaneProgram(
+        n,
+        METHODS[method],
+        make("drift", lambda *x: x, ("x",), ("qdot",)),
+        (make("accelerate", accelerate, ("q", "x", "p"), ("dx",)),),
+        (make("project", project, ("q", "x", "p"), ("q", "x", "dx")),),
+        (),
+        (),
+    )
+    return linearly_implicit(program, "f64")
+
+
 def table(program: LaneProgram, lanes: int, precision: str = "f64", **rows) -> np.ndarray:
     """A table with the given rows (a number, (lanes,) or a list of these), every monitor armed and unlimited."""
     layout = program.layout

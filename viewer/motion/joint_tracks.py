@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from shiftjax.dynamics.kinematics import quaternion_places
+from shiftjax.dynamics.kinematics import quaternion_places, vector_places
 from shiftjax.dynamics.lane import Lane
-from shiftjax.rotations import conjugate, quaternion_product
+from shiftjax.rotations import conjugate, quaternion_product, vector_speed
 from shiftjax.topology.plan import Plan
 from shiftjax.viewer.motion.tree_coordinates import coordinates, is_angle
 
@@ -76,21 +76,28 @@ def unwrapped(plan: Plan, q: np.ndarray) -> np.ndarray:
         e = out[first : first + 4]
         turned = (e[..., 1:] * e[..., :-1]).sum(0) < 0
         e[..., 1:] *= np.cumprod(np.where(turned, -1.0, 1.0), axis=-1)
+    for first, _ in vector_places(plan):
+        for k in range(1, out.shape[-1]):
+            out[first : first + 3, ..., k] = nearest_vector(*(out[first : first + 3, ..., n] for n in (k, k - 1)))
     return out
+
+
+def nearest_vector(r: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Of all rotation vectors (3, ...) of a rotation the one that is nearest to a known one."""
+    size = np.sqrt((r * r).sum(0))
+    along = r / np.where(size > 0, size, 1.0)
+    return r + 2 * math.pi * np.round(((known * along).sum(0) - size) / (2 * math.pi)) * along
 
 
 def speeds(plan: Plan, q: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """(nv, B) speeds of the joints from their coordinates (nq, B) and the rates of these."""
-    quaternions = dict(quaternion_places(plan))
-    out, at, speed = np.empty((plan.nv, q.shape[1])), 0, 0
-    while at < plan.nq:
-        if at in quaternions:  # v = 2 q* q', of q' = 1/2 q (0, v)
-            product = quaternion_product(conjugate(list(q[at : at + 4])), list(rate[at : at + 4]))
-            out[speed : speed + 3] = 2.0 * np.array(product[1:])
-            at, speed = at + 4, speed + 3
+    out = np.empty((plan.nv, q.shape[1]))
+    for one in plan.coordinates:
+        here, change, speeds = list(q[one.places]), list(rate[one.places]), [*one.speeds]
+        if one.nq == 4:  # v = 2 q* q', of q' = 1/2 q (0, v)
+            out[speeds] = 2.0 * np.array(quaternion_product(conjugate(here), change)[1:])
         else:
-            out[speed] = rate[at]
-            at, speed = at + 1, speed + 1
+            out[speeds] = vector_speed(here, change) if one.vector else change
     return out
 
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from shiftjax.dynamics.kinematics import quaternion_places
+from shiftjax.dynamics.kinematics import quaternion_places, vector_places
 from shiftjax.spacing import nearest_places
 from shiftjax.topology.plan import Plan
 from shiftjax.viewer.members.study_like import StudyLike
@@ -64,4 +64,6 @@ def nearest_turn(plan: Plan, q: np.ndarray, known: np.ndarray) -> np.ndarray:
     for first, _ in quaternion_places(plan):
         if out[first : first + 4] @ known[first : first + 4] < 0:
             out[first : first + 4] *= -1.0
+    for first, _ in vector_places(plan):
+        out[first : first + 3] = joint_tracks.nearest_vector(out[first : first + 3], known[first : first + 3])
     return out

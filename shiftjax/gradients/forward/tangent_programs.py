@@ -1,7 +1,8 @@
 """Lane programs of runs with tangents: a lane's numbers, then the same again for each direction.
 
 The tangent of a lane program is a lane program on more slots: accelerations and projections by their KKT systems, one
-piece an island (`kkt_tangents`), all else by forward mode on its graphs. What the step loop does between the
+piece an island (`kkt_tangents`), solutions of linear systems by the same factors, all else by forward mode on its
+graphs. What the step loop does between the
 pieces is linear in q, x and their rates, so that it is right for the tangents as it is. Monitors, reports, events, the
 certificate and the work integral have no tangents: nothing that is differentiated depends on them.
 """
@@ -13,8 +14,8 @@ from dataclasses import replace
 from functools import partial
 
 from shiftjax.gradients.forward.kkt_tangents import EndTangents, PhaseTangents, StageTangents
-from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
-from shiftjax.kernels.step_program import LINEAR
+from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece, on_slots
+from shiftjax.kernels.linearly_implicit import Linearized
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.graph import Graph
 from shiftjax.run.programs.lane_program import Builder, Islands, Programs
@@ -106,10 +107,33 @@ class TangentPrograms:
         return len({piece.key for program in self._built.values() for piece in program.accelerate})
 
     def _tangent(self, program: LaneProgram, partition: Partition) -> LaneProgram:
-        phases = {name: program.phase(name) for name in ("observe", "accumulate", *LINEAR)}
+        phases = {name: program.phase(name) for name in ("observe", "accumulate")}
         phases |= {name: self._as_one(program, partition, name) for name in IMPLICIT}
         made = {name: self._phase(pieces) for name, pieces in phases.items()}
+        if program.method.gamma:
+            made |= self._linear(Linearized(program, self.setup.precision))
         return replace(program, layout=self.layout, drift=self._phase((program.drift,))[0], **made)
+
+    def _linear(self, linearized: Linearized) -> dict[str, tuple[Piece, ...]]:
+        """The phases of `kernels.linearly_implicit`: factors have no tangents."""
+        count, places = self.places.plain.slot_count, self.places
+        slot_of = dict(places.values)  # slots of tangents are numbered on behind the values'
+        slot_of |= {
+            (d + 1) * count + k: slots[d] for k, slots in places.tangents.items() for d in range(self.directions)
+        }
+        rate, solve = linearized.rate, [*linearized.solve()]
+        for d in range(self.directions):
+
+            def moved(slot: int, first: int = (d + 1) * count) -> int:
+                return first + slot
+
+            du = {one: moved(slot) for one, slot in rate.items() if slot in places.tangents}
+            solve += linearized.tangent(rate, du, moved)
+        placed = {
+            name: tuple(on_slots(piece, slot_of) for piece in pieces)
+            for name, pieces in {"factors": linearized.factors(), "solve": solve}.items()
+        }
+        return {"linearize": (*self._phase(linearized.slopes()), *placed["factors"]), "solve": placed["solve"]}
 
     def _as_one(self, program: LaneProgram, partition: Partition, phase: str) -> Sequence[Piece]:
         """A phase that solves KKT systems, of each island one piece."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.algebra import cross, matvec, plus, transpose
-from shiftjax.dynamics.kinematics import quaternion_places
+from shiftjax.dynamics.kinematics import quaternion_places, vector_places
 from shiftjax.gradients.start.loop_start import LoopStart
 from shiftjax.run.closing.host_evaluation import StartLane, motion_of, per_member
 
@@ -25,7 +25,7 @@ def unfelt(lane: StartLane, q: np.ndarray, loop: LoopStart) -> np.ndarray:
     plan, members = lane.plan, q.shape[1]
     v = np.zeros((plan.nv, members))
     v[loop.columns] = loop.idle_motion().T * loop.unit[:, None]
-    balls = [speed + k for _, speed in quaternion_places(plan) for k in range(3)]
+    balls = [speed + k for _, speed in (*quaternion_places(plan), *vector_places(plan)) for k in range(3)]
     acting = [speed for force in plan.forces for k in force.coordinates for speed in plan.coordinates[k].speeds]
     good = np.abs(np.delete(v, balls, axis=0)).max(0, initial=0.0) < FELT * min(1.0, lane.length)
     good &= np.abs(v[acting]).max(0, initial=0.0) < FELT

@@ -7,15 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.algebra import Scalar
-from shiftjax.dynamics.kinematics import coordinate_rates, quaternion_places
+from shiftjax.dynamics.kinematics import (
+    coordinate_rates,
+    quaternion_places,
+    quaternions_of,
+    vectors_of,
+    with_quaternions,
+)
 from shiftjax.topology.plan import Plan
 
 
 def interpolated(plan: Plan, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: np.ndarray) -> np.ndarray:
     """Quintic through q, v, a at both ends (Hairer, Norsett, Wanner, Solving ODEs I, section II.6).
 
-    Quaternions run through their own derivatives q' and are normalised. An analytic function of both ends, which may
-    be complex: so its derivatives are taken.
+    Quaternions run through their own derivatives q' and are normalised; rotation vectors run as quaternions. An
+    analytic function of both ends, which may be complex: so its derivatives are taken.
 
     Args:
         a, b: (nq + 2 nx, B) both ends: q, x and dx one above the other. s: (B,) fractions of the way.
@@ -24,6 +30,12 @@ def interpolated(plan: Plan, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: 
     Returns:
         q, x and dx between.
     """
+    twin = with_quaternions(plan)
+    if twin is not plan:
+        q = quaternions_of(plan, a[: plan.nq])
+        ends = [np.array([*q, *a[plan.nq :]]), np.array([*quaternions_of(plan, b[: plan.nq], q), *b[plan.nq :]])]
+        out = interpolated(twin, ends[0], ends[1], s, span)
+        return np.array([*vectors_of(plan, out[: twin.nq]), *out[twin.nq :]])
     nx = (len(b) - plan.nq) // 2
     q, x, dx = slice(plan.nq), slice(plan.nq, plan.nq + nx), slice(plan.nq + nx, None)
     out = b.copy()

@@ -12,6 +12,7 @@ import numpy as np
 
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
+from shiftjax.rotations import quaternion_of_vector
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import Samples, next_samples
 from shiftjax.run.programs.integrators import METHODS, order_of
@@ -133,6 +134,8 @@ def differences(setup: Setup, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if coordinate.plain:
             apart = np.abs(first - second)[0] / units[coordinate.v]
         else:  # a quaternion and its negative are one rotation
+            if coordinate.vector:
+                first, second = (np.array(quaternion_of_vector([*part])) for part in (first, second))
             nearer = np.minimum(*(np.linalg.norm(first - sign * second, axis=0) for sign in (1.0, -1.0)))
             apart = 4.0 * np.arcsin(np.minimum(nearer / 2.0, 1.0))
         out = np.maximum(out, apart)

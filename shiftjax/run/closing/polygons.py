@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from shiftjax.algebra import Scalar, Vec, largest, matvec, minus, norm_squared, plus, sqrt, total, transpose, zeros
-from shiftjax.joints.primitives import Ball, Rotation
+from shiftjax.joints.primitives import Ball, Rotation, RotationVector
 from shiftjax.plan_elements import Loop, MotionView
 from shiftjax.topology.plan import Plan
 
@@ -33,7 +33,7 @@ def _corners(plan: Plan, loop: Loop | None, holding: Sequence[int]) -> tuple[lis
     moving = {coordinate.joint for k, coordinate in enumerate(plan.coordinates) if k not in holding}
     near, far = ([k for k in branch if k in moving] for branch in (loop.virtual_branch, loop.real_branch))
     primitives = [primitive for k in (*near, *far) for primitive in plan.joints[k].kind.primitives]
-    turns = primitives and all(isinstance(primitive, Rotation | Ball) for primitive in primitives)
+    turns = primitives and all(isinstance(primitive, Rotation | RotationVector | Ball) for primitive in primitives)
     return (near, far) if turns else None
 
 
@@ -43,7 +43,7 @@ def at_corners(plan: Plan, q: Vec, group: int, holding: Sequence[int]) -> Vec:
     free = {*corners[0], *corners[1]} if corners else set()
     for k, coordinate in enumerate(plan.coordinates):
         if coordinate.joint in free and k not in holding:
-            out[coordinate.places] = [0.0] if coordinate.plain else [1.0, 0.0, 0.0, 0.0]
+            out[coordinate.places] = [1.0, 0.0, 0.0, 0.0] if coordinate.nq == 4 else [0.0] * coordinate.nq
     return out
 
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shiftjax.dynamics.kinematics import vector_places
 from shiftjax.dynamics.lane import Lane
+from shiftjax.rotations import quaternion_of_vector
 from shiftjax.run.closing.closer import CLOSED, STEP_ANGLE, Rule, closed, least_change
 from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.topology.partition import RANK
@@ -66,7 +68,7 @@ def _turned(loops: Loops, q: np.ndarray, goal: np.ndarray, weight: np.ndarray, s
     balls = [
         (one.q, columns)
         for one in plan.coordinates
-        if one.nq == 4 and one.nv == 3 and one.v in place
+        if one.nv == 3 and one.v in place
         for columns in [[place[speed] for speed in one.speeds]]
         if not set(columns) & {*still} and (weight[columns] == 1.0).all()
     ]
@@ -101,8 +103,7 @@ class _Orientations:
         phi, J = self.loops.at(q)
         rows, entries = [phi], [J]
         for first, columns in self.balls:
-            w, x, y, z = self.goal[first : first + 4]
-            a, b, c, d = q[first : first + 4]
+            (w, x, y, z), (a, b, c, d) = self._quaternion(self.goal, first), self._quaternion(q, first)
             sign = np.where(w * a + x * b + y * c + z * d < 0.0, -2.0, 2.0)
             off = np.array(
                 [w * b - x * a - y * d + z * c, w * c - y * a - z * b + x * d, w * d - z * a - x * c + y * b]
@@ -112,6 +113,12 @@ class _Orientations:
             selector[:, range(3), columns] = 1.0
             entries.append(selector)
         return np.concatenate(rows, axis=1), np.concatenate(entries, axis=1)
+
+    def _quaternion(self, q: np.ndarray, first: int) -> Sequence[np.ndarray]:
+        """Of the orientation whose first coordinate that is."""
+        if any(first == at for at, _ in vector_places(self.loops.plan)):
+            return quaternion_of_vector([*q[first : first + 3]])
+        return [*q[first : first + 4]]
 
     def moved(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Coordinates (nq, B) after a change (B, n)."""

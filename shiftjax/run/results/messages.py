@@ -131,7 +131,7 @@ class _Moved:
             if which >= 0:
                 coordinate = self._plan.coordinates[which]
                 first, count = (coordinate.v, coordinate.nv) if what else (coordinate.q, coordinate.nq)
-                unit = f"{coordinate.unit}{what}" if coordinate.plain else ""
+                unit = f"{coordinate.unit}{what}" if coordinate.nq == coordinate.nv else ""
                 there, asked = _list(start[first : first + count, k]), _list(wanted[first : first + count, row])
                 out.append(f"{coordinate.path} starts at {there} {unit} instead of {asked}".replace("  ", " "))
         return "; ".join(out)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from shiftjax.dynamics.lane import Lane
+from shiftjax.rotations import quaternion_of_vector
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.host_evaluation import StartLane, closure, true_gap
 from shiftjax.run.start.tied import SignBlock
@@ -66,7 +67,7 @@ def gaps(plan: Plan, lane: StartLane, q: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def distances(plan: Plan, q: np.ndarray, target: np.ndarray, coordinates: Sequence[int]) -> np.ndarray:
-    """(J, B) by which coordinates miss their targets [rad or m]; of quaternions twice the largest entry."""
+    """(J, B) by which coordinates miss their targets [rad or m]; of orientations twice the largest entry."""
     out = np.zeros((len(coordinates), q.shape[1]))
     for line, k in zip(out, coordinates, strict=True):
         rows = plan.coordinates[k].places
@@ -74,7 +75,10 @@ def distances(plan: Plan, q: np.ndarray, target: np.ndarray, coordinates: Sequen
             if plan.coordinates[k].plain:
                 line[:] = np.abs(q[rows] - target[rows])[0]
             else:
-                line[:] = 2.0 * np.abs(np.abs(q[rows]) - np.abs(target[rows])).max(0)
+                ends = [q[rows], target[rows]]
+                if plan.coordinates[k].vector:
+                    ends = [np.array(quaternion_of_vector([*end])) for end in ends]
+                line[:] = 2.0 * np.abs(np.abs(ends[0]) - np.abs(ends[1])).max(0)
     return out
 
 
