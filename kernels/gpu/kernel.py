@@ -19,10 +19,32 @@ from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm.backward import ReversibleCpuKernel
-from shiftjax.kernels.llvm.slices import Pace
+from shiftjax.kernels.llvm.slices import SLICE
 from shiftjax.record import record
 
+FULL = 1 << 15  # lanes that take as long as one
+FIRST, MOST = 64, 1 << 20  # steps of the first launch and of any
 BATCH = 1 << 18  # lanes: six times what an H200 runs at a time, of a four-bar
+
+
+class LaunchPace:
+    """How many steps of some lanes make a slice, learnt from the launches before.
+
+    Attributes:
+        one: seconds of a step of a lane among many; 0 where none is known.
+    """
+
+    def __init__(self) -> None:
+        self.one = 0.0
+
+    def steps(self, lanes: int) -> int:
+        """Steps of the next launch."""
+        return max(1, int(min(SLICE / (self.one * max(lanes, FULL)), MOST))) if self.one else FIRST
+
+    def took(self, lanes: int, steps: int, seconds: float, *, all_done: bool) -> None:
+        """Learns from a launch; one that all lanes ended had fewer steps, and says something only where it was slow."""
+        if not all_done or seconds > SLICE:
+            self.one = seconds / (steps * max(lanes, FULL))
 
 
 @record
@@ -30,13 +52,13 @@ class LoadedLoop:
     """A program loaded into a device.
 
     Attributes:
-        function: its kernel. block: threads. shared: bytes of a block. pace: how many steps a launch takes.
+        function: its kernel. block: threads. shared: bytes of a block. pace: of its launches.
     """
 
     function: Any
     block: int
     shared: int
-    pace: Pace
+    pace: LaunchPace
 
 
 class GpuKernel:
@@ -76,7 +98,7 @@ class GpuKernel:
         places = program_places(program, self.tuning)
         shared, identity = places.bytes(self.target), program_identity(program, self.target, self.tuning)
         function = self.device.load(identity, lambda: self._ptx(program), ENTRY, shared)
-        ready = LoadedLoop(function, self.tuning.block, shared, Pace())
+        ready = LoadedLoop(function, self.tuning.block, shared, LaunchPace())
         self.compiled += len(program.pieces())
         self.compile_s += time.perf_counter() - begun
         self._ready[id(program)] = (program, ready)
@@ -111,12 +133,12 @@ class GpuKernel:
         while unfinished[0]:
             unfinished[0] = 0
             self.device.upload(unfinished, memory.place["unfinished"])
-            steps, begun = ready.pace.steps, time.perf_counter()
+            steps, begun = ready.pace.steps(memory.lanes), time.perf_counter()
             self.device.launch(ready.function, size, memory.arguments(numbers, steps))
             self.device.wait()
             took = time.perf_counter() - begun
             self.device.download(memory.place["unfinished"], unfinished)
-            ready.pace.took(steps, took)
+            ready.pace.took(memory.lanes, steps, took, all_done=not unfinished[0])
             self.launched_s += took
 
 

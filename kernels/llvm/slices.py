@@ -15,7 +15,6 @@ from shiftjax.kernels.workers import Stop
 SLICE = 0.02  # s of one call
 FIRST = 32  # steps of the first call, whose time is unknown; 2 ms each in mechanisms of a thousand bodies
 GROWTH = 8  # of a call beside the one before, at most
-MOST = 1 << 20  # steps of a call
 
 
 class Pace:
@@ -28,7 +27,7 @@ class Pace:
         """Learns from a call; one that ended early tells nothing unless it was slow."""
         if steps * GROWTH >= self.steps or seconds > SLICE:
             fitting = SLICE * max(steps, 1.0) / max(seconds, 1e-9)
-            self.steps = max(1, int(min(fitting, GROWTH * self.steps, MOST)))
+            self.steps = max(1, int(min(fitting, GROWTH * self.steps)))
 
 
 class Span(NamedTuple):

@@ -13,11 +13,12 @@ from shiftjax import Result, simulate
 from shiftjax.errors import ModelError
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
-from shiftjax.kernels.gpu.kernel import GpuKernel
+from shiftjax.kernels.gpu.kernel import FIRST, FULL, GpuKernel, LaunchPace
 from shiftjax.kernels.gpu.lane_module import lane_module
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu
 from shiftjax.kernels.llvm.cpu import CpuKernel
+from shiftjax.kernels.llvm.slices import SLICE
 from tests.support.ptx_on_host import PtxOnHost
 from tests.support.sample_programs import BOGACKI, masses, orbit, table
 
@@ -115,8 +116,7 @@ def test_a_launch_that_is_too_short_goes_on_in_the_next(monkeypatch: pytest.Monk
         device = PtxOnHost()
         kernel, lanes = GpuKernel("f64", 1, device), begun.copy()
         pace = kernel.prepare(program).pace
-        monkeypatch.setattr(pace, "took", lambda *_: None)
-        monkeypatch.setattr(pace, "steps", steps)
+        monkeypatch.setattr(pace, "steps", lambda _, steps=steps: steps)
         kernel.advance([Group(program, lanes, np.array([100.0, 20.0, 3.0]), None, np.full(3, -1))], h=H)
         seen.append(lanes.tobytes())
         launches.append(device.launches)
@@ -142,6 +142,19 @@ def test_an_interrupt_leaves_every_lane_at_a_step() -> None:
     for one in (lanes, whole):
         GpuKernel("f64", 1, PtxOnHost()).advance([Group(program, one, until, None, rows)], h=H)
     assert lanes.tobytes() == whole.tobytes()
+
+
+def test_launches_are_as_long_as_a_slice() -> None:
+    """Of steps that some lane did not end with; of those that all ended, only that they were slow."""
+    pace = LaunchPace()
+    assert pace.steps(10) == FIRST
+    pace.took(FULL, 64, 1e-3, all_done=True)
+    assert pace.steps(10) == FIRST
+    pace.took(FULL, 64, 0.64e-3, all_done=False)
+    assert pace.steps(1) == pace.steps(FULL) == pytest.approx(SLICE / 1e-5, abs=1)
+    assert pace.steps(4 * FULL) == pytest.approx(SLICE / 4e-5, abs=1)
+    pace.took(FULL, 64, 640.0, all_done=True)
+    assert pace.steps(FULL) == 1
 
 
 def test_all_memory_is_given_back() -> None:
