@@ -1,0 +1,267 @@
+"""`inverse_dynamics`: the forces that a known motion takes, at every instant by itself. Host code.
+
+Problem: of some coordinates place, speed and acceleration are known, of others the forces; wanted are the forces of the
+former and the accelerations of the latter (hybrid dynamics: Featherstone, Rigid Body Dynamics Algorithms, section 9.1).
+Every instant is a member of one ensemble that is assembled there, with a driver for each known acceleration: its force
+is that driver's multiplier (`dynamics.reactions`), and nothing is integrated. Forces that act elsewhere are those of
+drivers there which bring about the same motion. Where a number is traced, it is the first instant of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from shiftjax.constraints import CoordinateFunction, Polynomial
+from shiftjax.errors import ModelError, need_mapping, refuse_text, shown
+from shiftjax.formats.files import load
+from shiftjax.gradients.instants import Instants, instants_of
+from shiftjax.gradients.simulate import is_traced, simulate
+from shiftjax.mechanism.coordinates import plain_coordinate
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed, split
+from shiftjax.outcome import Outcome
+from shiftjax.record import record
+from shiftjax.run.assemble import STEP, assembled
+from shiftjax.run.derive import Formula
+from shiftjax.run.options import options_of
+from shiftjax.run.results.result import Result
+from shiftjax.run.start.drives import Drivable, driven
+
+Array = Any  # of NumPy, or of JAX where it is traced
+Motion = Drivable | Result | tuple[Any, ...]
+DERIVATIVES = ("q", "v", "a")
+# Of the largest value of a coordinate, its speed or acceleration: a motion that forces elsewhere bring about agrees to
+# the rounding of the loops, which is 1e-12 of it, but near their dead centres.
+AGREES = 1e-6
+
+
+@record
+class InverseDynamics:
+    """The outcome of `inverse_dynamics`: n instants of B members, or of one without a member axis.
+
+    Attributes:
+        times: (n,) instants [s].
+        forces: coordinate -> (B, n) the missing force or torque along it [N, N m], NaN where `status` is above 0.
+        channels: path -> (B, n, ...) what was asked to be recorded.
+        units: coordinate or channel path -> unit.
+        status: (B, n) `Outcome` of every instant; messages: (B n) texts, "" when good.
+        notes: what holds for all: which forces are one choice of many.
+        model: with the drivers that were added.
+    """
+
+    times: np.ndarray
+    forces: dict[str, Array]
+    channels: dict[str, Array]
+    units: dict[str, str]
+    status: Array
+    messages: tuple[str, ...]
+    notes: tuple[str, ...]
+    model: Model
+
+
+def inverse_dynamics(
+    model: Model | str,
+    motion: Mapping[str, Motion] | None = None,
+    times: Sequence[float] | np.ndarray | None = None,
+    *,
+    forces: Sequence[str] | None = None,
+    state: Mapping[str, Any] | None = None,
+    channels: Sequence[str] = (),
+    vary: Mapping[str, Any] | None = None,
+    assign: Mapping[str, float | str] | None = None,
+    derive: Mapping[str, Formula] | None = None,
+    tie: Mapping[str, CoordinateFunction | str] | None = None,
+    backend: str | None = None,
+    precision: str = "f64",
+    threads: int | None = None,
+) -> InverseDynamics:
+    """Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.
+
+    Args:
+        model: a Model, a library name or a path.
+        motion: coordinate -> its place, speed and acceleration (q, v, a), each (n,) or (B, n) [rad or m, per second,
+            per second squared]; a `Result` that recorded its channels q, v and a; or what `drive` of `simulate` takes,
+            at the `times`. Of a free coordinate, whose acceleration follows, (q, v). Joints that nothing is said of
+            follow by the loops, or stand where the model has them and are free.
+        times: (n,) of the instants [s], which laws in time see; those of the first `Result`, else 0 where left out.
+        forces: coordinates along which the missing forces act; those that `motion` drives where left out. More than
+            freedoms are shared out by least norm, as statically indeterminate reactions are.
+        state: number path -> (n,) or (B, n) values at the instants: starts of coordinates of several numbers, as
+            "ball.initial_velocity[0]", and internal states of forces.
+        channels: paths to record at every instant: accelerations, reactions, multipliers, powers.
+        vary: number path -> (B,) values, one a member.
+        assign, derive, tie, backend, precision, threads: as those of `simulate`.
+
+    Returns:
+        an `InverseDynamics`. Where JAX traces numbers of `vary`, `motion` or `state`, its forces and channels are JAX
+        arrays with first derivatives; then no `times` may be given.
+
+    Raises:
+        ModelError: anything the model or the arguments make impossible; forces that cannot bring about the motion.
+    """
+    model = model if isinstance(model, Model) else load(model)
+    motion, state, vary = motion or {}, state or {}, vary or {}
+    for where, given in (("motion", motion), ("state", state), ("vary", vary)):
+        need_mapping(where, given)
+    refuse_text("channels", channels)
+    known, free, laws = _sorted(motion)
+    times = next((m.time for m in motion.values() if isinstance(m, Result)), None) if times is None else times
+    arrays = {name: [*given] for name, given in (known | free).items()} | {path: [x] for path, x in state.items()}
+    instants = instants_of(times, arrays, vary)
+    others = {"assign": assign, "derive": derive, "tie": tie, "backend": backend, "precision": precision,
+              "threads": threads}  # fmt: skip
+    numbers = {path: instants.repeated(f"vary {path}", values) for path, values in vary.items()}
+    numbers |= {path: instants.flat(f"state {path}", values) for path, values in state.items()}
+    flat = {name: [instants.flat(f"motion {name}", x) for x in given] for name, given in (known | free).items()}
+    numbers |= _starts(model, {name: flat[name] for name in free})
+    one = _Evaluation(model, {name: flat[name] for name in known}, laws, numbers, instants, others)
+    refuse_text("forces", acting := list(one.led if forces is None else forces))
+    paths = [[plain_coordinate(model, name, where) for name in names]
+             for where, names in (("forces", acting), ("motion", one.led))]  # fmt: skip
+    loads = {name: f"{name}.drive_load" for name in acting}
+    if set(paths[0]) == set(paths[1]):
+        result = one.result([*loads.values(), *channels])
+        status = result.status
+    else:
+        led = [name for name, path in zip(one.led, paths[1], strict=True) if path not in paths[0]]
+        other, first = one.elsewhere(acting)
+        compared = [f"{name}.{x}" for name in led for x in DERIVATIVES]
+        result = other.result([*loads.values(), *channels, *compared], None if one.traced else first)
+        status = (_same_place if one.traced else _same_motion)(first, result, acting, led)
+    shaped = instants.shaped
+    return InverseDynamics(
+        times=np.zeros(instants.count) if instants.times is None else instants.times,
+        forces={name: shaped(result.channels[path]) for name, path in loads.items()},
+        channels={path: shaped(result.channels[path]) for path in channels},
+        units={name: result.units[path] for name, path in {**loads, **{path: path for path in channels}}.items()},
+        status=shaped(status), messages=result.messages, notes=result.notes, model=result.model,
+    )  # fmt: skip
+
+
+def _sorted(motion: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]], dict[str, Any]]:
+    """What is known by three numbers an instant, what is free and known by two, and laws in time."""
+    known: dict[str, Sequence[Any]] = {}
+    free: dict[str, Sequence[Any]] = {}
+    laws: dict[str, Any] = {}
+    for name, given in motion.items():
+        if isinstance(given, Result):
+            paths = [f"{name}.{derivative}" for derivative in DERIVATIVES]
+            if missing := [path for path in paths if path not in given.channels]:
+                todo = f"Run it with channels={paths!r}."
+                raise ModelError(f"motion {name}", "a result without " + listed(missing), "one that has them", todo)
+            known[name] = [given.channels[path] for path in paths]
+        elif isinstance(given, tuple) and len(given) in (2, 3):
+            (known if len(given) == 3 else free)[name] = given
+        elif isinstance(given, list | tuple) or np.ndim(given) or is_traced(given):
+            allowed = "a tuple (q, v, a), or (q, v) of a free one, with one value an instant each"
+            todo = "Give rates, too; or `shiftjax.Table(times, values)`, a spline that has them."
+            raise ModelError(f"motion {name}", shown(given), allowed, todo)
+        else:
+            laws[name] = given
+    return known, free, laws
+
+
+def _starts(model: Model, free: Mapping[str, Sequence[Array]]) -> dict[str, Array]:
+    """Places and speeds of coordinates as numbers of their starts."""
+    out: dict[str, Array] = {}
+    for name, values in free.items():
+        joint, coordinate = split(plain_coordinate(model, name, "motion"))
+        for start, value in zip(("initial_displacement", "initial_velocity"), values, strict=True):
+            out[f"{joint}.{start}{coordinate}"] = value
+    return out
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """A mechanism at instants.
+
+    Attributes:
+        known: coordinate -> (B n) place, speed, acceleration. laws: coordinate -> its law in time.
+        numbers: path -> (B n) values. others: further options.
+    """
+
+    model: Model
+    known: Mapping[str, Sequence[Array]]
+    laws: Mapping[str, Any]
+    numbers: Mapping[str, Array]
+    instants: Instants
+    others: Mapping[str, Any]
+
+    @property
+    def led(self) -> tuple[str, ...]:
+        return (*self.known, *self.laws)
+
+    @property
+    def traced(self) -> bool:
+        """Whether JAX traces any of it."""
+        return any(is_traced(values) for values in (*self.numbers.values(), *chain(*self.known.values())))
+
+    def result(self, channels: Sequence[str], start: Result | None = None) -> Result:
+        """All instants assembled, or where they stand in a result; channels (B n, ...)."""
+        model, columns, functions = self._driven()
+        numbers = {**self.numbers, **columns}
+        given: dict[str, Any] = {**self.others, "vary": numbers, "drive": functions, "channels": channels}
+        if not self.traced:
+            run = assembled(model, options_of(**given, start=start), self.instants.seconds)
+        elif self.instants.times is not None:
+            todo = "Leave them out, which is right where no force and no other driver asks for the time."
+            raise ModelError("times", "a call that JAX traces", "no times", todo)
+        else:
+            run = simulate(model, STEP, STEP, accuracy="local", **given)
+        return replace(run, channels={path: values[:, 0] for path, values in run.channels.items()})
+
+    def _driven(self) -> tuple[Model, dict[str, Array], dict[str, Any]]:
+        """The model with a driver for each known coordinate, their numbers, and functions of time."""
+        model, columns, functions = self.model, dict[str, Array](), dict[str, Any]()
+        still, t = np.zeros(self.instants.all), self.instants.seconds
+        for name, (q, v, a) in self.known.items():
+            model, added, _ = driven(model, {name: Polynomial([still] * 3)})
+            if self.instants.times is not None:  # the parabola through the instant, as of time 0
+                q, v = q - v * t + 0.5 * a * t**2, v - a * t
+            columns |= dict(zip(added, (q, v, 0.5 * a), strict=True))
+        for name, law in self.laws.items():
+            model, added, of_time = driven(model, {name: law})
+            columns |= {path: self.instants.repeated(path, values) for path, values in added.items()}
+            functions |= of_time
+        return model, columns, functions
+
+    def elsewhere(self, acting: Sequence[str]) -> tuple[_Evaluation, Result]:
+        """The same motion by drivers of other coordinates, and the result that says it."""
+        names = dict.fromkeys((*acting, *self.led))
+        first = self.result([f"{name}.{x}" for name in names for x in DERIVATIVES])
+        moving = {name: [first.channels[f"{name}.{x}"] for x in DERIVATIVES] for name in acting}
+        numbers = dict(self.numbers)
+        if self.traced:  # which goes on from no result: the start is stated
+            rest = [name for name in self.led if name not in acting]
+            numbers |= _starts(self.model, {name: [first.channels[f"{name}.{x}"] for x in "qv"] for name in rest})
+        return replace(self, known=moving, laws={}, numbers=numbers), first
+
+
+def _same_place(first: Result, second: Result, acting: Sequence[str], led: Sequence[str]) -> Array:
+    """The traced status of every instant where forces act elsewhere: on the branch of the motion, or not sure."""
+    off = [abs(second.channels[f"{name}.q"] - first.channels[f"{name}.q"]) > AGREES for name in led]
+    apart = jnp.any(jnp.stack(off), 0) & (second.status <= 0)
+    return jnp.where(apart, int(Outcome.branch_unsure), second.status)
+
+
+def _same_motion(first: Result, second: Result, acting: Sequence[str], led: Sequence[str]) -> Array:
+    """The status of every instant where forces act elsewhere.
+
+    Raises:
+        ModelError: they do not bring about the motion.
+    """
+    good = (first.status <= 0) & (second.status <= 0)
+    for name in led:
+        before, now = (one.channels[f"{name}.a"][good] for one in (first, second))
+        off = np.abs(now - before).max(initial=0.0)
+        if off > AGREES * max(np.abs(before).max(initial=0.0), 1.0):
+            fault = f"{listed(acting)}, which leave the acceleration of {name} off by {off:.3g}"
+            todo = "Name as many as there are freedoms that are driven, none at its dead centre."
+            raise ModelError("forces", fault, "coordinates whose forces bring about the motion", todo)
+    return second.status
