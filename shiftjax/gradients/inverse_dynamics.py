@@ -9,12 +9,11 @@ drivers there which bring about the same motion. Where a number is traced, it is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.constraints import CoordinateFunction, Polynomial
@@ -25,17 +24,17 @@ from shiftjax.gradients.simulate import is_traced, simulate
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed, split
-from shiftjax.outcome import Outcome
 from shiftjax.record import record
 from shiftjax.run.assemble import STEP, assembled
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import Drivable, driven
+from shiftjax.run.start.prepare import prepare
 
 Array = Any  # of NumPy, or of JAX where it is traced
 Motion = Drivable | Result | tuple[Any, ...]
-DERIVATIVES = ("q", "v", "a")
+DERIVATIVES, DISPLACEMENT = ("q", "v", "a"), "initial_displacement"
 # Of the largest value of a coordinate, its speed or acceleration: a motion that forces elsewhere bring about agrees to
 # the rounding of the loops, which is 1e-12 of it, but near their dead centres.
 AGREES = 1e-6
@@ -100,7 +99,7 @@ def inverse_dynamics(
 
     Returns:
         an `InverseDynamics`. Where JAX traces numbers of `vary`, `motion` or `state`, its forces and channels are JAX
-        arrays with first derivatives; then no `times` may be given.
+        arrays with first derivatives; then there are no `times`, and forces act along what moves.
 
     Raises:
         ModelError: anything the model or the arguments make impossible; forces that cannot bring about the motion.
@@ -111,37 +110,22 @@ def inverse_dynamics(
         need_mapping(where, given)
     refuse_text("channels", channels)
     known, free, laws = _sorted(motion)
+    acting = [*known, *laws] if forces is None else forces
+    refuse_text("forces", acting)
+    model = _standing(model, [*motion, *acting], tie)
     times = next((m.time for m in motion.values() if isinstance(m, Result)), None) if times is None else times
     arrays = {name: [*given] for name, given in (known | free).items()} | {path: [x] for path, x in state.items()}
     instants = instants_of(times, arrays, vary)
-    others = {"assign": assign, "derive": derive, "tie": tie, "backend": backend, "precision": precision,
-              "threads": threads}  # fmt: skip
     numbers = {path: instants.repeated(f"vary {path}", values) for path, values in vary.items()}
     numbers |= {path: instants.flat(f"state {path}", values) for path, values in state.items()}
     flat = {name: [instants.flat(f"motion {name}", x) for x in given] for name, given in (known | free).items()}
     numbers |= _starts(model, {name: flat[name] for name in free})
-    one = _Evaluation(model, {name: flat[name] for name in known}, laws, numbers, instants, others)
-    refuse_text("forces", acting := list(one.led if forces is None else forces))
-    paths = [[plain_coordinate(model, name, where) for name in names]
-             for where, names in (("forces", acting), ("motion", one.led))]  # fmt: skip
-    loads = {name: f"{name}.drive_load" for name in acting}
-    if set(paths[0]) == set(paths[1]):
-        result = one.result([*loads.values(), *channels])
-        status = result.status
-    else:
-        led = [name for name, path in zip(one.led, paths[1], strict=True) if path not in paths[0]]
-        other, first = one.elsewhere(acting)
-        compared = [f"{name}.{x}" for name in led for x in DERIVATIVES]
-        result = other.result([*loads.values(), *channels, *compared], None if one.traced else first)
-        status = (_same_place if one.traced else _same_motion)(first, result, acting, led)
-    shaped = instants.shaped
-    return InverseDynamics(
-        times=np.zeros(instants.count) if instants.times is None else instants.times,
-        forces={name: shaped(result.channels[path]) for name, path in loads.items()},
-        channels={path: shaped(result.channels[path]) for path in channels},
-        units={name: result.units[path] for name, path in {**loads, **{path: path for path in channels}}.items()},
-        status=shaped(status), messages=result.messages, notes=result.notes, model=result.model,
+    one = _KnownMotion(
+        model, {name: flat[name] for name in known}, laws, numbers, instants,
+        {"assign": assign, "derive": derive, "tie": tie, "backend": backend, "precision": precision,
+         "threads": threads},
     )  # fmt: skip
+    return one.answer(acting, channels)
 
 
 def _sorted(motion: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]], dict[str, Any]]:
@@ -167,18 +151,33 @@ def _sorted(motion: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], dict[s
     return known, free, laws
 
 
+def _standing(model: Model, names: Iterable[str], tie: Mapping[str, CoordinateFunction | str] | None) -> Model:
+    """The model that states some coordinates where it stands by itself, so that ways to instants begin on its branch.
+
+    What a file does not state is 0 there, from which its loops may close otherwise.
+    """
+    paths = [plain_coordinate(model, name, "motion") for name in names]
+    prepared = prepare(model, {}, options_of(tie=tie))
+    if not prepared.file_start.closed[0]:
+        return model
+    places = {one.path: float(prepared.file_start.q[one.q, 0]) for one in prepared.plan.coordinates}
+    values = {f"{joint}.{DISPLACEMENT}{of}": places[joint + of] for joint, of in map(split, paths)}
+    origin = model.origin and model.origin.with_values(values)
+    return replace(model.with_values(values), origin=origin)
+
+
 def _starts(model: Model, free: Mapping[str, Sequence[Array]]) -> dict[str, Array]:
     """Places and speeds of coordinates as numbers of their starts."""
     out: dict[str, Array] = {}
     for name, values in free.items():
         joint, coordinate = split(plain_coordinate(model, name, "motion"))
-        for start, value in zip(("initial_displacement", "initial_velocity"), values, strict=True):
+        for start, value in zip((DISPLACEMENT, "initial_velocity"), values, strict=True):
             out[f"{joint}.{start}{coordinate}"] = value
     return out
 
 
 @dataclass(frozen=True)
-class _Evaluation:
+class _KnownMotion:
     """A mechanism at instants.
 
     Attributes:
@@ -201,6 +200,28 @@ class _Evaluation:
     def traced(self) -> bool:
         """Whether JAX traces any of it."""
         return any(is_traced(values) for values in (*self.numbers.values(), *chain(*self.known.values())))
+
+    def answer(self, acting: Sequence[str], channels: Sequence[str]) -> InverseDynamics:
+        """Forces along some coordinates that bring about the motion, and channels."""
+        model, shaped, times = self.model, self.instants.shaped, self.instants.times
+        loads = {name: f"{name}.drive_load" for name in acting}
+        asked = {**loads, **{path: path for path in channels}}
+        where = {plain_coordinate(model, name, "forces") for name in acting}
+        led = {name: plain_coordinate(model, name, "motion") for name in self.led}
+        if where == set(led.values()):
+            result = self.result([*asked.values()])
+        else:
+            compared = [name for name, path in led.items() if path not in where]
+            other, first = self.elsewhere(acting)
+            result = other.result([*asked.values(), *(f"{name}.a" for name in compared)], first)
+            _refuse_other_motion(first, result, acting, compared)
+        return InverseDynamics(
+            times=np.zeros(self.instants.count) if times is None else times,
+            forces={name: shaped(result.channels[path]) for name, path in loads.items()},
+            channels={path: shaped(result.channels[path]) for path in channels},
+            units={name: result.units[path] for name, path in asked.items()},
+            status=shaped(result.status), messages=result.messages, notes=result.notes, model=result.model,
+        )  # fmt: skip
 
     def result(self, channels: Sequence[str], start: Result | None = None) -> Result:
         """All instants assembled, or where they stand in a result; channels (B n, ...)."""
@@ -231,31 +252,19 @@ class _Evaluation:
             functions |= of_time
         return model, columns, functions
 
-    def elsewhere(self, acting: Sequence[str]) -> tuple[_Evaluation, Result]:
-        """The same motion by drivers of other coordinates, and the result that says it."""
+    def elsewhere(self, acting: Sequence[str]) -> tuple[_KnownMotion, Result]:
+        """The same motion by drivers of other coordinates, and the result in which it stands."""
+        if self.traced:
+            todo = "State the motion of these coordinates, which a first call without tracing gives as channels."
+            raise ModelError("forces", f"{listed(acting)}, in a call that JAX traces", "those that move", todo)
         names = dict.fromkeys((*acting, *self.led))
         first = self.result([f"{name}.{x}" for name in names for x in DERIVATIVES])
         moving = {name: [first.channels[f"{name}.{x}"] for x in DERIVATIVES] for name in acting}
-        numbers = dict(self.numbers)
-        if self.traced:  # which goes on from no result: the start is stated
-            rest = [name for name in self.led if name not in acting]
-            numbers |= _starts(self.model, {name: [first.channels[f"{name}.{x}"] for x in "qv"] for name in rest})
-        return replace(self, known=moving, laws={}, numbers=numbers), first
+        return replace(self, known=moving, laws={}), first
 
 
-def _same_place(first: Result, second: Result, acting: Sequence[str], led: Sequence[str]) -> Array:
-    """The traced status of every instant where forces act elsewhere: on the branch of the motion, or not sure."""
-    off = [abs(second.channels[f"{name}.q"] - first.channels[f"{name}.q"]) > AGREES for name in led]
-    apart = jnp.any(jnp.stack(off), 0) & (second.status <= 0)
-    return jnp.where(apart, int(Outcome.branch_unsure), second.status)
-
-
-def _same_motion(first: Result, second: Result, acting: Sequence[str], led: Sequence[str]) -> Array:
-    """The status of every instant where forces act elsewhere.
-
-    Raises:
-        ModelError: they do not bring about the motion.
-    """
+def _refuse_other_motion(first: Result, second: Result, acting: Sequence[str], led: Sequence[str]) -> None:
+    """Raises where forces that act elsewhere do not bring about the motion."""
     good = (first.status <= 0) & (second.status <= 0)
     for name in led:
         before, now = (one.channels[f"{name}.a"][good] for one in (first, second))
@@ -264,4 +273,3 @@ def _same_motion(first: Result, second: Result, acting: Sequence[str], led: Sequ
             fault = f"{listed(acting)}, which leave the acceleration of {name} off by {off:.3g}"
             todo = "Name as many as there are freedoms that are driven, none at its dead centre."
             raise ModelError("forces", fault, "coordinates whose forces bring about the motion", todo)
-    return second.status

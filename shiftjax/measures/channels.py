@@ -98,7 +98,7 @@ def _multiplier_unit(plan: Plan, k: int) -> str:
     return units.pop() if len(units) == 1 else "mixed"
 
 
-def _power(state: ObservedState, target: tuple[tuple[int, ...], int]) -> Vec:
+def _power(state: Any, target: tuple[tuple[int, ...], int]) -> Vec:
     """Of the forces of one path, or else of one constraint."""
     forces, constraint = target
     return powers.of_forces(state, forces) if forces else powers.of_constraint(state, constraint)
