@@ -6,15 +6,20 @@ Host code; numbers may be traced.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.errors import ModelError, shown
+from shiftjax.forces import FORCES
 from shiftjax.gradients.simulate import is_traced
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
 from shiftjax.real_arrays import real_array
+from shiftjax.run.results.result import Result
+from shiftjax.run.start.prepare import prepare
 
 Array = Any  # of NumPy, or of JAX where it is traced
 
@@ -84,6 +89,38 @@ def instants_of(times: Any, arrays: Mapping[str, Sequence[Any]], vary: Mapping[s
         if len(set(lengths.values())) > 1:
             raise ModelError(what, f"{lengths}", f"one number of {what}", "Give all arrays as many values.")
     return Instants(times, next(iter(counts.values()), 1), next(iter(sizes.values()), None))
+
+
+def standing_at(model: Model, run: Result, instants: Instants) -> Result:
+    """A run as one of more members, whose ends are the instants of its own: assembled states go on from it.
+
+    Raises:
+        ModelError: it has not recorded all coordinates, speeds and internal states, or has other instants.
+    """
+    plan, count = prepare(model, {}).plan, instants.all
+    places = {f"{joint.path}.q": ("q", slice(joint.q, joint.q + joint.nq)) for joint in plan.joints if joint.nq}
+    places |= {f"{joint.path}.v": ("v", slice(joint.v, joint.v + joint.nv)) for joint in plan.joints if joint.nv}
+    for force in plan.forces:
+        for k, state in zip(force.states, FORCES[force.kind].states, strict=True):
+            places[f"{force.path}.{state.name}"] = ("states", slice(k, k + 1))
+    words = {path.rpartition(".")[2] for path in places}
+    given = {}
+    for path, values in run.channels.items():
+        head, _, word = path.rpartition(".")
+        if head and word in words:
+            given[f"{model.resolve(head)}.{word}"] = values
+    if missing := [path for path in places if path not in given]:
+        todo = f"Run it with channels={missing!r}, too."
+        raise ModelError("along", f"a run without {listed(missing)}", "one that recorded all joints", todo)
+    first = (instants.count,) if instants.members is None else (instants.members, instants.count)
+    if np.shape(run.status) + run.time.shape != first:
+        raise ModelError("along", f"{len(run.time)} instants", f"{first} as of the motion", "Give all at its instants.")
+    final = {name: np.zeros((count, n)) for name, n in (("q", plan.nq), ("v", plan.nv), ("states", plan.ns))}
+    for path, (name, place) in places.items():
+        final[name][:, place] = given[path].reshape(count, -1)
+    whole = {name: np.repeat(values, instants.count) for name, values in run.certificate.items()}
+    status = np.repeat(run.status, instants.count)
+    return replace(run, final=final, certificate=whole, status=status, ending=None, events=None)
 
 
 def _array(where: str, values: Any) -> Array:

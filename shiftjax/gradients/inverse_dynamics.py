@@ -19,7 +19,7 @@ import numpy as np
 from shiftjax.constraints import CoordinateFunction, Polynomial
 from shiftjax.errors import ModelError, need_mapping, refuse_text, shown
 from shiftjax.formats.files import load
-from shiftjax.gradients.instants import Instants, instants_of
+from shiftjax.gradients.instants import Instants, instants_of, standing_at
 from shiftjax.gradients.simulate import is_traced, simulate
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
@@ -69,6 +69,7 @@ def inverse_dynamics(
     motion: Mapping[str, Motion] | None = None,
     times: Sequence[float] | np.ndarray | None = None,
     *,
+    along: Result | None = None,
     forces: Sequence[str] | None = None,
     state: Mapping[str, Any] | None = None,
     channels: Sequence[str] = (),
@@ -89,6 +90,8 @@ def inverse_dynamics(
             at the `times`. Of a free coordinate, whose acceleration follows, (q, v). Joints that nothing is said of
             follow by the loops, or stand where the model has them and are free.
         times: (n,) of the instants [s], which laws in time see; those of the first `Result`, else 0 where left out.
+        along: a run that recorded q and v of every joint and the internal states of forces: at its instants all stands
+            as there, whatever branch it has passed to, and balls and floating bodies, too. With its `vary`.
         forces: coordinates along which the missing forces act; those that `motion` drives where left out. More than
             freedoms are shared out by least norm, as statically indeterminate reactions are.
         state: number path -> (n,) or (B, n) values at the instants: starts of coordinates of several numbers, as
@@ -113,7 +116,8 @@ def inverse_dynamics(
     acting = [*known, *laws] if forces is None else forces
     refuse_text("forces", acting)
     model = _standing(model, [*motion, *acting], tie)
-    times = next((m.time for m in motion.values() if isinstance(m, Result)), None) if times is None else times
+    if times is None:
+        times = next((run.time for run in (along, *motion.values()) if isinstance(run, Result)), None)
     arrays = {name: [*given] for name, given in (known | free).items()} | {path: [x] for path, x in state.items()}
     instants = instants_of(times, arrays, vary)
     numbers = {path: instants.repeated(f"vary {path}", values) for path, values in vary.items()}
@@ -124,6 +128,7 @@ def inverse_dynamics(
         model, {name: flat[name] for name in known}, laws, numbers, instants,
         {"assign": assign, "derive": derive, "tie": tie, "backend": backend, "precision": precision,
          "threads": threads},
+        along,
     )  # fmt: skip
     return one.answer(acting, channels)
 
@@ -182,7 +187,7 @@ class _KnownMotion:
 
     Attributes:
         known: coordinate -> (B n) place, speed, acceleration. laws: coordinate -> its law in time.
-        numbers: path -> (B n) values. others: further options.
+        numbers: path -> (B n) values. others: further options. along: a run at whose instants all stands.
     """
 
     model: Model
@@ -191,6 +196,7 @@ class _KnownMotion:
     numbers: Mapping[str, Array]
     instants: Instants
     others: Mapping[str, Any]
+    along: Result | None = None
 
     @property
     def led(self) -> tuple[str, ...]:
@@ -215,6 +221,11 @@ class _KnownMotion:
             other, first = self.elsewhere(acting)
             result = other.result([*asked.values(), *(f"{name}.a" for name in compared)], first)
             _refuse_other_motion(first, result, acting, compared)
+            said = (first.status > 0) | (result.status == 0)
+            result = replace(
+                result, status=np.where(said, first.status, result.status),
+                messages=tuple(map(lambda a, b: a or b, first.messages, result.messages)),
+            )  # fmt: skip
         return InverseDynamics(
             times=np.zeros(self.instants.count) if times is None else times,
             forces={name: shaped(result.channels[path]) for name, path in loads.items()},
@@ -229,7 +240,10 @@ class _KnownMotion:
         numbers = {**self.numbers, **columns}
         given: dict[str, Any] = {**self.others, "vary": numbers, "drive": functions, "channels": channels}
         if not self.traced:
+            start = standing_at(model, self.along, self.instants) if start is None and self.along else start
             run = assembled(model, options_of(**given, start=start), self.instants.seconds)
+        elif self.along is not None:
+            raise ModelError("along", "a call that JAX traces", "none", "State what is free by `motion` and `state`.")
         elif self.instants.times is not None:
             todo = "Leave them out, which is right where no force and no other driver asks for the time."
             raise ModelError("times", "a call that JAX traces", "no times", todo)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -78,16 +79,27 @@ def test_a_free_hinge_follows_and_the_driven_one_takes_what_is_missing() -> None
     assert np.abs(answer.forces["upper_hinge"] - expected[0]).max() < ALGEBRA * abs(expected).max()
 
 
-def test_internal_states_of_forces_are_stated() -> None:
-    """A bristle bent by z pulls with stiffness z and its rate (LuGre); without a state it is not bent."""
-    friction = {"static": 0.3, "kinetic": 0.2, "stribeck_speed": 0.05, "stiffness": 50.0}
-    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
-    a = builder.assembly("a").body("rod", **rod(1.0)).joint("pivot", "Ry", child="rod")
-    a.force("bearing", "lugre_friction", joint="pivot", **friction)
-    model, bend = builder.build(), np.array([0.0, 0.002, -0.004])
-    motion = {"pivot": (0 * bend, 0 * bend, 2.0 + 0 * bend)}
-    answer = inverse_dynamics(model, motion, state={"bearing.initial_bend": bend})
-    assert np.abs(answer.forces["pivot"] - (2.0 / 3 + 50.0 * bend)).max() < ALGEBRA
+def test_what_floats_and_slips_is_where_the_run_has_it() -> None:
+    """A floating cab with an arm that a bristle holds: along a run of loads, the motion takes just these loads.
+
+    A free body cannot be stated by coordinates of one number; its acceleration comes out as in the run.
+    """
+    friction = {"static": 0.3, "kinetic": 0.2, "stribeck_speed": 0.05, "stiffness": 10.0}
+    builder = ModelBuilder(gravity=(0.0, 0.0, -G))
+    a = builder.assembly("a").body("cab", mass=2.0, center_of_mass=(0.1, 0, 0.05), inertia=(0.2, 0.3, 0.25))
+    a.joint("six", "float", child="cab", initial_velocity=(0.5, -1.0, 0.7, 0.1, 0.2, 0.3))
+    a.body("rod", **rod(0.5)).joint("hinge", "Ry", parent="cab", child="rod", initial_velocity=2.0)
+    a.force("bearing", "lugre_friction", joint="hinge", **friction)
+    model, joints = builder.build(), ("six", "hinge")
+    a.force("push", "harmonic_load", joint="hinge", amplitude=0.8, frequency=6.0)
+    channels = [*asked(*joints), "bearing.bend"]
+    run = simulate(builder.build(), 0.4, 1e-3, output_step=0.1, channels=channels, accuracy="local")
+    answer = inverse_dynamics(model, {"hinge": run}, along=run, channels=["six.a"])
+    assert np.abs(answer.forces["hinge"] - 0.8 * np.sin(6.0 * run.time)).max() < LOOPS
+    assert np.abs(answer.channels["six.a"] - run.channels["six.a"]).max() < LOOPS * np.abs(run.channels["six.a"]).max()
+    lacking = replace(run, channels={path: values for path, values in run.channels.items() if path != "bearing.bend"})
+    with pytest.raises(ModelError, match=r"along: found a run without a:bearing.bend"):
+        inverse_dynamics(model, {"hinge": run}, along=lacking)
 
 
 def test_what_slides_freely_keeps_the_momentum_of_the_whole() -> None:
