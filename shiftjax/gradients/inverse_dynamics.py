@@ -49,7 +49,7 @@ class InverseDynamics:
         forces: coordinate -> (B, n) the missing force or torque along it [N, N m], NaN where `status` is above 0.
         channels: path -> (B, n, ...) what was asked to be recorded.
         units: coordinate or channel path -> unit.
-        status: (B, n) `Outcome` of every instant; messages: (B n) texts, "" when good.
+        status: (B, n) `Outcome` of every instant; messages: (B n) texts, "" when good. gap: (B, n) of its loops [m].
         notes: what holds for all: which forces are one choice of many.
         model: with the drivers that were added.
     """
@@ -59,6 +59,7 @@ class InverseDynamics:
     channels: dict[str, Array]
     units: dict[str, str]
     status: Array
+    gap: Array
     messages: tuple[str, ...]
     notes: tuple[str, ...]
     model: Model
@@ -231,7 +232,8 @@ class _KnownMotion:
             forces={name: shaped(result.channels[path]) for name, path in loads.items()},
             channels={path: shaped(result.channels[path]) for path in channels},
             units={name: result.units[path] for name, path in asked.items()},
-            status=shaped(result.status), messages=result.messages, notes=result.notes, model=result.model,
+            status=shaped(result.status), gap=shaped(result.certificate["gap"]),
+            messages=result.messages, notes=result.notes, model=result.model,
         )  # fmt: skip
 
     def result(self, channels: Sequence[str], start: Result | None = None) -> Result:

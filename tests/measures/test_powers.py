@@ -1,4 +1,4 @@
-"""Powers: together they are the rate of the kinetic energy, of a mechanism of many forces and constraints."""
+"""Powers (D24): together they are the rate of the kinetic energy, of a mechanism of many forces and constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inverse and hybrid dynamics: closed forms, virtual work, what forward dynamics gives back, forces elsewhere."""
+"""Inverse and hybrid dynamics (D24, E1): closed forms, virtual work, loads of forward dynamics, forces elsewhere."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from tests.support.several_coordinates import bar
 
 ALGEBRA = 1e-11  # relative: sums and one linear solution of a few unknowns in f64
 LOOPS = 1e-9  # relative: loops are closed to 1e-12, and accelerations differ by it over the pivots squared
+CLOSED = 1e-12  # m or rad
 SLOPE = 1e-6  # relative: central differences of 1e-5
 TABLE = 3e-4  # rad, of 3 that it moves: a spline through torques 10 ms apart, which have a peak of 40 ms
 G, LENGTHS, MASSES = 9.81, (0.6, 0.4), (1.5, 0.8)
@@ -159,6 +160,18 @@ def test_inverse_dynamics_gives_back_what_forward_dynamics_was_given() -> None:
         power = answer.forces[name] * every[name][1]
         assert np.abs(power - loads * every["j0"][1]).max() < LOOPS * np.abs(loads).max()
         assert (answer.status == 0).all() and not answer.notes
+
+
+def test_a_crank_goes_around_with_the_loop_closed() -> None:
+    """Kinematics alone: every pose by itself, each on the branch and with the turns of the one before."""
+    angle = np.linspace(-1.0, -1.0 + 4 * np.pi, 145)
+    still = 0 * angle
+    answer = inverse_dynamics(FOUR, {"j0": (angle, still, still)}, channels=[f"j{k}.q" for k in range(4)])
+    assert (answer.status == 0).all() and answer.gap.max() < CLOSED
+    for k, turns in enumerate((2, -2, 0, 0)):
+        q = answer.channels[f"j{k}.q"]
+        assert np.abs(np.diff(q)).max() < 0.3
+        assert abs(q[-1] - q[0] - 2 * np.pi * turns) < CLOSED
 
 
 def test_the_missing_torque_brings_about_the_motion() -> None:

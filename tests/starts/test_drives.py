@@ -264,6 +264,15 @@ def test_a_driver_that_begins_elsewhere_says_so() -> None:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+def test_a_driver_may_begin_many_turns_away() -> None:
+    """The loop follows turn by turn: a coupler that does not go round keeps its angle, which two joints add up to."""
+    begin = 2 * np.pi * np.array([3.3, 7.7, 11.2, 15.6]) - 1.0
+    drive = {"pivot": shiftjax.Polynomial([begin, 1.0])}
+    result = shiftjax.assemble(four_bars(), drive=drive, channels=["pivot.q", "pin.q"])
+    assert (result.status == 0).all()
+    assert np.abs(result.channels["pivot.q"] + result.channels["pin.q"]).max() < np.pi
+
+
 def test_a_function_of_time_is_differentiated() -> None:
     f = lambda t: -1.0 + 2.0 * t + 0.1 * jnp.sin(3.0 * t) ** 2  # noqa: E731
     result = run(four_bars(), drive={"pivot": f})
