@@ -10,34 +10,30 @@ drivers there which bring about the same motion. Where a number is traced, it is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from shiftjax.constraints import CoordinateFunction, Polynomial
+from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_mapping, refuse_text, shown
 from shiftjax.formats.files import load
-from shiftjax.gradients.instants import Instants, instants_of, standing_at
-from shiftjax.gradients.simulate import is_traced, simulate
+from shiftjax.gradients.instants import instants_of
+from shiftjax.gradients.known_motions import DERIVATIVES, KnownMotion, elsewhere
+from shiftjax.gradients.simulate import is_traced
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed, split
 from shiftjax.record import record
-from shiftjax.run.assemble import STEP, assembled
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.drives import Drivable, driven
+from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
 
 Array = Any  # of NumPy, or of JAX where it is traced
 Motion = Drivable | Result | tuple[Any, ...]
-DERIVATIVES, DISPLACEMENT = ("q", "v", "a"), "initial_displacement"
-# Of the largest value of a coordinate, its speed or acceleration: a motion that forces elsewhere bring about agrees to
-# the rounding of the loops, which is 1e-12 of it, but near their dead centres.
-AGREES = 1e-6
+DISPLACEMENT = "initial_displacement"
 
 
 @record
@@ -93,8 +89,9 @@ def inverse_dynamics(
         times: (n,) of the instants [s], which laws in time see; those of the first `Result`, else 0 where left out.
         along: a run that recorded q and v of every joint and the internal states of forces: at its instants all stands
             as there, whatever branch it has passed to, and balls and floating bodies, too. With its `vary`.
-        forces: coordinates along which the missing forces act; those that `motion` drives where left out. More than
-            freedoms are shared out by least norm, as statically indeterminate reactions are.
+        forces: coordinates along which the missing forces act; those that `motion` drives where left out. They may be
+            free by themselves, as a cart whose rod shall swing. More than freedoms are shared out by least norm, as
+            statically indeterminate reactions are.
         state: number path -> (n,) or (B, n) values at the instants: starts of coordinates of several numbers, as
             "ball.initial_velocity[0]", and internal states of forces.
         channels: paths to record at every instant: accelerations, reactions, multipliers, powers.
@@ -124,14 +121,14 @@ def inverse_dynamics(
     numbers = {path: instants.repeated(f"vary {path}", values) for path, values in vary.items()}
     numbers |= {path: instants.flat(f"state {path}", values) for path, values in state.items()}
     flat = {name: [instants.flat(f"motion {name}", x) for x in given] for name, given in (known | free).items()}
-    numbers |= _starts(model, {name: flat[name] for name in free})
-    one = _KnownMotion(
-        model, {name: flat[name] for name in known}, laws, numbers, instants,
+    starts = _starts(model, {name: flat[name] for name in free})
+    one = KnownMotion(
+        model, {name: flat[name] for name in known}, laws, numbers, starts, instants,
         {"assign": assign, "derive": derive, "tie": tie, "backend": backend, "precision": precision,
          "threads": threads},
         along,
     )  # fmt: skip
-    return one.answer(acting, channels)
+    return _answer(one, acting, channels)
 
 
 def _sorted(motion: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]], dict[str, Any]]:
@@ -182,110 +179,20 @@ def _starts(model: Model, free: Mapping[str, Sequence[Array]]) -> dict[str, Arra
     return out
 
 
-@dataclass(frozen=True)
-class _KnownMotion:
-    """A mechanism at instants.
-
-    Attributes:
-        known: coordinate -> (B n) place, speed, acceleration. laws: coordinate -> its law in time.
-        numbers: path -> (B n) values. others: further options. along: a run at whose instants all stands.
-    """
-
-    model: Model
-    known: Mapping[str, Sequence[Array]]
-    laws: Mapping[str, Any]
-    numbers: Mapping[str, Array]
-    instants: Instants
-    others: Mapping[str, Any]
-    along: Result | None = None
-
-    @property
-    def led(self) -> tuple[str, ...]:
-        return (*self.known, *self.laws)
-
-    @property
-    def traced(self) -> bool:
-        """Whether JAX traces any of it."""
-        return any(is_traced(values) for values in (*self.numbers.values(), *chain(*self.known.values())))
-
-    def answer(self, acting: Sequence[str], channels: Sequence[str]) -> InverseDynamics:
-        """Forces along some coordinates that bring about the motion, and channels."""
-        model, shaped, times = self.model, self.instants.shaped, self.instants.times
-        loads = {name: f"{name}.drive_load" for name in acting}
-        asked = {**loads, **{path: path for path in channels}}
-        where = {plain_coordinate(model, name, "forces") for name in acting}
-        led = {name: plain_coordinate(model, name, "motion") for name in self.led}
-        if where == set(led.values()):
-            result = self.result([*asked.values()])
-        else:
-            compared = [name for name, path in led.items() if path not in where]
-            other, first = self.elsewhere(acting)
-            result = other.result([*asked.values(), *(f"{name}.a" for name in compared)], first)
-            _refuse_other_motion(first, result, acting, compared)
-            said = (first.status > 0) | (result.status == 0)
-            result = replace(
-                result, status=np.where(said, first.status, result.status),
-                messages=tuple(map(lambda a, b: a or b, first.messages, result.messages)),
-            )  # fmt: skip
-        return InverseDynamics(
-            times=np.zeros(self.instants.count) if times is None else times,
-            forces={name: shaped(result.channels[path]) for name, path in loads.items()},
-            channels={path: shaped(result.channels[path]) for path in channels},
-            units={name: result.units[path] for name, path in asked.items()},
-            status=shaped(result.status), gap=shaped(result.certificate["gap"]),
-            messages=result.messages, notes=result.notes, model=result.model,
-        )  # fmt: skip
-
-    def result(self, channels: Sequence[str], start: Result | None = None) -> Result:
-        """All instants assembled, or where they stand in a result; channels (B n, ...)."""
-        model, columns, functions = self._driven()
-        numbers = {**self.numbers, **columns}
-        given: dict[str, Any] = {**self.others, "vary": numbers, "drive": functions, "channels": channels}
-        if not self.traced:
-            start = standing_at(model, self.along, self.instants) if start is None and self.along else start
-            run = assembled(model, options_of(**given, start=start), self.instants.seconds)
-        elif self.along is not None:
-            raise ModelError("along", "a call that JAX traces", "none", "State what is free by `motion` and `state`.")
-        elif self.instants.times is not None:
-            todo = "Leave them out, which is right where no force and no other driver asks for the time."
-            raise ModelError("times", "a call that JAX traces", "no times", todo)
-        else:
-            run = simulate(model, STEP, STEP, accuracy="local", **given)
-        return replace(run, channels={path: values[:, 0] for path, values in run.channels.items()})
-
-    def _driven(self) -> tuple[Model, dict[str, Array], dict[str, Any]]:
-        """The model with a driver for each known coordinate, their numbers, and functions of time."""
-        model, columns, functions = self.model, dict[str, Array](), dict[str, Any]()
-        still, t = np.zeros(self.instants.all), self.instants.seconds
-        for name, (q, v, a) in self.known.items():
-            model, added, _ = driven(model, {name: Polynomial([still] * 3)})
-            if self.instants.times is not None:  # the parabola through the instant, as of time 0
-                q, v = q - v * t + 0.5 * a * t**2, v - a * t
-            columns |= dict(zip(added, (q, v, 0.5 * a), strict=True))
-        for name, law in self.laws.items():
-            model, added, of_time = driven(model, {name: law})
-            columns |= {path: self.instants.repeated(path, values) for path, values in added.items()}
-            functions |= of_time
-        return model, columns, functions
-
-    def elsewhere(self, acting: Sequence[str]) -> tuple[_KnownMotion, Result]:
-        """The same motion by drivers of other coordinates, and the result in which it stands."""
-        if self.traced:
-            todo = "State the motion of these coordinates, which a first call without tracing gives as channels."
-            raise ModelError("forces", f"{listed(acting)}, in a call that JAX traces", "those that move", todo)
-        names = dict.fromkeys((*acting, *self.led))
-        first = self.result([f"{name}.{x}" for name in names for x in DERIVATIVES])
-        moving = {name: [first.channels[f"{name}.{x}"] for x in DERIVATIVES] for name in acting}
-        return replace(self, known=moving, laws={}), first
-
-
-def _refuse_other_motion(first: Result, second: Result, acting: Sequence[str], led: Sequence[str]) -> None:
-    """Raises where forces that act elsewhere do not bring about the motion."""
-    good = (first.status <= 0) & (second.status <= 0)
-    for name in led:
-        before, now = (one.channels[f"{name}.a"][good] for one in (first, second))
-        off = np.abs(now - before).max(initial=0.0)
-        if off > AGREES * max(np.abs(before).max(initial=0.0), 1.0):
-            fault = f"{listed(acting)}, which leave the acceleration of {name} off by {off:.3g}"
-            todo = "Name as many as there are freedoms that are driven, none at its dead centre."
-            raise ModelError("forces", fault, "coordinates whose forces bring about the motion", todo)
+def _answer(motion: KnownMotion, acting: Sequence[str], channels: Sequence[str]) -> InverseDynamics:
+    """Forces along some coordinates that bring about the motion, and channels."""
+    loads = {name: f"{name}.drive_load" for name in acting}
+    asked = {**loads, **{path: path for path in channels}}
+    where = {plain_coordinate(motion.model, name, "forces") for name in acting}
+    led = {plain_coordinate(motion.model, name, "motion") for name in motion.led}
+    paths = [*asked.values()]
+    result = motion.result(paths) if where == led else elsewhere(motion, acting, paths)
+    shaped, times = motion.instants.shaped, motion.instants.times
+    return InverseDynamics(
+        times=np.zeros(motion.instants.count) if times is None else times,
+        forces={name: shaped(result.channels[path]) for name, path in loads.items()},
+        channels={path: shaped(result.channels[path]) for path in channels},
+        units={name: result.units[path] for name, path in asked.items()},
+        status=shaped(result.status), gap=shaped(result.certificate["gap"]),
+        messages=result.messages, notes=result.notes, model=result.model,
+    )  # fmt: skip
