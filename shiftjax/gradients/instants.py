@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError, shown
 from shiftjax.forces import FORCES
-from shiftjax.gradients.simulate import is_traced
+from shiftjax.gradients.traced import is_traced
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.real_arrays import real_array

@@ -20,7 +20,7 @@ from shiftjax.errors import ModelError, need_mapping, refuse_text, shown
 from shiftjax.formats.files import load
 from shiftjax.gradients.instants import instants_of
 from shiftjax.gradients.known_motions import DERIVATIVES, KnownMotion, elsewhere
-from shiftjax.gradients.simulate import is_traced
+from shiftjax.gradients.traced import is_traced
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed, split

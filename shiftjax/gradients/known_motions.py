@@ -16,7 +16,8 @@ import numpy as np
 from shiftjax.constraints import Polynomial
 from shiftjax.errors import ModelError
 from shiftjax.gradients.instants import Instants, standing_at
-from shiftjax.gradients.simulate import is_traced, simulate
+from shiftjax.gradients.simulate import simulate
+from shiftjax.gradients.traced import is_traced
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.assemble import STEP, assembled
