@@ -28,7 +28,7 @@ from shiftjax.record import record
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.drives import Drivable, driven
 from shiftjax.run.start.prepare import prepare
 
 Array = Any  # of NumPy, or of JAX where it is traced
@@ -117,7 +117,7 @@ def inverse_dynamics(
     if times is None:
         times = next((run.time for run in (along, *motion.values()) if isinstance(run, Result)), None)
     arrays = {name: [*given] for name, given in (known | free).items()} | {path: [x] for path, x in state.items()}
-    instants = instants_of(times, arrays, vary)
+    instants = instants_of(times, arrays, {**vary, **driven(model, laws)[1]})
     numbers = {path: instants.repeated(f"vary {path}", values) for path, values in vary.items()}
     numbers |= {path: instants.flat(f"state {path}", values) for path, values in state.items()}
     flat = {name: [instants.flat(f"motion {name}", x) for x in given] for name, given in (known | free).items()}

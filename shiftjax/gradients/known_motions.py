@@ -86,10 +86,8 @@ class KnownMotion:
         model, columns, functions = self.model, dict[str, Array](), dict[str, Any]()
         still, t = np.zeros(self.instants.all), self.instants.seconds
         for name, (q, v, a) in self.known.items():
-            model, added, _ = driven(model, {name: Polynomial([still] * 3)})
-            if self.instants.times is not None:  # the parabola through the instant, as of time 0
-                q, v = q - v * t + 0.5 * a * t**2, v - a * t
-            columns |= dict(zip(added, (q, v, 0.5 * a), strict=True))
+            model, added, _ = driven(model, {name: Polynomial([still] * 3, origin=still)})
+            columns |= dict(zip(added, (q, v, 0.5 * a, t), strict=True))
         for name, law in self.laws.items():
             model, added, of_time = driven(model, {name: law})
             columns |= {path: self.instants.repeated(path, values) for path, values in added.items()}

@@ -101,7 +101,8 @@ def assembled(model: Model | str, given: Options, instants: np.ndarray | None = 
     prepared = prepare(model, design.vary or {}, given)
     if instants is not None:
         values = prepared.values if prepared.vary else np.zeros((0, len(instants)))
-        prepared = replace(prepared, values=values, instants=instants)
+        statements = replace(prepared.statements, alone=False)  # the file's start is of another instant
+        prepared = replace(prepared, values=values, instants=instants, statements=statements)
     recording, machine = given.recording, given.machine
     observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
     measured = Metrics(recording.metrics, prepared.plan, prepared.model.resolve, (0.0, 0.0))

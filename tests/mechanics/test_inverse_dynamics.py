@@ -201,6 +201,20 @@ def test_a_crank_goes_around_with_the_loop_closed() -> None:
         assert abs(q[-1] - q[0] - 2 * np.pi * turns) < CLOSED
 
 
+def test_the_time_changes_nothing_where_nothing_asks_for_it() -> None:
+    motion = {"j0": (TURN, 2.0 + 0 * TURN, np.cos(TURN))}
+    now, late = inverse_dynamics(FOUR, motion), inverse_dynamics(FOUR, motion, 1e3 + np.arange(5))
+    assert np.array_equal(now.forces["j0"], late.forces["j0"]) and (late.status == 0).all()
+
+
+def test_laws_may_have_one_number_a_member() -> None:
+    law = Harmonic(offset=-1.0, amplitude=np.array([0.1, 0.3]), frequency=4.0)
+    both = inverse_dynamics(FOUR, {"j0": law}, TIMES)
+    alone = inverse_dynamics(FOUR, {"j0": Harmonic(offset=-1.0, amplitude=0.3, frequency=4.0)}, TIMES)
+    assert both.forces["j0"].shape == (2, 6)
+    assert np.abs(both.forces["j0"][1] - alone.forces["j0"]).max() < LOOPS * np.abs(alone.forces["j0"]).max()
+
+
 def test_the_missing_torque_brings_about_the_motion() -> None:
     """Of a five-bar one crank is driven, the rest free; its torque, as a table of loads, moves all as before.
 
