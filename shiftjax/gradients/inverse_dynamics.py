@@ -100,7 +100,7 @@ def inverse_dynamics(
 
     Returns:
         an `InverseDynamics`. Where JAX traces numbers of `vary`, `motion` or `state`, its forces and channels are JAX
-        arrays with first derivatives; then there are no `times`, and forces act along what moves.
+        arrays with first derivatives; then there are no `times`, and forces elsewhere are as many as freedoms.
 
     Raises:
         ModelError: anything the model or the arguments make impossible; forces that cannot bring about the motion.

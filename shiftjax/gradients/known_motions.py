@@ -11,25 +11,32 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.constraints import Polynomial
 from shiftjax.errors import ModelError
+from shiftjax.field import filled
 from shiftjax.gradients.instants import Instants, standing_at
 from shiftjax.gradients.simulate import simulate
 from shiftjax.gradients.traced import is_traced
+from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.assemble import STEP, assembled
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import driven
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.topology_report import topology_report
 
 Array = Any  # of NumPy, or of JAX where it is traced
 DERIVATIVES = ("q", "v", "a")
 # Of the largest acceleration of a coordinate: a motion that forces elsewhere bring about agrees to the rounding of the
 # loops, which is 1e-12 of it, but near their dead centres.
 AGREES = 1e-6
+# Channels that depend on where forces act.
+OF_LOADS = ("reaction_force", "reaction_moment", "multiplier", "drive_load", "drive_power", "power")
 
 
 @dataclass(frozen=True)
@@ -99,15 +106,60 @@ def elsewhere(motion: KnownMotion, acting: Sequence[str], channels: Sequence[str
     """The same motion by drivers of other coordinates.
 
     Raises:
-        ModelError: they cannot bring it about; a traced number.
+        ModelError: they cannot bring it about.
     """
     if motion.traced:
-        todo = "State the motion of these coordinates, which a first call without tracing gives as channels."
-        raise ModelError("forces", f"{listed(acting)}, in a call that JAX traces", "those that move", todo)
+        return by_virtual_power(motion, acting, channels)
     names = dict.fromkeys((*acting, *motion.led))
     first = motion.result([f"{name}.{x}" for name in names for x in DERIVATIVES])
     moving = {name: [first.channels[f"{name}.{x}"] for x in DERIVATIVES] for name in acting}
     return Elsewhere(replace(motion, known=moving, laws={}), first, motion.led).result(channels)
+
+
+def by_virtual_power(motion: KnownMotion, acting: Sequence[str], channels: Sequence[str]) -> Result:
+    """Forces u elsewhere where numbers are traced: T^T u = loads of the drivers, with T the speeds there for theirs.
+
+    No loop is closed with other drivers, whose branch no trace could tell.
+    """
+    led, loads = [*motion.known], {f"{name}.drive_load" for name in acting}
+    others = [path for path in channels if path not in loads]
+    units = _units_where_traced(motion, acting, others)
+    first = motion.result([*others, *(f"{name}.drive_load" for name in led)])
+    zero = jnp.zeros(motion.instants.all)
+
+    def speeds(moving: str) -> Array:
+        known = {name: (q, zero + float(name == moving), zero) for name, (q, _, _) in motion.known.items()}
+        paths = [f"{name}.v" for name in acting]
+        channels = replace(motion, known=known).result(paths).channels
+        return jnp.stack([channels[path] for path in paths], 1)
+
+    still = speeds("")
+    transposed = jnp.stack([speeds(name) - still for name in led], 1)
+    taken = jnp.stack([first.channels[f"{name}.drive_load"] for name in led], 1)
+    forces = jnp.linalg.solve(transposed, taken[:, :, None])[:, :, 0]
+    channels_there = {f"{name}.drive_load": forces[:, k] for k, name in enumerate(acting)}
+    return replace(first, channels={**first.channels, **channels_there}, units={**first.units, **units})
+
+
+def _units_where_traced(motion: KnownMotion, acting: Sequence[str], channels: Sequence[str]) -> dict[str, str]:
+    """The units of forces elsewhere in a call that JAX traces.
+
+    Raises:
+        ModelError: not all freedoms move in known ways, other forces than freedoms, channels that tell loads.
+    """
+    prepared = prepare(motion.model, {}, options_of(tie=motion.others["tie"]))
+    freedoms, fault = topology_report(prepared)["dof"], ""
+    if motion.laws or motion.starts or len(motion.known) != freedoms:
+        fault = f"{len(motion.known)} coordinates with (q, v, a) for {freedoms} freedoms"
+    elif len(acting) != freedoms:
+        fault = f"{len(acting)} of them for {freedoms} freedoms"
+    elif telling := [path for path in channels if path.rpartition(".")[2] in OF_LOADS]:
+        fault = f"channels of loads, {listed(telling)}"
+    if fault:
+        allowed = "as many as freedoms, all of which move in known ways, and channels of the motion"
+        raise ModelError("forces", f"{fault}, in a call that JAX traces", allowed, "Call without tracing.")
+    units = {one.path: filled("{f}", one.unit, 0) for one in prepared.plan.coordinates}
+    return {f"{name}.drive_load": units[plain_coordinate(motion.model, name, "forces")] for name in acting}
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -25,7 +23,6 @@ from tests.support.several_coordinates import bar
 ALGEBRA = 1e-11  # relative: sums and one linear solution of a few unknowns in f64
 LOOPS = 1e-9  # relative: loops are closed to 1e-12, and accelerations differ by it over the pivots squared
 CLOSED = 1e-12  # m or rad
-SLOPE = 1e-6  # relative: central differences of 1e-5
 TABLE = 3e-4  # rad, of 3 that it moves: a spline through torques 10 ms apart, which have a peak of 40 ms
 G, LENGTHS, MASSES = 9.81, (0.6, 0.4), (1.5, 0.8)
 TIMES = np.linspace(0.0, 0.5, 6)
@@ -174,19 +171,18 @@ RATES = {"j0.initial_displacement": TURN, "j0.initial_velocity": 3.0 + np.cos(TU
 
 
 def test_inverse_dynamics_gives_back_what_forward_dynamics_was_given() -> None:
-    """Loads drive a four-bar all around; the motion that follows takes those loads at any joint, also the cut one.
+    """Loads drive a four-bar all around; at the joint that is cut what follows takes what does the same work.
 
-    Loads on other joints are worth those that do the same work along the only motion (principle of virtual power).
+    By the principle of virtual power, along the only motion there is.
     """
     pushed = loop(("push", "constant_load", {"joint": "j0", "load": 0.0}))
-    loads, names = np.array([1.0, -4.0, 2.0, 5.0, -3.0]), [f"j{k}" for k in range(4)]
+    loads, names = np.array([1.0, -4.0, 2.0, 5.0, -3.0]), ("j0", "j2")
     forward = assemble(pushed, vary={"push.load": loads} | RATES, channels=asked(*names))
     every = known(forward, *names)
-    for name in ("j0", "j2"):
-        answer = inverse_dynamics(FOUR, {"j0": every["j0"]}, forces=[name])
-        power = answer.forces[name] * every[name][1]
-        assert np.abs(power - loads * every["j0"][1]).max() < LOOPS * np.abs(loads).max()
-        assert (answer.status == 0).all() and not answer.notes
+    answer = inverse_dynamics(FOUR, {"j0": every["j0"]}, forces=["j2"])
+    power = answer.forces["j2"] * every["j2"][1]
+    assert np.abs(power - loads * every["j0"][1]).max() < LOOPS * np.abs(loads).max()
+    assert (answer.status == 0).all() and not answer.notes
 
 
 def test_a_crank_goes_around_with_the_loop_closed() -> None:
@@ -205,14 +201,6 @@ def test_the_time_changes_nothing_where_nothing_asks_for_it() -> None:
     motion = {"j0": (TURN, 2.0 + 0 * TURN, np.cos(TURN))}
     now, late = inverse_dynamics(FOUR, motion), inverse_dynamics(FOUR, motion, 1e3 + np.arange(5))
     assert np.array_equal(now.forces["j0"], late.forces["j0"]) and (late.status == 0).all()
-
-
-def test_laws_may_have_one_number_a_member() -> None:
-    law = Harmonic(offset=-1.0, amplitude=np.array([0.1, 0.3]), frequency=4.0)
-    both = inverse_dynamics(FOUR, {"j0": law}, TIMES)
-    alone = inverse_dynamics(FOUR, {"j0": Harmonic(offset=-1.0, amplitude=0.3, frequency=4.0)}, TIMES)
-    assert both.forces["j0"].shape == (2, 6)
-    assert np.abs(both.forces["j0"][1] - alone.forces["j0"]).max() < LOOPS * np.abs(alone.forces["j0"]).max()
 
 
 def test_the_missing_torque_brings_about_the_motion() -> None:
@@ -237,17 +225,18 @@ def test_the_missing_torque_brings_about_the_motion() -> None:
 
 
 def test_drivers_of_files_and_laws_in_time_are_as_in_a_run() -> None:
-    """A mechanism of no freedom, at instants that no run steps to: each by itself what `simulate` has there."""
+    """A mechanism of no freedom at instants, each by itself: what `simulate` has there; members have laws of their own."""
     law: dict[str, Any] = {"amplitude": 1.5, "frequency": 4.0, "rate": 9.0}
     forces = [("shake", "harmonic_load", {"joint": "j3", "amplitude": 3.0, "frequency": 7.0, "phase": 0.2})]
     driven = loop(*forces, **law)
     channels = ["j0.drive_load", "j2.reaction_force", "j3.a"]
     run = simulate(driven, 1.0, 1e-3, output_step=0.25, channels=channels, accuracy="local")
     answer = inverse_dynamics(driven, times=run.time, channels=channels)
-    said = inverse_dynamics(loop(*forces), {"j0": Harmonic(offset=-1.0, **law)}, run.time, channels=channels[1:])
+    members = Harmonic(offset=-1.0, **law | {"amplitude": np.array([0.7, 1.5])})
+    stated = inverse_dynamics(loop(*forces), {"j0": members}, run.time, channels=channels[1:])
     for path, values in run.channels.items():
         size = LOOPS * np.abs(values).max()
-        other = said.forces["j0"] if path == "j0.drive_load" else said.channels[path]
+        other = (stated.forces["j0"] if path == "j0.drive_load" else stated.channels[path])[1]
         assert np.abs(answer.channels[path] - values).max() < size and np.abs(other - values).max() < size
     assert answer.forces == {} and answer.channels["j2.reaction_force"].shape == (5, 3)
 
@@ -297,25 +286,6 @@ def test_gears_carry_what_the_other_shaft_takes() -> None:
     assert np.abs(np.abs(answer.channels["gear.multiplier"]) - np.abs(0.005 * turn)).max() < ALGEBRA
     other = inverse_dynamics(model, motion, tie=tie, forces=["right"])
     assert np.abs(other.forces["right"] + 0.05 * turn).max() < ALGEBRA
-
-
-def test_slopes_are_those_of_differences() -> None:
-    """Of the torque with a mass and with the motion itself; forces elsewhere have none."""
-
-    def torque(mass: Any, q: Any) -> Any:
-        motion = {"j0": (q, jnp.array([3.0, 2.0]), jnp.array([1.0, -1.0]))}
-        return jnp.sum(inverse_dynamics(FOUR, motion, vary={"b1.mass": jnp.reshape(mass, 1)}).forces["j0"])
-
-    mass, q, h = jnp.asarray(1.2), jnp.array([0.4, 1.7]), 1e-5
-    slopes = jax.grad(torque, (0, 1))(mass, q)
-    by_mass = (torque(mass + h, q) - torque(mass - h, q)) / (2 * h)
-    moved = [(torque(mass, q.at[k].add(h)) - torque(mass, q.at[k].add(-h))) / (2 * h) for k in range(2)]
-    assert abs(slopes[0] - by_mass) < SLOPE * abs(by_mass)
-    assert np.abs(slopes[1] - np.array(moved)).max() < SLOPE * np.abs(moved).max()
-    with pytest.raises(ModelError, match="in a call that JAX traces"):
-        jax.grad(lambda x: inverse_dynamics(FOUR, {"j0": (x, q, q)}, forces=["j3"]).forces["j3"].sum())(q)
-    with pytest.raises(ModelError, match="times: found a call that JAX traces"):
-        jax.grad(lambda x: inverse_dynamics(FOUR, {"j0": (x, q, q)}, [0.0, 1.0]).forces["j0"].sum())(q)
 
 
 def test_forces_that_cannot_bring_about_the_motion_are_refused() -> None:
