@@ -225,7 +225,7 @@ def test_the_missing_torque_brings_about_the_motion() -> None:
 
 
 def test_drivers_of_files_and_laws_in_time_are_as_in_a_run() -> None:
-    """A mechanism of no freedom at instants, each by itself: what `simulate` has there; members have laws of their own."""
+    """A mechanism of no freedom, every instant by itself: what `simulate` has there; members have their own laws."""
     law: dict[str, Any] = {"amplitude": 1.5, "frequency": 4.0, "rate": 9.0}
     forces = [("shake", "harmonic_load", {"joint": "j3", "amplitude": 3.0, "frequency": 7.0, "phase": 0.2})]
     driven = loop(*forces, **law)

@@ -270,7 +270,7 @@ def test_a_polynomial_counts_time_from_its_origin() -> None:
     channels = ["pivot.q", "pivot.v", "pivot.a", "pivot.drive_load"]
     one, other = (simulate(pendulum(), 1.0, drive={"pivot": motion}, output_step=0.25, channels=channels).channels
                   for motion in (moved, plain))  # fmt: skip
-    assert all(np.abs(one[path] - other[path]).max() < 1e-9 for path in channels)
+    assert all(np.abs(one[path] - other[path]).max() < CLOSED_FORM for path in channels)
 
 
 def test_a_driver_may_begin_many_turns_away() -> None:
