@@ -242,7 +242,7 @@ def test_drivers_of_files_and_laws_in_time_are_as_in_a_run() -> None:
 
 
 def test_more_forces_than_freedoms_share_the_work_and_a_note_says_so() -> None:
-    """Two motors of a four-bar: together they do what one does; no other sharing has less of all joints' loads."""
+    """Two motors of a four-bar do together what one does; how they share it is one choice of many."""
     motion = {"j0": (TURN, 2.0 + 0 * TURN, 1.0 + 0 * TURN)}
     alone = inverse_dynamics(FOUR, motion, channels=["j0.v", "j3.v"])
     both = inverse_dynamics(FOUR, motion, forces=["j0", "j3"])
