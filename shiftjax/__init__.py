@@ -54,6 +54,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.run.assemble",
             "Closes the loops of a model, or of many variants of it, and goes no step.",
         ),
+        "inverse_dynamics": (
+            "shiftjax.gradients.inverse_dynamics",
+            "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
+        ),
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
         "compile": ("shiftjax.run.step_function", "Compiles one step of a model."),
         "Simulator": ("shiftjax.run.step_function", "A model compiled for stepping."),
@@ -127,6 +131,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
     },
     "Results": {
         "Result": ("shiftjax.run.results.result", "The outcome of `simulate`."),
+        "InverseDynamics": (
+            "shiftjax.gradients.inverse_dynamics",
+            "The outcome of `inverse_dynamics`: n instants of B members, or of one without a member axis.",
+        ),
         "Interrupted": (
             "shiftjax.run.results.interrupted",
             "Ctrl-C, or another signal that raises KeyboardInterrupt, while `simulate` ran.",
@@ -220,6 +228,8 @@ if TYPE_CHECKING:
     from shiftjax.formats.builder import ModelBuilder as ModelBuilder
     from shiftjax.formats.solids import solid as solid
     from shiftjax.formats.solids import solid_of_mesh as solid_of_mesh
+    from shiftjax.gradients.inverse_dynamics import InverseDynamics as InverseDynamics
+    from shiftjax.gradients.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from shiftjax.gradients.simulate import simulate as simulate
     from shiftjax.joints import KINDS as KINDS
     from shiftjax.joints import JointKind as JointKind

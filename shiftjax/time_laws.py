@@ -94,16 +94,20 @@ class Harmonic(Law):
 
 
 class Polynomial(Law):
-    """f = c_0 + c_1 t + c_2 t^2 + ..."""
+    """f = c_0 + c_1 (t - origin) + c_2 (t - origin)^2 + ..."""
 
     def fields(self, unit: str) -> tuple[Field, ...]:
-        doc = "c_k of c_0 + c_1 t + c_2 t^2 + ..."
-        return (Field("coefficients", doc, "ascending", Role.NUMBER, f"{unit}/s^k", required=True),)
+        doc = "c_k of c_0 + c_1 t + c_2 t^2 + ..., t from the origin"
+        return (
+            Field("coefficients", doc, "ascending", Role.NUMBER, f"{unit}/s^k", required=True),
+            number("origin", "s", "time from which t counts", default=0.0),
+        )
 
     def at(self, n: Mapping[str, Any], t: Scalar) -> Derivatives:
         value: Scalar = 0.0
         rate: Scalar = 0.0
         half: Scalar = 0.0  # of the second derivative
+        t = t - n["origin"]
         for c in reversed(n["coefficients"]):  # Horner, with derivatives (Knuth, section 4.6.4)
             half, rate, value = half * t + rate, rate * t + value, value * t + c
         return value, rate, 2.0 * half

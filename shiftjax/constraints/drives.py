@@ -102,9 +102,11 @@ class Polynomial:
 
     Attributes:
         coefficients: (n,) the constant first.
+        origin: the time from which t counts [s].
     """
 
     coefficients: Numbers
+    origin: Number = 0.0
 
     def __post_init__(self) -> None:
         _check(self)

@@ -103,10 +103,11 @@ class Tree:
     rates: Vec
 
 
-def loads(motion: Motion, states: Sequence[Scalar]) -> tuple[Load, Vec]:
-    """All forces of the plan at one state, and the rates of their internal states (ns,)."""
+def loads(motion: Motion, states: Sequence[Scalar], which: Sequence[int] | None = None) -> tuple[Load, Vec]:
+    """Forces of the plan at one state, all or some, and the rates of their internal states (ns,)."""
     load, rates = Load(motion, motion.rooted), zeros(motion.plan.ns)
-    for element in motion.plan.forces:
+    elements = motion.plan.forces
+    for element in elements if which is None else [elements[k] for k in which]:
         state_rates = FORCES[element.kind].apply(element, motion, load, [states[k] for k in element.states])
         for k, rate in zip(element.states, state_rates, strict=True):
             rates[k] = rate
@@ -136,14 +137,21 @@ def composite_mass_matrix(motion: Motion, joints: Sequence[int] | None = None) -
     return H
 
 
-def tree_terms(motion: Motion, gravity: Vec, states: Sequence[Scalar], a: Vec | None = None) -> Tree:
+def tree_terms(
+    motion: Motion,
+    gravity: Vec,
+    states: Sequence[Scalar],
+    a: Vec | None = None,
+    which: Sequence[int] | None = None,
+) -> Tree:
     """Forces and energies at one state (recursive Newton-Euler, gravity as an acceleration).
 
     Args:
         states: (ns,) of the forces. a: (nv,) accelerations of the joints, all 0 if left out.
+        which: the forces of the plan that act; all if left out.
     """
     plan, chain = motion.plan, motion.rooted
-    load, rates = loads(motion, states)
+    load, rates = loads(motion, states, which)
     accelerations = _joint_accelerations(chain, zeros(plan.nv) if a is None else a)
     wrenches: list[tuple[Vec, Vec]] = [(zeros(), zeros())] * len(plan.joints)
     force_on: dict[int, tuple[Vec, Vec]] = {}
@@ -174,6 +182,17 @@ def tree_terms(motion: Motion, gravity: Vec, states: Sequence[Scalar], a: Vec | 
             near = force_on.get(joint.near, (zeros(), zeros()))
             force_on[joint.near] = (plus(near[0], moment), plus(near[1], linear))
     return Tree(force, kinetic, potential, load.power, wrenches, rates)
+
+
+def gravity_power(motion: Motion, gravity: Vec) -> Scalar:
+    """What gravity does to all bodies [W]."""
+    chain = motion.rooted
+    power: Scalar = 0.0
+    for joint in motion.plan.joints:
+        if (inertia := body_inertia(chain, joint.far)) is not None:
+            state = chain.node(joint.far)
+            power += dot(_gravity_on(chain, joint.far, gravity), inertia.times(state.w, state.u)[1])
+    return power
 
 
 def _gravity_on(chain: Chain, node: int, gravity: Vec) -> Vec:

@@ -11,12 +11,12 @@ from typing import Any, ParamSpec, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.differentiable_run import DifferentiableRun
+from shiftjax.gradients.traced import is_traced
 from shiftjax.gradients.transforms import Differentiable, Same, differentiable
 from shiftjax.measures.run_metrics import check_name, text_of_function
 from shiftjax.mechanism.model import Model
@@ -92,11 +92,6 @@ def front_door(simulate: Callable[P, Result], make: Make) -> Callable[P, Result]
         return _traced(of, given.pop("model"), options_of(**given))
 
     return traceable
-
-
-def is_traced(values: object) -> bool:
-    """Whether JAX traces an array, or a number of a list."""
-    return any(isinstance(each, Tracer) for each in (values if isinstance(values, list | tuple) else (values,)))
 
 
 def _traced(of: Callable[[_Key], TracedRun], model: Model | str, options: Options) -> Result:

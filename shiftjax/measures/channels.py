@@ -4,6 +4,8 @@
 `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
 `joint.drive_load` (of a driven coordinate: what its driver exerts along it; `Reactions.along_driven`),
 `constraint.multiplier` (of each of its rows: the force along what the row says; `Reactions.of_constraint`),
+`force.power`, `constraint.power`, `joint.power` (of its own springs and dampers), `joint.drive_power`,
+`power.kinetic|gravity|forces|constraints` (`powers`),
 `body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first), `force.STATE` of a force
 with internal states, `force.knots` of one with knots, `energy.kinetic|potential|total`,
 `substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity is one entry of `CHANNELS`. Building a channel raises on
@@ -21,6 +23,7 @@ from shiftjax.constraints import CONSTRAINTS
 from shiftjax.errors import ModelError, nearest, refuse_text
 from shiftjax.field import filled
 from shiftjax.forces import FORCES
+from shiftjax.measures import powers
 from shiftjax.measures.channel import Channel, Quantity
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.mechanism.paths import split
@@ -95,6 +98,12 @@ def _multiplier_unit(plan: Plan, k: int) -> str:
     return units.pop() if len(units) == 1 else "mixed"
 
 
+def _power(state: Any, target: tuple[tuple[int, ...], int]) -> Vec:
+    """Of the forces of one path, or else of one constraint."""
+    forces, constraint = target
+    return powers.of_forces(state, forces) if forces else powers.of_constraint(state, constraint)
+
+
 CHANNELS: Registry[Quantity] = Registry(
     "channel",
     {
@@ -107,6 +116,12 @@ CHANNELS: Registry[Quantity] = Registry(
         "multiplier": Quantity(
             "constraint", _multipliers, _multiplier_unit, lambda plan, k: plan.constraints[k].rows, of_partition=True
         ),
+        "drive_power": Quantity("coordinate", powers.of_drive, "W", of_partition=True),
+        "power": Quantity("element", _power, "W", of_partition=True),
+        "power.kinetic": Quantity("", powers.of_inertia, "W"),
+        "power.gravity": Quantity("", powers.of_gravity, "W"),
+        "power.forces": Quantity("", lambda s, _: powers.of_forces(s, None), "W"),
+        "power.constraints": Quantity("", powers.of_constraints, "W", of_partition=True),
         "position": Quantity("frame", _position, "m", 3),
         "orientation": Quantity("frame", _orientation, "1", 4),
         "velocity": Quantity("frame", _velocity, "m/s", 3),
@@ -153,6 +168,7 @@ def every_channel(plan: Plan) -> Iterator[Channel]:
         "joint": joints,
         "coordinate": [one.path for one in plan.coordinates],
         "constraint": [group.name for group in plan.constraints if group.loop is None],
+        "element": list(dict.fromkeys((*(e.path for e in plan.forces), *_constraints(plan).values()))),
         "frame": list(dict.fromkeys(frames)),
         "substructure": [f"substructure[{k}]" for k in range(len(plan.substructures))],
     }
@@ -182,6 +198,8 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
         return _made(plan, path, name, _which(plan, path, resolve(head)))
     if quantity and quantity.of == "coordinate":
         return _made(plan, path, name, _driven(plan, path, resolve(head)))
+    if quantity and quantity.of == "element":
+        return _made(plan, path, name, _element(plan, path, head))
     if quantity and quantity.of == "constraint":
         return _made(plan, path, name, _constraint(plan, path, head))
     if quantity and quantity.of == "frame":
@@ -259,13 +277,30 @@ def _driven(plan: Plan, path: str, target: str) -> int:
 
 def _constraint(plan: Plan, path: str, head: str) -> int:
     """The constraint, or driver of a frame, that a path names."""
-    named = {k: group.name for k, group in enumerate(plan.constraints) if group.loop is None and not group.prescribes}
+    named = _constraints(plan)
     matches = [k for k, name in named.items() if name == head or name.endswith(f":{head}")]
     if len(matches) != 1:
         known = list(named.values())
         todo = nearest(head, known) or (f"One of {known}." if known else "There is none in this model.")
         raise ModelError(f"channel {path}", repr(head), "a constraint", todo)
     return matches[0]
+
+
+def _constraints(plan: Plan) -> dict[int, str]:
+    """Those that have channels of their own, and their names; what drives a coordinate is a matter of its joint."""
+    return {k: group.name for k, group in enumerate(plan.constraints) if group.loop is None and not group.prescribes}
+
+
+def _element(plan: Plan, path: str, head: str) -> tuple[tuple[int, ...], int]:
+    """The forces that a path names, those of a joint together, and no constraint; or none, and a constraint."""
+    named = {element.path for element in plan.forces if element.path == head or element.path.endswith(f":{head}")}
+    if len(named) == 1:
+        return tuple(k for k, element in enumerate(plan.forces) if element.path in named), -1
+    if any(name == head or name.endswith(f":{head}") for name in _constraints(plan).values()):
+        return (), _constraint(plan, path, head)
+    known = [*dict.fromkeys(element.path for element in plan.forces), *_constraints(plan).values()]
+    todo = nearest(head, known) or (f"One of {known}." if known else "There is none in this model.")
+    raise ModelError(f"channel {path}", repr(head), "one force, a joint with springs, or a constraint", todo)
 
 
 def _frame(plan: Plan, path: str, target: str) -> PlacedFrame:

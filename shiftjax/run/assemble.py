@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
@@ -19,8 +21,9 @@ from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
+from shiftjax.run.indeterminate import notes_of_reactions
 from shiftjax.run.memory import Need, need_of, refuse_too_much
-from shiftjax.run.options import options_of
+from shiftjax.run.options import Options, options_of
 from shiftjax.run.results.collect import collect
 from shiftjax.run.results.messages import messages, notes
 from shiftjax.run.results.result import Result, members_to_keep
@@ -72,35 +75,62 @@ def assemble(
     Raises:
         ModelError: anything the model or the arguments make impossible; a metric of a motion.
     """
-    begun = clock.perf_counter()
     given = options_of(
         channels=channels, metrics=metrics, keep=keep, vary=vary, assign=assign, derive=derive, hold=hold,
         strict_start=strict_start, drive=drive, tie=tie, backend=backend, precision=precision, threads=threads,
         announce=announce,
     )  # fmt: skip
+    return assembled(model, given)
+
+
+def assembled(model: Model | str, given: Options, instants: np.ndarray | None = None) -> Result:
+    """`assemble` of options that stand in records.
+
+    Args:
+        given: with a `start` the result at whose end the members stand, in place of an assembled start.
+        instants: (B,) the time at which each member stands [s], which laws in time see; 0 where left out.
+
+    Raises:
+        ModelError: as of `assemble`.
+    """
+    begun = clock.perf_counter()
     check_arguments(**given.flat())
     model = model if isinstance(model, Model) else load(model)
     design = given.design.worked_out(model)
     given = replace(given, design=design)
     prepared = prepare(model, design.vary or {}, given)
-    observed = channels_of(prepared.plan, channels, prepared.model.resolve)
-    measured = Metrics(metrics, prepared.plan, prepared.model.resolve, (0.0, 0.0))
+    if instants is not None:
+        values = prepared.values if prepared.vary else np.zeros((0, len(instants)))
+        statements = replace(prepared.statements, alone=False)  # the file's start is of another instant
+        prepared = replace(prepared, values=values, instants=instants, statements=statements)
+    recording, machine = given.recording, given.machine
+    observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
+    measured = Metrics(recording.metrics, prepared.plan, prepared.model.resolve, (0.0, 0.0))
     measured.refuse_of_motions()
     # Nothing moves, so that the file's coordinates serve longer: with the multiplier of a run a grid of 216 deltas took
     # 205 s of compilation, so 0.4 s.
-    settings = Settings(STEP, 0, 1, multiplier=math.inf)
-    faulty = unsound(prepared, 0.0, 0.0, strict=False)
-    posed = members_to_keep(keep, prepared.members)
+    settings = Settings(STEP, 0, 1, multiplier=math.inf) if instants is None else _clock(instants)
+    times = (0.0, 0.0) if instants is None else (float(np.min(instants)), float(np.max(instants)))
+    faulty = unsound(prepared, *times, strict=False)
+    posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := need_of(prepared, observed, len(posed), 1))
-    announce(need)
-    began = start_from(prepared, None, faulty)
-    kernel = make_kernel(backend, precision, given.machine.threads)
+    machine.announce(need)
+    began = start_from(prepared, given.start.start, faulty)
+    kernel = make_kernel(machine.backend, given.numerics.precision, machine.threads)
     blocks = first_partitions(prepared, began, settings, given.numerics)
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, given)
+    batched = design.vary is not None or len(prepared.vary) > 0 or instants is not None
     return collect(
-        prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
+        prepared, lanes, began, observed, posed, batched=batched,
         measure=partial(measured.values, lanes.measured_of(), 0.0, lanes.status > 0),
-        messages=messages(prepared, lanes, began), notes=notes(prepared, began), ending=None,
+        messages=messages(prepared, lanes, began), ending=None,
+        notes=(*notes(prepared, began), *notes_of_reactions(prepared, [*observed, *measured.channels.values()])),
         report=topology_report(prepared), asked=stated_settings(given, ASKED),
         wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip
+
+
+def _clock(instants: np.ndarray) -> Settings:
+    """Clocks that count seconds, so that they are the instants to the last bit, all within the first tick."""
+    tick = 2 + 2 * math.ceil(np.max(np.abs(instants)))
+    return Settings(1.0, 0, tick, multiplier=math.inf)

@@ -143,7 +143,8 @@ def lanes_at(
         return lanes
     if before is not None:
         good &= np.atleast_1d(before.status) <= 0
-    lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
+    numbers = prepared.parameters()
+    lanes = begin(kernel, settings, began, numbers, good, blocks, recordings, prepared.instants)
     lost = np.flatnonzero((lanes.status == int(Outcome.non_finite)) & np.isfinite(prepared.values).all(0))
     lanes.end(massless_members(prepared, began, lost), Outcome.no_mass)
     lanes.odd_inertias.update({k: text for k, text in odd_inertias(prepared).items() if k not in faulty})

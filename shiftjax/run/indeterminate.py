@@ -22,7 +22,7 @@ from shiftjax.topology.partition import blocks_of, secondary_rows
 from shiftjax.topology.plan import row_names
 
 OPEN = 1e-6  # of the largest load of an unknown: a joint with less is determinate but for rounding
-LOADS = ("reaction_force", "reaction_moment", "drive_load")
+LOADS = ("reaction_force", "reaction_moment", "drive_load", "multiplier")
 
 
 def indeterminate(prepared: Prepared) -> list[dict[str, Any]]:
@@ -73,7 +73,8 @@ def notes_of_reactions(prepared: Prepared, observed: Sequence[Channel]) -> Itera
     for part in indeterminate(prepared):
         driven = {k for group in plan.constraints if group.name in part["constraints"] for k in group.coordinates}
         if any(
-            channel.target in driven if channel.path.endswith("drive_load")
+            channel.target in driven if channel.path.endswith(".drive_load")
+            else plan.constraints[channel.target].name in part["constraints"] if channel.path.endswith(".multiplier")
             else plan.joints[channel.target].path in part["joints"]
             for channel in asked
         ):  # fmt: skip

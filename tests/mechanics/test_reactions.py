@@ -18,6 +18,7 @@ from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.measures.channels import channels
 from shiftjax.mechanism.model import Model
+from shiftjax.run.assemble import assemble
 from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.info import info
 from shiftjax.run.options import options_of
@@ -413,6 +414,7 @@ def test_what_is_one_choice_is_a_note_and_in_info() -> None:
     for one in asked:
         (note,) = simulate("four_bar", 0.01, **one).notes
         assert "statically indeterminate" in note and "least norm" in note and rows[0] in note and "crank_pin" in note
+    assert assemble("four_bar", channels=both("crank_pin")).notes == (note,)
     drive = {"crank_pivot": Harmonic(rate=6.0, offset=np.pi / 3)}
     assert not simulate("four_bar", 0.01, drive=drive, channels=["crank_pivot.drive_load", "crank_pivot.q"]).notes
     joints = [path for path, _ in load("double_wishbone").joints()]
@@ -427,6 +429,17 @@ def test_two_drives_of_one_freedom_are_a_note() -> None:
     law = Polynomial([0.0, 0.0, 1.5])
     notes = simulate(model, 0.01, channels=["top.drive_load"], drive={"top": law, "low": law}).notes
     assert len(notes) == 1 and "a:low_drive" in notes[0]
+
+
+def test_two_ties_of_one_freedom_are_a_note() -> None:
+    builder = ModelBuilder()
+    shafts = builder.assembly("a")
+    for name in ("left", "right"):
+        shafts.body(f"{name}_disc", mass=1, inertia=(0.01, 0.02, 0.02)).joint(name, "Ry", child=f"{name}_disc")
+    model, once = builder.build(), {"gear": "left.q == -2 * right.q"}
+    assert not assemble(model, tie=once, channels=["gear.multiplier"]).notes
+    (note,) = assemble(model, tie=once | {"belt": "right.q == -0.5 * left.q"}, channels=["gear.multiplier"]).notes
+    assert "gear" in note and "belt" in note and "least norm" in note
 
 
 def test_reactions_of_least_norm_have_derivatives() -> None:

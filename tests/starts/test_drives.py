@@ -264,6 +264,24 @@ def test_a_driver_that_begins_elsewhere_says_so() -> None:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+def test_a_polynomial_counts_time_from_its_origin() -> None:
+    """2 - 3 (t - 0.4) + 5 (t - 0.4)^2 = 4 - 7 t + 5 t^2, of drivers; of loads the same law."""
+    moved, plain = shiftjax.Polynomial([2.0, -3.0, 5.0], origin=0.4), shiftjax.Polynomial([4.0, -7.0, 5.0])
+    channels = ["pivot.q", "pivot.v", "pivot.a", "pivot.drive_load"]
+    one, other = (simulate(pendulum(), 1.0, drive={"pivot": motion}, output_step=0.25, channels=channels).channels
+                  for motion in (moved, plain))  # fmt: skip
+    assert all(np.abs(one[path] - other[path]).max() < CLOSED_FORM for path in channels)
+
+
+def test_a_driver_may_begin_many_turns_away() -> None:
+    """The loop follows turn by turn: a coupler that does not go round keeps its angle, which two joints add up to."""
+    begin = 2 * np.pi * np.array([3.3, 7.7, 11.2, 15.6]) - 1.0
+    drive = {"pivot": shiftjax.Polynomial([begin, 1.0])}
+    result = shiftjax.assemble(four_bars(), drive=drive, channels=["pivot.q", "pin.q"])
+    assert (result.status == 0).all()
+    assert np.abs(result.channels["pivot.q"] + result.channels["pin.q"]).max() < np.pi
+
+
 def test_a_function_of_time_is_differentiated() -> None:
     f = lambda t: -1.0 + 2.0 * t + 0.1 * jnp.sin(3.0 * t) ** 2  # noqa: E731
     result = run(four_bars(), drive={"pivot": f})

@@ -29,12 +29,14 @@ def begin(
     good: np.ndarray,
     blocks: Sequence[Sequence[Block]],
     recorded: Sequence[tuple[Programs, np.ndarray]],
+    instants: np.ndarray | None = None,
 ) -> Ensemble:
     """An ensemble at its start: projected once, energies and certificate begun, first tick recorded.
 
     Args:
         p: (np, B); good: (B,) members that may run; blocks: for every substructure the partition of every member.
         recorded: programs and the members that they observe, every member once.
+        instants: (B,) where the clocks stand [s]; all at the beginning of the settings where left out.
     """
     setup = recorded[0][0].setup
     layout, members = recorded[0][0].layout, start.q.shape[1]
@@ -58,6 +60,8 @@ def begin(
     table.set("x", start.states, within=slice(nv, nv + ns))
     table.set("p", p)
     table.set("fraction", 1.0)
+    if instants is not None:
+        table.set("clock", (instants - settings.t0) / settings.h)
     table.set("limit", np.array([[GAP_LIMIT[setup.precision] * setup.length], [MASS_LIMIT]]), within=slice(-2, None))
     table.set("armed", 1.0)
     table.set("watched", 1.0)

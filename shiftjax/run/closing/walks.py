@@ -89,7 +89,7 @@ class _Walks:
     def __init__(self, plan: Plan, way: Way, q: np.ndarray) -> None:
         self.plan, self.way, self.q, self.before = plan, way, q, q.copy()
         self.done, self.done_before = np.zeros(q.shape[1]), np.full(q.shape[1], -1.0)
-        self.whole = 1.0 / np.maximum(way.steps, _held_steps(plan, way))
+        self.whole = 1.0 / np.maximum.reduce([way.steps, _held_steps(plan, way), _driven_steps(plan, way)])
         self.columns = columns_of(plan, way.index, way.holding)
         self.driven = any(group.prescribes for group in plan.constraints)
         judged = list(way.judged)
@@ -162,6 +162,21 @@ def _held_steps(plan: Plan, way: Way) -> np.ndarray:
             with np.errstate(all="ignore"):  # as in `place`
                 far = np.abs(way.target[row] - way.begin[row]) / reach
             steps = np.maximum(steps, np.ceil(np.nan_to_num(far - 1e-9, posinf=1.0)))
+    return np.minimum(steps, 400.0)
+
+
+def _driven_steps(plan: Plan, way: Way) -> np.ndarray:
+    """Steps that move the driven coordinates by no more."""
+    steps = np.ones(way.begin.shape[1])
+    if not any(group.prescribes for group in plan.constraints):
+        return steps
+    first, last = (prescribed_coordinates(way.lane_of(way.members, fraction)) for fraction in (0.0, 1.0))
+    units = {coordinate.q: coordinate.unit for coordinate in plan.coordinates}
+    for row, target in last.items():
+        reach = STEP_ANGLE if units[row] == "rad" else STEP_LENGTH * way.lane_of(way.members[:1], 1.0).length
+        with np.errstate(all="ignore"):  # as in `place`
+            far = np.abs(target - first[row]) / reach
+        steps = np.maximum(steps, np.ceil(np.nan_to_num(far - 1e-9, posinf=1.0)))
     return np.minimum(steps, 400.0)
 
 

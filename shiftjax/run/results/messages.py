@@ -176,6 +176,8 @@ def recorded_near_singular(lanes: Ensemble, observed: Sequence[Channel]) -> tupl
 
 def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     """What was stated of the start and is not kept, because the loops do not allow it: by joint, with the members."""
+    if prepared.instants is not None:  # members are moments of a motion, whose states are all stated
+        return (*prepared.model.ignored(), *notes_of_rounding(prepared))
     out: list[str] = []
     if not prepared.statements.alone and max(prepared.file_start.change[0], prepared.file_start.speed_change[0]) > 0:
         moves = _Moved(prepared.of_the_file(), prepared.file_start, np.zeros(1, int)).text(0)

@@ -38,7 +38,7 @@ def start_of(prepared: Prepared, faulty: Collection[int] = ()) -> Start:
     Args:
         faulty: members whose numbers nothing can have: they stay open, and no division by theirs is tried.
     """
-    if not prepared.vary and prepared.model == prepared.base:
+    if not prepared.vary and prepared.model == prepared.base and prepared.instants is None:
         return prepared.file_start
     never = np.array([*faulty], int)
     values = prepared.values.copy()
@@ -77,7 +77,7 @@ def _started(
 ) -> Start:
     """Assembles some members; what follows from numbers that many share is found once for each design."""
     full = lane_of(np.arange(members), 1.0)
-    designs = designs_of(plan, full.params.numbers, members)
+    designs = designs_of(plan, full.params.numbers, members, full.t)
     target = stated_coordinates(full, members)
     q, doubt, branch, holds, gap, worst, closed = map(
         designs.spread_last, _poses(plan, designs.lanes(lane_of), q_file, target[:, designs.first], tied)

@@ -47,8 +47,8 @@ class Designs:
         return values[..., self.of_member] if self.shared else values
 
 
-def designs_of(plan: Plan, numbers: Sequence[Scalar], members: int) -> Designs:
-    """The designs of members with some numbers, in the order of the plan's; equal to the last bit."""
+def designs_of(plan: Plan, numbers: Sequence[Scalar], members: int, t: Scalar = 0.0) -> Designs:
+    """The designs of members with some numbers, in the order of the plan's, at their times; equal to the last bit."""
     elements = (*plan.constraints, *plan.joints)
     read = {place for element in elements for _, places in element.numbers for place in flat(places)}
     varied = [
@@ -56,6 +56,7 @@ def designs_of(plan: Plan, numbers: Sequence[Scalar], members: int) -> Designs:
         for place, (number, value) in enumerate(zip(plan.numbers, numbers, strict=True))
         if isinstance(value, np.ndarray) and (number.role not in OF_MOTION or place in read)
     ]
+    varied += [t] if isinstance(t, np.ndarray) else []
     words = [np.ascontiguousarray(value, float).view(np.uint64) for value in varied]
     differ = [value for value in words if (value != value[:1]).any()]
     if not differ:

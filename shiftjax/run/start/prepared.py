@@ -28,6 +28,7 @@ class Prepared:
         vary: paths of the varied numbers; places: where they stand; values: (count, B).
         statements: what is stated of the start by file, vary, assign and hold.
         file_start: the file's own start, one member.
+        instants: (B,) times at which members stand [s]; None where all stand at 0.
     """
 
     base: Model
@@ -41,6 +42,7 @@ class Prepared:
     values: np.ndarray
     statements: Statements
     file_start: Start
+    instants: np.ndarray | None = None
 
     @property
     def members(self) -> int:
@@ -55,23 +57,27 @@ class Prepared:
         return start_lane(self.setup, numbers)
 
     def lane_of(self, members: np.ndarray, fraction: float | np.ndarray) -> StartLane:
-        """The lane of some members, their numbers a fraction of the way from the file's to their own."""
+        """The lane of some members, their numbers and instants a fraction of the way from the file's to their own."""
         numbers: list[Scalar] = list(self.file_numbers)
         for place, (before, assigned) in enumerate(zip(self.file_numbers, self.own_numbers, strict=True)):
             if assigned != before:
                 numbers[place] = _between(before, np.full(len(members), assigned), fraction)
         for place, values in zip(self.places, self.values, strict=True):
             numbers[place] = _between(self.file_numbers[place], values[members], fraction)
-        return self.with_numbers(numbers)
+        lane = self.with_numbers(numbers)
+        return lane if self.instants is None else replace(lane, t=_between(0.0, self.instants[members], fraction))
 
     def some(self, members: np.ndarray) -> Prepared:
         """The same for some of the members."""
-        return replace(self, values=self.values[:, members])
+        instants = None if self.instants is None else self.instants[members]
+        return replace(self, values=self.values[:, members], instants=instants)
 
     def of_the_file(self) -> Prepared:
         """The same with the file's own numbers only."""
         none = np.zeros((0, 1))
-        return replace(self, model=self.base, own_numbers=self.file_numbers, vary=(), places=(), values=none)
+        return replace(
+            self, model=self.base, own_numbers=self.file_numbers, vary=(), places=(), values=none, instants=None
+        )
 
     def parameters(self) -> np.ndarray:
         """(np, B) values of the numbers that the programs read."""

@@ -1,0 +1,198 @@
+"""`inverse_dynamics`: the forces that a known motion takes, at every instant by itself. Host code.
+
+Problem: of some coordinates place, speed and acceleration are known, of others the forces; wanted are the forces of the
+former and the accelerations of the latter (hybrid dynamics: Featherstone, Rigid Body Dynamics Algorithms, section 9.1).
+Every instant is a member of one ensemble that is assembled there, with a driver for each known acceleration: its force
+is that driver's multiplier (`dynamics.reactions`), and nothing is integrated. Forces that act elsewhere are those of
+drivers there which bring about the same motion. Where a number is traced, it is the first instant of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.errors import ModelError, need_mapping, refuse_text, shown
+from shiftjax.formats.files import load
+from shiftjax.gradients.instants import instants_of
+from shiftjax.gradients.known_motions import DERIVATIVES, KnownMotion, elsewhere
+from shiftjax.gradients.traced import is_traced
+from shiftjax.mechanism.coordinates import plain_coordinate
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed, split
+from shiftjax.record import record
+from shiftjax.run.derive import Formula
+from shiftjax.run.options import options_of
+from shiftjax.run.results.result import Result
+from shiftjax.run.start.drives import Drivable, driven
+from shiftjax.run.start.prepare import prepare
+
+Array = Any  # of NumPy, or of JAX where it is traced
+Motion = Drivable | Result | tuple[Any, ...]
+DISPLACEMENT = "initial_displacement"
+
+
+@record
+class InverseDynamics:
+    """The outcome of `inverse_dynamics`: n instants of B members, or of one without a member axis.
+
+    Attributes:
+        times: (n,) instants [s].
+        forces: coordinate -> (B, n) the missing force or torque along it [N, N m], NaN where `status` is above 0.
+        channels: path -> (B, n, ...) what was asked to be recorded.
+        units: coordinate or channel path -> unit.
+        status: (B, n) `Outcome` of every instant; messages: (B n) texts, "" when good. gap: (B, n) of its loops [m].
+        notes: what holds for all: which forces are one choice of many.
+        model: with the drivers that were added.
+    """
+
+    times: np.ndarray
+    forces: dict[str, Array]
+    channels: dict[str, Array]
+    units: dict[str, str]
+    status: Array
+    gap: Array
+    messages: tuple[str, ...]
+    notes: tuple[str, ...]
+    model: Model
+
+
+def inverse_dynamics(
+    model: Model | str,
+    motion: Mapping[str, Motion] | None = None,
+    times: Sequence[float] | np.ndarray | None = None,
+    *,
+    along: Result | None = None,
+    forces: Sequence[str] | None = None,
+    state: Mapping[str, Any] | None = None,
+    channels: Sequence[str] = (),
+    vary: Mapping[str, Any] | None = None,
+    assign: Mapping[str, float | str] | None = None,
+    derive: Mapping[str, Formula] | None = None,
+    tie: Mapping[str, CoordinateFunction | str] | None = None,
+    backend: str | None = None,
+    precision: str = "f64",
+    threads: int | None = None,
+) -> InverseDynamics:
+    """Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.
+
+    Args:
+        model: a Model, a library name or a path.
+        motion: coordinate -> its place, speed and acceleration (q, v, a), each (n,) or (B, n) [rad or m, per second,
+            per second squared]; a `Result` that recorded its channels q, v and a; or what `drive` of `simulate` takes,
+            at the `times`. Of a free coordinate, whose acceleration follows, (q, v). Joints that nothing is said of
+            follow by the loops, or stand where the model has them and are free.
+        times: (n,) of the instants [s], which laws in time see; those of the first `Result`, else 0 where left out.
+        along: a run that recorded q and v of every joint and the internal states of forces: at its instants all stands
+            as there, whatever branch it has passed to, and balls and floating bodies, too. With its `vary`.
+        forces: coordinates along which the missing forces act; those that `motion` drives where left out. They may be
+            free by themselves, as a cart whose rod shall swing. More than freedoms are shared out by least norm, as
+            statically indeterminate reactions are.
+        state: number path -> (n,) or (B, n) values at the instants: starts of coordinates of several numbers, as
+            "ball.initial_velocity[0]", and internal states of forces.
+        channels: paths to record at every instant: accelerations, reactions, multipliers, powers.
+        vary: number path -> (B,) values, one a member.
+        assign, derive, tie, backend, precision, threads: as those of `simulate`.
+
+    Returns:
+        an `InverseDynamics`. Where JAX traces numbers of `vary`, `motion` or `state`, its forces and channels are JAX
+        arrays with first derivatives; then there are no `times`, and forces elsewhere are as many as freedoms.
+
+    Raises:
+        ModelError: anything the model or the arguments make impossible; forces that cannot bring about the motion.
+    """
+    model = model if isinstance(model, Model) else load(model)
+    motion, state, vary = motion or {}, state or {}, vary or {}
+    for where, given in (("motion", motion), ("state", state), ("vary", vary)):
+        need_mapping(where, given)
+    refuse_text("channels", channels)
+    known, free, laws = _sorted(motion)
+    acting = [*known, *laws] if forces is None else forces
+    refuse_text("forces", acting)
+    model = _standing(model, [*motion, *acting], tie)
+    if times is None:
+        times = next((run.time for run in (along, *motion.values()) if isinstance(run, Result)), None)
+    arrays = {name: [*given] for name, given in (known | free).items()} | {path: [x] for path, x in state.items()}
+    instants = instants_of(times, arrays, {**vary, **driven(model, laws)[1]})
+    numbers = {path: instants.repeated(f"vary {path}", values) for path, values in vary.items()}
+    numbers |= {path: instants.flat(f"state {path}", values) for path, values in state.items()}
+    flat = {name: [instants.flat(f"motion {name}", x) for x in given] for name, given in (known | free).items()}
+    starts = _starts(model, {name: flat[name] for name in free})
+    one = KnownMotion(
+        model, {name: flat[name] for name in known}, laws, numbers, starts, instants,
+        {"assign": assign, "derive": derive, "tie": tie, "backend": backend, "precision": precision,
+         "threads": threads},
+        along,
+    )  # fmt: skip
+    return _answer(one, acting, channels)
+
+
+def _sorted(motion: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]], dict[str, Any]]:
+    """What is known by three numbers an instant, what is free and known by two, and laws in time."""
+    known: dict[str, Sequence[Any]] = {}
+    free: dict[str, Sequence[Any]] = {}
+    laws: dict[str, Any] = {}
+    for name, given in motion.items():
+        if isinstance(given, Result):
+            paths = [f"{name}.{derivative}" for derivative in DERIVATIVES]
+            if missing := [path for path in paths if path not in given.channels]:
+                todo = f"Run it with channels={paths!r}."
+                raise ModelError(f"motion {name}", "a result without " + listed(missing), "one that has them", todo)
+            known[name] = [given.channels[path] for path in paths]
+        elif isinstance(given, tuple) and len(given) in (2, 3):
+            (known if len(given) == 3 else free)[name] = given
+        elif isinstance(given, list | tuple) or np.ndim(given) or is_traced(given):
+            allowed = "a tuple (q, v, a), or (q, v) of a free one, with one value an instant each"
+            todo = "Give rates, too; or `shiftjax.Table(times, values)`, a spline that has them."
+            raise ModelError(f"motion {name}", shown(given), allowed, todo)
+        else:
+            laws[name] = given
+    return known, free, laws
+
+
+def _standing(model: Model, names: Iterable[str], tie: Mapping[str, CoordinateFunction | str] | None) -> Model:
+    """The model that states some coordinates where it stands by itself, so that ways to instants begin on its branch.
+
+    What a file does not state is 0 there, from which its loops may close otherwise.
+    """
+    paths = [plain_coordinate(model, name, "motion") for name in names]
+    prepared = prepare(model, {}, options_of(tie=tie))
+    if not prepared.file_start.closed[0]:
+        return model
+    places = {one.path: float(prepared.file_start.q[one.q, 0]) for one in prepared.plan.coordinates}
+    values = {f"{joint}.{DISPLACEMENT}{of}": places[joint + of] for joint, of in map(split, paths)}
+    origin = model.origin and model.origin.with_values(values)
+    return replace(model.with_values(values), origin=origin)
+
+
+def _starts(model: Model, free: Mapping[str, Sequence[Array]]) -> dict[str, Array]:
+    """Places and speeds of coordinates as numbers of their starts."""
+    out: dict[str, Array] = {}
+    for name, values in free.items():
+        joint, coordinate = split(plain_coordinate(model, name, "motion"))
+        for start, value in zip((DISPLACEMENT, "initial_velocity"), values, strict=True):
+            out[f"{joint}.{start}{coordinate}"] = value
+    return out
+
+
+def _answer(motion: KnownMotion, acting: Sequence[str], channels: Sequence[str]) -> InverseDynamics:
+    """Forces along some coordinates that bring about the motion, and channels."""
+    loads = {name: f"{name}.drive_load" for name in acting}
+    asked = {**loads, **{path: path for path in channels}}
+    where = {plain_coordinate(motion.model, name, "forces") for name in acting}
+    led = {plain_coordinate(motion.model, name, "motion") for name in motion.led}
+    paths = [*asked.values()]
+    result = motion.result(paths) if where == led else elsewhere(motion, acting, paths)
+    shaped, times = motion.instants.shaped, motion.instants.times
+    return InverseDynamics(
+        times=np.zeros(motion.instants.count) if times is None else times,
+        forces={name: shaped(result.channels[path]) for name, path in loads.items()},
+        channels={path: shaped(result.channels[path]) for path in channels},
+        units={name: result.units[path] for name, path in asked.items()},
+        status=shaped(result.status), gap=shaped(result.certificate["gap"]),
+        messages=result.messages, notes=result.notes, model=result.model,
+    )  # fmt: skip
