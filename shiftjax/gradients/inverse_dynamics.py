@@ -21,6 +21,7 @@ from shiftjax.formats.files import load
 from shiftjax.gradients.instants import instants_of
 from shiftjax.gradients.known_motions import DERIVATIVES, KnownMotion, elsewhere
 from shiftjax.gradients.traced import is_traced
+from shiftjax.markup import html_lines
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed, split
@@ -28,6 +29,7 @@ from shiftjax.record import record
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
+from shiftjax.run.results.summary import answer_summary
 from shiftjax.run.start.drives import Drivable, driven
 from shiftjax.run.start.prepare import prepare
 
@@ -59,6 +61,12 @@ class InverseDynamics:
     messages: tuple[str, ...]
     notes: tuple[str, ...]
     model: Model
+
+    def __repr__(self) -> str:
+        return "\n".join(answer_summary(self))
+
+    def _repr_html_(self) -> str:
+        return html_lines(answer_summary(self))
 
 
 def inverse_dynamics(

@@ -252,6 +252,9 @@ def test_more_forces_than_freedoms_share_the_work_and_a_note_says_so() -> None:
     assert np.abs(both.forces["j3"]).max() > 0.01 * np.abs(both.forces["j0"]).max()
     (note,) = both.notes
     assert "statically indeterminate" in note and "least norm" in note and not alone.notes
+    first, *lines = repr(both).splitlines()
+    assert first.endswith(f"{len(TURN)} instants, {len(TURN)} ok") and len(lines) == 3, "two forces, one note"
+    assert "channel: j0.v" in repr(alone) and "<" in alone._repr_html_()
 
 
 def test_coordinates_of_joints_of_several_in_a_loop_and_members() -> None:

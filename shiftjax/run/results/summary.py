@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.measures.certificate import CERTIFICATE
+from shiftjax.outcome import Outcome
 from shiftjax.run.results.plain_values import is_known, worst
 
 LISTED = 6  # varied numbers and channels that are named
@@ -49,6 +50,26 @@ def summary(result: Any) -> list[str]:
     if result.poses:
         lines.append(f"  poses: {len(result.poses)} bodies of {len(np.atleast_1d(result.kept))} members")
     return lines
+
+
+def answer_summary(answer: Any) -> list[str]:
+    """How many instants were asked, how they ended, which forces they take, what was recorded.
+
+    Args:
+        answer: an `InverseDynamics`.
+    """
+    of = f" of {answer.status.shape[0]} members" if np.ndim(answer.status) == 2 else ""
+    ended = "traced by JAX"
+    if is_known(answer.status):
+        kinds, counts = np.unique(answer.status, return_counts=True)
+        ended = ", ".join(f"{n} {Outcome(int(kind)).name}" for kind, n in zip(kinds, counts, strict=True))
+    lines = [f"Inverse dynamics of {answer.model.name or 'model'}: {len(answer.times)} instants{of}, {ended}"]
+    for path, values in answer.forces.items():
+        known = is_known(values) and np.isfinite(values).any()
+        sizes = f"from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}" if known else f"{np.shape(values)}"
+        lines.append(f"  force: {path} {sizes} {answer.units.get(path, '')}")
+    lines += [f"  channel: {line}" for line in _some(_channels(answer))]
+    return lines + [f"  note: {note}" for note in answer.notes]
 
 
 def _some(lines: Iterator[str]) -> list[str]:
