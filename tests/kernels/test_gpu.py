@@ -6,6 +6,8 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -187,6 +189,19 @@ def test_whole_runs_have_the_bits_of_the_processor(backend: str, model: str, opt
         assert np.asarray(ours.certificate[key]).tobytes() == np.asarray(values).tobytes(), key
     if model == "bricard":
         assert len(wanted.log) > 2 and wanted.programs > 1, "the runs change their coordinates"
+
+
+def test_slopes_are_those_of_the_processor(backend: str) -> None:
+    """Runs are stepped on the device, and taken back by the sweeps of the processor."""
+
+    def end(mass: jax.Array, name: str) -> jax.Array:
+        result = simulate(
+            "four_bar", 0.05, 1e-3, vary={"four_bar:coupler.mass": mass}, channels=["rocker_pivot.q"], backend=name
+        )
+        return result.channels["rocker_pivot.q"][0, -1]
+
+    slopes = [jax.grad(end)(jnp.array([1.0]), name) for name in ("cpu", backend)]
+    assert slopes[0].tobytes() == slopes[1].tobytes() and slopes[0] != 0.0
 
 
 def test_a_spoilt_instruction_is_seen() -> None:
