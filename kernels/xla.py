@@ -102,17 +102,17 @@ def _run_chained(runs: Sequence[Run], code: Code, slots: Slots, packed: range) -
     def at(k: int) -> int:
         return place[k] if k in place else len(single) + k - packed.start
 
-    tables = tuple(np.array([[at(k) for k in side] for side in sides], np.int32) for sides in zip(*runs, strict=True))
+    reads, writes = (np.array([[at(k) for k in side] for side in sides], np.int32) for sides in zip(*runs, strict=True))
     values = [jnp.stack([slots[k] for k in single])] if single else []
     values += [slots[packed.start]] if packed else []
 
     def body(values: Any, sides: tuple[Any, Any]) -> tuple[Any, None]:
         inputs, outputs = sides
         given = values[inputs]
-        results = code(*(given[k] for k in range(tables[0].shape[1])))
+        results = code(*(given[k] for k in range(reads.shape[1])))
         return values.at[outputs].set(jnp.stack(results)), None
 
-    after, _ = lax.scan(body, jnp.concatenate(values), tables)
+    after, _ = lax.scan(body, jnp.concatenate(values), (reads, writes))
     for k, n in place.items():
         slots[k] = after[n]
     if packed:

@@ -143,11 +143,11 @@ def test_moved_steps_pass_pi() -> None:
     a[plan.nq :], b[plan.nq :] = 0.01 * a[plan.nq :], 0.01 * b[plan.nq :]
     s, span = np.array([0.4]), np.array([0.05])
     here = interpolated(plan, a, b, s, span)
-    far, near = quaternion_of_vector(here[:3, 0]), quaternion_of_vector(a[:3, 0])
+    far, near = (quaternion_of_vector([*q[:3, 0]]) for q in (here, a))
     assert 2 * np.arccos(abs(np.dot(far, near))) < 0.3
     assert with_quaternions(twin) is twin and twin.nq == plan.nq + 2
     move = 1e-20 * random.normal(size=a.shape)
-    slope = interpolated(plan, a + 1j * move, b + 0j, s, span).imag / 1e-20
+    slope = np.imag(interpolated(plan, a + 1j * move, b + 0j, s, span)) / 1e-20
     h = 1e14 * move
     differences = (interpolated(plan, a + h, b, s, span) - interpolated(plan, a - h, b, s, span)) / 2e-6
     np.testing.assert_allclose(slope, differences, rtol=0, atol=1e-8)

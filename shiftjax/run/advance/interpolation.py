@@ -32,10 +32,10 @@ def interpolated(plan: Plan, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: 
     """
     twin = with_quaternions(plan)
     if twin is not plan:
-        q = quaternions_of(plan, a[: plan.nq])
-        ends = [np.array([*q, *a[plan.nq :]]), np.array([*quaternions_of(plan, b[: plan.nq], q), *b[plan.nq :]])]
+        q = quaternions_of(plan, [*a[: plan.nq]])
+        ends = [np.array([*q, *a[plan.nq :]]), np.array([*quaternions_of(plan, [*b[: plan.nq]], q), *b[plan.nq :]])]
         out = interpolated(twin, ends[0], ends[1], s, span)
-        return np.array([*vectors_of(plan, out[: twin.nq]), *out[twin.nq :]])
+        return np.array([*vectors_of(plan, [*out[: twin.nq]]), *out[twin.nq :]])
     nx = (len(b) - plan.nq) // 2
     q, x, dx = slice(plan.nq), slice(plan.nq, plan.nq + nx), slice(plan.nq + nx, None)
     out = b.copy()
