@@ -98,7 +98,7 @@ def handle_trips(lanes: Ensemble, trips: Trips) -> None:
     lanes.tried_at[members] = clock
     lanes.table.set("trip", 0.0, members)
     lanes.rejected[members] += 1
-    monitor = fired[MONITORS.name]
+    monitor = _at_pose(lanes, members, fired[MONITORS.name], again & lanes.settings.move_steps)
     of_all = monitor - MONITORS_PER_BLOCK * blocks  # after those of the substructures: gap, mass
     lost = ~lanes.table.reduce("finite", "mon", members, slice(MONITORS_PER_BLOCK * blocks)) | (fired[FINITE.name] == 0)
     stuck = lanes.tries[members] > TRIES * max(1, blocks)
@@ -124,6 +124,19 @@ def handle_trips(lanes: Ensemble, trips: Trips) -> None:
             cross(lanes, s, members[kind == 2])
     if movable and (lost & ~stuck).any():
         move_off(lanes, members[lost & ~stuck])
+
+
+def _at_pose(lanes: Ensemble, members: np.ndarray, monitor: np.ndarray, again: np.ndarray) -> np.ndarray:
+    """(B,) which monitor counts: the window of a singular pose, where a step that froze again has left that, too.
+
+    A step that lands on the pose has a B without meaning: no partition follows from it, nor a limit of |B|.
+    """
+    if not lanes.setup.blocks:
+        return monitor
+    window = np.arange(lanes.setup.blocks) * MONITORS_PER_BLOCK + 2
+    inside = ~(lanes.table.rows("mon", members)[window] <= lanes.table.rows("limit", members)[window])
+    of_block = (monitor >= 0) & (monitor < MONITORS_PER_BLOCK * lanes.setup.blocks)
+    return np.where(again & of_block & inside.any(0), window[inside.argmax(0)], monitor)
 
 
 def _spinning(lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
