@@ -76,3 +76,45 @@ def test_steps_that_land_on_the_flat_pose_exactly() -> None:
     assert (result.status == Outcome.ok).all(), set(result.messages)
     assert off(result, angles[:, None] + speeds[:, None] * result.time).max() < PASSED
     assert result.certificate["energy_error"].max() < PASSED
+
+
+def test_instants_on_the_flat_pose_of_steps_that_a_tolerance_chose() -> None:
+    """Were off by up to 4000 rad with status 0: the step to such an instant ends in the pose, where nothing threw it
+    away. The largest steps pass half a turn."""
+    speeds = np.array([-5.541776932524632, 17.290942662527755, -13.831245265304613, -18.562993786766285])
+    angles = -np.array([2, 8, 2, 8]) * speeds * 1e-3
+    vary = parallel(angles, speeds)
+    result = simulate(
+        PARALLELOGRAM, 0.5, tolerance=1e-6, output_step=2e-3, vary=vary, channels=WATCHED, accuracy="local"
+    )
+    assert (result.status == Outcome.ok).all()
+    assert off(result, angles[:, None] + speeds[:, None] * result.time).max() < 1e3 * 1e-6  # an angle_limit
+
+
+def equal_slider_crank() -> Model:
+    """Crank and rod of 1 m: where the crank stands upright the slide may rest and the rod turn with the crank."""
+    builder, angle = ModelBuilder(), 0.3
+    bar = builder.assembly("bar")
+    bar.body("crank", **rod(1.0)).body("rod", **rod(1.0)).body("slider", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    bar.joint("crank_pivot", "Rz", child="crank", initial_displacement=angle, initial_velocity=1.0)
+    bar.joint("pin", "Rz", parent=("crank", "tip"), child="rod", initial_displacement=-2.0 * angle)
+    bar.joint("guide", "Tx", child="slider", initial_displacement=2.0 * np.cos(angle))
+    bar.joint("wrist", "Rz", parent=("rod", "tip"), child="slider", initial_displacement=angle)
+    return builder.build()
+
+
+def test_a_tolerance_passes_bifurcations_and_its_schedule_repeats_them() -> None:
+    """Ended as `loop_open` in 84 of 100: noise near the pose was taken for errors of the method, and steps were made
+    smaller until one landed there."""
+    speeds = np.random.default_rng(0).uniform(2.0, 8.0, 12)
+    settings: dict[str, Any] = {
+        "tolerance": 1e-9, "output_step": 0.01, "vary": {"crank_pivot.initial_velocity": speeds},
+        "channels": ["crank_pivot.q", "guide.q"],
+    }  # fmt: skip
+    result = simulate(equal_slider_crank(), 1.0, accuracy="local", **settings)
+    crank, slide = result.channels.values()
+    assert (result.status == Outcome.ok).all(), set(result.messages)
+    assert np.abs(slide - 2.0 * np.cos(crank)).max() < PASSED
+    assert result.certificate["energy_error"].max() < PASSED and result.certificate["gap"].max() < 1e-13
+    again = simulate(equal_slider_crank(), 1.0, accuracy="local", schedule=result.schedule, **settings)
+    assert all((again.channels[path] == values).all() for path, values in result.channels.items())

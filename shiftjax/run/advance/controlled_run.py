@@ -11,7 +11,8 @@ from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.guards import EVENTS, causes
 from shiftjax.kernels.lane_table import LaneTable
-from shiftjax.run.advance.controlled_steps import Steps, follow_step
+from shiftjax.run.advance.bridges import bridge
+from shiftjax.run.advance.controlled_steps import Steps, step_to
 from shiftjax.run.advance.driver import handle_trips
 from shiftjax.run.advance.driver import run as run_batches
 from shiftjax.run.advance.ensemble import Ensemble, Programs
@@ -80,7 +81,7 @@ def _run_batch(programs: Programs, knots: np.ndarray, lanes: Ensemble, batch: np
         at_switch = causes(programs.layout, trips.codes)[EVENTS.name] >= 0
         with shielded():
             if not at_switch.all():
-                handle_trips(lanes, trips.those(~at_switch))
+                handle_trips(lanes, trips.those(~at_switch), partial(bridge, stops=stops, step_to=step_to))
             _land(lanes, trips.members[at_switch], stops, sliding)
             headway.end_the_endless(lanes, running, taken)
             ends = np.minimum(lanes.settings.end, lanes.ends)  # of some an event may have become the end
@@ -115,10 +116,7 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
     short, landed = (share * size for share in first_switch(lanes, members, before, size))
     early = felt(lanes, members, before, (short, landed)) & (landed > SHORTEST * before.row("clock"))
     ends = clock + np.where(early, (1.0 - NEAR) * landed, landed)
-    for recording, partition, alike in lanes.groups(members):
-        place = np.searchsorted(members, alike)
-        follow_step(lanes, Steps(recording, partition, alike, before.take(place)), ends[place])
-        lanes.table.set("limit", before.rows("limit", place), alike)
+    step_to(lanes, members, before, ends)
     start = watched_events(before)
     lanes.table.set("event", signed(start, lanes.table.rows("event", members)), members)
     act(lanes, members, start)

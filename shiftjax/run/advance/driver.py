@@ -30,6 +30,7 @@ from shiftjax.topology.partition import Block, complete_pivoting, distinct_block
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
 SPINNING = 0.5  # rad in a step: the last stage of rk4 has quaternions of length 1.03
+PassBy = Callable[[Ensemble, np.ndarray], None]
 BATCH = 1.0  # s of a batch; an interrupt leaves those that are done
 
 
@@ -86,8 +87,12 @@ def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> No
                 handle_trips(lanes, trips.those(~at_event))
 
 
-def handle_trips(lanes: Ensemble, trips: Trips) -> None:
-    """Repartitions, moves or ends the lanes that froze, by the guard that froze them."""
+def handle_trips(lanes: Ensemble, trips: Trips, pass_by: PassBy = move_off) -> None:
+    """Repartitions, moves or ends the lanes that froze, by the guard that froze them.
+
+    Args:
+        pass_by: takes members past a singular pose.
+    """
     members, fired, blocks = trips.members, causes(lanes.layout, trips.codes), lanes.setup.blocks
     if len(members) == 0:
         return
@@ -121,9 +126,9 @@ def handle_trips(lanes: Ensemble, trips: Trips) -> None:
         if (changes := (kind == 0) | (kind == 1)).any():
             repartition(lanes, s, members[changes], kind[changes] == 1)
         if (kind == 2).any():
-            cross(lanes, s, members[kind == 2])
+            cross(lanes, s, members[kind == 2], pass_by)
     if movable and (lost & ~stuck).any():
-        move_off(lanes, members[lost & ~stuck])
+        pass_by(lanes, members[lost & ~stuck])
 
 
 def _at_pose(lanes: Ensemble, members: np.ndarray, monitor: np.ndarray, again: np.ndarray) -> np.ndarray:
@@ -152,7 +157,7 @@ def _spinning(lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
     }
 
 
-def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
+def cross(lanes: Ensemble, s: int, members: np.ndarray, pass_by: PassBy = move_off) -> None:
     """A step came too near a vanishing pivot of substructure s.
 
     Where other coordinates have far better pivots the pose is no singular one: the lane repartitions, or with the
@@ -161,7 +166,7 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
     # Where the trigger of the pivots is off, the search on the way here has found nothing better.
     searched = lanes.table.rows("armed", members, MONITORS_PER_BLOCK * s + 1) == 0.0
     if searched.any():
-        move_off(lanes, members[searched])
+        pass_by(lanes, members[searched])
         members = members[~searched]
     if len(members) == 0:
         return
@@ -173,7 +178,7 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
         else:
             step_through(lanes, members[curable])
     if not curable.all():
-        move_off(lanes, members[~curable])
+        pass_by(lanes, members[~curable])
 
 
 @dataclass

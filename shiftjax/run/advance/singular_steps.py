@@ -2,7 +2,7 @@
 
 Where the rank drops, rounding of Phi moves the null space by eps / sigma^2: the configuration alone does not determine
 the motion, and a step that lands there is lost. So no stage and no end may fall into the window; afterwards the lane is
-back on the grid. Where a tolerance chooses the steps there is no grid, and a shorter step does.
+back on the grid. Where a tolerance chooses the steps there is no grid, and one larger step does (`bridges`).
 """
 
 from __future__ import annotations
@@ -19,18 +19,11 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.schedule import PATTERNS, PLAIN, STEPS
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 
-SHARE, SHORTER = 0.63, 3  # of a step whose size was chosen and that came too near the pose; tries before it is taken
 CHECKS = ((0.29, 0.46, 0.25), (0.54, 0.46))  # parts with which steps too near the pose are repeated for comparison
 
 
 def move_off(lanes: Ensemble, members: np.ndarray) -> None:
     """Covers the next steps of some frozen members such that no stage falls into the window, as well as it goes."""
-    if lanes.settings.tolerance is not None:
-        tries = lanes.tries[members]
-        _shorten(lanes, members[tries < SHORTER])
-        step_through(lanes, members[tries >= SHORTER])
-        lanes.warn(members[tries >= SHORTER], Outcome.near_singular)
-        return
     left = np.minimum(lanes.settings.end - np.rint(lanes.clock_of(members)), max(map(len, PATTERNS)))
     for count in np.unique(left):
         fitting = [parts for parts in PATTERNS if 1 < len(parts) <= count] or [PLAIN]
@@ -44,12 +37,6 @@ def step_through(lanes: Ensemble, members: np.ndarray) -> None:
         lanes.table.set("armed", 0.0, members, window)
         return
     best_of(lanes, members, [PLAIN])
-
-
-def _shorten(lanes: Ensemble, members: np.ndarray) -> None:
-    """Gives the next steps of some members other sizes, whose stages and ends lie elsewhere."""
-    left = np.minimum(lanes.settings.end, lanes.ends)[members] - lanes.clock_of(members)
-    lanes.table.set("fraction", SHARE * np.minimum(lanes.table.row("fraction", members), left), members)
 
 
 def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float, ...]]) -> None:
