@@ -72,10 +72,9 @@ def _compared(
     plan, tolerance = lanes.setup.plan, lanes.settings.tolerance
     assert tolerance is not None
     unit = np.asarray(scales(speed_units(plan), lanes.setup.length))[:, None]
-    (one, reached), (two, reached_two) = (
-        lanes.try_steps(members, before, parts, size) for parts in ((1.0,), OTHER_WAY)
-    )
-    v, q = (one.rows("x", within=slice(plan.nv)), two.rows("x", within=slice(plan.nv))), (one.rows("q"), two.rows("q"))
+    one, reached = lanes.try_steps(members, before, PLAIN, size)
+    two, reached_two = lanes.try_steps(members, before, OTHER_WAY, size)
+    q, v = ([way.rows(name, within=rows) for way in (one, two)] for name, rows in (("q", ALL), ("x", slice(plan.nv))))
     with np.errstate(all="ignore"):
         speeds = np.abs(v[0] / unit)
         apart = np.abs((v[0] - v[1]) / unit)
