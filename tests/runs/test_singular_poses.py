@@ -6,10 +6,15 @@ by half of its crank's angle.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from shiftjax.cli import main
+from shiftjax.ensembles.stored_study import Study
+from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
@@ -19,7 +24,6 @@ from tests.support.mechanisms import rod
 
 # Through several flat poses in steps of 1 ms, each of which costs some 1e-11 of the speeds; measured: 3e-10.
 PASSED = 1e-8
-SHARE = 10.0  # of a tolerance, of which every step may cost as much; a few hundred steps
 BASE = 1.5  # m between the pivots of cranks of 1 m
 WATCHED = ["crank_pivot.q", "rocker_pivot.q"]
 
@@ -83,12 +87,15 @@ def test_instants_on_the_flat_pose_of_steps_that_a_tolerance_chose() -> None:
     away. The largest steps pass half a turn."""
     speeds = np.array([-5.541776932524632, 17.290942662527755, -13.831245265304613, -18.562993786766285])
     angles = -np.array([2, 8, 2, 8]) * speeds * 1e-3
-    vary = parallel(angles, speeds)
-    result = simulate(
-        PARALLELOGRAM, 0.5, tolerance=1e-6, output_step=2e-3, vary=vary, channels=WATCHED, accuracy="local"
-    )
+    settings: dict[str, Any] = {
+        "tolerance": 1e-6, "output_step": 2e-3, "vary": parallel(angles, speeds), "channels": WATCHED,
+        "accuracy": "local",
+    }  # fmt: skip
+    result = simulate(PARALLELOGRAM, 0.5, **settings)
     assert (result.status == Outcome.ok).all()
     assert off(result, angles[:, None] + speeds[:, None] * result.time).max() < 1e3 * 1e-6  # an angle_limit
+    again = simulate(PARALLELOGRAM, 0.5, schedule=result.schedule, **settings)
+    assert all((again.channels[path] == values).all() for path, values in result.channels.items())
 
 
 def equal_slider_crank() -> Model:
@@ -118,3 +125,61 @@ def test_a_tolerance_passes_bifurcations_and_its_schedule_repeats_them() -> None
     assert result.certificate["energy_error"].max() < PASSED and result.certificate["gap"].max() < 1e-13
     again = simulate(equal_slider_crank(), 1.0, accuracy="local", schedule=result.schedule, **settings)
     assert all((again.channels[path] == values).all() for path, values in result.channels.items())
+
+
+# -- stopping ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("steps", [{"step": 1e-3}, {"tolerance": 1e-9}], ids=["steps", "tolerance"])
+def test_members_stop_before_a_singular_pose_where_they_are_asked_to(steps: dict[str, Any]) -> None:
+    """However the steps lie: on the pose exactly, with a stage on it, or beside it; the schedule repeats it."""
+    angles, speeds = landing(20, 4)
+    angles[-4:] -= 0.3 * speeds[-4:] * 1e-3
+    angles[0], speeds[0] = -1.0, 1.0  # which does not come to the pose
+    settings: dict[str, Any] = {"vary": parallel(angles, speeds), "accuracy": "local", "singular": "stop", **steps}
+    result = simulate(PARALLELOGRAM, 0.5, **settings)
+    assert result.status.tolist() == [Outcome.ok] + [Outcome.singular_pose] * 19
+    for message, time, done in zip(result.messages, -angles / speeds, result.certificate["steps"], strict=True):
+        if not message:
+            continue
+        assert abs(float(message.split()[1]) - time) < 1e-3, message  # a step
+        assert message[message.index(" s: ") :].startswith(
+            " s: a singular pose, where the loops of bar:joint lose rank"
+        )
+        assert "tolerance" in settings or done <= round(time / 1e-3)
+    assert result.final is not None and result.settings["singular"] == "stop"
+    passed = simulate(PARALLELOGRAM, 0.5, **{**settings, "singular": "pass"})
+    assert (passed.status == Outcome.ok).all()
+    again = simulate(PARALLELOGRAM, 0.5, schedule=result.schedule, **settings)
+    assert (again.status == result.status).all() and again.final is not None
+    assert (again.final["q"] == result.final["q"]).all()
+
+
+def test_regular_mechanisms_do_not_stop() -> None:
+    """Where only the coordinates of a partition turn back, and where two loops lose rank at once, without a sign."""
+    speeds = np.linspace(3.0, 20.0, 4)
+    for name, joint, outcome in (
+        ("four_bar", "crank_pivot", Outcome.ok),
+        ("bennett", "joint1", Outcome.ok),
+        ("n_four_bar_2", "pivot_0", Outcome.singular_pose),
+    ):
+        vary = {f"{joint}.initial_velocity": speeds}
+        result = simulate(name, 0.8, 1e-3, vary=vary, singular="stop", accuracy="local")
+        assert (result.status == outcome).all(), result.messages
+    with pytest.raises(ModelError, match="singular: found 'halt'"):
+        simulate("four_bar", 0.1, singular="halt")
+
+
+def test_a_study_says_what_its_members_do_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In TOML, in its store, and of a member that runs again; the command line asks for the same."""
+    study, kept = tmp_path / "flat.toml", tmp_path / "flat.zarr"
+    lines = ['model = "n_four_bar_1"', "span = 0.5", "step = 1e-3", 'singular = "stop"', "[vary]"]
+    study.write_text("\n".join([*lines, '"pivot_0.initial_velocity" = [-0.1, -4.0]']))
+    assert main(["sweep", str(study), "--out", str(kept)]) == 3
+    stored = Study(kept)
+    assert stored.table["status"].tolist() == ["ok", "singular_pose"]
+    assert stored.again(1).status == Outcome.singular_pose
+    assert main(["sweep", str(study), "--singular", "pass", "--out", str(tmp_path / "other.zarr")]) == 0
+    capsys.readouterr()
+    assert main(["run", "n_four_bar_1", "--span", "0.8", "--step", "1e-3", "--singular", "stop"]) == 3
+    assert "at 0.70845 s: a singular pose" in capsys.readouterr().err

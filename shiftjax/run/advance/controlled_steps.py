@@ -78,7 +78,7 @@ class Steps:
             table, end = (self._table(lane[step], numbers[:, step]) for numbers in (begins, ends))
             begin = table.copy()
             self.take(lanes, table, instants)
-            near = lanes.at_singular_pose(members, table)
+            near = lanes.near_pose(members, table) >= 0
             if near.any():
                 size = (ends[0] - begins[0])[step[near]]
                 share = (instants[near] - begins[0, step[near]]) / size

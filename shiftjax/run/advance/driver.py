@@ -20,7 +20,9 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
-from shiftjax.run.advance.singular_steps import move_off, step_through
+from shiftjax.run.advance.schedule import PLAIN
+from shiftjax.run.advance.singular_steps import best_of, move_off, step_through
+from shiftjax.run.advance.singular_stops import stop_where_passed
 from shiftjax.run.advance.switches import cross_events
 from shiftjax.run.programs.jacobian import jacobian_of
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
@@ -30,6 +32,7 @@ from shiftjax.topology.partition import Block, complete_pivoting, distinct_block
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
 SPINNING = 0.5  # rad in a step: the last stage of rk4 has quaternions of length 1.03
+BESIDE = 1.37  # steps, of one that ends elsewhere
 PassBy = Callable[[Ensemble, np.ndarray], None]
 BATCH = 1.0  # s of a batch; an interrupt leaves those that are done
 
@@ -87,12 +90,13 @@ def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> No
                 handle_trips(lanes, trips.those(~at_event))
 
 
-def handle_trips(lanes: Ensemble, trips: Trips, pass_by: PassBy = move_off) -> None:
+def handle_trips(lanes: Ensemble, trips: Trips, pass_by: PassBy | None = None) -> None:
     """Repartitions, moves or ends the lanes that froze, by the guard that froze them.
 
     Args:
-        pass_by: takes members past a singular pose.
+        pass_by: takes members past a singular pose; left out, in fixed steps.
     """
+    pass_by = pass_by or (stop_or_step if lanes.settings.stop_at_poses else move_off)
     members, fired, blocks = trips.members, causes(lanes.layout, trips.codes), lanes.setup.blocks
     if len(members) == 0:
         return
@@ -103,11 +107,11 @@ def handle_trips(lanes: Ensemble, trips: Trips, pass_by: PassBy = move_off) -> N
     lanes.tried_at[members] = clock
     lanes.table.set("trip", 0.0, members)
     lanes.rejected[members] += 1
-    monitor = _at_pose(lanes, members, fired[MONITORS.name], again & lanes.settings.move_steps)
+    monitor = _at_pose(lanes, members, fired[MONITORS.name], again & _watches_poses(lanes))
     of_all = monitor - MONITORS_PER_BLOCK * blocks  # after those of the substructures: gap, mass
     lost = ~lanes.table.reduce("finite", "mon", members, slice(MONITORS_PER_BLOCK * blocks)) | (fired[FINITE.name] == 0)
     stuck = lanes.tries[members] > TRIES * max(1, blocks)
-    movable = lanes.settings.move_steps and blocks > 0
+    movable = _watches_poses(lanes) and blocks > 0
     going = ~stuck & ~lost
     massless = going & (of_all == 1)
     spinning = _spinning(lanes, members[massless])
@@ -129,6 +133,23 @@ def handle_trips(lanes: Ensemble, trips: Trips, pass_by: PassBy = move_off) -> N
             cross(lanes, s, members[kind == 2], pass_by)
     if movable and (lost & ~stuck).any():
         pass_by(lanes, members[lost & ~stuck])
+
+
+def _watches_poses(lanes: Ensemble) -> bool:
+    return lanes.settings.move_steps or lanes.settings.stop_at_poses
+
+
+def stop_or_step(lanes: Ensemble, members: np.ndarray) -> None:
+    """Ends members whose next step passes a singular pose or lands on it; the others take it."""
+    before, size = lanes.table.take(members), np.ones(len(members))
+    after, reached = lanes.try_steps(members, before, PLAIN, size)
+    if (lost := ~np.isfinite(reached)).any():  # it landed there to the last bit
+        size[lost] = BESIDE
+        after.put(lost, lanes.try_steps(members[lost], before.take(lost), PLAIN, size[lost])[0])
+    after.set("clock", before.row("clock") + size)
+    stopped = stop_where_passed(lanes, members, before, after)
+    if not stopped.all():
+        best_of(lanes, members[~stopped], [PLAIN], doubted=False)
 
 
 def _at_pose(lanes: Ensemble, members: np.ndarray, monitor: np.ndarray, again: np.ndarray) -> np.ndarray:

@@ -35,6 +35,7 @@ WINDOW = 3e-4
 # The same, for steps that end at an instant within one of a tolerance: nothing rejects them where accelerations, noise
 # of eps / sigma^3 there, act for the whole of a large step. Instants were off by 1e-4 with a tolerance of 1e-6.
 NEAR_WINDOW = 3e-3
+APPROACH = 0.1  # the same, where fixed steps that may pass a pose at which a lane is to stop are looked at
 CERTIFICATE, METRICS = slice(0, len(ACCUMULATORS)), slice(len(ACCUMULATORS), None)  # of the accumulators
 
 
@@ -305,10 +306,11 @@ class Ensemble:
             ratio = 1.0 / np.sqrt(condition.astype(float))
             entries = np.maximum(entries, 1.0)
             self.ratio[s, members] = ratio
-            on, move = settings.repartition, settings.move_steps
+            on, move = settings.repartition, settings.move_steps or settings.stop_at_poses
             table.set("limit", settings.multiplier * entries if on else np.inf, members, first)
             table.set("limit", (PIVOT_TRIGGER * ratio) ** -2.0 if on else np.inf, members, first + 1)
-            table.set("limit", (WINDOW * ratio) ** -2.0 if move else np.inf, members, first + 2)
+            window = APPROACH if settings.stop_at_poses and settings.tolerance is None else WINDOW
+            table.set("limit", (window * ratio) ** -2.0 if move else np.inf, members, first + 2)
         table.set("armed", 1.0, members, slice(first, first + MONITORS_PER_BLOCK))
 
     def adopt(self, s: int, members: np.ndarray, blocks: Sequence[Block], jacobians: np.ndarray | None = None) -> None:
@@ -326,16 +328,17 @@ class Ensemble:
         if self.tape is not None:
             self.tape.note(self, members)
 
-    def at_singular_pose(self, members: np.ndarray, after: LaneTable) -> np.ndarray:
-        """(n,) whether the step that has led lanes of some members here came near the window of a singular pose.
+    def near_pose(self, members: np.ndarray, after: LaneTable, window: float = NEAR_WINDOW) -> np.ndarray:
+        """(n,) the first substructure that came near a singular pose in the step that has led lanes here, -1 for none.
 
         It does not ask for the limits of the lanes, which a run along a schedule has not.
         """
-        if not self.setup.blocks or not self.settings.move_steps:
-            return np.zeros(len(members), bool)
+        if not self.setup.blocks:
+            return np.full(len(members), -1)
         conditions = after.rows("mon", within=slice(2, MONITORS_PER_BLOCK * self.setup.blocks, MONITORS_PER_BLOCK))
         with np.errstate(all="ignore"):
-            return np.asarray(~(conditions <= (NEAR_WINDOW * self.ratio[:, members]) ** -2.0).all(0))
+            near = ~(conditions <= (window * self.ratio[:, members]) ** -2.0)
+        return np.where(near.any(0), near.argmax(0), -1)
 
     def interrupt(self) -> None:
         """Marks the members that have not come to their end."""

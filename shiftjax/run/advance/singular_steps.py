@@ -39,8 +39,14 @@ def step_through(lanes: Ensemble, members: np.ndarray) -> None:
     best_of(lanes, members, [PLAIN])
 
 
-def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float, ...]]) -> None:
-    """Covers the next steps of some members by the first pattern that clears the window, or that comes nearest."""
+def best_of(
+    lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float, ...]], *, doubted: bool = True
+) -> None:
+    """Covers the next steps of some members by the first pattern that clears the window, or that comes nearest.
+
+    Args:
+        doubted: whether what rounding may have changed is measured where none clears it.
+    """
     before = lanes.table.take(members)
     best, score = before.copy(), np.full(len(members), np.inf)
     taken, pattern = np.ones(len(members)), np.zeros(len(members), int)
@@ -63,7 +69,7 @@ def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float
     lanes.table.put(members, best)
     lanes.status[members[lost]] = int(Outcome.non_finite)
     moved = ~lost
-    for steps in np.unique(taken[moved & (score > 1.0)]):
+    for steps in np.unique(taken[moved & (score > 1.0)]) if doubted else ():
         here = moved & (score > 1.0) & (taken == steps)
         doubt = _doubt(lanes, members[here], before.take(here), best.take(here), score[here], steps)
         lanes.samples.doubt[members[here]] += doubt

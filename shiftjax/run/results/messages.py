@@ -24,7 +24,9 @@ from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 
 SHOWN = 8  # members named in a note
-WITH_CAUSES = (Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck, Outcome.too_small)
+WITH_CAUSES = (
+    Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck, Outcome.too_small, Outcome.singular_pose,
+)  # fmt: skip
 FEW_DIGITS = 1e-3  # m or rad, or of a length above 1 m: what numbers of three digits may leave open
 UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
 
