@@ -183,3 +183,50 @@ def test_a_study_says_what_its_members_do_there(tmp_path: Path, capsys: pytest.C
     capsys.readouterr()
     assert main(["run", "n_four_bar_1", "--span", "0.8", "--step", "1e-3", "--singular", "stop"]) == 3
     assert "at 0.70845 s: a singular pose" in capsys.readouterr().err
+
+
+# -- starts --------------------------------------------------------------------------------------------------------
+
+FLAT = linkage((1.0, BASE, 1.0, BASE), (0.0, 0.0, 0.0), gravity=(0.0, -9.81, 0.0), initial_velocity=1.0)
+STATED = ("crank_pivot.initial_velocity", "rocker_pivot.initial_velocity")
+
+
+@pytest.mark.parametrize("steps", [{"step": 1e-3}, {"tolerance": 1e-8}], ids=["steps", "tolerance"])
+def test_a_start_on_the_flat_pose_goes_along_the_branch_of_its_speeds(steps: dict[str, Any]) -> None:
+    """Ended as `loop_open`. As a parallelogram starts that is less flat by nothing: a pendulum of three rods."""
+    speeds = np.random.default_rng(2).uniform(1.0, 12.0, 10) * np.array([1.0, -1.0] * 5)
+    settings: dict[str, Any] = {"channels": WATCHED, "output_step": 0.01, "accuracy": "local", **steps}
+    result = simulate(FLAT, 0.5, vary=dict.fromkeys(STATED, speeds), **settings)
+    assert (result.status == Outcome.ok).all(), result.messages
+    assert result.certificate["gap"].max() < 1e-12 and result.certificate["energy_error"].max() < 10 * PASSED
+    crank, rocker = result.channels.values()
+    assert np.abs(crank - rocker).max() < 10 * PASSED
+    # I w^2 / 2 + M g l sin(angle): two cranks about their ends, and a coupler at theirs
+    inertia, lever = 2.0 / 3.0 + 1.0, 2.0 * 9.81
+    rates = np.gradient(crank, 0.01, axis=1)[:, 1:-1]
+    drop = speeds[:, None] ** 2 - 2.0 * lever / inertia * np.sin(crank[:, 1:-1])
+    assert np.abs(rates**2 / drop - 1.0).max() < 1e-2  # differences over 0.02 s
+    again = simulate(FLAT, 0.5, vary=dict.fromkeys(STATED, speeds), schedule=result.schedule, **settings)
+    assert all((again.channels[path] == values).all() for path, values in result.channels.items())
+
+
+def test_starts_that_no_branch_is_said_of_are_named() -> None:
+    """The crank's speed is that of both branches; at rest there is none. Where they are to stop they stop at once."""
+    speeds = {STATED[0]: [2.0, 0.0]}
+    result = simulate(FLAT.replace({"model_parameters.gravity[1]": 0.0}), 0.1, vary=speeds, channels=WATCHED)
+    assert result.status.tolist() == [Outcome.branch_unsure, Outcome.near_singular]
+    assert "state the speed of one more joint" in result.messages[0]
+    crank = result.channels["crank_pivot.q"][:, -1]
+    assert np.abs(crank - [0.2, 0.0]).max() < PASSED
+    stopped = simulate(FLAT, 0.1, vary=speeds, singular="stop")
+    assert (stopped.status == Outcome.singular_pose).all() and stopped.certificate["steps"].max() == 0
+    assert stopped.messages[0].startswith("at 0 s: a singular pose")
+
+
+def test_members_away_from_a_flat_file_have_its_rank_again() -> None:
+    """They took the partition of the file's pose, which has one row less than the mechanism."""
+    angles, speeds = np.array([0.3, -0.4]), np.array([1.0, 2.0])
+    model = FLAT.replace({"model_parameters.gravity[1]": 0.0})
+    result = simulate(model, 0.3, vary=parallel(angles, speeds), channels=WATCHED, output_step=0.1)
+    assert (result.status == Outcome.ok).all(), result.messages
+    assert off(result, angles[:, None] + speeds[:, None] * result.time).max() < PASSED

@@ -24,6 +24,7 @@ from shiftjax.run.advance.singular_steps import step_through
 SIZES = (0.8, 1.25, 0.6, 1.6, *(2.0**k for k in range(1, 17)))
 OTHER_WAY = (0.8, 0.2)  # parts of the step with which it is compared: of Dormand and Prince's stages none is between
 #                         0.3 and 0.64 of it, in one step none between 0.3 and 0.8
+APART = 1e-3  # rad, parts of the length, and of speeds, by which two ways differ that say nothing of the motion
 StepTo = Callable[[Ensemble, np.ndarray, LaneTable, np.ndarray], None]
 
 
@@ -34,7 +35,7 @@ def bridge(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, step_to: Ste
         stops: (B,) clocks that no step may pass. step_to: takes members, with these numbers, by one step to clocks.
     """
     before = lanes.table.take(members)
-    clock = before.row("clock")
+    clock, tolerance = before.row("clock"), lanes.settings.tolerance or 0.0
     left = stops[members] - clock
     first = np.minimum(before.row("fraction"), left)
     size, error, change = first.copy(), np.full(len(members), np.inf), np.zeros(len(members))
@@ -50,7 +51,7 @@ def bridge(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, step_to: Ste
         better = apart < error[open_]
         size[open_[better]], error[open_[better]] = trial[better], apart[better]
         change[open_[better]] = speeds[better]
-    across = np.isfinite(error)
+    across = error * tolerance <= APART
     if not across.all():  # it lingers there
         step_through(lanes, members[~across])
         lanes.warn(members[~across], Outcome.near_singular)

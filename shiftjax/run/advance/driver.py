@@ -208,6 +208,7 @@ class _Fresh:
 
     Attributes:
         jacobian: (B, m, n); rows: (m,) local rows that it consists of; blocks: that occur; which: (B,) of them.
+        same: (B,) whether they are no others, or of less rank.
     """
 
     jacobian: np.ndarray
@@ -240,8 +241,10 @@ class _Fresh:
         old = pivots_of(J, primary, dependent)
         full = dependent.sum(1)
         lost = old.rank < full
+        # Next to a singular pose elimination stops early; what it leaves out is no partition of the mechanism.
+        same = (number[which] == choice) | (pivots.rank < full)
         return cls(
-            J, rows, blocks, which, number[which] == choice, pivots.entries, pivots.ratio(0),
+            J, rows, blocks, which, same, pivots.entries, pivots.ratio(0),
             np.where(lost, np.inf, old.entries), old.ratio(full),
         )  # fmt: skip
 

@@ -42,7 +42,7 @@ def stop_where_passed(lanes: Ensemble, members: np.ndarray, before: LaneTable, a
     stopped = which >= 0
     clock = before.row("clock")[stopped]
     clock += share[stopped] * (after.row("clock")[stopped] - clock)
-    _end(lanes, members[stopped], clock, which[stopped])
+    end_at_poses(lanes, members[stopped], clock, which[stopped])
     return stopped
 
 
@@ -60,7 +60,7 @@ def stop_ahead(lanes: Ensemble, members: np.ndarray) -> None:
         clock[left[passed]] += share[passed] * size[passed]
         which[left[passed]] = block[passed]
         left = left[~passed]
-    _end(lanes, members, clock, which)
+    end_at_poses(lanes, members, clock, which)
 
 
 def turn_little(lanes: Ensemble, members: np.ndarray) -> None:
@@ -72,7 +72,7 @@ def turn_little(lanes: Ensemble, members: np.ndarray) -> None:
         lanes.table.set("fraction", np.minimum(lanes.table.row("fraction", members), TURN / speed), members)
 
 
-def _end(lanes: Ensemble, members: np.ndarray, clock: np.ndarray, which: np.ndarray) -> None:
+def end_at_poses(lanes: Ensemble, members: np.ndarray, clock: np.ndarray, which: np.ndarray) -> None:
     """Ends members at singular poses.
 
     Args:
