@@ -230,3 +230,20 @@ def test_members_away_from_a_flat_file_have_its_rank_again() -> None:
     result = simulate(model, 0.3, vary=parallel(angles, speeds), channels=WATCHED, output_step=0.1)
     assert (result.status == Outcome.ok).all(), result.messages
     assert off(result, angles[:, None] + speeds[:, None] * result.time).max() < PASSED
+
+
+# -- lingering -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("steps", [{"step": 1e-3}, {"tolerance": 1e-6}], ids=["steps", "tolerance"])
+def test_what_settles_on_the_pose_comes_to_its_end_and_says_so(steps: dict[str, Any]) -> None:
+    """Heavy dampers lead to the flat pose and hold it there. Every step was tried in eight ways, so that such runs took
+    minutes, and some ended as `stuck`.
+    """
+    model = linkage((1.0, BASE, 1.0, BASE), (-0.5, 0.0, -0.5), gravity=(9.81, 0.0, 0.0), damping=(0.0, 1.0))
+    vary = {"crank_pivot.damping[1]": [0.5, 6.0, 8.0]}  # the first swings on, the others come to rest
+    result = simulate(model, 10.0, vary=vary, channels=WATCHED, accuracy="local", **steps)
+    assert result.status[0] in (Outcome.ok, Outcome.inaccurate)
+    assert (result.status[1:] == Outcome.near_singular).all(), result.messages
+    assert result.certificate["gap"].max() < 1e-6
+    assert all(np.abs(angles[1:, -1]).max() < 1e-3 for angles in result.channels.values())

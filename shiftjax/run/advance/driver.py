@@ -111,8 +111,10 @@ def handle_trips(lanes: Ensemble, trips: Trips, pass_by: PassBy | None = None) -
     of_all = monitor - MONITORS_PER_BLOCK * blocks  # after those of the substructures: gap, mass
     lost = ~lanes.table.reduce("finite", "mon", members, slice(MONITORS_PER_BLOCK * blocks)) | (fired[FINITE.name] == 0)
     stuck = lanes.tries[members] > TRIES * max(1, blocks)
+    lingering = stuck & _lets_go(lanes, members, stuck)
+    stuck &= ~lingering
     movable = _watches_poses(lanes) and blocks > 0
-    going = ~stuck & ~lost
+    going = ~stuck & ~lost & ~lingering
     massless = going & (of_all == 1)
     spinning = _spinning(lanes, members[massless])
     massless &= ~np.isin(members, [*spinning])
@@ -133,6 +135,17 @@ def handle_trips(lanes: Ensemble, trips: Trips, pass_by: PassBy | None = None) -
             cross(lanes, s, members[kind == 2], pass_by)
     if movable and (lost & ~stuck).any():
         pass_by(lanes, members[lost & ~stuck])
+
+
+def _lets_go(lanes: Ensemble, members: np.ndarray, stuck: np.ndarray) -> np.ndarray:
+    """(B,) which members that are stuck linger on a singular pose: no monitor of their loops freezes them until each is
+    within its limit again.
+    """
+    monitors = slice(0, MONITORS_PER_BLOCK * lanes.setup.blocks)
+    armed = lanes.table.rows("armed", members, monitors) != 0.0
+    lingering = stuck & ~armed[2::MONITORS_PER_BLOCK].all(0) & armed.any(0)
+    lanes.table.set("armed", 0.0, members[lingering], monitors)
+    return np.asarray(lingering)
 
 
 def _watches_poses(lanes: Ensemble) -> bool:

@@ -102,7 +102,7 @@ class Jacobian(Protocol):
 
 
 # Arrays (B,) of an ensemble that a run which goes on takes over.
-COUNTS = ("status", "warnings", "repartitions", "rejected", "tries", "tried_at")
+COUNTS = ("status", "warnings", "repartitions", "rejected", "tries", "tried_at", "lingers")
 
 
 class Notebook(Protocol):
@@ -155,6 +155,7 @@ class Ensemble:
     rejected: np.ndarray = field(init=False)
     tries: np.ndarray = field(init=False)
     tried_at: np.ndarray = field(init=False)
+    lingers: np.ndarray = field(init=False)  # (B,) runs of steps, one after the other, that nothing moved off a pose
     first_choice: np.ndarray = field(init=False)
     samples: Samples = field(init=False)
     cut_short: dict[int, BeforeEnd] = field(init=False, default_factory=dict)  # by member
@@ -172,6 +173,7 @@ class Ensemble:
         self.layout = self.recordings[0].programs.layout  # those of the others differ in channels, which have no rows
         self.repartitions, self.rejected, self.tries = (np.zeros(members, int) for _ in range(3))
         self.tried_at = np.full(members, -1.0)
+        self.lingers = np.zeros(members, int)
         self.first_choice = self.choice.copy()
         self.warnings = np.zeros(members, int)
         self.ends = np.full(members, np.inf)

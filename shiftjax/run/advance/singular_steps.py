@@ -19,6 +19,7 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.schedule import PATTERNS, PLAIN, STEPS
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 
+LINGERING = 100  # runs of steps that no pattern moves off the pose, after which a lane steps on as it is
 CHECKS = ((0.29, 0.46, 0.25), (0.54, 0.46))  # parts with which steps too near the pose are repeated for comparison
 
 
@@ -28,15 +29,23 @@ def move_off(lanes: Ensemble, members: np.ndarray) -> None:
     for count in np.unique(left):
         fitting = [parts for parts in PATTERNS if 1 < len(parts) <= count] or [PLAIN]
         best_of(lanes, members[left == count], fitting)
+    lingering = members[lanes.lingers[members] >= LINGERING]
+    disarm_window(lanes, lingering)
+    lanes.warn(lingering, Outcome.near_singular)
 
 
 def step_through(lanes: Ensemble, members: np.ndarray) -> None:
     """The plain step, whatever its pivots."""
-    if lanes.settings.tolerance is not None:  # the window counts again where it has been left
-        window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
-        lanes.table.set("armed", 0.0, members, window)
-        return
-    best_of(lanes, members, [PLAIN])
+    if lanes.settings.tolerance is not None:
+        disarm_window(lanes, members)
+    else:
+        best_of(lanes, members, [PLAIN])
+
+
+def disarm_window(lanes: Ensemble, members: np.ndarray) -> None:
+    """Lets members step through the window of a pose; it counts again where it has been left."""
+    window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
+    lanes.table.set("armed", 0.0, members, window)
 
 
 def best_of(
@@ -69,6 +78,7 @@ def best_of(
     lanes.table.put(members, best)
     lanes.status[members[lost]] = int(Outcome.non_finite)
     moved = ~lost
+    lanes.lingers[members] = np.where(score > 1.0, lanes.lingers[members] + 1, 0)
     for steps in np.unique(taken[moved & (score > 1.0)]) if doubted else ():
         here = moved & (score > 1.0) & (taken == steps)
         doubt = _doubt(lanes, members[here], before.take(here), best.take(here), score[here], steps)

@@ -85,8 +85,8 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
         return f"at {time:.6g} s: the event {lanes.guarded_events[lanes.stopped[k]].name} has stopped it"
     if outcome is Outcome.branch_unsure and began.at_pose is not None and began.at_pose[k] >= 0:
         return (
-            "it starts on a singular pose, where branches meet, and the speeds stated do not say which one it takes: the "
-            "nearest was taken; state the speed of one more joint, as the branch that is meant has it"
+            "it starts on a singular pose, where branches meet, and the speeds stated do not say which one it takes: "
+            "the nearest was taken; state the speed of one more joint, as the branch that is meant has it"
         )
     if outcome is Outcome.branch_unsure:
         return f"assembly branch {began.branch[k]!r}: {text}"

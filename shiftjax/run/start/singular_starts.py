@@ -4,8 +4,9 @@ Problem: where loops lose rank several branches meet; the pose alone says neithe
 accelerates. The speeds do: of the motions that the loops allow there to first order only the tangents of branches are
 motions of the mechanism. The tangent is what the null spaces of closed poses on both sides agree on, and along it all
 that the equations say is smooth through the pose, so that it can be taken from poses beside it.
-Not decided here: a start at rest; speeds between two tangents, or fewer than say which (the nearest branch is taken, and
-said to be unsure); poses of which whole neighbourhoods are singular; loops whose motion is prescribed. Host code.
+Not decided here: a start at rest; speeds between two tangents, or fewer than say which (the nearest branch is taken,
+and said to be unsure); poses of which whole neighbourhoods are singular; two substructures on such poses at once; loops
+whose motion is prescribed. Host code.
 """
 
 from __future__ import annotations
@@ -81,6 +82,9 @@ def _with_way(prepared: Prepared, start: Start, member: int, s: int) -> Start:
         at_pose = np.full(prepared.members, -1)
         ways = np.full((len(NODES), plan.nq + plan.nv, prepared.members), np.nan)
     at_pose, ways, v, unsure = at_pose.copy(), ways.copy(), start.v.copy(), start.unsure.copy()
+    if at_pose[member] >= 0:
+        ways[:, :, member] = np.nan
+        return replace(start, ways=ways)
     at_pose[member] = s
     loops = Loops(plan, prepared.lane_of(np.array([member]), 1.0), s)
     way = _Way(loops, start.q[:, [member]], rank_tolerance(plan.substructures[s], prepared.setup.precision))
