@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -16,6 +18,8 @@ from shiftjax.cli import main
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.gradients.doubts import GradientWarning
+from shiftjax.gradients.simulate import simulate as simulate_traced
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.results.result import Result
@@ -188,7 +192,7 @@ def test_a_study_says_what_its_members_do_there(tmp_path: Path, capsys: pytest.C
 # -- starts --------------------------------------------------------------------------------------------------------
 
 FLAT = linkage((1.0, BASE, 1.0, BASE), (0.0, 0.0, 0.0), gravity=(0.0, -9.81, 0.0), initial_velocity=1.0)
-STATED = ("crank_pivot.initial_velocity", "rocker_pivot.initial_velocity")
+STATED: tuple[str, ...] = ("crank_pivot.initial_velocity", "rocker_pivot.initial_velocity")
 
 
 @pytest.mark.parametrize("steps", [{"step": 1e-3}, {"tolerance": 1e-8}], ids=["steps", "tolerance"])
@@ -230,6 +234,20 @@ def test_members_away_from_a_flat_file_have_its_rank_again() -> None:
     result = simulate(model, 0.3, vary=parallel(angles, speeds), channels=WATCHED, output_step=0.1)
     assert (result.status == Outcome.ok).all(), result.messages
     assert off(result, angles[:, None] + speeds[:, None] * result.time).max() < PASSED
+
+
+@pytest.mark.parametrize("steps", [{"step": 1e-2}, {"tolerance": 1e-6}], ids=["start", "instants"])
+def test_derivatives_that_leave_something_out_there_say_so(steps: dict[str, Any]) -> None:
+    """Were off by a fifth, and by a fortieth, without a word."""
+    model = FLAT if "step" in steps else PARALLELOGRAM
+
+    def rocker(speed: float) -> jax.Array:
+        vary = dict.fromkeys(STATED, speed * jnp.ones(1))
+        run = simulate_traced(model, 0.5, vary=vary, channels=WATCHED, output_step=0.25, accuracy="local", **steps)
+        return jnp.asarray(run.channels["rocker_pivot.q"])[0, -1]
+
+    with pytest.warns(GradientWarning, match="singular pose"):
+        jax.grad(rocker)(2.0)
 
 
 # -- lingering -----------------------------------------------------------------------------------------------------

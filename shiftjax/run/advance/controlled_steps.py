@@ -80,6 +80,7 @@ class Steps:
             self.take(lanes, table, instants)
             near = lanes.near_pose(members, table) >= 0
             if near.any():
+                lanes.interpolated[members[near]] = True
                 size = (ends[0] - begins[0])[step[near]]
                 share = (instants[near] - begins[0, step[near]]) / size
                 table.put(near, lanes.between(begin.take(near), end.take(near), share, size * lanes.settings.h))

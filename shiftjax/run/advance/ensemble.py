@@ -155,6 +155,7 @@ class Ensemble:
     rejected: np.ndarray = field(init=False)
     tries: np.ndarray = field(init=False)
     tried_at: np.ndarray = field(init=False)
+    interpolated: np.ndarray = field(init=False)  # (B,) whether instants next to a pose lie between both ends of a step
     lingers: np.ndarray = field(init=False)  # (B,) runs of steps, one after the other, that nothing moved off a pose
     first_choice: np.ndarray = field(init=False)
     samples: Samples = field(init=False)
@@ -174,6 +175,7 @@ class Ensemble:
         self.repartitions, self.rejected, self.tries = (np.zeros(members, int) for _ in range(3))
         self.tried_at = np.full(members, -1.0)
         self.lingers = np.zeros(members, int)
+        self.interpolated = np.zeros(members, bool)
         self.first_choice = self.choice.copy()
         self.warnings = np.zeros(members, int)
         self.ends = np.full(members, np.inf)
