@@ -291,7 +291,7 @@ class DifferentiableRun:
     def _causes(self, taped: _Taped, asked: np.ndarray) -> tuple[Cause, ...]:
         """What makes slopes doubtful, of those outputs (B, M) of members that are asked for."""
         begun = taped.begun
-        at_poses = causes_at_poses(begun, asked.any(1), asked[:, : self.recorded].any(1))
+        at_poses = causes_at_poses(begun, asked, self.recorded)
         of = {name: asked[:, self.recorded + k] for k, name in enumerate(self._metrics)}
         of_metrics = causes_of(begun.measured, begun.lanes.measured_of(), taped.jumping, of) if of else ()
         return (*of_metrics, *at_poses)

@@ -20,13 +20,13 @@ AT_INSTANTS = (
 )
 
 
-def causes_at_poses(begun: Begun, asked: np.ndarray, instants: np.ndarray) -> tuple[Cause, ...]:
+def causes_at_poses(begun: Begun, asked: np.ndarray, recorded: int) -> tuple[Cause, ...]:
     """Why slopes of some members may be wrong.
 
     Args:
-        asked: (B,) members of which slopes are asked for. instants: (B,) those of recorded channels.
+        asked: (B, M) outputs of members of which slopes are asked for. recorded: how many of them are of channels.
     """
     at_pose = begun.start.at_pose
     starts = np.zeros(len(asked), bool) if at_pose is None else at_pose >= 0
-    every = ((np.asarray(starts & asked), AT_START), (np.asarray(begun.lanes.interpolated & instants), AT_INSTANTS))
-    return tuple(Cause(members, text) for members, text in every if members.any())
+    every = ((starts & asked.any(1), AT_START), (begun.lanes.interpolated & asked[:, :recorded].any(1), AT_INSTANTS))
+    return tuple(Cause(np.asarray(members), text) for members, text in every if members.any())
