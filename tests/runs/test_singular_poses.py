@@ -226,7 +226,7 @@ def test_starts_that_no_branch_is_said_of_are_named() -> None:
 
 
 def test_members_away_from_a_flat_file_have_its_rank_again() -> None:
-    """They took the partition of the file's pose, which has one row less than the mechanism."""
+    """S12: they took the partition of the file's pose, which has one row less than the mechanism."""
     angles, speeds = np.array([0.3, -0.4]), np.array([1.0, 2.0])
     model = FLAT.replace({"model_parameters.gravity[1]": 0.0})
     result = simulate(model, 0.3, vary=parallel(angles, speeds), channels=WATCHED, output_step=0.1)
