@@ -28,6 +28,7 @@ class Outcome(IntEnum):
     locked = 7
     interrupted = 8
     too_small = 9
+    singular_pose = 10
 
 
 GOOD = (Outcome.ok, Outcome.event)  # statuses of members of which nothing is to be said
@@ -81,6 +82,10 @@ REMEDY: dict[Outcome, str] = {
     Outcome.too_small: (
         "no step is small enough for the tolerance: a force jumps there, or grows without bound; soften it, "
         "take a larger tolerance or fixed steps"
+    ),
+    Outcome.singular_pose: (
+        "the run was to stop there: begin on the other side of the pose, or let it pass along its branch, with "
+        "singular 'pass'"
     ),
     Outcome.interrupted: "the run was stopped from outside before this member's end: run it again",
 }

@@ -31,7 +31,7 @@ from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
 KEYWORDS = "step method precision repartition move_steps hold independent cut cluster backend strict_start".split()
-KEYWORDS += ["strict_inertia", "accuracy", "error_growth"]
+KEYWORDS += ["strict_inertia", "singular", "accuracy", "error_growth"]
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")  # a limit that is infinite is null in JSON
 STILL = ("channels", "metrics", "hold", "backend", "precision", "strict_start", "derive", "drive", "keep", "threads",
          "announce")  # fmt: skip  # keywords that mean something where nothing moves

@@ -36,7 +36,18 @@ Words = str | float | Sequence[Any] | Mapping[str, Any]
 ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")
 # Of no use to `assemble`.
-MOTION = ("span", "step", "tolerance", "output_step", "method", "strict_inertia", "accuracy", "events", *LIMITS)
+MOTION = (
+    "span",
+    "step",
+    "tolerance",
+    "output_step",
+    "method",
+    "strict_inertia",
+    "singular",
+    "accuracy",
+    "events",
+    *LIMITS,
+)
 SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold", "tie")
 EMPTY = FrozenJson()
 MOST = 1_000_000  # numbers of a range: a study is stored as text
@@ -74,6 +85,7 @@ class Definition:
             nothing then.
         strict_start: members whose stated start the loops do not allow are not run.
         strict_inertia: members with moments of inertia that no body has are not run.
+        singular: "pass" or "stop", as of `simulate`: what members do at singular poses.
         energy_limit, gap_limit, angle_limit: above which a member is `inaccurate`; math.inf for none.
         accuracy: "local", "sampled" or "all", as of `simulate`; the sample is one of the whole study, which begins
             with it.
@@ -111,6 +123,7 @@ class Definition:
     assemble_only: bool = False
     strict_start: bool = False
     strict_inertia: bool = False
+    singular: str | None = None
     energy_limit: float | None = None
     gap_limit: float | None = None
     angle_limit: float | None = None

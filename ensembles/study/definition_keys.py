@@ -27,6 +27,7 @@ from shiftjax.measures.events import MOST as MOST_INSTANTS
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.run.advance.repeats import ACCURACIES
+from shiftjax.run.advance.settings import SINGULAR
 from shiftjax.run.programs.integrators import FILE, METHODS
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -319,6 +320,8 @@ KEYS: dict[str, Key] = {
             "strict_start = true"),
         Key("strict_inertia", _flag, FLAG, "members with moments of inertia that no body has are not run", "`false`",
             "strict_inertia = true"),
+        Key("singular", _word(SINGULAR), {"enum": list(SINGULAR)},
+            "what members do at singular poses: pass them, or stop before them", "`pass`", 'singular = "stop"'),
         Key("energy_limit", _limit, LIMIT, "energy error above which a member is inaccurate", "1e-3",
             "energy_limit = 1e-4"),
         Key("gap_limit", _limit, LIMIT, "the same for its gap, in parts of the model's length", "1e-6, in f32 1e-5",

@@ -104,10 +104,9 @@ def drives(options: argparse.Namespace) -> dict[str, Drive]:
 
 def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
-    names = (
-        "span step tolerance method output_step backend precision threads energy_limit gap_limit angle_limit accuracy"
-    )
-    given = {name: getattr(options, name) for name in names.split()}
+    names = "span step tolerance method output_step backend precision threads accuracy singular".split()
+    names += ["energy_limit", "gap_limit", "angle_limit"]
+    given = {name: getattr(options, name) for name in names}
     given["assign"] = assigned(options, model) or None
     given["derive"] = entries(options.derive, "--derive") or None
     given["hold"] = options.hold or None

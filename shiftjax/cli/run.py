@@ -21,7 +21,7 @@ OF_STUDY = (
     "span step method tolerance output_step metric set derive drive tie hold strict_start backend precision".split()
 )
 # options that say what a stored study says
-OF_STUDY += ["event", "strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy"]
+OF_STUDY += ["event", "strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy", "singular"]
 
 
 def define(parser: argparse.ArgumentParser) -> None:

@@ -14,9 +14,8 @@ from shiftjax.ensembles.study.designs import designs
 from shiftjax.errors import ModelError
 from shiftjax.measures.events import written_event
 
-SAME = (
-    "span step tolerance method output_step backend precision energy_limit gap_limit angle_limit accuracy samples keep"
-).split()
+SAME = "span step tolerance method output_step backend precision accuracy singular samples keep".split()
+SAME += ["energy_limit", "gap_limit", "angle_limit"]
 TABLES = ("vary", "set", "derive", "drive", "tie")  # options PATH=WORDS
 
 

@@ -24,6 +24,7 @@ from shiftjax.gradients.jumps.stops import Stops, changes
 from shiftjax.gradients.measured import MeasuredAdjoint, causes_of
 from shiftjax.gradients.reverse.backward import WayBack
 from shiftjax.gradients.reverse.tape import ByMember, Tape, spacing, states_of
+from shiftjax.gradients.singular_poses import causes_at_poses
 from shiftjax.gradients.start.assembled_start import StartDerivative
 from shiftjax.kernels.backends import make_backward
 from shiftjax.kernels.contract import Kernel
@@ -288,9 +289,12 @@ class DifferentiableRun:
         return taped.met
 
     def _causes(self, taped: _Taped, asked: np.ndarray) -> tuple[Cause, ...]:
-        """What makes slopes of metrics doubtful, of those outputs (B, M) of members that are asked for."""
+        """What makes slopes doubtful, of those outputs (B, M) of members that are asked for."""
+        begun = taped.begun
+        at_poses = causes_at_poses(begun, asked, self.recorded)
         of = {name: asked[:, self.recorded + k] for k, name in enumerate(self._metrics)}
-        return causes_of(taped.begun.measured, taped.begun.lanes.measured_of(), taped.jumping, of) if of else ()
+        of_metrics = causes_of(begun.measured, begun.lanes.measured_of(), taped.jumping, of) if of else ()
+        return (*of_metrics, *at_poses)
 
     def _groups(self, changes: np.ndarray) -> list[np.ndarray]:
         """Changes (K, B, M) of outputs, channel by channel and metric by metric."""

@@ -25,6 +25,7 @@ from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.measures.events import event_of, written_event
 from shiftjax.run.advance.repeats import ACCURACIES
 from shiftjax.run.advance.schedule import Schedule
+from shiftjax.run.advance.settings import SINGULAR
 from shiftjax.run.options import Options
 from shiftjax.run.programs.integrators import FILE, METHODS
 from shiftjax.run.results.result import Result
@@ -75,6 +76,7 @@ CHECKS: dict[str, Check] = {
     "method": _optional(lambda where, value: one_of(where, value, [*METHODS, FILE])),
     **dict.fromkeys(("energy_limit", "angle_limit"), _limit),
     "gap_limit": _optional(_limit),
+    "singular": lambda where, value: one_of(where, value, SINGULAR),
     "accuracy": _optional(lambda where, value: one_of(where, value, ACCURACIES)),
     "error_growth": _optional(lambda where, value: need_number(where, value, "a number of at least 1", least=1.0)),
     "backend": _backend,

@@ -21,6 +21,7 @@ from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.first_lanes import GAP_LIMIT, begin
 from shiftjax.run.advance.settings import Settings
+from shiftjax.run.advance.singular_stops import end_at_poses
 from shiftjax.run.going_on import go_on, program_of
 from shiftjax.run.inertias import judge_inertias, odd_inertias
 from shiftjax.run.options import NumericsOptions, Options
@@ -33,6 +34,7 @@ from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import impossible
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import massless_members, refuse_massless_motion, refuse_open_welds
+from shiftjax.run.start.singular_starts import with_ways
 from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import Block
 
@@ -73,7 +75,7 @@ def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, st
         refuse_open_welds(prepared)
         if not odd_inertias(prepared):  # those are judged member by member
             refuse_massless_motion(prepared, prepared.file_start)
-        return start_of(prepared, faulty)
+        return with_ways(prepared, start_of(prepared, faulty))
     if start.events is not None:
         _refuse_acted(start.events)
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
@@ -153,11 +155,23 @@ def lanes_at(
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
     lanes.warn(np.flatnonzero(began.changed & good), Outcome.start_changed)
     lanes.warn(np.flatnonzero(began.unsure), Outcome.branch_unsure)
+    if began.at_pose is not None:
+        _judge_poses(lanes, began)
     if before is not None:
         lanes.samples.drift += errors_of(before)
         ended = np.atleast_1d(before.status) > 0
         lanes.status[ended] = np.atleast_1d(before.status)[ended]
     return lanes
+
+
+def _judge_poses(lanes: Ensemble, began: Start) -> None:
+    """Members that begin on a singular pose stop there where they are to; nothing says how those at rest go on."""
+    assert began.at_pose is not None and began.ways is not None
+    here = np.flatnonzero((began.at_pose >= 0) & (lanes.status <= 0))
+    if lanes.settings.stop_at_poses:
+        end_at_poses(lanes, here, lanes.clock_of(here), began.at_pose[here])
+        return
+    lanes.warn(here[~np.isfinite(began.ways[:, :, here]).all((0, 1))], Outcome.near_singular)
 
 
 def errors_of(before: Result | None) -> np.ndarray | float:

@@ -24,7 +24,8 @@ WENT_ON = "goes on from a run that was not certain: "
 def program_of(setup: Setup, identity: str, settings: Settings) -> tuple[object, ...]:
     """What must be the same for lanes to go on: the code, the method, the step, and when coordinates change."""
     return (
-        identity, setup.method, settings.h, settings.multiplier, settings.repartition, settings.move_steps
+        identity, setup.method, settings.h, settings.multiplier, settings.repartition, settings.move_steps,
+        settings.stop_at_poses,
     )  # fmt: skip
 
 

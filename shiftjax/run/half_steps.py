@@ -108,7 +108,9 @@ class _Again:
         self.ends = none if ends is None else ends
         known, q, v, states = self.ends.known, self.ends.q, self.ends.v, self.ends.states
         begun = [np.where(known, *rows) for rows in ((q, self.began.q), (v, self.began.v), (states, self.began.states))]
-        self._goes_on = replace(self.began, q=begun[0], v=begun[1], states=begun[2])
+        self._goes_on = replace(
+            self.began, q=begun[0], v=begun[1], states=begun[2], ways=None if known.any() else self.began.ways
+        )
         self._errors_before = np.where(known, 0.0, errors)
 
     def repeats(self, candidates: int, *, every: bool, growth: float | None) -> Repeats:

@@ -84,6 +84,7 @@ class NumericsOptions:
     tolerance: float | None = None
     repartition: bool = True
     move_steps: bool = True
+    singular: str = "pass"  # one of SINGULAR
     schedule: Schedule | None = None
     independent: Sequence[str] = ()
     cut: Sequence[str] = ()

@@ -60,7 +60,7 @@ DEFAULT_STEP = 1e-3  # s
 # Options that a result tells beside those that its lanes have, in their order.
 ASKED = (
     "assign", "hold", "independent", "drive", "tie", "events", "cut", "cluster", "backend", "strict_start",
-    "strict_inertia", "energy_limit",
+    "strict_inertia", "singular", "energy_limit",
     "gap_limit", "angle_limit", "accuracy",
 )  # fmt: skip
 
@@ -90,6 +90,7 @@ def simulate(
     tie: Mapping[str, CoordinateFunction | str] | None = None,
     repartition: bool = True,
     move_steps: bool = True,
+    singular: str = "pass",
     schedule: Schedule | None = None,
     independent: Sequence[str] = (),
     cut: Sequence[str] = (),
@@ -151,6 +152,8 @@ def simulate(
 
         repartition: the choice of coordinates: False switches the trigger off.
         move_steps: False lets steps land on singular poses.
+        singular: what a member does at a pose where its loops lose rank: "pass", along the branch that its momentum
+            leads to, or "stop", with the status `singular_pose`, at the last step before it.
         schedule: of a Result: repeats its partitions and moved steps instead of searching for them, to the last bit on
             the same machine.
         independent: joints forced into the first partition.
@@ -188,7 +191,7 @@ def simulate(
         metrics=metrics, events=events, extremes=extremes, keep=keep, log_jacobian=log_jacobian,
         vary=vary, assign=assign, derive=derive, hold=hold,
         start=start, strict_start=strict_start, strict_inertia=strict_inertia, drive=drive,
-        tie=tie, repartition=repartition, move_steps=move_steps,
+        tie=tie, repartition=repartition, move_steps=move_steps, singular=singular,
         schedule=schedule, independent=independent, cut=cut, cluster=cluster, backend=backend, precision=precision,
         energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit, accuracy=accuracy,
         error_growth=error_growth,
@@ -218,7 +221,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     share = first_share(prepared.members, accuracy)
     settings = Settings(
         *times, began_at, multiplier=model.settings.infinity_norm_multiplier, repartition=numerics.repartition,
-        move_steps=numerics.move_steps, log_jacobian=recording.log_jacobian,
+        move_steps=numerics.move_steps, stop_at_poses=numerics.singular == "stop", log_jacobian=recording.log_jacobian,
         progress=lambda done: machine.progress(share * done),
         tolerance=numerics.tolerance, **numerics.limits,
     )  # fmt: skip

@@ -11,12 +11,14 @@ from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.guards import EVENTS, causes
 from shiftjax.kernels.lane_table import LaneTable
-from shiftjax.run.advance.controlled_steps import Steps, follow_step
+from shiftjax.run.advance.bridges import bridge
+from shiftjax.run.advance.controlled_steps import Steps, step_to
 from shiftjax.run.advance.driver import handle_trips
 from shiftjax.run.advance.driver import run as run_batches
 from shiftjax.run.advance.ensemble import Ensemble, Programs
 from shiftjax.run.advance.headway import Headway
 from shiftjax.run.advance.schedule import ROOM
+from shiftjax.run.advance.singular_stops import stop_ahead, stop_where_passed, turn_little
 from shiftjax.run.advance.switches import (
     Sliding,
     act,
@@ -77,10 +79,11 @@ def _run_batch(programs: Programs, knots: np.ndarray, lanes: Ensemble, batch: np
         lanes.table.set("watched", sliding.watched(running), running)
         taken = _advance(lanes, programs, running, stops)
         trips = lanes.table.trips(running)
+        pass_by = stop_ahead if lanes.settings.stop_at_poses else partial(bridge, stops=stops, step_to=step_to)
         at_switch = causes(programs.layout, trips.codes)[EVENTS.name] >= 0
         with shielded():
             if not at_switch.all():
-                handle_trips(lanes, trips.those(~at_switch))
+                handle_trips(lanes, trips.those(~at_switch), pass_by)
             _land(lanes, trips.members[at_switch], stops, sliding)
             headway.end_the_endless(lanes, running, taken)
             ends = np.minimum(lanes.settings.end, lanes.ends)  # of some an event may have become the end
@@ -115,10 +118,7 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
     short, landed = (share * size for share in first_switch(lanes, members, before, size))
     early = felt(lanes, members, before, (short, landed)) & (landed > SHORTEST * before.row("clock"))
     ends = clock + np.where(early, (1.0 - NEAR) * landed, landed)
-    for recording, partition, alike in lanes.groups(members):
-        place = np.searchsorted(members, alike)
-        follow_step(lanes, Steps(recording, partition, alike, before.take(place)), ends[place])
-        lanes.table.set("limit", before.rows("limit", place), alike)
+    step_to(lanes, members, before, ends)
     start = watched_events(before)
     lanes.table.set("event", signed(start, lanes.table.rows("event", members)), members)
     act(lanes, members, start)
@@ -133,7 +133,10 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
 
 def _advance(lanes: Ensemble, programs: Programs, members: np.ndarray, stops: np.ndarray) -> np.ndarray:
     """Lets the kernel take some steps of some members, and counts them; an interrupt leaves them where they were."""
-    room = ROOM if lanes.tape is None else 1  # a tape notes every step where it begins
+    # A tape notes every step where it begins; one that passes a pose at which a lane is to stop is not taken.
+    room = ROOM if lanes.tape is None and not lanes.settings.stop_at_poses else 1
+    if lanes.settings.stop_at_poses:
+        turn_little(lanes, members)
     batches: list[tuple[Steps, np.ndarray]] = []
     groups: list[Group] = []
     for recording, partition, alike in lanes.groups(members):
@@ -145,7 +148,12 @@ def _advance(lanes: Ensemble, programs: Programs, members: np.ndarray, stops: np
     taken = np.zeros(len(members), int)
     with shielded():
         for (steps, noted), group in zip(batches, groups, strict=True):
-            lanes.table.put(steps.members, LaneTable(lanes.layout, group.table))
+            after = LaneTable(lanes.layout, group.table)
+            if lanes.settings.stop_at_poses:
+                stopped = stop_where_passed(lanes, steps.members, steps.before, after)
+                after.put(stopped, steps.before.take(stopped))
+                noted[stopped] = np.nan
+            lanes.table.put(steps.members, after)
             steps.note(lanes, noted)
             taken[np.searchsorted(members, steps.members)] = np.isfinite(noted[:, :, 0]).sum(1)
         if lanes.tape is not None:

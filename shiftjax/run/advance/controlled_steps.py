@@ -52,36 +52,51 @@ class Steps:
             end = noted[here, k]
             most[here] = np.maximum(most[here], end[:, -1])
             sample_step(lanes, self.members[here], end[:, 0], end[:, first : first + nv].T, end[:, -1], most[here])
-        begin = np.concatenate([table.row("clock")[None], table.state(), table.rows("acc", within=MEASURED)])
+        begin = _noted(table)
         states = np.concatenate([begin.T[:, None], noted[:, :, :-1]], axis=1)
-        self.record(lanes, lane, ends, states[lane, step].T)
+        self.record(lanes, lane, states[lane, step].T, states[lane, step + 1].T)
 
-    def record(self, lanes: Ensemble, lane: np.ndarray, ends: np.ndarray, begins: np.ndarray | None = None) -> None:
+    def record(self, lanes: Ensemble, lane: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> None:
         """Records the output instants in some steps.
 
+        Where a step to an instant would come too near a singular pose, what is recorded lies between both ends.
+
         Args:
-            lane: (n,) places of the members of the steps. ends: (n,) clocks. begins: (numbers, n) clock, state and
-                accumulators of metrics where the steps begin; those of `before` where left out.
+            lane: (n,) places of the members of the steps. begins, ends: (numbers, n) clock, state and accumulators of
+                metrics where the steps begin and end.
         """
         if not self.recording.out.shape[2]:
             return
         origin, every = lanes.settings.before, lanes.settings.every
-        clock = self.before.row("clock")[lane] if begins is None else begins[0]
-        first, last = (np.floor((at - origin) / every).astype(int) for at in (clock, ends))
+        first, last = (np.floor((at - origin) / every).astype(int) for at in (begins[0], ends[0]))
         count = last - first
         which = np.repeat(np.arange(len(lane)), count)
         number = first[which] + 1 + np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
         for part in np.split(np.arange(len(which)), range(INSTANTS, len(which), INSTANTS)):
             step, tick = which[part], number[part]
-            table = self.before.take(lane[step])
-            if begins is not None:
-                table.set("clock", begins[0, step])
-                table.set_state(begins[1 : 1 + len(table.state()), step])
-                table.set("acc", begins[1 + len(table.state()) :, step], within=MEASURED)
-            self.take(lanes, table, origin + tick * every)
+            members, instants = self.members[lane[step]], origin + tick * every
+            table, end = (self._table(lane[step], numbers[:, step]) for numbers in (begins, ends))
+            begin = table.copy()
+            self.take(lanes, table, instants)
+            near = lanes.near_pose(members, table) >= 0
+            if near.any():
+                lanes.interpolated[members[near]] = True
+                size = (ends[0] - begins[0])[step[near]]
+                share = (instants[near] - begins[0, step[near]]) / size
+                table.put(near, lanes.between(begin.take(near), end.take(near), share, size * lanes.settings.h))
+                table.set("clock", instants)
             program, settings = self.recording.programs.of(self.partition), lanes.settings
             seen = lanes.kernel.evaluate(program, "observe", table.array, settings.t0, settings.h)
-            self.recording.out[self.recording.row(self.members[lane[step]]), tick] = np.asarray(seen).T
+            self.recording.out[self.recording.row(members), tick] = np.asarray(seen).T
+
+    def _table(self, lane: np.ndarray, numbers: np.ndarray) -> LaneTable:
+        """Lanes of some members with (numbers, n) clock, state and accumulators of metrics."""
+        table = self.before.take(lane)
+        states = len(table.state())
+        table.set("clock", numbers[0])
+        table.set_state(numbers[1 : 1 + states])
+        table.set("acc", numbers[1 + states :], within=MEASURED)
+        return table
 
     def take(self, lanes: Ensemble, table: LaneTable, ends: np.ndarray) -> None:
         """One step of every lane of a table, in place, that ends at its clock; nothing stops it."""
@@ -132,7 +147,20 @@ def follow_step(lanes: Ensemble, steps: Steps, ends: np.ndarray) -> None:
         kinetic = table.rows("rep", within=REPORTS.index("kinetic"))
         most = table.rows("acc", within=ACCUMULATORS.index("kinetic"))
         sample_step(lanes, members, ends, speeds, kinetic, most)
-        steps.record(lanes, np.arange(len(members)), ends)
+        steps.record(lanes, np.arange(len(members)), _noted(steps.before), _noted(table))
+
+
+def step_to(lanes: Ensemble, members: np.ndarray, before: LaneTable, ends: np.ndarray) -> None:
+    """One step of members of any partitions, from these numbers of theirs to clocks (n,); no guard freezes them."""
+    for recording, partition, alike in lanes.groups(members):
+        place = np.searchsorted(members, alike)
+        follow_step(lanes, Steps(recording, partition, alike, before.take(place)), ends[place])
+        lanes.table.set("limit", before.rows("limit", place), alike)
+
+
+def _noted(table: LaneTable) -> np.ndarray:
+    """(numbers, B) clock, state and accumulators of metrics."""
+    return np.concatenate([table.row("clock")[None], table.state(), table.rows("acc", within=MEASURED)])
 
 
 class _Decisions:

@@ -20,7 +20,9 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
-from shiftjax.run.advance.singular_steps import move_off, step_through
+from shiftjax.run.advance.schedule import PLAIN
+from shiftjax.run.advance.singular_steps import best_of, move_off, step_through
+from shiftjax.run.advance.singular_stops import stop_where_passed
 from shiftjax.run.advance.switches import cross_events
 from shiftjax.run.programs.jacobian import jacobian_of
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
@@ -30,6 +32,8 @@ from shiftjax.topology.partition import Block, complete_pivoting, distinct_block
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
 SPINNING = 0.5  # rad in a step: the last stage of rk4 has quaternions of length 1.03
+BESIDE = 1.37  # steps, of one that ends elsewhere
+PassBy = Callable[[Ensemble, np.ndarray], None]
 BATCH = 1.0  # s of a batch; an interrupt leaves those that are done
 
 
@@ -86,8 +90,13 @@ def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> No
                 handle_trips(lanes, trips.those(~at_event))
 
 
-def handle_trips(lanes: Ensemble, trips: Trips) -> None:
-    """Repartitions, moves or ends the lanes that froze, by the guard that froze them."""
+def handle_trips(lanes: Ensemble, trips: Trips, pass_by: PassBy | None = None) -> None:
+    """Repartitions, moves or ends the lanes that froze, by the guard that froze them.
+
+    Args:
+        pass_by: takes members past a singular pose; left out, in fixed steps.
+    """
+    pass_by = pass_by or (stop_or_step if lanes.settings.stop_at_poses else move_off)
     members, fired, blocks = trips.members, causes(lanes.layout, trips.codes), lanes.setup.blocks
     if len(members) == 0:
         return
@@ -98,12 +107,14 @@ def handle_trips(lanes: Ensemble, trips: Trips) -> None:
     lanes.tried_at[members] = clock
     lanes.table.set("trip", 0.0, members)
     lanes.rejected[members] += 1
-    monitor = fired[MONITORS.name]
+    monitor = _at_pose(lanes, members, fired[MONITORS.name], again & _watches_poses(lanes))
     of_all = monitor - MONITORS_PER_BLOCK * blocks  # after those of the substructures: gap, mass
     lost = ~lanes.table.reduce("finite", "mon", members, slice(MONITORS_PER_BLOCK * blocks)) | (fired[FINITE.name] == 0)
     stuck = lanes.tries[members] > TRIES * max(1, blocks)
-    movable = lanes.settings.move_steps and blocks > 0
-    going = ~stuck & ~lost
+    lingering = stuck & _lets_go(lanes, members, stuck)
+    stuck &= ~lingering
+    movable = _watches_poses(lanes) and blocks > 0
+    going = ~stuck & ~lost & ~lingering
     massless = going & (of_all == 1)
     spinning = _spinning(lanes, members[massless])
     massless &= ~np.isin(members, [*spinning])
@@ -121,9 +132,50 @@ def handle_trips(lanes: Ensemble, trips: Trips) -> None:
         if (changes := (kind == 0) | (kind == 1)).any():
             repartition(lanes, s, members[changes], kind[changes] == 1)
         if (kind == 2).any():
-            cross(lanes, s, members[kind == 2])
+            cross(lanes, s, members[kind == 2], pass_by)
     if movable and (lost & ~stuck).any():
-        move_off(lanes, members[lost & ~stuck])
+        pass_by(lanes, members[lost & ~stuck])
+
+
+def _lets_go(lanes: Ensemble, members: np.ndarray, stuck: np.ndarray) -> np.ndarray:
+    """(B,) which members that are stuck linger on a singular pose: no monitor of their loops freezes them until each is
+    within its limit again.
+    """
+    monitors = slice(0, MONITORS_PER_BLOCK * lanes.setup.blocks)
+    armed = lanes.table.rows("armed", members, monitors) != 0.0
+    lingering = stuck & ~armed[2::MONITORS_PER_BLOCK].all(0) & armed.any(0)
+    lanes.table.set("armed", 0.0, members[lingering], monitors)
+    return np.asarray(lingering)
+
+
+def _watches_poses(lanes: Ensemble) -> bool:
+    return lanes.settings.move_steps or lanes.settings.stop_at_poses
+
+
+def stop_or_step(lanes: Ensemble, members: np.ndarray) -> None:
+    """Ends members whose next step passes a singular pose or lands on it; the others take it."""
+    before, size = lanes.table.take(members), np.ones(len(members))
+    after, reached = lanes.try_steps(members, before, PLAIN, size)
+    if (lost := ~np.isfinite(reached)).any():  # it landed there to the last bit
+        size[lost] = BESIDE
+        after.put(lost, lanes.try_steps(members[lost], before.take(lost), PLAIN, size[lost])[0])
+    after.set("clock", before.row("clock") + size)
+    stopped = stop_where_passed(lanes, members, before, after)
+    if not stopped.all():
+        best_of(lanes, members[~stopped], [PLAIN], doubted=False)
+
+
+def _at_pose(lanes: Ensemble, members: np.ndarray, monitor: np.ndarray, again: np.ndarray) -> np.ndarray:
+    """(B,) which monitor counts: the window of a singular pose, where a step that froze again has left that, too.
+
+    A step that lands on the pose has a B without meaning: no partition follows from it, nor a limit of |B|.
+    """
+    if not lanes.setup.blocks:
+        return monitor
+    window = np.arange(lanes.setup.blocks) * MONITORS_PER_BLOCK + 2
+    inside = ~(lanes.table.rows("mon", members)[window] <= lanes.table.rows("limit", members)[window])
+    of_block = (monitor >= 0) & (monitor < MONITORS_PER_BLOCK * lanes.setup.blocks)
+    return np.where(again & of_block & inside.any(0), window[inside.argmax(0)], monitor)
 
 
 def _spinning(lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
@@ -139,7 +191,7 @@ def _spinning(lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
     }
 
 
-def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
+def cross(lanes: Ensemble, s: int, members: np.ndarray, pass_by: PassBy = move_off) -> None:
     """A step came too near a vanishing pivot of substructure s.
 
     Where other coordinates have far better pivots the pose is no singular one: the lane repartitions, or with the
@@ -148,7 +200,7 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
     # Where the trigger of the pivots is off, the search on the way here has found nothing better.
     searched = lanes.table.rows("armed", members, MONITORS_PER_BLOCK * s + 1) == 0.0
     if searched.any():
-        move_off(lanes, members[searched])
+        pass_by(lanes, members[searched])
         members = members[~searched]
     if len(members) == 0:
         return
@@ -160,7 +212,7 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
         else:
             step_through(lanes, members[curable])
     if not curable.all():
-        move_off(lanes, members[~curable])
+        pass_by(lanes, members[~curable])
 
 
 @dataclass
@@ -169,6 +221,7 @@ class _Fresh:
 
     Attributes:
         jacobian: (B, m, n); rows: (m,) local rows that it consists of; blocks: that occur; which: (B,) of them.
+        same: (B,) whether they are no others, or of less rank.
     """
 
     jacobian: np.ndarray
@@ -201,8 +254,10 @@ class _Fresh:
         old = pivots_of(J, primary, dependent)
         full = dependent.sum(1)
         lost = old.rank < full
+        # Next to a singular pose elimination stops early; what it leaves out is no partition of the mechanism.
+        same = (number[which] == choice) | (pivots.rank < full)
         return cls(
-            J, rows, blocks, which, number[which] == choice, pivots.entries, pivots.ratio(0),
+            J, rows, blocks, which, same, pivots.entries, pivots.ratio(0),
             np.where(lost, np.inf, old.entries), old.ratio(full),
         )  # fmt: skip
 

@@ -32,6 +32,10 @@ PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
 # The same, for singular steps. 256 random N-four-bars of N = 5 over 10 s at 1 ms: worst crank 8e-7 rad with 1e-4,
 # 4e-9 with 3e-4; with 1e-3 no pattern of steps clears the window any more.
 WINDOW = 3e-4
+# The same, for steps that end at an instant within one of a tolerance: nothing rejects them where accelerations, noise
+# of eps / sigma^3 there, act for the whole of a large step. Instants were off by 1e-4 with a tolerance of 1e-6.
+NEAR_WINDOW = 3e-3
+APPROACH = 0.1  # the same, where fixed steps that may pass a pose at which a lane is to stop are looked at
 CERTIFICATE, METRICS = slice(0, len(ACCUMULATORS)), slice(len(ACCUMULATORS), None)  # of the accumulators
 
 
@@ -102,7 +106,7 @@ class Jacobian(Protocol):
 
 
 # Arrays (B,) of an ensemble that a run which goes on takes over.
-COUNTS = ("status", "warnings", "repartitions", "rejected", "tries", "tried_at")
+COUNTS = ("status", "warnings", "repartitions", "rejected", "tries", "tried_at", "lingers")
 
 
 class Notebook(Protocol):
@@ -155,6 +159,8 @@ class Ensemble:
     rejected: np.ndarray = field(init=False)
     tries: np.ndarray = field(init=False)
     tried_at: np.ndarray = field(init=False)
+    interpolated: np.ndarray = field(init=False)  # (B,) whether instants next to a pose lie between both ends of a step
+    lingers: np.ndarray = field(init=False)  # (B,) runs of steps, one after the other, that nothing moved off a pose
     first_choice: np.ndarray = field(init=False)
     samples: Samples = field(init=False)
     cut_short: dict[int, BeforeEnd] = field(init=False, default_factory=dict)  # by member
@@ -172,6 +178,8 @@ class Ensemble:
         self.layout = self.recordings[0].programs.layout  # those of the others differ in channels, which have no rows
         self.repartitions, self.rejected, self.tries = (np.zeros(members, int) for _ in range(3))
         self.tried_at = np.full(members, -1.0)
+        self.lingers = np.zeros(members, int)
+        self.interpolated = np.zeros(members, bool)
         self.first_choice = self.choice.copy()
         self.warnings = np.zeros(members, int)
         self.ends = np.full(members, np.inf)
@@ -307,10 +315,11 @@ class Ensemble:
             ratio = 1.0 / np.sqrt(condition.astype(float))
             entries = np.maximum(entries, 1.0)
             self.ratio[s, members] = ratio
-            on, move = settings.repartition, settings.move_steps
+            on, move = settings.repartition, settings.move_steps or settings.stop_at_poses
             table.set("limit", settings.multiplier * entries if on else np.inf, members, first)
             table.set("limit", (PIVOT_TRIGGER * ratio) ** -2.0 if on else np.inf, members, first + 1)
-            table.set("limit", (WINDOW * ratio) ** -2.0 if move else np.inf, members, first + 2)
+            window = APPROACH if settings.stop_at_poses and settings.tolerance is None else WINDOW
+            table.set("limit", (window * ratio) ** -2.0 if move else np.inf, members, first + 2)
         table.set("armed", 1.0, members, slice(first, first + MONITORS_PER_BLOCK))
 
     def adopt(self, s: int, members: np.ndarray, blocks: Sequence[Block], jacobians: np.ndarray | None = None) -> None:
@@ -324,6 +333,18 @@ class Ensemble:
         self.limit(s, members)
         if self.tape is not None:
             self.tape.note(self, members)
+
+    def near_pose(self, members: np.ndarray, after: LaneTable, window: float = NEAR_WINDOW) -> np.ndarray:
+        """(n,) the first substructure that came near a singular pose in the step that has led lanes here, -1 for none.
+
+        It does not ask for the limits of the lanes, which a run along a schedule has not.
+        """
+        if not self.setup.blocks:
+            return np.full(len(members), -1)
+        conditions = after.rows("mon", within=slice(2, MONITORS_PER_BLOCK * self.setup.blocks, MONITORS_PER_BLOCK))
+        with np.errstate(all="ignore"):
+            near = ~(conditions <= (window * self.ratio[:, members]) ** -2.0)
+        return np.where(near.any(0), near.argmax(0), -1)
 
     def interrupt(self) -> None:
         """Marks the members that have not come to their end."""
@@ -406,12 +427,12 @@ class Ensemble:
         return lanes.trips()
 
     def try_steps(
-        self, members: np.ndarray, before: LaneTable, parts: tuple[float, ...], steps: float
+        self, members: np.ndarray, before: LaneTable, parts: tuple[float, ...], steps: float | np.ndarray
     ) -> tuple[LaneTable, np.ndarray]:
         """Covers some steps of some members in parts, in a copy of their numbers; no guard freezes a lane.
 
         Args:
-            before: numbers of the members. parts: of the steps, which add up to 1.
+            before: numbers of the members. parts: of the steps, which add up to 1. steps: of all, or (n,) of each.
 
         Returns:
             the lanes after it, and the largest (squared pivot condition / window) on the way; inf where it was lost.

@@ -13,12 +13,13 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble, Programs, recordings_of
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS
-from shiftjax.run.start.stated import Start
+from shiftjax.run.start.stated import MIDDLE, Start
 from shiftjax.topology.partition import Block
 
 # Of the model's length, at which a run ends; a projection leaves this much only if a needed row was dropped.
 GAP_LIMIT = {"f64": 1e-5, "f32": 1e-3}
 MASS_LIMIT = 1e12  # diagonal over pivot of Z^T H Z
+AWAY = 10.0  # times the pivots of the farthest pose beside a singular one, of a pose at which partitions are taken
 
 
 def begin(
@@ -76,6 +77,8 @@ def begin(
         lanes.evaluate("events", running)
     for s in range(setup.blocks):
         lanes.limit(s, running)
+    if start.ways is not None:
+        _stand_on_poses(lanes, start, running[np.isfinite(start.ways[:, :, running]).all((0, 1))])
     finite = np.logical_and.reduce([table.reduce("finite", name) for name in STATE])
     lanes.status[good & ~finite] = int(Outcome.non_finite)
     running = np.flatnonzero(lanes.status == 0)
@@ -84,6 +87,35 @@ def begin(
         lanes.begin_metrics(running)
         lanes.evaluate("observe", running)
     return lanes
+
+
+def _stand_on_poses(lanes: Ensemble, start: Start, members: np.ndarray) -> None:
+    """Sets lanes that begin on a singular pose: what equations say there lies between what they say on both sides.
+
+    Six poses at -3 to 3 times the same distance along the branch, their polynomial of the fifth degree at 0. The window
+    of the pose is that of a partition taken 0.45 rad away, where pivots are ten times those of the farthest of them.
+    """
+    if not len(members) or start.ways is None:
+        return
+    plan, table = lanes.setup.plan, lanes.table
+    between = {name: np.zeros_like(table.rows(name, members)) for name in ("dx", "rep")}
+    for way, weight in zip(start.ways[:, :, members], MIDDLE, strict=True):
+        table.set("q", way[: plan.nq], members)
+        table.set("x", way[plan.nq :], members, slice(plan.nv))
+        lanes.evaluate("project", members)
+        for name, sums in between.items():
+            sums += weight * table.rows(name, members)
+    table.set("q", start.q[:, members], members)
+    table.set("x", start.v[:, members], members, slice(plan.nv))
+    for name, values in between.items():
+        table.set(name, values, members)
+    for s in range(lanes.setup.blocks):
+        pivots = slice(MONITORS_PER_BLOCK * s + 1, MONITORS_PER_BLOCK * (s + 1))
+        here = start.at_pose[members] == s if start.at_pose is not None else np.zeros(len(members), bool)
+        table.set("mon", table.rows("mon", members[here], pivots) / AWAY**2, members[here], pivots)
+        lanes.limit(s, members[here])
+    if lanes.layout.ne:
+        lanes.evaluate("events", members)
 
 
 def begin_certificate(lanes: Ensemble) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+SINGULAR = ("pass", "stop")  # what a lane does at a singular pose
+
 
 @dataclass
 class Settings:
@@ -20,6 +22,7 @@ class Settings:
     multiplier: float = 2.0
     repartition: bool = True
     move_steps: bool = True
+    stop_at_poses: bool = False  # singular ones, which are else passed
     log_jacobian: bool = False
     before: int = 0  # steps done in the runs that this one goes on from
     tolerance: float | None = None  # by which the sizes of steps are chosen; `h` is then the unit of the clock only

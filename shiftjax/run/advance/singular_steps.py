@@ -2,7 +2,7 @@
 
 Where the rank drops, rounding of Phi moves the null space by eps / sigma^2: the configuration alone does not determine
 the motion, and a step that lands there is lost. So no stage and no end may fall into the window; afterwards the lane is
-back on the grid. Where a tolerance chooses the steps there is no grid, and a shorter step does.
+back on the grid. Where a tolerance chooses the steps there is no grid, and one larger step does (`bridges`).
 """
 
 from __future__ import annotations
@@ -19,41 +19,43 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.schedule import PATTERNS, PLAIN, STEPS
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 
-SHARE, SHORTER = 0.63, 3  # of a step whose size was chosen and that came too near the pose; tries before it is taken
+LINGERING = 100  # runs of steps that no pattern moves off the pose, after which a lane steps on as it is
 CHECKS = ((0.29, 0.46, 0.25), (0.54, 0.46))  # parts with which steps too near the pose are repeated for comparison
 
 
 def move_off(lanes: Ensemble, members: np.ndarray) -> None:
     """Covers the next steps of some frozen members such that no stage falls into the window, as well as it goes."""
-    if lanes.settings.tolerance is not None:
-        tries = lanes.tries[members]
-        _shorten(lanes, members[tries < SHORTER])
-        step_through(lanes, members[tries >= SHORTER])
-        lanes.warn(members[tries >= SHORTER], Outcome.near_singular)
-        return
     left = np.minimum(lanes.settings.end - np.rint(lanes.clock_of(members)), max(map(len, PATTERNS)))
     for count in np.unique(left):
         fitting = [parts for parts in PATTERNS if 1 < len(parts) <= count] or [PLAIN]
         best_of(lanes, members[left == count], fitting)
+    lingering = members[lanes.lingers[members] >= LINGERING]
+    disarm_window(lanes, lingering)
+    lanes.warn(lingering, Outcome.near_singular)
 
 
 def step_through(lanes: Ensemble, members: np.ndarray) -> None:
     """The plain step, whatever its pivots."""
-    if lanes.settings.tolerance is not None:  # the window counts again where it has been left
-        window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
-        lanes.table.set("armed", 0.0, members, window)
-        return
-    best_of(lanes, members, [PLAIN])
+    if lanes.settings.tolerance is not None:
+        disarm_window(lanes, members)
+    else:
+        best_of(lanes, members, [PLAIN])
 
 
-def _shorten(lanes: Ensemble, members: np.ndarray) -> None:
-    """Gives the next steps of some members other sizes, whose stages and ends lie elsewhere."""
-    left = np.minimum(lanes.settings.end, lanes.ends)[members] - lanes.clock_of(members)
-    lanes.table.set("fraction", SHARE * np.minimum(lanes.table.row("fraction", members), left), members)
+def disarm_window(lanes: Ensemble, members: np.ndarray) -> None:
+    """Lets members step through the window of a pose; it counts again where it has been left."""
+    window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
+    lanes.table.set("armed", 0.0, members, window)
 
 
-def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float, ...]]) -> None:
-    """Covers the next steps of some members by the first pattern that clears the window, or that comes nearest."""
+def best_of(
+    lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float, ...]], *, doubted: bool = True
+) -> None:
+    """Covers the next steps of some members by the first pattern that clears the window, or that comes nearest.
+
+    Args:
+        doubted: whether what rounding may have changed is measured where none clears it.
+    """
     before = lanes.table.take(members)
     best, score = before.copy(), np.full(len(members), np.inf)
     taken, pattern = np.ones(len(members)), np.zeros(len(members), int)
@@ -76,7 +78,8 @@ def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float
     lanes.table.put(members, best)
     lanes.status[members[lost]] = int(Outcome.non_finite)
     moved = ~lost
-    for steps in np.unique(taken[moved & (score > 1.0)]):
+    lanes.lingers[members] = np.where(score > 1.0, lanes.lingers[members] + 1, 0)
+    for steps in np.unique(taken[moved & (score > 1.0)]) if doubted else ():
         here = moved & (score > 1.0) & (taken == steps)
         doubt = _doubt(lanes, members[here], before.take(here), best.take(here), score[here], steps)
         lanes.samples.doubt[members[here]] += doubt

@@ -24,7 +24,9 @@ from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 
 SHOWN = 8  # members named in a note
-WITH_CAUSES = (Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck, Outcome.too_small)
+WITH_CAUSES = (
+    Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck, Outcome.too_small, Outcome.singular_pose,
+)  # fmt: skip
 FEW_DIGITS = 1e-3  # m or rad, or of a length above 1 m: what numbers of three digits may leave open
 UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
 
@@ -81,6 +83,11 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
     if outcome is Outcome.event:
         time = lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h
         return f"at {time:.6g} s: the event {lanes.guarded_events[lanes.stopped[k]].name} has stopped it"
+    if outcome is Outcome.branch_unsure and began.at_pose is not None and began.at_pose[k] >= 0:
+        return (
+            "it starts on a singular pose, where branches meet, and the speeds stated do not say which one it takes: "
+            "the nearest was taken; state the speed of one more joint, as the branch that is meant has it"
+        )
     if outcome is Outcome.branch_unsure:
         return f"assembly branch {began.branch[k]!r}: {text}"
     if k in lanes.causes and outcome in WITH_CAUSES:

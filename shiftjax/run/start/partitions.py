@@ -13,6 +13,7 @@ from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import Block, blocks_of, complete_pivoting, rank_tolerance
 
 NOMINAL_PIVOTS = 0.01  # a start may be this much worse conditioned than the file's before it takes its own partition
+SAMPLE = 16  # members whose rank is compared with the file's
 
 
 def partitions(
@@ -31,7 +32,7 @@ def partitions(
     for s, block in enumerate(plan.substructures):
         tolerance = rank_tolerance(block, setup.precision)
         free = [k for k, column in enumerate(block.columns) if column in forced]
-        _, J = host.closure(nominal_lane, nominal.q, s)
+        _, J = host.closure(nominal_lane, nominal.beside, s)
         pivots = complete_pivoting(J, tolerance, free)
         if free and pivots.rank[0] < complete_pivoting(J, tolerance).rank[0]:
             names = [name for name, column in zip(plan.speed_names(), range(plan.nv), strict=True) if column in forced]
@@ -39,14 +40,30 @@ def partitions(
                 "independent", f"{names}", "coordinates the loops leave free together", "Name fewer, or others."
             )
         chosen = blocks_of(pivots, block)[0]
-        base_b, base_ratio = host.block_monitors(nominal_lane, nominal.q, s, chosen)
-        b, ratio = host.block_monitors(lane, start.q, s, chosen)
+        base_b, base_ratio = host.block_monitors(nominal_lane, nominal.beside, s, chosen)
+        b, ratio = host.block_monitors(lane, start.beside, s, chosen)
         serves = (b <= multiplier * max(base_b[0], 1.0)) & (ratio >= NOMINAL_PIVOTS * base_ratio[0])
+        serves &= ~_has_more_rank(lane, start, s, tolerance, len(chosen.dependent))
         of_members = [chosen] * prepared.members
         others = np.flatnonzero(~serves & start.closed) if not free else np.zeros(0, int)
         if len(others):
-            _, J = host.closure(lane.of(others), start.q[:, others], s)
+            _, J = host.closure(lane.of(others), start.beside[:, others], s)
             for k, better in zip(others, blocks_of(complete_pivoting(J, tolerance), block), strict=True):
                 of_members[k] = better
         out.append(of_members)
     return out
+
+
+def _has_more_rank(lane: host.StartLane, start: Start, s: int, tolerance: float, rank: int) -> np.ndarray:
+    """(B,) whether members have more rank than the file's start, which then is on a singular pose.
+
+    All are looked at where some of a few have.
+    """
+    more, good = np.zeros(len(start.closed), bool), np.flatnonzero(start.closed)
+    for members in (good[:: max(1, len(good) // SAMPLE)], good):
+        if len(members):
+            _, J = host.closure(lane.of(members), start.beside[:, members], s)
+            more[members] = complete_pivoting(J, tolerance).rank > rank
+        if not more.any():
+            break
+    return more

@@ -7,6 +7,9 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+# Of six values at -3, -2, -1, 1, 2 and 3 times a distance, what their polynomial of the fifth degree has at 0.
+MIDDLE = (0.05, -0.3, 0.75, 0.75, -0.3, 0.05)
+
 
 @dataclass(frozen=True)
 class Statements:
@@ -43,6 +46,9 @@ class Start:
         holds: (S, B) how many of `held_positions` a member keeps where they were stated, of every substructure.
         held_positions: of every substructure the coordinates that keep their stated place, the most binding first.
         held_speeds: of every substructure the local columns of speeds that stay as stated.
+        at_pose: (B,) substructure that is on a singular pose, -1 for none; None where no member is on one.
+        ways: (poses, nq + nv, B) coordinates and speeds beside the start, along the branch of those members; not
+            numbers where there are none.
     """
 
     q: np.ndarray
@@ -61,15 +67,28 @@ class Start:
     holds: np.ndarray
     held_positions: tuple[tuple[int, ...], ...]
     held_speeds: tuple[tuple[int, ...], ...]
+    at_pose: np.ndarray | None = None
+    ways: np.ndarray | None = None
 
     @property
     def changed(self) -> np.ndarray:
         """(B,) whether something stated could not be kept, of those whose loops are closed."""
         return self.closed & (self.binding | (self.speed_moved >= 0))
 
+    @property
+    def beside(self) -> np.ndarray:
+        """(nq, B) coordinates, of members on a singular pose those of the farthest pose beside it."""
+        if self.ways is None:
+            return self.q
+        there = self.ways[-1, : len(self.q)]
+        return np.where(np.isfinite(there), there, self.q)
+
     def some(self, members: np.ndarray) -> Start:
         """The starts of some of the members."""
-        return replace(self, **{name: getattr(self, name)[..., members] for name in self._arrays()})
+        arrays = {name: getattr(self, name)[..., members] for name in self._arrays()}
+        if self.at_pose is not None and self.ways is not None:
+            arrays |= {"at_pose": self.at_pose[members], "ways": self.ways[..., members]}
+        return replace(self, **arrays)
 
     @classmethod
     def joined(cls, parts: Sequence[Start]) -> Start:
@@ -80,7 +99,8 @@ class Start:
     @classmethod
     def _arrays(cls) -> list[str]:
         """The attributes with an axis of members."""
-        return [item.name for item in fields(cls) if item.name not in ("held_positions", "held_speeds")]
+        others = ("held_positions", "held_speeds", "at_pose", "ways")
+        return [item.name for item in fields(cls) if item.name not in others]
 
     @classmethod
     def standing(cls, q: np.ndarray, v: np.ndarray, states: np.ndarray, closed: np.ndarray, gap: np.ndarray) -> Start:

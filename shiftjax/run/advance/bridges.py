@@ -1,0 +1,85 @@
+"""Steps of a tolerance across singular poses: one step whose stages lie on both sides, as large as that needs.
+
+Near the pose accelerations are noise of eps / sigma^3, which an error estimate takes for errors of the method: the
+nearer steps come, the smaller they are made, and in the end one lands there. A lane that comes into the window is taken
+across by a single step, which is compared with another way across.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shiftjax.constraints import scales
+from shiftjax.dynamics.kinematics import speed_units
+from shiftjax.kernels.lane_table import ALL, LaneTable
+from shiftjax.outcome import Outcome
+from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.schedule import PLAIN
+from shiftjax.run.advance.singular_steps import step_through
+
+# Sizes of the steps that are tried, in parts of the one that came into the window. From its edge all stages but the
+# first lie beyond where the step is ten times as wide as the window; noise may have made it a thousandth of that.
+SIZES = (0.8, 1.25, 0.6, 1.6, *(2.0**k for k in range(1, 17)))
+OTHER_WAY = (0.8, 0.2)  # parts of the step with which it is compared: of Dormand and Prince's stages none is between
+#                         0.3 and 0.64 of it, in one step none between 0.3 and 0.8
+APART = 1e-3  # rad, parts of the length, and of speeds, by which two ways differ that say nothing of the motion
+StepTo = Callable[[Ensemble, np.ndarray, LaneTable, np.ndarray], None]
+
+
+def bridge(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, step_to: StepTo) -> None:
+    """Takes some frozen members across the singular pose ahead.
+
+    Args:
+        stops: (B,) clocks that no step may pass. step_to: takes members, with these numbers, by one step to clocks.
+    """
+    before = lanes.table.take(members)
+    clock, tolerance = before.row("clock"), lanes.settings.tolerance or 0.0
+    left = stops[members] - clock
+    first = np.minimum(before.row("fraction"), left)
+    size, error, change = first.copy(), np.full(len(members), np.inf), np.zeros(len(members))
+    for factor in SIZES:
+        open_ = np.flatnonzero(~(error <= 1.0))
+        trial = np.minimum(factor * first[open_], left[open_])
+        other = trial != size[open_]  # the end of the way is tried once
+        open_, trial = open_[other], trial[other]
+        if not len(open_):
+            continue
+        apart, speeds, clear = _compared(lanes, members[open_], before.take(open_), trial)
+        apart = np.where(clear, apart, np.inf)
+        better = apart < error[open_]
+        size[open_[better]], error[open_[better]] = trial[better], apart[better]
+        change[open_[better]] = speeds[better]
+    across = error * tolerance <= APART
+    if not across.all():  # it lingers there
+        step_through(lanes, members[~across])
+        lanes.warn(members[~across], Outcome.near_singular)
+    if across.any():
+        members, taken = members[across], size[across]
+        step_to(lanes, members, before.take(across), clock[across] + taken)
+        lanes.table.set("fraction", taken, members)
+        if lanes.tape is not None:
+            lanes.tape.note(lanes, members)
+        lanes.samples.doubt[members] += np.where(error > 1.0, change, 0.0)[across]
+
+
+def _compared(
+    lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two ways over steps of some sizes: (n,) how far they end apart, in tolerances, and in parts of the speeds;
+    whether both keep clear of the window.
+    """
+    plan, tolerance = lanes.setup.plan, lanes.settings.tolerance
+    assert tolerance is not None
+    unit = np.asarray(scales(speed_units(plan), lanes.setup.length))[:, None]
+    one, reached = lanes.try_steps(members, before, PLAIN, size)
+    two, reached_two = lanes.try_steps(members, before, OTHER_WAY, size)
+    q, v = ([way.rows(name, within=rows) for way in (one, two)] for name, rows in (("q", ALL), ("x", slice(plan.nv))))
+    with np.errstate(all="ignore"):
+        speeds = np.abs(v[0] / unit)
+        apart = np.abs((v[0] - v[1]) / unit)
+        errors = [(apart / (1.0 + speeds)).max(0), np.abs(q[0] - q[1]).max(0) / max(lanes.setup.length, 1.0)]
+        change = apart.max(0) / np.maximum(speeds.max(0), np.finfo(float).tiny)
+    worst = np.max(errors, axis=0) / tolerance
+    return np.where(np.isnan(worst), np.inf, worst), change, np.maximum(reached, reached_two) <= 1.0

@@ -1,0 +1,169 @@
+"""Starts on a singular pose: the branch that the speeds lead along, and poses beside the start on both sides of it.
+
+Problem: where loops lose rank several branches meet; the pose alone says neither how the mechanism goes on nor how it
+accelerates. The speeds do: of the motions that the loops allow there to first order only the tangents of branches are
+motions of the mechanism. The tangent is what the null spaces of closed poses on both sides agree on, and along it all
+that the equations say is smooth through the pose, so that it can be taken from poses beside it.
+Not decided here: a start at rest; speeds between two tangents, or fewer than say which (the nearest branch is taken,
+and said to be unsure); poses of which whole neighbourhoods are singular; two substructures on such poses at once; loops
+whose motion is prescribed. Host code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import shiftjax.run.closing.host_evaluation as host
+from shiftjax.run.closing.closer import CLOSED
+from shiftjax.run.closing.host_evaluation import Loops
+from shiftjax.run.closing.poses import close
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import MIDDLE, Start
+from shiftjax.topology.partition import complete_pivoting, rank_tolerance
+
+BESIDE = 1e-3  # rad, or parts of the model's length: at such poses the null space is the tangent's, to 1e-6
+ASIDE = 0.03  # between poses beside the start; three on either side say all else to some 1e-9
+NODES = (-3, -2, -1, 1, 2, 3)
+TURNS = 8  # from speeds between two branches to the tangent of one
+RESTING = 1e-9  # rad a second, or parts of the model's length: speeds that lead nowhere
+UNSURE = 1e-3  # of the speeds, that no tangent of a branch has
+
+
+def with_ways(prepared: Prepared, start: Start) -> Start:
+    """The starts, of those on a singular pose with the speeds of a branch, and with poses beside them."""
+    lane, out = prepared.lane_of(np.arange(prepared.members), 1.0), start
+    for s in range(len(prepared.plan.substructures)):
+        for member in _singular(prepared, lane, start, s):
+            out = _with_way(prepared, out, int(member), s)
+    return out
+
+
+def _singular(prepared: Prepared, lane: host.StartLane, start: Start, s: int) -> np.ndarray:
+    """Members of which a substructure has less rank where they start than on poses beside it."""
+    block, plan = prepared.plan.substructures[s], prepared.plan
+    groups = [plan.constraints[k] for k in block.groups]
+    good = start.closed & np.isfinite(start.q).all(0)
+    if not good.any() or any(group.time_dependent for group in groups):
+        return np.zeros(0, int)
+    tolerance = rank_tolerance(block, prepared.setup.precision)
+    ranks = np.where(good, complete_pivoting(host.closure(lane, start.q, s)[1], tolerance).rank, len(block.columns))
+    least = int(ranks.min())
+    if len(block.columns) - least < 2:
+        return np.zeros(0, int)
+    lowest = np.flatnonzero(ranks == least)[:1]
+    beside = _rank_beside(Loops(plan, lane.of(lowest), s), start.q[:, lowest], tolerance)
+    return np.flatnonzero(ranks < max(beside, int(ranks[good].max())))
+
+
+def _rank_beside(loops: Loops, q: np.ndarray, tolerance: float) -> int:
+    """The most rank of one member's poses beside a closed one."""
+    N, rank = _null_space(loops.at(q)[1][0], tolerance), 0
+    for way in (*N.T, *-N.T, N.sum(1)):
+        there, gap = close(loops.plan, loops.lane, loops.moved(q, BESIDE * way[None]), loops.index, ())
+        if gap[0] <= CLOSED:
+            rank = max(rank, int(complete_pivoting(loops.at(there)[1], tolerance).rank[0]))
+    return rank
+
+
+def _null_space(J: np.ndarray, tolerance: float) -> np.ndarray:
+    """(n, dof) orthonormal."""
+    _, size, rows = np.linalg.svd(J)
+    rank = int((size > tolerance * max(size.max(initial=0.0), 1e-300)).sum())
+    return rows[rank:].T
+
+
+def _with_way(prepared: Prepared, start: Start, member: int, s: int) -> Start:
+    """The start of one member, whose substructure s is on a singular pose there."""
+    plan = prepared.plan
+    ways, at_pose = start.ways, start.at_pose
+    if at_pose is None or ways is None:
+        at_pose = np.full(prepared.members, -1)
+        ways = np.full((len(NODES), plan.nq + plan.nv, prepared.members), np.nan)
+    at_pose, ways, v, unsure = at_pose.copy(), ways.copy(), start.v.copy(), start.unsure.copy()
+    if at_pose[member] >= 0:
+        ways[:, :, member] = np.nan
+        return replace(start, ways=ways)
+    at_pose[member] = s
+    loops = Loops(plan, prepared.lane_of(np.array([member]), 1.0), s)
+    way = _Way(loops, start.q[:, [member]], rank_tolerance(plan.substructures[s], prepared.setup.precision))
+    speeds = v[loops.columns, member] / loops.unit
+    size = float(np.linalg.norm(speeds))
+    if size > RESTING and (tangent := way.tangent(speeds)) is not None:
+        stated = start.held_speeds[s] if start.held_speeds else ()
+        between = bool(np.linalg.norm(size * tangent - speeds) > UNSURE * size)
+        unsure[member] |= between or len(stated) < way.freedoms
+        poses = way.poses(tangent if between else speeds / size)
+        if poses:
+            tangent = np.asarray(MIDDLE) @ np.array([moved for _, moved in poses])
+            pace = _pace(tangent, speeds, stated if between else ())
+            v[loops.columns, member] = pace * tangent * loops.unit
+        for k, (q, moved) in enumerate(poses):
+            beside = v[:, member].copy()
+            beside[loops.columns] = pace * moved * loops.unit
+            ways[k, :, member] = np.concatenate([q[:, 0], beside])
+    return replace(start, v=v, unsure=unsure, ways=ways, at_pose=at_pose)
+
+
+def _pace(tangent: np.ndarray, speeds: np.ndarray, stated: tuple[int, ...]) -> float:
+    """How fast a branch is run through: as the first stated speed says that it has, else as near as can be."""
+    for column in stated:
+        if abs(tangent[column]) > UNSURE:
+            return float(speeds[column] / tangent[column])
+    return float(tangent @ speeds / (tangent @ tangent))
+
+
+class _Way:
+    """Closed poses of one substructure of one member along a branch through a singular pose.
+
+    Args:
+        q: (nq, 1) of the pose.
+
+    Attributes:
+        freedoms: motions that the loops allow there to first order, more than the mechanism has.
+    """
+
+    def __init__(self, loops: Loops, q: np.ndarray, tolerance: float) -> None:
+        self.loops, self.q, self.tolerance = loops, q, tolerance
+        self.freedoms = _null_space(loops.at(q)[1][0], tolerance).shape[1]
+
+    def _closed(self, q: np.ndarray, still: tuple[int, ...] = ()) -> tuple[np.ndarray, np.ndarray] | None:
+        """A closed pose near one, and its null space."""
+        there, gap = close(self.loops.plan, self.loops.lane, q, self.loops.index, still)
+        return (there, _null_space(self.loops.at(there)[1][0], self.tolerance)) if gap[0] <= CLOSED else None
+
+    def tangent(self, speeds: np.ndarray) -> np.ndarray | None:
+        """(n,) unit tangent of the branch nearest to some speeds, None where none was found."""
+        way = speeds / np.linalg.norm(speeds)
+        for _ in range(TURNS):
+            sides = [self._closed(self.loops.moved(self.q, side * BESIDE * way[None])) for side in (1.0, -1.0)]
+            if any(side is None or side[1].shape[1] >= self.freedoms for side in sides):
+                return None
+            mean = np.mean([Z @ (Z.T @ way) for _, Z in (side for side in sides if side is not None)], axis=0)
+            if np.linalg.norm(mean) < 0.1:
+                return None
+            way = mean / np.linalg.norm(mean)
+        return way
+
+    def poses(self, tangent: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """(nq, 1) coordinates and (n,) tangents of the poses `NODES` along a tangent, none where one cannot be closed;
+        the independent coordinates are run through as along a line, with its part of the tangent.
+        """
+        near = self._closed(self.loops.moved(self.q, BESIDE * tangent[None]))
+        if near is None:
+            return []
+        pivots = complete_pivoting(self.loops.at(near[0])[1], self.tolerance)
+        dependent = pivots.columns[0, : int(pivots.rank[0])]
+        free = np.setdiff1d(np.arange(len(tangent)), dependent)
+        out: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        for side in (1, -1):
+            q, way = self.q, tangent
+            for k in range(1, max(NODES) + 1):
+                pose = self._closed(self.loops.moved(q, side * ASIDE * way[None]), tuple(free.tolist()))
+                if pose is None or pose[1].shape[1] != len(free):
+                    return []
+                q, Z = pose
+                way = Z @ np.linalg.solve(Z[free], tangent[free])
+                out[side * k] = q, way
+        return [out[k] for k in NODES]
