@@ -128,7 +128,9 @@ def piece_functions(
     graph, how, runs = piece_graph(piece, target), "alwaysinline" if inlined else "noinline", [*piece.runs()]
     if looped(piece, graph, places):
         table, (inputs, outputs) = slot_table(runs, name, target)
-        body = LaneEmitter(Tile(graph, inputs, outputs), target, places, bank, by_table=True).function(f"{name}_body")
+        body = LaneEmitter(Tile(graph, tuple(inputs), tuple(outputs)), target, places, bank, by_table=True).function(
+            f"{name}_body"
+        )
         width = len({*runs[0][0], *runs[0][1]})
         loop = LOOP.replace("NAME", name).replace("WIDTH", str(width)).replace("RUNS", str(len(runs)))
         return table + body.replace(") nounwind {", ") nounwind alwaysinline {") + loop
