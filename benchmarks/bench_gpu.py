@@ -114,7 +114,7 @@ def captured(model: str, precision: str) -> tuple[LaneProgram, np.ndarray]:
     cpu.CpuKernel.advance = watched  # type: ignore[method-assign]
     try:
         varied = {path: numbers[path] * np.linspace(0.8, 1.2, CAPTURED)}
-        shiftjax.simulate(model, 0.01, H, vary=varied, precision=precision)
+        shiftjax.simulate(model, 0.01, H, vary=varied, precision=precision, output_step=0.01)
     finally:
         cpu.CpuKernel.advance = advance  # type: ignore[method-assign]
     return seen[0]
