@@ -90,7 +90,9 @@ class InNumpy:
     def _alone(self) -> tuple[list[Any], list[Line]]:
         """Registers and operations for one member: numbers of NumPy's, which divide by zero."""
         registers = [np.float64(given) if type(given) is float else given for given in self._registers]
-        return registers, [(OF_SCALARS.get(function, function), *places) for function, *places in self._lines]
+        return registers, [
+            (OF_SCALARS.get(function, function), read, written) for function, read, written in self._lines
+        ]
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """The outputs; what is no number is NaN, as in compiled code, and warns nobody.
