@@ -27,6 +27,10 @@ class TakesChunks(Protocol):
 
     root: Path
 
+    def refuse_moved(self) -> None:
+        """Raises where its store is gone."""
+        ...
+
     def put(self, key: str, data: bytes) -> None:
         """Writes a chunk, of which `data` is without its checksum."""
         ...
@@ -42,9 +46,9 @@ def write_whole(place: TakesChunks, path: str, first: int, values: np.ndarray) -
         False, and writes nothing, where they fill a chunk in part.
 
     Raises:
-        ModelError: metadata of the array that is lost or damaged.
+        ModelError: metadata of the array that is lost or damaged; a store that was moved away.
     """
-    about = _metadata(place.root, f"{path}/{METADATA}")
+    about = _metadata(place, f"{path}/{METADATA}")
     shape, chunk = about["shape"], about["chunk_grid"]["configuration"]["chunk_shape"]
     end = first + len(values)
     if first % chunk[0] or (end % chunk[0] and end != shape[0]) or list(values.shape[1:]) != shape[1:]:
@@ -56,14 +60,15 @@ def write_whole(place: TakesChunks, path: str, first: int, values: np.ndarray) -
     return True
 
 
-def _metadata(root: Path, key: str) -> dict[str, Any]:
+def _metadata(place: TakesChunks, key: str) -> dict[str, Any]:
     try:
-        data = (root / key).read_bytes()
+        data = (place.root / key).read_bytes()
     except OSError:
-        raise checksums.damaged(root, key, LOST, checksums.MEND) from None
+        place.refuse_moved()
+        raise checksums.damaged(place.root, key, LOST, checksums.MEND) from None
     about = checksums.document(key, data, named=False)
     if about is None or not _is_coded(about["codecs"]):
-        raise checksums.damaged(root, key, CHANGED, EITHER)
+        raise checksums.damaged(place.root, key, CHANGED, EITHER)
     return about
 
 
