@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from shiftjax import disk_cache
@@ -27,6 +28,7 @@ import pytest
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.gradients.jumps import passages
 from shiftjax.kernels import xla_executables
+from shiftjax.kernels.llvm import target
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
@@ -46,6 +48,8 @@ DRAWING = {  # tests/test_NAME.py
     "member_scenes", "picking", "recording", "renderer", "saved_view", "showing", "springs",
     "study_pane", "terrain", "window",
 }  # fmt: skip
+# Tests with code of LLVM as users have it: of the kernels, of objects, of bits on file, and of runs of many steps.
+AS_USED = {"kernels", "test_cache", "test_digest", "test_library_runs", "test_references", "test_scaling"}
 PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
 
@@ -88,16 +92,25 @@ def jumps_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def quick_xla(monkeypatch: pytest.MonkeyPatch) -> None:
-    """XLA compiles lane programs in two thirds of the time, into slower code: for tests that run few steps of it.
+    """XLA compiles lane programs in 40 % of the time, into slower code: for tests that run few steps of it.
 
-    As users have it, it is compiled for the tests of the kernels.
+    As users have it, it is compiled for others of the tests of the kernels.
     """
     quick = {
         "xla_cpu_use_fusion_emitters": False,
-        "xla_backend_optimization_level": 1,
+        "xla_backend_optimization_level": 0,
         "xla_cpu_parallel_codegen_split_count": 1,
     }
     monkeypatch.setitem(xla_executables.OPTIONS, "cpu", {**xla_executables.OPTIONS["cpu"], **quick})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_llvm(request: pytest.FixtureRequest) -> Iterator[None]:
+    """LLVM generates code in half of the time, into slower code with the same bits, but for the tests `AS_USED`."""
+    with pytest.MonkeyPatch.context() as patch:
+        if AS_USED.isdisjoint((request.path.parent.name, request.path.stem)):
+            patch.setattr(target, "LEVEL", 0)
+        yield
 
 
 @pytest.fixture

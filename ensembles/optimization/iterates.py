@@ -21,7 +21,7 @@ import zarr
 
 from shiftjax.ensembles.optimization.store_kind import KIND, attributes
 from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, flush, missing_of, opened_group
-from shiftjax.ensembles.store.study_store import array_of, list_contents, say, writing
+from shiftjax.ensembles.store.study_store import array_of, list_contents, say, write_at, writing
 from shiftjax.errors import ModelError
 from shiftjax.plugins import STORED, present
 from shiftjax.run.results.labelled import FORMAT
@@ -119,9 +119,8 @@ class Iterates:
         """Writes iterations from the number `first` on."""
         with shielded(), writing(self.place) as files:
             for group, rows in (("evaluations", seen), ("history", histories)):
-                made = zarr.open_group(files, path=group, mode="r+")
                 for name in rows[0]:
-                    array_of(made, name)[first : first + len(rows)] = np.stack([row[name] for row in rows])
+                    write_at(files, f"{group}/{name}", first, np.stack([row[name] for row in rows]))
             files.settle()
             say(files, {DONE: first + len(seen)})
 

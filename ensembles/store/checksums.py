@@ -40,7 +40,12 @@ def sealed(key: str, data: bytes) -> bytes:
         attributes = {name: value for name, value in document.get("attributes", {}).items() if name != CHECKSUM}
         document["attributes"] = {**attributes, CHECKSUM: _of_document(key, {**document, "attributes": attributes})}
         return json.dumps(document, indent=2).encode()
-    body = data[:-CRC] + _frame(key)
+    return sealed_chunk(key, data[:-CRC])
+
+
+def sealed_chunk(key: str, data: bytes) -> bytes:
+    """The file of a chunk that has no checksum yet."""
+    body = data + _frame(key)
     return body + _crc(body)
 
 

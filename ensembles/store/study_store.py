@@ -29,6 +29,7 @@ from shiftjax.ensembles.store.checksums import CONTENTS, LOST, MEND, METADATA
 from shiftjax.ensembles.store.folders import (
     CODECS,
     MARK,
+    PARTIAL,
     CheckedFolder,
     WrittenFolder,
     missing_of,
@@ -36,6 +37,7 @@ from shiftjax.ensembles.store.folders import (
     replace_safely,
     written,
 )
+from shiftjax.ensembles.store.whole_chunks import write_whole
 from shiftjax.errors import ModelError
 from shiftjax.kernels.forks import free_after_forks
 from shiftjax.run.results.labelled import FORMAT, ORDER, chunks
@@ -44,7 +46,6 @@ from shiftjax.run.results.log_table import log_dataset
 DONE = "shards/done"  # an array of marks, each a chunk, that is a file, of its own
 SHARD_SIZE, STUDY_DIGEST = "shard_size", "study_digest"  # attributes of the root, and of the marks where it is lost
 STATE = "study_state"  # attribute: "running" until all shards are done
-PARTIAL = "*.partial"  # files that a process left that was killed while it wrote
 _led: set[Path] = set()  # studies that this process leads: a lock of a file holds between processes only
 _guard = free_after_forks(threading.Lock())
 
@@ -87,11 +88,17 @@ def create_trajectories(place: Store, some: xr.Dataset, members: np.ndarray) -> 
             _array(group, str(name), variable, len(members), chunk)
 
 
-def write_rows(place: Store, rows: xr.Dataset, first: int) -> None:
+def write_rows(place: WrittenFolder, rows: xr.Dataset, first: int) -> None:
     """Rows of the table of members, from a given one on."""
-    table = zarr.open_group(place, path="members", mode="r+")
     for name, variable in rows.variables.items():
-        array_of(table, str(name))[first : first + variable.shape[0]] = variable.values
+        write_at(place, f"members/{name}", first, variable.values)
+
+
+def write_at(place: WrittenFolder, path: str, first: int, values: np.ndarray) -> None:
+    """Rows of an array, from a given one on."""
+    if not write_whole(place, path, first, values):
+        group, _, name = path.rpartition("/")
+        array_of(zarr.open_group(place, path=group, mode="r+"), name)[first : first + len(values)] = values
 
 
 def read_rows(folder: Path, names: Sequence[str], shards: Sequence[int], size: int) -> xr.Dataset:
@@ -110,7 +117,7 @@ def read_rows(folder: Path, names: Sequence[str], shards: Sequence[int], size: i
     return xr.Dataset(columns, coords={"member": np.concatenate(members)})
 
 
-def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:
+def write_some(place: WrittenFolder, rows: xr.Dataset, places: np.ndarray) -> None:
     """Trajectories of some members, each into its row; NaN for what their model does not have."""
     group = zarr.open_group(place, path="trajectories", mode="r+")
     rows = rows.reindex(body=[str(body) for body in array_of(group, "body")[:]])
@@ -119,13 +126,13 @@ def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:
         if array.metadata.dimension_names[:1] == ("member",) and name != "member":
             nothing = np.full((len(places), *array.shape[1:]), np.nan)
             for row, values in zip(places, rows[name].values if name in rows else nothing, strict=True):
-                array[int(row)] = values
+                write_at(place, array.path, int(row), values[None])
 
 
 def mark(place: WrittenFolder, shard: int) -> None:
     """Says that a shard is done, once the disk has all its files."""
     place.settle()
-    array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 1
+    place.put(f"{DONE}/c/{shard}", MARK)
 
 
 def done(folder: Path) -> set[int]:
@@ -161,7 +168,7 @@ def say(place: WrittenFolder, words: Mapping[str, Any], group: str = "") -> None
     if about is None:
         raise checksums.damaged(place.root, key, checksums.CHANGED, checksums.EITHER)
     about["attributes"] |= words
-    replace_safely(place.root / key, checksums.sealed(key, json.dumps(about).encode()), PARTIAL.removeprefix("*"))
+    replace_safely(place.root / key, checksums.sealed(key, json.dumps(about).encode()), PARTIAL)
 
 
 def list_contents(place: WrittenFolder) -> None:
@@ -182,7 +189,7 @@ def is_running(attrs: Mapping[Any, Any]) -> bool:
 
 def clean(folder: Path) -> None:
     """Removes what a process left that was killed while it wrote."""
-    for leftover in folder.rglob(PARTIAL):
+    for leftover in folder.rglob(f"*{PARTIAL}"):
         leftover.unlink(missing_ok=True)
 
 

@@ -28,7 +28,7 @@ def compile_text(text: str, target: Target, *, optimize: bool, vectorize: bool =
     """
     module = llvm.parse_assembly(text, llvm.create_context())
     module.verify()
-    generator = machine(target)
+    generator = machine(target, text)
     if optimize:
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.loop_vectorization = options.slp_vectorization = vectorize

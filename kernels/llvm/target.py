@@ -13,6 +13,10 @@ from shiftjax.record import record
 
 # Two independent vectors hide each other's instruction latency: 5 % on a four-bar, 3 % on a Bricard, none on N = 5.
 INTERLEAVE = 2
+# Level of code generation. Tests of few steps take 0, half of the time to compile and code that is 2.5 times slower;
+# not for long texts, each of whose values has a place of its own on the stack then.
+LEVEL = 2
+LONG = 300_000  # characters
 
 
 @record
@@ -78,7 +82,7 @@ class Target:
 
     def identity(self) -> str:
         """Text that changes when compiled code must not be shared."""
-        return f"{self!r}|llvmlite {llvmlite.__version__}|{llvm.llvm_version_info}"
+        return f"{self!r}|llvmlite {llvmlite.__version__}|{llvm.llvm_version_info}|{LEVEL}"
 
 
 @functools.cache
@@ -103,14 +107,15 @@ def host(precision: str) -> Target:
     )
 
 
-def machine(target: Target) -> llvm.TargetMachine:
-    """A code generator for `target`.
+def machine(target: Target, text: str = "") -> llvm.TargetMachine:
+    """A code generator for `target`, and for a text.
 
     Large code model: the loader places code, constants and other objects anywhere in the address space, and an overflow
     of a 32-bit relative address aborts the process (seen after large arrays had been allocated). It costs at most some
     percent of speed.
     """
     _initialize()
+    level = LEVEL if len(text) < LONG else 2
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="static", codemodel="large"
+        cpu=target.cpu, features=target.features, opt=level, reloc="static", codemodel="large"
     )

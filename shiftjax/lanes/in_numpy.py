@@ -1,12 +1,16 @@
 """A graph evaluated by NumPy, members last: the operations in their order, without the Python of lane code between.
 
 Evaluated as it is written, a closure of a four-bar calls 3 000 Python functions for 80 operations on arrays. Registers
-are used again as soon as nobody reads them any more (Aho, Lam, Sethi, Ullman, Compilers, chapter 8). Host code.
+are used again as soon as nobody reads them any more (Aho, Lam, Sethi, Ullman, Compilers, chapter 8). One member alone
+is calculated with NumPy's scalars: their arithmetic is the same to the bit, and takes 0.1 us where that of arrays takes
+0.6. Host code.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,6 +46,19 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _extreme_of_scalars(better: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: a if a != a or better(a, b) else b
+
+
+# What does the same to NumPy's scalars, faster; functions of NumPy that are not here take scalars, too.
+OF_SCALARS: dict[Callable[..., Any], Callable[..., Any]] = {
+    **{np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv},
+    **{np.negative: operator.neg, np.abs: operator.abs, np.less: operator.lt, np.less_equal: operator.le},
+    **{OPERATIONS["max"]: _extreme_of_scalars(operator.gt), OPERATIONS["min"]: _extreme_of_scalars(operator.lt)},
+    np.where: lambda condition, yes, no: yes if condition else no,
+}
+
+
 class InNumpy:
     """A graph as a list of NumPy operations."""
 
@@ -68,6 +85,16 @@ class InNumpy:
             elif isinstance(given, int):
                 self._inputs.append((place[k], given))
         self._outputs = [place[k] for k in outputs]
+        # Of arrays to a known power NumPy takes squares and roots, which are rounded otherwise than powers of scalars.
+        self._apart = any(function is OPERATIONS["pow"] for function, _, _ in self._lines)
+
+    @cached_property
+    def _alone(self) -> tuple[list[Any], list[Line]]:
+        """Registers and operations for one member: numbers of NumPy's, which divide by zero."""
+        registers = [np.float64(given) if type(given) is float else given for given in self._registers]
+        return registers, [
+            (OF_SCALARS.get(function, function), read, written) for function, read, written in self._lines
+        ]
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """The outputs; what is no number is NaN, as in compiled code, and warns nobody.
@@ -75,12 +102,18 @@ class InNumpy:
         Args:
             values: one number or array (B,) for each input.
         """
-        registers = list(self._registers)
+        return self._evaluated(list(self._registers), self._lines, values)
+
+    def _evaluated(self, registers: list[Any], lines: list[Line], values: Sequence[Any]) -> list[Any]:
         for place, k in self._inputs:
             registers[place] = values[k]
         with np.errstate(all="ignore"):
-            for function, read, written in self._lines:
-                registers[written] = function(*[registers[k] for k in read])
+            for function, read, written in lines:
+                if len(read) == 2:
+                    one, other = read
+                    registers[written] = function(registers[one], registers[other])
+                else:
+                    registers[written] = function(*[registers[k] for k in read])
         return [registers[place] for place in self._outputs]
 
     def into(self, values: Sequence[np.ndarray], out: Sequence[np.ndarray]) -> None:
@@ -90,6 +123,11 @@ class InNumpy:
             values: (B,) or (1,) each. out: (B,) each, written.
         """
         members = len(out[0]) if out else 0
+        if members == 1 and not self._apart:
+            registers, lines = self._alone
+            for target, value in zip(out, self._evaluated([*registers], lines, [x[0] for x in values]), strict=True):
+                target[0] = value
+            return
         for first in range(0, members, MEMBERS):
             some = slice(first, first + MEMBERS)
             for target, value in zip(out, self([x[some] if len(x) == members else x for x in values]), strict=True):

@@ -58,12 +58,22 @@ def shell(folder: Path, *words: str, paths: tuple[Path, ...] = ()) -> tuple[int,
     return process(folder, "-m", "shiftjax", *words, paths=paths)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_command_reads_a_model_with_a_part_of_a_file(name: str, tmp_path: Path) -> None:
-    shutil.copy(EXTENSIONS / CASES[name].file, tmp_path / "my_parts.py")
-    save(CASES[name].model(), tmp_path / "model.json")
-    code, out, err = shell(tmp_path, "info", "model.json", "--plugin", "./my_parts.py")
-    assert code == 0 and "degrees of freedom" in out, err
+READING = """
+import sys
+from shiftjax.cli import main
+
+for name in sys.argv[1:]:
+    assert main(["info", f"{name}.json", "--plugin", f"./my_{name}.py"]) == 0
+"""
+
+
+def test_a_command_reads_a_model_with_a_part_of_a_file(tmp_path: Path) -> None:
+    """One process reads all of them, one after the other: a kind is known from its file on, not before."""
+    for name, case in CASES.items():
+        shutil.copy(EXTENSIONS / case.file, tmp_path / f"my_{name}.py")
+        save(case.model(), tmp_path / f"{name}.json")
+    code, out, err = process(tmp_path, "-c", READING, *CASES)
+    assert code == 0 and out.count("degrees of freedom") == len(CASES), err
 
 
 def test_a_command_runs_with_a_plugin_and_not_without(folder: Path) -> None:
@@ -73,7 +83,7 @@ def test_a_command_runs_with_a_plugin_and_not_without(folder: Path) -> None:
     assert code == 0, err
     again = shell(folder, *words, "--plugin=my_parts", paths=(folder,))
     assert again[0] == 0 and json.loads(out)["channels"] == json.loads(again[1])["channels"]
-    code, _, err = shell(folder, *words)
+    code, _, err = shell(folder, "info", "arm.json")
     assert code == 2 and "'my_stop'" in err and "Traceback" not in err
 
 
@@ -119,10 +129,10 @@ def installed(folder: Path, name: str, module: str) -> Path:
 
 def test_an_entry_point_is_loaded_before_a_model_is_read(folder: Path) -> None:
     site = installed(folder, "stops", "my_parts")
-    code, _, err = shell(folder, "check", "arm.json", paths=(site, folder))
+    code, _, err = shell(folder, "info", "arm.json", paths=(site, folder))
     assert code == 0, err
     (folder / "my_parts.py").unlink()
-    code, _, err = shell(folder, "check", "arm.json", paths=(site,))
+    code, _, err = shell(folder, "info", "arm.json", paths=(site,))
     assert code == 2 and "plug-in parts of stops: found ModuleNotFoundError" in err and "Traceback" not in err
 
 
@@ -147,12 +157,20 @@ if __name__ == "__main__":
 
 
 ELSEWHERE = """
+from pathlib import Path
+
+from shiftjax.cli import main
 from shiftjax.ensembles.execution.sweep import run_shard
 from shiftjax.forces import FORCES
 
+assert main(["report", "out.zarr"]) == 2
+away = Path("my_parts.py").rename("away.py")
+assert main(["top", "out.zarr", "largest"]) == 0, "a table of numbers needs no plug-in"
+away.rename("my_parts.py")
+assert "my_stop" not in FORCES
 run_shard("out.zarr", 0)
 assert "my_stop" in FORCES
-"""  # a worker on another machine knows the store alone
+"""  # a process that knows the store alone, as a worker on another machine
 
 
 def test_a_study_in_other_processes_and_its_members_again(folder: Path) -> None:
@@ -162,15 +180,12 @@ def test_a_study_in_other_processes_and_its_members_again(folder: Path) -> None:
     assert code == 0, err
     largest, stored = map(float, out.split())
     assert stored - 1e-4 < largest <= stored and largest > 0.05
-    code, _, err = shell(folder, "report", "out.zarr")
-    assert code == 2 and "my_parts.py, which are not loaded" in err and "--plugin" in err and "Traceback" not in err
     code, _, err = process(folder, "-c", ELSEWHERE)
     assert code == 0, err
+    assert "my_parts.py, which are not loaded" in err and "--plugin" in err and "Traceback" not in err
     moved = folder / "elsewhere"
     moved.mkdir()
     (folder / "my_parts.py").rename(moved / "my_parts.py")
-    code, _, err = shell(folder, "top", "out.zarr", "largest")
-    assert code == 0, "a table of numbers needs no plug-in"
     code, _, err = shell(
         folder, "sweep", "study.toml", "--out", "out.zarr", "--resume", "--plugin", "elsewhere/my_parts.py"
     )

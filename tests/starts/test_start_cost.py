@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from shiftjax import load
+from shiftjax.algebra import atan2, cos, exp, floor, larger, log, select, sin, sqrt, tanh
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.in_numpy import MEMBERS, InNumpy
@@ -99,6 +102,27 @@ def test_registers_are_used_again_and_constants_stay() -> None:
         run.into([a, b], list(out))
         expected = [a * 2.0 + b, np.where(a < b, a, 0.5), np.full(len(a), 3.0), a]
         assert np.array_equal(out, expected)
+
+
+def test_one_member_has_the_bits_that_it_has_among_many() -> None:
+    """Of every operation, of zeros of both signs, of what is infinite or no number, too."""
+
+    def every(x: list[Any], *, with_power: bool) -> list[Any]:
+        a, b = x
+        some = [a + b, a - b, a * b, a / b, 1.0 / a, -a, abs(b), select(a < b, a, b), select(a <= 0.5, 1.0, b)]
+        some += [atan2(a, b), exp(a), sin(a), cos(b), sqrt(abs(a)), log(abs(b)), tanh(a), floor(a), larger(a, b)]
+        return [*some, a * 0.1 - 3.0, abs(a) ** 1.7, abs(b) ** abs(a)] if with_power else [*some, a * 0.1 - 3.0]
+
+    rng, special = np.random.default_rng(4), [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 1e300, 5e-324]
+    pairs = [*itertools.product(special, special), *(rng.normal(size=(300, 2)) * 10.0 ** rng.integers(-3, 4, (300, 1)))]
+    many = np.array(pairs).T
+    for with_power in (False, True):
+        run = InNumpy(graph_of(partial(every, with_power=with_power), 2))
+        together, alone = np.empty((2, len(run._outputs), many.shape[1]))
+        run.into([*many], [*together])
+        for k in range(many.shape[1]):
+            run.into([*many[:, k : k + 1]], [*alone[:, k : k + 1]])
+        assert together.tobytes() == alone.tobytes()
 
 
 def test_a_users_function_is_part_of_the_graph() -> None:

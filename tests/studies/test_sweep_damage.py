@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from zarr.storage import _local
 from shiftjax.ensembles.execution import study_plan
 from shiftjax.ensembles.execution.progress import StudyProgress
 from shiftjax.ensembles.execution.sweep import sweep
-from shiftjax.ensembles.store import store, study_store
+from shiftjax.ensembles.store import folders, store, study_store
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study.definition import document
 from shiftjax.errors import ModelError
@@ -160,7 +160,7 @@ def test_told_to_end_it_ends_soon_and_keeps_what_is_done(
         errors = process.ended()
         assert time.perf_counter() - sent < SOON
     assert "KeyboardInterrupt" in errors or "Terminated" in errors or "Interrupted" in errors
-    assert not lock_of(place).exists() and not list(place.rglob(study_store.PARTIAL))
+    assert not lock_of(place).exists() and not list(place.rglob(f"*{study_store.PARTIAL}"))
     ready = study_store.done(place)
     assert max(process.done) // SIZE <= len(ready) < SHARDS
     assert np.sum(store.read(place)["members/status"].values != Outcome.interrupted) == SIZE * len(ready)
@@ -191,7 +191,7 @@ def test_an_unfinished_store_says_so_of_its_members(half: Path) -> None:
 @contextmanager
 def full_after(patch: pytest.MonkeyPatch, writes: int, number: int = errno.ENOSPC) -> Iterator[list[int]]:
     """A disk that takes so many files, and of the next one half."""
-    atomic, count = _local._atomic_write, [0]
+    count = [0]
 
     class File:
         def __init__(self, file: Any) -> None:
@@ -204,13 +204,17 @@ def full_after(patch: pytest.MonkeyPatch, writes: int, number: int = errno.ENOSP
                 raise OSError(number, os.strerror(number))
             return self.file.write(view)
 
-    @contextmanager
-    def limited(path: Path, mode: Any, exclusive: bool = False) -> Iterator[Any]:
-        with atomic(path, mode, exclusive=exclusive) as file:
-            yield File(file)
+    def limited(atomic: Callable[..., Any]) -> Callable[..., Any]:
+        @contextmanager
+        def opened(*given: Any, **options: Any) -> Iterator[Any]:
+            with atomic(*given, **options) as file:
+                yield File(file)
+
+        return opened
 
     with patch.context() as mine:
-        mine.setattr(_local, "_atomic_write", limited)
+        for module, name in ((_local, "_atomic_write"), (folders, "whole_file")):
+            mine.setattr(module, name, limited(getattr(module, name)))
         yield count
 
 
@@ -346,11 +350,11 @@ def test_the_disk_has_a_shard_before_its_mark(tmp_path: Path, monkeypatch: pytes
         return rename(draft, target)
 
     class Marking(study_store.WrittenFolder):
-        async def set(self, key: str, value: Any) -> None:
+        def put(self, key: str, data: bytes) -> None:
             if key.startswith("shards/done/c"):
                 assert_synced(self.root)
                 marked.append(key)
-            await super().set(key, value)
+            super().put(key, data)
 
     monkeypatch.setattr(os, "fsync", noting)
     monkeypatch.setattr(Path, "rename", named)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -216,13 +217,13 @@ def test_ties_hold_between_instants_too(of_run: bool) -> None:
 def test_many_members_cost_no_more_operations_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """All poses of a frame are one batch: the number of NumPy operations does not grow with the ghosts."""
     study = study_of("four_bar", vary={LENGTH: np.linspace(0.45, 0.55, 33)})
-    made, replay = [0], InNumpy.__call__
+    made, replay = [0], InNumpy._evaluated
 
-    def counted(run: InNumpy, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-        made[0] += len(run._lines)
-        return replay(run, values)
+    def counted(run: InNumpy, registers: list[Any], lines: list[Any], values: Sequence[Any]) -> list[Any]:
+        made[0] += len(lines)
+        return replay(run, registers, lines, values)
 
-    monkeypatch.setattr(InNumpy, "__call__", counted)
+    monkeypatch.setattr(InNumpy, "_evaluated", counted)
     count = {}
     for members in (range(1), range(33)):
         for part in (0.2, 0.4, 0.6, 0.8):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,11 @@ import xarray as xr
 from PIL import Image
 
 from shiftjax.cli import main
+from shiftjax.ensembles.optimization import trail_process
 from shiftjax.ensembles.optimization.optimize import DescentProgress, optimize
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.trail import COLUMNS, simulated, trail
+from shiftjax.ensembles.store import store
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import choosing, grid
@@ -57,6 +60,34 @@ def opened(optimum: Optimum, announced: list[float]) -> Iterator[StudyLike]:
         yield study
 
 
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """The designs of a store and a start, simulated in this process, once each."""
+    made: dict[tuple[str, str], Path] = {}
+
+    def simulated_here(place: str, start: str) -> Path:
+        if (place, start) not in made:
+            target = tmp_path_factory.mktemp("designs") / "designs.zarr"
+            made[place, start] = store.write(trail_process.run(trail(place, start=start)), target)
+        return made[place, start]
+
+    return simulated_here
+
+
+@pytest.fixture
+def in_this_process(stores: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what designs are, not of the process that simulates them: it takes 2.8 s of processor time."""
+
+    @contextmanager
+    def simulated_here(
+        place: str, tell: Callable[[float], None] = lambda done: None, start: str = ""
+    ) -> Iterator[Path]:
+        tell(1.0)
+        yield stores(str(place), start)
+
+    monkeypatch.setattr("shiftjax.ensembles.optimization.trail.simulated", simulated_here)
+
+
 def test_members_are_the_designs_of_the_best_start(optimum: Optimum, opened: StudyLike, announced: list[float]) -> None:
     """Their numbers are the rows of the history, their metrics come out as the optimisation saw them, bit by bit."""
     study, history, best = opened, optimum.history, optimum.best.start
@@ -85,6 +116,7 @@ def test_the_best_start_is_that_of_the_optimum(optimum: Optimum) -> None:
     assert np.min(found.columns["objective"]) == optimum.best.objective
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_designs_of_another_start_and_of_all(optimum: Optimum) -> None:
     """Of all the best design each, the best first; a start that is not there is refused, so is one of a plain study."""
     history, best = optimum.history, optimum.best.start
@@ -122,6 +154,7 @@ def test_a_grid_and_captions_tell_iteration_and_objective(opened: StudyLike) -> 
     assert lines[0].endswith(study.title(0)) and any("coupler:tip.T[0]" in line for line in lines[1:])
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_first_and_last_are_drawn_side_by_side(
     optimum: Optimum, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -139,6 +172,7 @@ def test_first_and_last_are_drawn_side_by_side(
     assert both[:, :300].std() > 10 and both[:, 340:].std() > 10, "a mechanism in each half"
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_export_writes_table_and_motion(optimum: Optimum, tmp_path: Path) -> None:
     table, motion = tmp_path / "a.csv", tmp_path / "a.glb"
     words = ["export", str(optimum.path), "--member", "best:1:objective", "--csv", str(table), "--glb", str(motion)]
@@ -148,6 +182,7 @@ def test_export_writes_table_and_motion(optimum: Optimum, tmp_path: Path) -> Non
     assert motion.stat().st_size > 1000
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_an_optimisation_that_was_stopped_opens_with_what_it_has(tmp_path: Path) -> None:
     class Stop(Exception):
         pass
@@ -186,6 +221,7 @@ def test_what_the_process_says_is_wrong_is_said_here(optimum: Optimum, tmp_path:
         pass
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_metric_of_the_same_name_stays(tmp_path: Path) -> None:
     study = Definition(
         model="four_bar", span=0.1, step=2e-3, samples=1, vary={"coupler:tip.T[0]": "0.45:0.55~sobol"},

@@ -12,6 +12,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.in_numpy import InNumpy
 
 KEPT = 64  # graphs
+ARRAY = np.ndarray
 ValueFunction = Callable[[Vec], dict[Any, Scalar]]  # results by label
 
 
@@ -39,14 +40,14 @@ def evaluate(
         what, owners: name the function: it is the same for an equal `what` and the same objects.
         out: the array (B,) that takes the result of a label.
     """
-    constants = tuple([None if isinstance(value, np.ndarray) else value for value in values])
+    constants = tuple([None if type(value) is ARRAY else value for value in values])
     key = (*map(id, owners), what, constants)
     if key not in _made:
         for old in list(_made)[: len(_made) - KEPT]:
             _made.pop(old, None)
         _made[key] = _built(constants, function), tuple(owners)
     made = _made[key][0]
-    made.run.into([x for x in values if isinstance(x, np.ndarray)], [out(label) for label in made.labels])
+    made.run.into([x for x in values if type(x) is ARRAY], [out(label) for label in made.labels])
 
 
 def _built(constants: Sequence[float | None], function: ValueFunction) -> _HostFunction:

@@ -1,0 +1,78 @@
+"""Chunks that are written at once: what zarr writes, to the byte; what fills a chunk in part is left to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+
+from shiftjax.ensembles.store import study_store
+from shiftjax.ensembles.store.folders import WrittenFolder
+from shiftjax.ensembles.store.whole_chunks import write_whole
+from shiftjax.errors import ModelError
+
+MEMBERS, SIZE = 10, 4  # the last shard has two
+COLUMNS = {
+    "swing": np.linspace(0.0, 1.0, MEMBERS),
+    "rounded": np.linspace(-1.0, 1.0, MEMBERS, dtype=np.float32),
+    "status": np.arange(MEMBERS, dtype=np.int32),
+    "active": np.ones(MEMBERS, np.int8),
+    "message": np.array(["", "längst", *"abcdefgh"], dtype=object),
+    "wide": np.arange(3.0 * MEMBERS).reshape(MEMBERS, 3),
+}
+
+
+def store(place: Path) -> WrittenFolder:
+    """An empty study of these columns."""
+    rows = xr.Dataset(
+        {name: (("member", "axis")[: values.ndim], values[:1]) for name, values in COLUMNS.items()},
+        coords={"member": [0]},
+    )
+    folder = WrittenFolder(place)
+    study_store.create(folder, {study_store.STUDY_DIGEST: ""}, rows, MEMBERS, SIZE)
+    return folder
+
+
+def files(place: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+def test_the_bytes_are_those_of_zarr(tmp_path: Path) -> None:
+    ours, theirs = store(tmp_path / "ours"), store(tmp_path / "theirs")
+    table = zarr.open_group(theirs, path="members", mode="r+")
+    for first in range(0, MEMBERS, SIZE):
+        for name, values in COLUMNS.items():
+            some = values[first : first + SIZE]
+            assert write_whole(ours, f"members/{name}", first, some)
+            study_store.array_of(table, name)[first : first + SIZE] = some
+        study_store.mark(ours, first // SIZE)
+        study_store.array_of(zarr.open_group(theirs, mode="r+"), study_store.DONE)[first // SIZE] = 1
+    assert files(tmp_path / "ours") == files(tmp_path / "theirs")
+    read = zarr.open_group(ours, path="members", mode="r")
+    for name, values in COLUMNS.items():
+        assert np.array_equal(np.asarray(study_store.array_of(read, name)[:], values.dtype), values)
+
+
+def test_what_fills_a_chunk_in_part_is_written_beside_what_is_there(tmp_path: Path) -> None:
+    place, swing = store(tmp_path / "store"), COLUMNS["swing"]
+    assert write_whole(place, "members/swing", 0, swing[:4])
+    for first, end in ((1, 4), (2, 3), (4, 6)):
+        assert not write_whole(place, "members/swing", first, swing[first:end])
+    assert not write_whole(place, "members/wide", 0, COLUMNS["wide"][:4, :2])
+    study_store.write_at(place, "members/swing", 2, -swing[2:4])
+    there = study_store.array_of(zarr.open_group(place, path="members", mode="r"), "swing")[:4]
+    assert there.tolist() == [*swing[:2], *-swing[2:4]]
+
+
+def test_metadata_that_is_lost_or_changed_is_named(tmp_path: Path) -> None:
+    place = store(tmp_path / "store")
+    about = tmp_path / "store" / "members" / "swing" / "zarr.json"
+    about.write_bytes(about.read_bytes().replace(b"float64", b"float32"))
+    with pytest.raises(ModelError, match=r"members/swing/zarr.json: found metadata that is not as it was"):
+        write_whole(place, "members/swing", 0, COLUMNS["swing"][:4])
+    about.unlink()
+    with pytest.raises(ModelError, match=r"members/swing/zarr.json: found metadata that is missing"):
+        write_whole(place, "members/swing", 0, COLUMNS["swing"][:4])
