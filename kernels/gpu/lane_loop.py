@@ -88,10 +88,6 @@ class LaneLoop(StageBuilder):
         value = self.select(self.compare("ogt", most, mon), most, mon)
         return self.w.fma(most, self.t.splat(0.0), value)
 
-    def accepted(self, new: str, before: str, k: int | str = 0) -> str:
-        """The new value: only a lane whose step is accepted comes here."""
-        return new
-
     def scalar(self, mask: str) -> str:
         """The i1 of a mask."""
         return self.w.line(f"extractelement {self.i1} {mask}, i64 0")
