@@ -7,8 +7,8 @@
     PYTHONPATH=. python benchmarks/bench_gpu.py assembled     what the assembler makes of it; no GPU, only nvJitLink
 
 `rates` checks lanes of each run bit by bit beside `cpu` before it prints a number; that the runs of `cpu` are right is
-what the tests hold. The limit is that of the units for multiplication and addition: operations of a step over the rate
-of a loop of independent fused multiply-adds on the same device. A fused pair counts as one, a sine with its cosine as
+what the tests hold. The limit is that of the units for multiplication and addition: the rate of a loop of independent
+fused multiply-adds on the same device over the operations of a step. A fused pair counts as one, a sine with its cosine as
 24, a quotient or a square root as 10; comparisons and what is done with integers are not counted.
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,39 +26,49 @@ class CudaDevice:
         number: among the GPUs of the host.
 
     Attributes:
-        processors: its multiprocessors. memory: (free, all) bytes when it was opened. driver: version of CUDA that the
-            driver runs.
+        processors: its multiprocessors. driver: version of CUDA that the driver runs.
     """
 
     def __init__(self, number: int = 0) -> None:
         self._cuda, self._functions = driver_bindings(), dict[str, Any]()
+        self._process = os.getpid()
         try:
             self._call("cuInit", 0)
             count = self._call("cuDeviceGetCount")
-        except RuntimeError as error:  # no driver, or none that sees a GPU
+            if number >= count:
+                raise RuntimeError(f"GPU {number} of {count}")
+            self._device = self._call("cuDeviceGet", number)
+            self._context = self._call("cuDevicePrimaryCtxRetain", self._device)
+            self._call("cuCtxSetCurrent", self._context)
+        except (MemoryError, RuntimeError) as error:  # no driver, none that sees a GPU, or one that others hold
             raise _refused(str(error)) from error
-        if number >= count:
-            raise _refused(f"GPU {number} of {count}")
-        self._device = self._call("cuDeviceGet", number)
-        self._context = self._call("cuDevicePrimaryCtxRetain", self._device)
-        self._call("cuCtxSetCurrent", self._context)
         self.name = self._call("cuDeviceGetName", 128, self._device).split(b"\0")[0].decode()
         kinds = self._cuda.CUdevice_attribute
         major, minor, self.processors = (
             self._call("cuDeviceGetAttribute", getattr(kinds, f"CU_DEVICE_ATTRIBUTE_{name}"), self._device)
             for name in ("COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR", "MULTIPROCESSOR_COUNT")
         )
-        self.arch, self.memory = f"sm_{major}{minor}", self._call("cuMemGetInfo")
-        self.driver = self._call("cuDriverGetVersion")
+        self.arch, self.driver = f"sm_{major}{minor}", self._call("cuDriverGetVersion")
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """A function of the driver; its result without the error code."""
+        """A function of the driver; its result without the error code.
+
+        Raises:
+            ModelError: in a forked process, where the driver does not work. MemoryError, RuntimeError: it refuses.
+        """
+        if os.getpid() != self._process:
+            raise _refused("a process that was forked from one that used it; start processes by spawn")
         error, *values = getattr(self._cuda, name)(*arguments)
         if int(error) != 0:
             if "OUT_OF_MEMORY" in str(error):
-                raise MemoryError(f"{name}: the GPU has no memory left; run fewer members at once")
+                raise MemoryError(f"{name}: the GPU has no memory left")
             raise RuntimeError(f"{name}: {error!s}")
         return values[0] if len(values) == 1 else tuple(values)
+
+    def free_bytes(self) -> int:
+        """See `device.Device`."""
+        self._call("cuCtxSetCurrent", self._context)
+        return int(self._call("cuMemGetInfo")[0])
 
     def allocate(self, size: int) -> int:
         """See `device.Device`."""
@@ -89,7 +100,7 @@ class CudaDevice:
         return function
 
     def properties(self, function: Any) -> dict[str, int]:
-        """Registers and bytes of local memory of a thread of a function, and blocks of it that a multiprocessor has."""
+        """Registers, and bytes of local memory, of a thread of a function."""
         kinds = self._cuda.CUfunction_attribute
         names = {"registers": "NUM_REGS", "local": "LOCAL_SIZE_BYTES"}
         return {
@@ -165,7 +176,10 @@ def linked(ptx: str, arch: str) -> tuple[bytes, str]:
         RuntimeError: it refuses the text.
     """
     linker = linker_bindings()
-    handle = linker.create(2, [f"-arch={arch}", "-verbose"])
+    try:
+        handle = linker.create(2, [f"-arch={arch}", "-verbose"])
+    except linker.nvJitLinkError as error:
+        raise RuntimeError(f"nvJitLink knows no {arch}: {error}") from error
     try:
         data = ptx.encode() + b"\0"
         try:

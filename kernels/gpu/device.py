@@ -30,6 +30,10 @@ class Device(Protocol):
     name: str
     arch: str
 
+    def free_bytes(self) -> int:
+        """Of its memory."""
+        ...
+
     def allocate(self, size: int) -> int:
         """The address of so many bytes of its memory.
 

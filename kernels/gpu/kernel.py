@@ -6,11 +6,13 @@ Single phases and sweeps of gradients run on the host's vector units, on the sam
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from shiftjax.errors import ModelError
 from shiftjax.kernels.contract import Backward, Group
 from shiftjax.kernels.gpu.cuda_device import cuda_device
 from shiftjax.kernels.gpu.device import Device, Launch
@@ -19,12 +21,13 @@ from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm.backward import ReversibleCpuKernel
-from shiftjax.kernels.llvm.slices import SLICE
+from shiftjax.kernels.llvm.slices import GROWTH, SLICE
 from shiftjax.record import record
 
-FULL = 1 << 15  # lanes that take as long as one
-FIRST, MOST = 64, 1 << 20  # steps of the first launch and of any
-BATCH = 1 << 18  # lanes: six times what an H200 runs at a time, of a four-bar
+FULL = 1 << 15  # lanes: fewer take as long; 33 792 run at a time on an H200, of most programs
+FIRST, MOST = 16, 1 << 20  # steps of the first launch and of any
+BATCH = 8 * FULL
+SHARE = 0.8  # of the free memory of a device that lanes take at once
 
 
 class LaunchPace:
@@ -44,7 +47,8 @@ class LaunchPace:
     def took(self, lanes: int, steps: int, seconds: float, *, all_done: bool) -> None:
         """Learns from a launch; one that all lanes ended had fewer steps, and says something only where it was slow."""
         if not all_done or seconds > SLICE:
-            self.one = seconds / (steps * max(lanes, FULL))
+            measured = seconds / (steps * max(lanes, FULL))
+            self.one = max(measured, self.one / GROWTH)  # a launch whose lanes had mostly ended looks fast
 
 
 @record
@@ -86,8 +90,19 @@ class GpuKernel:
         self.target = gpu(precision, self.device.arch)
         self.host = ReversibleCpuKernel(precision, threads)
         self.dtype = self.host.dtype
-        self.compiled, self.compile_s, self.batch, self.launched_s = 0, 0.0, BATCH, 0.0
+        self.batch, self.launched_s = BATCH, 0.0
+        self._written, self._written_s = 0, 0.0
         self._ready: dict[int, tuple[LaneProgram, LoadedLoop]] = {}
+
+    @property
+    def compiled(self) -> int:
+        """Pieces compiled so far, for the device and for the host."""
+        return self._written + self.host.compiled
+
+    @property
+    def compile_s(self) -> float:
+        """Wall time spent on it."""
+        return self._written_s + self.host.compile_s
 
     def prepare(self, program: LaneProgram) -> LoadedLoop:
         """See `contract.Kernel.prepare`."""
@@ -95,16 +110,16 @@ class GpuKernel:
         if known is not None:
             return known[1]
         begun = time.perf_counter()
-        places = program_places(program, self.tuning)
+        places = program_places(program, self.target, self.tuning)
         shared, identity = places.bytes(self.target), program_identity(program, self.target, self.tuning)
         function = self.device.load(identity, lambda: self._ptx(program), ENTRY, shared)
         ready = LoadedLoop(function, self.tuning.block, shared, LaunchPace())
-        self.compiled += len(program.pieces())
-        self.compile_s += time.perf_counter() - begun
+        self._written_s += time.perf_counter() - begun
         self._ready[id(program)] = (program, ready)
         return ready
 
     def _ptx(self, program: LaneProgram) -> str:
+        self._written += len(program.pieces())
         return ptx(lane_module(program, self.target, self.tuning).text, self.target)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
@@ -117,14 +132,32 @@ class GpuKernel:
 
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """See `contract.Kernel.advance`."""
+        host, checked = self.host, []
         for group in groups:
+            members = host.check(group.program, group.table, group.rows, group.out)
+            checked.append((group, members, host.stops(group.table, group.until)))
+        for group, members, until in checked:
             ready = self.prepare(group.program)
-            members = self.host.check(group.program, group.table, group.rows, group.out)
-            until = self.host.stops(group.table, group.until)
-            if group.table.shape[1]:
-                with OnDevice(self.device, group, until, members) as memory:
-                    numbers = (every if group.out is not None else 0, int(origin), float(h), float(t0))
+            for lanes in self._portions(group, members):
+                with OnDevice(self.device, group, until, members, lanes) as memory:
+                    numbers = (int(every) if group.out is not None else 0, int(origin), float(h), float(t0))
                     self._launches(ready, memory, numbers)
+
+    def _portions(self, group: Group, members: np.ndarray) -> Iterator[slice]:
+        """Lanes that the memory of the device holds at once.
+
+        Raises:
+            ModelError: it does not hold one.
+        """
+        rows, lanes = group.table.shape
+        ticks, channels = (0, 0) if group.out is None or (members < 0).all() else group.out.shape[1:]
+        one = (rows + ticks * channels + 2) * self.dtype.itemsize + 8  # `until`, `taken` and `member` beside them
+        room = int(SHARE * self.device.free_bytes() / one)
+        if room < 1 and lanes:
+            what = f"a member of {one} bytes on a device with {self.device.free_bytes()} free"
+            raise ModelError("backend 'gpu'", what, "less than what is free", "Record fewer instants or channels.")
+        for first in range(0, lanes, max(room, 1)):
+            yield slice(first, min(first + room, lanes))
 
     def _launches(self, ready: LoadedLoop, memory: OnDevice, numbers: tuple[int, int, float, float]) -> None:
         """Launches until no lane runs, each so short that an interrupt need not wait for it."""
@@ -143,15 +176,20 @@ class GpuKernel:
 
 
 class OnDevice:
-    """The arrays of a group on the device; the table and what is recorded come back at the end, whatever happens."""
+    """The arrays of some lanes of a group on the device; what is recorded and the table come back at the end, whatever
+    happens."""
 
-    def __init__(self, device: Device, group: Group, until: np.ndarray, members: np.ndarray) -> None:
-        self.device, self.group, self.lanes = device, group, group.table.shape[1]
-        self.recorded = np.flatnonzero(members >= 0) if group.out is not None else np.zeros(0, int)
-        self.rows = members[self.recorded]  # of `out`
+    def __init__(self, device: Device, group: Group, until: np.ndarray, members: np.ndarray, lanes: slice) -> None:
+        self.device, self.table, self.out, self.columns = device, group.table, group.out, lanes
+        members = members[lanes]
+        self.lanes = len(members)
+        recorded = np.flatnonzero(members >= 0) if group.out is not None else np.zeros(0, int)
+        self.rows = members[recorded]  # of `out`
         member = np.full(self.lanes, -1, np.int64)
-        member[self.recorded] = np.arange(len(self.recorded))
-        self.arrays = {"table": group.table, "until": until, "member": member}
+        member[recorded] = np.arange(len(recorded))
+        whole = self.lanes == group.table.shape[1]
+        table = group.table if whole else np.ascontiguousarray(group.table[:, lanes])
+        self.arrays = {"table": table, "until": np.ascontiguousarray(until[lanes]), "member": member}
         if group.out is not None:
             self.arrays["out"] = np.ascontiguousarray(group.out[self.rows])
         self.arrays["taken"] = np.zeros(self.lanes, group.table.dtype)
@@ -168,24 +206,31 @@ class OnDevice:
             raise
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         try:
-            self.device.download(self.place["table"], self.group.table)
-            if self.group.out is not None and len(self.rows):
-                self.device.download(self.place["out"], self.arrays["out"])
-                self.group.out[self.rows] = self.arrays["out"]
+            if kind is None or not issubclass(kind, RuntimeError):  # after a fault of the device nothing comes back
+                self._take_back()
         finally:
             self._free()
 
+    def _take_back(self) -> None:
+        """Ticks first: an interrupt before the table has come leaves lanes where they were, which record them again."""
+        if self.out is not None and len(self.rows):
+            self.device.download(self.place["out"], self.arrays["out"])
+            self.out[self.rows] = self.arrays["out"]
+        self.device.download(self.place["table"], self.arrays["table"])
+        if self.arrays["table"] is not self.table:
+            self.table[:, self.columns] = self.arrays["table"]
+
     def _free(self) -> None:
         for address in self.place.values():
-            self.device.free(address)
+            with suppress(RuntimeError):  # after a fault of the device
+                self.device.free(address)
         self.place.clear()
 
     def arguments(self, numbers: tuple[int, int, float, float], steps: int) -> list[int | float]:
         """Of a launch, in the order of `lane_loop.ARGUMENTS`."""
-        out = self.group.out
-        ticks, channels = (0, 0) if out is None else out.shape[1:]
+        ticks, channels = (0, 0) if self.out is None else self.out.shape[1:]
         place = self.place
         table = (place["table"], self.lanes, place["until"], place["member"], place.get("out", 0), ticks, channels)
         return [*table, *numbers, steps, place["taken"], place["unfinished"]]

@@ -110,8 +110,10 @@ class LaneLoop(StageBuilder):
             self.store_slot(rows[row], slot)
         self.store(self.of_lane("until"), "until")
         clock, until = self.load("clock"), self.load("until")
-        runs = self.logic("and", self.compare("oeq", self.load("trip"), self.zero), self.compare("olt", clock, until))
-        runs = self.logic("and", runs, self.compare("ogt", self.load("fraction"), self.zero))
+        runs = self.logic(
+            "and", self.compare("oeq", self.load("trip"), "zeroinitializer"), self.compare("olt", clock, until)
+        )
+        runs = self.logic("and", runs, self.compare("ogt", self.load("fraction"), "zeroinitializer"))
         if self.controlled:
             self.store_mask("splat (i1 true)")  # the lane is active
             taken = self.of_lane("taken")
@@ -132,11 +134,6 @@ class LaneLoop(StageBuilder):
         if self.controlled:
             self.emit(f"store {self.v} {self.load('taken')}, ptr {self.place_of_lane('taken')}, align {self.t.bytes}")
         self.emit("br label %left_alone\nleft_alone:\n  ret void")
-
-    @property
-    def zero(self) -> str:
-        """A number."""
-        return "zeroinitializer"
 
     def place_of_lane(self, array: str) -> str:
         """Pointer to the lane's entry of an argument."""
@@ -167,7 +164,7 @@ class LaneLoop(StageBuilder):
         self.set_size()
         left = sum("mon" in WRITES.get(phase, ()) for part in self.parts for phase in part.phases)
         first = True
-        for numbers, phases in self.groups():
+        for numbers, phases in self.loops():
             if len(numbers) > 1:
                 left -= len(numbers)
                 self.stages(numbers, phases, first=first)
@@ -181,24 +178,24 @@ class LaneLoop(StageBuilder):
                     self.collect("max_mon" if left else "mon", first=first)
                     first = False
 
-    def groups(self) -> list[tuple[list[int], tuple[str, ...]]]:
+    def loops(self) -> list[tuple[list[int], tuple[str, ...]]]:
         """Parts that are a loop, or one part, with their phases."""
-        groups: list[tuple[list[int], tuple[str, ...]]] = []
+        loops: list[tuple[list[int], tuple[str, ...]]] = []
         for phases, group in groupby(range(len(self.parts)), key=self.phases_of):
             numbers = [*group]
             whole = "accelerate" in phases and "project" not in phases  # collects monitors once a part, never last
-            groups += [(numbers, phases)] if whole else [([number], phases) for number in numbers]
-        return groups
+            loops += [(numbers, phases)] if whole else [([number], phases) for number in numbers]
+        return loops
 
-    def copies_of(self, phase: str) -> int:
+    def uses_in_code(self, phase: str) -> int:
         """How often the code of a step has a phase."""
         if phase in ("observe", "accumulate"):
             return 1
-        return sum(phase in phases for _, phases in self.groups())
+        return sum(phase in phases for _, phases in self.loops())
 
     def phases_of(self, number: int) -> tuple[str, ...]:
         """The phases of a part that have anything to do."""
-        return tuple(phase for phase in self.parts[number].phases if self.wanted(phase) and self.functions[phase])
+        return tuple(phase for phase in self.parts[number].phases if self.wanted(phase))
 
     def stages(self, numbers: Sequence[int], phases: Sequence[str], *, first: bool) -> None:
         """Parts as a loop: a switch takes the combinations of each, the phases are there once.
@@ -207,14 +204,14 @@ class LaneLoop(StageBuilder):
             first: whether no monitor has been collected before.
         """
         before, head, join = (self.label(name) for name in ("before", "stages", "join"))
-        arms = [self.label("arm") for _ in numbers]
+        cases = [self.label("case") for _ in numbers]
         stage = f"%{head}.s"
         self.emit(f"br label %{before}\n{before}:\n  br label %{head}\n{head}:")
         self.emit(f"{stage} = phi i32 [ 0, %{before} ], [ {stage}.next, %{join}.end ]")
-        table = " ".join(f"i32 {k}, label %{arm}" for k, arm in enumerate(arms) if k)
-        self.emit(f"switch i32 {stage}, label %{arms[0]} [ {table} ]")
-        for number, arm in zip(numbers, arms, strict=True):
-            self.emit(f"{arm}:")
+        table = " ".join(f"i32 {k}, label %{case}" for k, case in enumerate(cases) if k)
+        self.emit(f"switch i32 {stage}, label %{cases[0]} [ {table} ]")
+        for number, case in zip(numbers, cases, strict=True):
+            self.emit(f"{case}:")
             self.before_phases(number)
             self.emit(f"br label %{join}")
         self.emit(f"{join}:")
@@ -232,7 +229,7 @@ class LaneLoop(StageBuilder):
         """To `accept`; a lane that trips goes back to the state before the step and leaves."""
         good = passes(Attempt(self)).text
         for k in range(self.layout.nm):
-            good = self.logic("and", good, self.compare("une", self.load("armed", k), self.zero))
+            good = self.logic("and", good, self.compare("une", self.load("armed", k), "zeroinitializer"))
         self.emit(f"br i1 {self.scalar(good)}, label %accept, label %doubt, !prof !0\ndoubt:")
         step = Attempt(self)
         decision = decide(step)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from shiftjax.kernels.gpu.lane_loop import ARGUMENTS, LaneLoop
 from shiftjax.kernels.gpu.lane_pieces import REDUCE, REDUCE_TEXT, function_names, looped, piece_functions
 from shiftjax.kernels.gpu.places import Places, Tuning, places_of
@@ -64,9 +66,11 @@ class LaneModule:
     operations: int
 
 
-def program_places(program: LaneProgram, tuning: Tuning) -> Places:
-    """Where the numbers of a program's lanes are."""
-    return places_of(WorkspaceLayout(program.layout, program.method), tuning)
+def program_places(program: LaneProgram, target: Target, tuning: Tuning) -> Places:
+    """Where the numbers of a program's lanes are: what is recorded and measured moves none of them."""
+    bare = dataclasses.replace(program.layout, nc=0, na=0)
+    size = WorkspaceLayout(bare, program.method).size
+    return places_of(WorkspaceLayout(program.layout, program.method), size, target, tuning)
 
 
 def program_identity(program: LaneProgram, target: Target, tuning: Tuning) -> str:
@@ -77,7 +81,7 @@ def program_identity(program: LaneProgram, target: Target, tuning: Tuning) -> st
 
 def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneModule:
     """The module of a program; its kernel is `ENTRY`, with the parameters of `lane_loop.ARGUMENTS`."""
-    places = program_places(program, tuning)
+    places = program_places(program, target, tuning)
     names = {phase: [f"{phase}_{k}" for k in range(len(program.phase(phase)))] for phase in PHASES}
     functions: dict[str, list[str]] = {phase: [] for phase in PHASES}
     for phase in PHASES:
@@ -104,7 +108,7 @@ def code_operations(program: LaneProgram, loop: LaneLoop, target: Target) -> int
         for piece in program.phase(phase):
             graph = piece_graph(piece, target)
             runs = 1 if looped(piece, graph, loop.places) else 1 + len(piece.repeats)
-            total += runs * loop.copies_of(phase) * sum(node[0] not in LEAVES for node in graph.nodes)
+            total += runs * loop.uses_in_code(phase) * sum(node[0] not in LEAVES for node in graph.nodes)
     return total
 
 

@@ -14,6 +14,8 @@ from shiftjax.kernels.llvm.vector_math import Writer
 from shiftjax.lanes.graph import Graph
 
 IMMEDIATE = (0.0, 1.0, -1.0, 0.5, 2.0)  # numbers that are part of an instruction
+INLINED = "nounwind alwaysinline"
+BANK = 56 * 1024  # B of numbers in constant memory, of which there are 64 kB
 LOOPED = 3_000  # operations of all runs of a piece from which they are a loop
 LOOP = """
 define internal void @NAME_loop(ptr %ws, ptr %tmp) nounwind noinline {
@@ -65,9 +67,10 @@ class BankWriter(Writer):
     def constant(self, value: float) -> str:
         """A number of the bank."""
         t = self.target
-        if value in IMMEDIATE:
+        number = t.number(value)
+        if value in IMMEDIATE or (number not in self.bank and len(self.bank) >= BANK // t.bytes):
             return t.splat(value)
-        place = self.bank.setdefault(t.number(value), len(self.bank))
+        place = self.bank.setdefault(number, len(self.bank))
         pointer = self.line(f"getelementptr {t.scalar}, ptr addrspace(4) @numbers, i64 {place}")
         return self.line(f"load {t.vector}, ptr addrspace(4) {pointer}, align {t.bytes}, !invariant.load !2")
 
@@ -125,17 +128,16 @@ def piece_functions(
     piece: Piece, name: str, target: Target, places: Places, bank: dict[str, int], *, inlined: bool
 ) -> str:
     """The text of these functions, `void (ptr %ws, ptr)`."""
-    graph, how, runs = piece_graph(piece, target), "alwaysinline" if inlined else "noinline", [*piece.runs()]
+    graph, runs = piece_graph(piece, target), [*piece.runs()]
     if looped(piece, graph, places):
         table, (inputs, outputs) = slot_table(runs, name, target)
-        body = LaneEmitter(Tile(graph, tuple(inputs), tuple(outputs)), target, places, bank, by_table=True).function(
-            f"{name}_body"
-        )
+        tile = Tile(graph, tuple(inputs), tuple(outputs))
+        body = LaneEmitter(tile, target, places, bank, by_table=True).function(f"{name}_body", INLINED)
         width = len({*runs[0][0], *runs[0][1]})
         loop = LOOP.replace("NAME", name).replace("WIDTH", str(width)).replace("RUNS", str(len(runs)))
-        return table + body.replace(") nounwind {", ") nounwind alwaysinline {") + loop
-    texts = []
-    for number, (inputs, outputs) in enumerate(runs):
-        text = LaneEmitter(Tile(graph, inputs, outputs), target, places, bank).function(f"{name}_{number}")
-        texts.append(text.replace(") nounwind {", f") nounwind {how} {{"))
-    return "".join(texts)
+        return table + body + loop
+    how = INLINED if inlined else "nounwind noinline"
+    return "".join(
+        LaneEmitter(Tile(graph, inputs, outputs), target, places, bank).function(f"{name}_{number}", how)
+        for number, (inputs, outputs) in enumerate(runs)
+    )

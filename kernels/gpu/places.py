@@ -7,6 +7,7 @@ from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.vector_math import Writer
 from shiftjax.record import record
 
+SHARED = 100 * 1024  # B of shared memory of a block at most: two blocks to a multiprocessor of sm_80 and later
 # Regions that a step reads or writes once or twice
 RARE = (
     *("limit", "armed", "acc", "rep", "rep0", "until", "stop", "trip", "mon", "max_mon", "event", "event0"),
@@ -20,10 +21,10 @@ class Tuning:
 
     Attributes:
         block: threads. One or two warps a scheduler are enough, the chains of operations are long and wide.
-        sharing: slots of a lane's workspace from which numbers that are rarely used live in shared memory. In f64
-            a loop of five four-bars gains 19 %, an excavator 10 % (in f32 41 %); a four-bar loses 15 % and a Bricard
-            in f32 7 %, whose numbers fit into registers. To put there what lives across stages, too, spills less
-            and is slower by 4 to 40 % for want of lanes.
+        sharing: slots of a lane's workspace, channels and accumulators apart, from which numbers that are rarely used
+            live in shared memory. In f64 a loop of five four-bars gains 8 %, an excavator 10 % (in f32 41 %); a
+            four-bar loses 15 % and a Bricard in f32 7 %, whose numbers fit into registers. To put there what lives
+            across stages, too, spills less and is slower by 4 to 32 % for want of lanes.
         lockstep: whether the warps of a block wait for each other at every step, so that they fetch the same
             instructions: 5 % on a Bricard, 9 % on five four-bars, -1 % on one, whose loop fits into the cache.
         registers: most of a thread; the assembler's choice where left out. Fewer than it takes cost up to two thirds.
@@ -64,7 +65,12 @@ class Places:
         return f"ptr {w.line(f'getelementptr inbounds {vector}, ptr %ws, i64 {slot}')}", ""
 
 
-def places_of(space: WorkspaceLayout, tuning: Tuning) -> Places:
-    """Where the numbers of a workspace are."""
+def places_of(space: WorkspaceLayout, size: int, target: Target, tuning: Tuning) -> Places:
+    """Where the numbers of a workspace are.
+
+    Args:
+        size: of the workspace, as `Tuning.sharing` counts it.
+    """
+    room = SHARED // (tuning.block * target.bytes) if size >= tuning.sharing else 0
     slots = [space.offset[name] + k for name in RARE for k in range(space.sizes.get(name, 0))]
-    return Places({slot: n for n, slot in enumerate(slots)} if space.size >= tuning.sharing else {}, tuning)
+    return Places({slot: number for number, slot in enumerate(slots[:room])}, tuning)

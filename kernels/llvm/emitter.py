@@ -112,7 +112,7 @@ class PieceEmitter:
         self.early = {k for k, node in enumerate(nodes) if node[0] == "in" and self.inputs[node[1]] in written}
         self.fused = contracted(part.graph)
 
-    def function(self, name: str) -> str:
+    def function(self, name: str, attributes: str = "nounwind") -> str:
         self.w.table = f"@{name}_constants"
         inside = {self.graph.nodes[k][place] >> 1 for k, place in self.fused.items()}
         depths = levels(self.graph)
@@ -138,7 +138,8 @@ class PieceEmitter:
             alloca = f"  %io = alloca {size}, align 64\n"
         body = "\n".join(self.lines)
         table = ", ptr noalias nocapture readonly %table" if self.by_table else ""
-        head = f"define internal void @{name}(ptr noalias nocapture %ws, ptr noalias nocapture %tmp{table}) nounwind"
+        arguments = f"ptr noalias nocapture %ws, ptr noalias nocapture %tmp{table}"
+        head = f"define internal void @{name}({arguments}) {attributes}"
         return f"{self._constants()}{head} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
 
     def _constants(self) -> str:

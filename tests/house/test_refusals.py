@@ -41,7 +41,7 @@ SHORT: dict[str, Any] = {"span": 0.01, "step": 1e-3}
         ({"output_step": 0.0035}, "whole multiple"),
         ({"method": "rk5"}, "method"),
         ({"precision": "f16"}, "precision"),
-        ({"backend": "gpu"}, "backend"),
+        ({"backend": "abacus"}, "backend"),
     ],
 )
 def test_arguments_of_simulate(arguments: dict[str, Any], match: str) -> None:

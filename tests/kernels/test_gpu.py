@@ -15,14 +15,15 @@ from shiftjax import Result, simulate
 from shiftjax.errors import ModelError
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
+from shiftjax.kernels.gpu import lane_pieces, places
 from shiftjax.kernels.gpu.kernel import FIRST, FULL, GpuKernel, LaunchPace
-from shiftjax.kernels.gpu.lane_module import lane_module
+from shiftjax.kernels.gpu.lane_module import lane_module, program_places
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu
 from shiftjax.kernels.llvm.cpu import CpuKernel
-from shiftjax.kernels.llvm.slices import SLICE
+from shiftjax.kernels.llvm.slices import GROWTH, SLICE
 from tests.support.ptx_on_host import PtxOnHost
-from tests.support.sample_programs import BOGACKI, masses, orbit, table
+from tests.support.sample_programs import BOGACKI, masses, orbit, particle, pendulum, table, wheel
 
 NAME = "PTX on the host"
 H = 1e-2  # s
@@ -110,6 +111,77 @@ def test_pieces_of_many_runs_are_loops_with_the_same_bits() -> None:
     assert same_bits(*seen) and (seen[0] != begun).any()
 
 
+PROGRAMS = {  # sines of angles beyond what the fast reduction serves; rates that take arithmetic; laws in time, scratch
+    "pendulum": lambda: (pendulum(), {"q": [np.array([0.5, 1e10, 1e300, -(2.0**31)])], "p": [9.81, 1.0]}),
+    "pendulum, f32": lambda: (
+        pendulum(precision="f32"),
+        {"q": [np.array([0.5, 2.0**18, 1e30, -1e6])], "p": [9.81, 1.0]},
+    ),
+    "wheel": lambda: (wheel(), {"q": [1.0, 0.0], "x": [np.array([0.1, 1.0, 9.0, -3.0])], "p": [0.3]}),
+    "particle": lambda: (particle(), {"q": [1.0], "x": [0.0, 0.0], "p": [1.0, 4.0, np.linspace(0, 2, 4), 7.0]}),
+}
+
+
+@pytest.mark.parametrize("way", ["registers", "functions"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_of_other_shapes_have_the_bits_of_the_processor(name: str, way: str) -> None:
+    program, rows = PROGRAMS[name]()
+    precision = "f32" if "f32" in name else "f64"
+    begun, seen = table(program, 4, precision, **rows), []
+    for kernel in (CpuKernel(precision, 1), GpuKernel(precision, 1, PtxOnHost(), WAYS[way])):
+        lanes = begun.copy()
+        kernel.advance([Group(program, lanes, np.full(4, 40.0), None, np.full(4, -1))], h=H, t0=0.25)
+        seen.append(lanes)
+    assert same_bits(*seen) and (seen[0] != begun).any()
+
+
+def test_groups_are_checked_before_any_is_stepped_and_may_be_empty() -> None:
+    program = orbit()
+    kernel = GpuKernel("f64", 1, PtxOnHost())
+    begun = table(program, 2, q=[1.0, 0.0], x=[0.0, 0.9, 0.0], p=[0.0, 1e-6])
+    lanes, none = begun.copy(), np.zeros((program.layout.row_count, 0))
+    groups = [Group(program, lanes, np.full(2, 3.0), None, np.full(2, -1))]
+    with pytest.raises(ValueError, match="C-contiguous"):
+        kernel.advance([*groups, Group(program, lanes[:-1], np.full(2, 3.0), None, np.full(2, -1))], h=H)
+    assert lanes.tobytes() == begun.tobytes()
+    kernel.advance([*groups, Group(program, none, np.zeros(0), None, np.zeros(0, int))], h=H)
+    assert (lanes[program.layout.rows("clock").start] == 3).all()
+
+
+def test_lanes_that_do_not_fit_go_one_portion_after_the_other() -> None:
+    """The same bits; what is recorded goes to its rows, others are left alone; a device too small says so."""
+    program, count = orbit(), 7
+    begun = table(program, count, q=[1.0, 0.0], x=[0.0, np.linspace(0.7, 1.0, count), 0.0], p=[0.0, 1e-6])
+    rows, seen = np.array([3, -1, 0, 2, -1, 1, 4]), []
+    for size in (1 << 40, 3 * 8 * (len(begun) + 11 * 3 + 3)):
+        device = PtxOnHost()
+        device.size = size
+        lanes, out = begun.copy(), np.full((6, 11, 3), np.nan)
+        GpuKernel("f64", 1, device).advance([Group(program, lanes, np.full(count, 100.0), out, rows)], h=H, every=10)
+        seen.append((lanes.tobytes(), out.tobytes()))
+        assert device.launches == (2 if size == 1 << 40 else device.launches) and not device.memory
+    assert seen[0] == seen[1] and device.launches > 4
+    device.size = 100
+    with pytest.raises(ModelError, match="a member of"):
+        GpuKernel("f64", 1, device).advance([Group(program, lanes, np.full(count, 200.0), out, rows)], h=H, every=10)
+
+
+def test_shared_memory_and_constant_memory_end_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is beyond is a register, or part of an instruction; the bits are the same."""
+    program = orbit()
+    monkeypatch.setattr(places, "SHARED", 5 * 32 * 8)
+    monkeypatch.setattr(lane_pieces, "BANK", 3 * 8)
+    kernel = GpuKernel("f64", 1, PtxOnHost(), Tuning(block=32, sharing=0))
+    assert len(program_places(program, kernel.target, kernel.tuning).shared) == 5
+    begun = table(program, 2, q=[1.0, 0.0], x=[0.0, np.array([0.7, 0.9]), 0.0], p=[0.0, 1e-6])
+    seen = []
+    for one in (CpuKernel("f64", 1), kernel):
+        lanes = begun.copy()
+        one.advance([Group(program, lanes, np.full(2, 50.0), None, np.full(2, -1))], h=H)
+        seen.append(lanes)
+    assert same_bits(*seen)
+
+
 def test_a_launch_that_is_too_short_goes_on_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     program = orbit()
     begun = table(program, 3, q=[1.0, 0.0], x=[0.0, np.array([0.7, 0.8, 0.9]), 0.0], p=[0.0, 1e-6])
@@ -146,6 +218,30 @@ def test_an_interrupt_leaves_every_lane_at_a_step() -> None:
     assert lanes.tobytes() == whole.tobytes()
 
 
+def test_an_interrupt_on_the_way_back_loses_no_tick() -> None:
+    """It comes while the table is copied: lanes are where they were, and record the same again."""
+
+    class Interrupted(PtxOnHost):
+        armed = True
+
+        def download(self, address: int, array: np.ndarray) -> None:
+            if self.armed and array.ndim == 2:
+                self.armed = False
+                signal.raise_signal(signal.SIGINT)
+            super().download(address, array)
+
+    program, device = orbit(), Interrupted()
+    begun = table(program, 2, q=[1.0, 0.0], x=[0.0, np.array([0.7, 0.9]), 0.0], p=[0.0, 1e-6])
+    lanes, out, whole = begun.copy(), np.full((2, 4, 3), np.nan), np.full((2, 4, 3), np.nan)
+    kernel, until, rows = GpuKernel("f64", 1, device), np.full(2, 30.0), np.arange(2)
+    with pytest.raises(KeyboardInterrupt):
+        kernel.advance([Group(program, lanes, until, out, rows)], h=H, every=10)
+    assert lanes.tobytes() == begun.tobytes() and not device.memory
+    kernel.advance([Group(program, lanes, until, out, rows)], h=H, every=10)
+    GpuKernel("f64", 1, PtxOnHost()).advance([Group(program, begun, until, whole, rows)], h=H, every=10)
+    assert lanes.tobytes() == begun.tobytes() and out.tobytes() == whole.tobytes()
+
+
 def test_launches_are_as_long_as_a_slice() -> None:
     """Of steps that some lane did not end with; of those that all ended, only that they were slow."""
     pace = LaunchPace()
@@ -157,6 +253,8 @@ def test_launches_are_as_long_as_a_slice() -> None:
     assert pace.steps(4 * FULL) == pytest.approx(SLICE / 4e-5, abs=1)
     pace.took(FULL, 64, 640.0, all_done=True)
     assert pace.steps(FULL) == 1
+    pace.took(FULL, 64, 1e-9, all_done=False)
+    assert pace.one == pytest.approx(10.0 / FULL / GROWTH), "of lanes that had mostly ended"
 
 
 def test_all_memory_is_given_back() -> None:
@@ -189,6 +287,8 @@ def test_whole_runs_have_the_bits_of_the_processor(backend: str, model: str, opt
         assert np.asarray(ours.certificate[key]).tobytes() == np.asarray(values).tobytes(), key
     if model == "bricard":
         assert len(wanted.log) > 2 and wanted.programs > 1, "the runs change their coordinates"
+        again = whole(model, backend, schedule=wanted.schedule, **options)
+        assert all(same_bits(again.channels[name], wanted.channels[name]) for name in wanted.channels)
 
 
 def test_slopes_are_those_of_the_processor(backend: str) -> None:

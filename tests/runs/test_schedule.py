@@ -99,9 +99,9 @@ def test_a_run_that_went_on_is_repeated_too() -> None:
     assert same(second, simulate("bricard", 5.0, 2e-3, start=first, schedule=second.schedule, backend="cpu"))
 
 
-@pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "gpu"])  # test_gpu.py has it
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "gpu"])
 def test_a_schedule_serves_neighbouring_designs(backend: str) -> None:
-    """Another mass is run with the decisions of the first one: finite, closed, and no search.
+    """Another mass is run with the decisions of the first one: finite, closed, and no search; `test_gpu` has a GPU's.
 
     A planar loop led by its rocker to where that turns back: two programs of three bodies, which XLA compiles in less
     than half the time of six bodies in space.

@@ -273,7 +273,7 @@ members = "every 10"
     ("text", "match"),
     [
         ('model = "bar.json"\n', "span: found nothing"),
-        ('model = "four_bar"\nspan = 1\nbackend = "gpu"\n', "backend: found 'gpu'"),
+        ('model = "four_bar"\nspan = 1\nbackend = "abacus"\n', "backend: found 'abacus'"),
         ('model = "four_bar"\nspan = 1\nchannels = ["crank.mass_of"]\n', "channels, "),
         ('model = "four_bar"\nspan = 1\nkeep = [3]\n', "keep.members: found member 3"),
         ('model = "four_bar"\nspan = 1\n[metrics]\na = "maximun(crank_pivot.q)"\n', "metric a: .*'maximum'"),

@@ -239,8 +239,7 @@ class Translation:
         if op in INTEGER:
             return self.new(f"{INTEGER[op]} {f} {v[0]}, {v[1]}")
         if op in ("shl", "shr"):
-            name = "shl" if op == "shl" else "ashr" if signed else "lshr"
-            return self.new(f"{name} {f} {v[0]}, {self.new(f'and {f} {v[1]}, {bits - 1}')}")
+            return self.shift("shl" if op == "shl" else "ashr" if signed else "lshr", f, v, bits)
         if op == "neg":
             return self.new(f"sub {f} 0, {v[0]}")
         if op == "not":
@@ -253,10 +252,17 @@ class Translation:
         if op == "bfe" and not signed:
             shifted = self.new(f"lshr {f} {v[0]}, {v[1]}")
             return self.new(f"and {f} {shifted}, {(1 << int(v[2])) - 1}")
-        if op == "shf":
+        if op == "shf" and "wrap" in parts:
             which = "fshl" if parts[1] == "l" else "fshr"
             return self.new(f"call i32 @llvm.{which}.i32(i32 {v[1]}, i32 {v[0]}, i32 {v[2]})")
         raise NotImplementedError(line)
+
+    def shift(self, name: str, f: str, v: list[str], bits: int) -> str:
+        """An amount of all bits or more shifts all of them out."""
+        many = self.new(f"icmp uge {f} {v[1]}, {bits}")
+        amount = self.new(f"select i1 {many}, {f} {bits - 1}, {f} {v[1]}")
+        value = self.new(f"{name} {f} {v[0]}, {amount}")
+        return value if name == "ashr" else self.new(f"select i1 {many}, {f} 0, {f} {value}")
 
     def product(self, parts: list[str], f: str, v: list[str], *, signed: bool, bits: int) -> str:
         wide, extend = f"i{2 * bits}", "sext" if signed else "zext"
@@ -289,12 +295,16 @@ class Translation:
         to, source = parts[-2], parts[-1]
         f, g = self.type_of(to), self.type_of(source)
         value = self.get(a[1], g)
+        if {"ftz", "sat", "rni", "rm", "rp"} & {*parts}:
+            raise NotImplementedError(".".join(parts))
         if to in FLOAT and source in FLOAT:
             if "rmi" in parts:
                 value = self.new(f"call {f} @llvm.floor.{to}({f} {value})")
             elif "rpi" in parts:
                 value = self.new(f"call {f} @llvm.ceil.{to}({f} {value})")
-            elif f != g:
+            elif f == g:
+                raise NotImplementedError(".".join(parts))
+            else:
                 value = self.new(f"{'fpext' if f == 'double' else 'fptrunc'} {g} {value} to {f}")
         elif to in FLOAT:
             value = self.new(f"{'sitofp' if source.startswith('s') else 'uitofp'} {g} {value} to {f}")
@@ -394,14 +404,17 @@ class PtxOnHost:
     """`kernels.gpu.device.Device` without a GPU; threads run one after the other.
 
     Attributes:
-        launches: how many there were.
+        launches: how many there were. size: bytes of its memory.
     """
 
     name, arch = "PTX on the host", "sm_90"
 
     def __init__(self) -> None:
         self.memory: dict[int, Any] = {}
-        self.launches = 0
+        self.launches, self.size = 0, 1 << 40
+
+    def free_bytes(self) -> int:
+        return self.size - sum(map(ctypes.sizeof, self.memory.values()))
 
     def allocate(self, size: int) -> int:
         block = ctypes.create_string_buffer(size + 64)
