@@ -29,6 +29,7 @@ NOISE = 1e-11  # of differences of what nothing depends on: rounding of the same
 STEPS = (  # how paths begin -> a step near the best: between rounding and what higher derivatives leave
     (("a:pulse.times", "a:gust.times", "a:cam.times"), 7e-5),  # no knot passes a stage of a step
     (("a:rocker:", "a:coupler.inertia", "a:coupler.center", "a:crank_pivot", "a:lead", "a:weld", "a:cam.values"), 2e-4),
+    (("a:rise.origin",), 1e-2),
     (("a:rope", "a:brake", "a:rub", "a:push", "a:shake", "a:rise", "a:pulse", "a:pull", "a:gust"), 3e-2),
     (("",), 3e-3),
 )  # fmt: skip
@@ -65,6 +66,7 @@ CASES: dict[str, tuple[str, ...]] = {  # label of an element and field -> how th
     **{f"a force module of type harmonic_load.{name}": (f"a:shake.{name}",)
        for name in ("amplitude", "frequency", "phase", "offset", "rate")},
     "a force module of type polynomial_load.coefficients": ("a:rise.coefficients",),
+    "a force module of type polynomial_load.origin": ("a:rise.origin",),
     **{f"a force module of type table_load.{name}": (f"a:pulse.{name}",)
        for name in ("times", "values", "first_rate", "last_rate")},
     **{f"a force module of type constant_wrench.{name}": (f"a:pull.{name}",) for name in ("force", "moment")},
@@ -79,6 +81,7 @@ CASES: dict[str, tuple[str, ...]] = {  # label of an element and field -> how th
     **{f"a driver of type harmonic.{name}": (f"a:swing.{name}",)
        for name in ("amplitude", "frequency", "phase", "offset", "rate")},
     "a driver of type polynomial.coefficients": ("a:ramp.coefficients",),
+    "a driver of type polynomial.origin": ("a:ramp.origin",),
     **{f"a driver of type table.{name}": (f"a:cam.{name}",) for name in ("times", "values", "first_rate", "last_rate")},
     **{f"a constraint of type my_gear.{name}": (f"a:teeth.{name}",) for name in ("ratio", "offset")},
 }  # fmt: skip

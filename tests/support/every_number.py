@@ -55,7 +55,7 @@ def _driven_base(a: AssemblyBuilder) -> None:
     a.driver("cam", "table", joint="stage0", times=TIMES, values=[0.0, 0.03, 0.05, 0.02], **ends)
     a.driver("swing", "harmonic", joint="stage1", amplitude=0.2, frequency=7.0, phase=0.4, offset=0.1, rate=0.3)
     a.driver("motor", "constant_speed", joint="stage2", speed=1.5, offset=0.2)
-    a.driver("ramp", "polynomial", joint="stage3", coefficients=[0.3, 0.5, 2.0])
+    a.driver("ramp", "polynomial", joint="stage3", coefficients=[0.3, 0.5, 2.0], origin=-0.1)
 
 
 def _loop(a: AssemblyBuilder) -> None:
@@ -89,7 +89,7 @@ def _forces(a: AssemblyBuilder) -> None:
     a.force("creep", "maxwell", joint="hinge", k=3.0, c=0.7, initial_stretch=0.2)
     a.force("push", "constant_load", joint="hinge", load=0.7)
     a.force("shake", "harmonic_load", joint="knee", amplitude=2.0, frequency=9.0, phase=0.5, offset=0.2, rate=3.0)
-    a.force("rise", "polynomial_load", joint="ankle", coefficients=[0.2, 1.0, 8.0])
+    a.force("rise", "polynomial_load", joint="ankle", coefficients=[0.2, 1.0, 8.0], origin=-0.2)
     a.force("pulse", "table_load", joint="lead", times=TIMES, values=[0.3, 0.8, -0.4, 0.1], first_rate=1.0,
             last_rate=2.0)  # fmt: skip
     a.force(
