@@ -8,8 +8,8 @@
 
 `rates` checks lanes of each run bit by bit beside `cpu` before it prints a number; that the runs of `cpu` are right is
 what the tests hold. The limit is that of the units for multiplication and addition: the rate of a loop of independent
-fused multiply-adds on the same device over the operations of a step. A fused pair counts as one, a sine with its cosine as
-24, a quotient or a square root as 10; comparisons and what is done with integers are not counted.
+fused multiply-adds on the same device over the operations of a step. A fused pair counts as one, a sine with its
+cosine as 24, a quotient or a square root as 10; comparisons and what is done with integers are not counted.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300, help="of bits")
     parser.add_argument("--tunings", nargs="+", default=["{}"], help="Python dicts of `Tuning`'s arguments")
     parser.add_argument("--backends", nargs="+", default=["cpu", "gpu"], help="of calls")
+    parser.add_argument("--tolerance", type=float, help="of calls; fixed steps of 1 ms where left out")
+    parser.add_argument("--method", help="of calls")
     parser.add_argument("--span", type=float, default=1.0, help="s, of calls")
     parser.add_argument("--archs", nargs="+", default=["sm_90"], help="of assembled")
     options = parser.parse_args()
@@ -236,15 +238,18 @@ def calls(device: CudaDevice, model: str, precision: str, options: argparse.Name
     BACKENDS["gpu, timed"] = timed
     for members in options.members:
         results: list[shiftjax.Result] = []
+        steps = {"step": H} if options.tolerance is None else {"tolerance": options.tolerance}
+        steps |= {} if options.method is None else {"method": options.method}
         path, low, high = SPEEDS.get(model, (mass_of(model, numbers), 0.8, 1.2))
         factor = 1.0 if model in SPEEDS else numbers[path]
+        varied = {path: factor * np.linspace(low, high, members)}
         for backend in options.backends:
             walls, launched = [], 0.0
             for _ in range(2):
                 kernels.clear()
                 begun = time.perf_counter()
                 result = shiftjax.simulate(
-                    model, options.span, H, vary={path: factor * np.linspace(low, high, members)}, precision=precision,
+                    model, options.span, **steps, vary=varied, precision=precision,
                     backend="gpu, timed" if backend == "gpu" else backend, output_step=options.span,
                 )  # fmt: skip
                 walls.append(time.perf_counter() - begun)
@@ -253,6 +258,7 @@ def calls(device: CudaDevice, model: str, precision: str, options: argparse.Name
             ends = [np.concatenate([*(one.final or {}).values()], 1).T for one in (result, results[0])]
             figures = {"model": model, "precision": precision, "backend": backend, "members": members, "varied": path}
             figures |= {"steps": round(options.span / H), "first_s": walls[0], "warm_s": walls[1]}
+            figures |= {"tolerance": options.tolerance, "method": options.method}
             figures |= {"launched_s": launched, "steps_per_s": members * round(options.span / H) / walls[1]}
             figures |= {"gap": float(np.max(result.certificate["gap"])), "bad": int((result.status != 0).sum())}
             figures |= {"repartitions": len(result.log)}
