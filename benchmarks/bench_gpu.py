@@ -238,7 +238,7 @@ def calls(device: CudaDevice, model: str, precision: str, options: argparse.Name
     BACKENDS["gpu, timed"] = timed
     for members in options.members:
         results: list[shiftjax.Result] = []
-        steps = {"step": H} if options.tolerance is None else {"tolerance": options.tolerance}
+        steps: dict[str, Any] = {"step": H} if options.tolerance is None else {"tolerance": options.tolerance}
         steps |= {} if options.method is None else {"method": options.method}
         path, low, high = SPEEDS.get(model, (mass_of(model, numbers), 0.8, 1.2))
         factor = 1.0 if model in SPEEDS else numbers[path]

@@ -86,13 +86,20 @@ class Kernel(Protocol):
     """A backend for lane programs. One object serves all programs of a run.
 
     Attributes:
-        compiled: pieces compiled so far, cache hits not counted. compile_s: wall time spent on it.
         batch: lanes that keep it busy: a driver may run more of them in batches.
     """
 
-    compiled: int
-    compile_s: float
     batch: int
+
+    @property
+    def compiled(self) -> int:
+        """Pieces compiled so far, cache hits not counted."""
+        ...
+
+    @property
+    def compile_s(self) -> float:
+        """Wall time spent on it [s]."""
+        ...
 
     def prepare(self, program: LaneProgram) -> object:
         """Compiles those parts of `program` that are not yet compiled."""
