@@ -9,9 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from shiftjax.cli import chosen, common, parsing, running
-from shiftjax.ensembles.store import store
-from shiftjax.ensembles.stored_study import Study, lone
+from shiftjax.cli import common, parsing, running
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.run.results.plain_values import short_number
 from shiftjax.run.results.result import Result
@@ -48,24 +46,28 @@ def _again(options: argparse.Namespace) -> int:
 
     Their extremes are measured in the same code as metrics, so that these may be rounded otherwise.
     """
+    from shiftjax.cli import chosen
+    from shiftjax.ensembles.stored_study import Study, lone
+
     mistake = "with --member, which runs as it did in its study"
     common.refuse(options, OF_STUDY, mistake, "--channel, --threads, --log, --log-jacobian, --out, --json")
     more = {"extremes": True, "threads": options.threads, "log_jacobian": options.log_jacobian}
     study = Study(options.model)
     member = chosen.first_of(study, options.member, "--member")
-    return _run(options, partial(study.again, member, options.channel, **more))
+    return _run(options, partial(study.again, member, options.channel, **more), lone)
 
 
-def _run(options: argparse.Namespace, run: Callable[..., Result]) -> int:
+def _run(
+    options: argparse.Namespace, run: Callable[..., Result], lone: Callable[[Result], Result] | None = None
+) -> int:
     """Runs, prints and writes what came of it; the exit code.
 
     Args:
-        run: what simulates one member, with all but its hooks given.
+        run: what simulates one member, with all but its hooks given. lone: takes the axis of members away.
     """
-    if options.out is not None:
-        store.check_target(options.out, force=options.force, batched=False)
+    running.check_target(options)
     result, stop = running.simulated(run, options)
-    result = lone(result) if result.batched else result
+    result = lone(result) if lone and result.batched else result
     common.report_outcomes(result)
     if options.json:
         common.put_json(result.document())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from shiftjax.cli import common
 from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.cli.ending import exit_code as code_of_signal
 from shiftjax.cli.progress import Progress
-from shiftjax.ensembles.store import store
 from shiftjax.outcome import Outcome
 from shiftjax.run.memory import Need, size
 from shiftjax.run.results.interrupted import Interrupted
@@ -21,6 +21,19 @@ from shiftjax.run.results.result import Result
 ENDS = 2  # instants that are recorded where nothing is said
 MORE = "give --output-step, such as 0.02, to view them"
 MUCH = 1e9  # bytes of memory that are told before
+
+
+def check_target(options: argparse.Namespace) -> None:
+    """Refuses an `--out` of one member that cannot be written."""
+    if options.out is not None:
+        _store().check_target(options.out, force=options.force, batched=False)
+
+
+def _store() -> ModuleType:
+    """What writes results, and takes a third of a second to load."""
+    from shiftjax.ensembles.store import store
+
+    return store
 
 
 def simulated(run: Callable[..., Result], options: argparse.Namespace) -> tuple[Result, Interrupted | None]:
@@ -32,7 +45,7 @@ def simulated(run: Callable[..., Result], options: argparse.Namespace) -> tuple[
         if need.faster:
             common.say(f"note: {need.faster}")
         if options.out is not None:
-            store.refuse_no_room(options.out, need.stored)
+            _store().refuse_no_room(options.out, need.stored)
 
     try:
         with Progress(options.model) as progress:
@@ -55,7 +68,7 @@ def save(result: Result, options: argparse.Namespace) -> None:
         common.say(f"nothing is written to {options.out}")
         return
     try:
-        store.write(result, options.out, force=options.force)
+        _store().write(result, options.out, force=options.force)
     except KeyboardInterrupt:
         common.say(f"nothing is written to {options.out}")
         raise

@@ -79,6 +79,8 @@ LAZY = {
     "shiftjax/__init__.py": {"shiftjax"},
     "shiftjax/cli/__init__.py": {"shiftjax"},
     "shiftjax/cli/export.py": {"shiftjax"},  # tables need none of the viewer's packages
+    "shiftjax/cli/run.py": {"shiftjax"},  # stored studies, half a second, for members of them alone
+    "shiftjax/cli/running.py": {"shiftjax"},  # stores, where something is written
     "shiftjax/cli/view.py": {"shiftjax"},
     "shiftjax/lanes/outside.py": {"jax"},  # only for functions written with `jax.numpy`
     "shiftjax/run/results/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
