@@ -17,6 +17,7 @@ from numcodecs.zstd import Zstd
 
 from shiftjax.ensembles.store import checksums
 from shiftjax.ensembles.store.checksums import CHANGED, EITHER, LOST, METADATA
+from shiftjax.errors import ModelError
 
 CODED = {"bytes", "vlen-utf8"}, "zstd", "crc32c"  # every chunk, in this order
 TEXT = "string"
@@ -43,14 +44,25 @@ def write_whole(place: TakesChunks, path: str, first: int, values: np.ndarray) -
         path: of the array. first: where the rows begin. values: (rows, ...) as wide as the array.
 
     Returns:
-        False, and writes nothing, where they fill a chunk in part.
+        False, and writes nothing, where they fill a chunk in part, and where more is done to its chunks before they are
+        compressed: zarr writes them.
 
     Raises:
-        ModelError: metadata of the array that is lost or damaged; a store that was moved away.
+        ModelError: metadata of the array that is lost or damaged; chunks that cannot carry a checksum; rows beyond the
+            array's end, which zarr would drop; a store that was moved away.
     """
     about = _metadata(place, f"{path}/{METADATA}")
+    names = [codec["name"] for codec in about["codecs"]]
+    if tuple(names[-2:]) != CODED[1:]:  # the checksum stands in a frame that zstd skips, before that of crc32c
+        where, fault = f"{place.root}: {path}/{METADATA}", f"chunks that are encoded by {', '.join(names)}"
+        raise ModelError(where, fault, f"those that end in {', '.join(CODED[1:])}", "Write the store anew.")
+    if len(names) != len(CODED) or names[0] not in CODED[0]:
+        return False
     shape, chunk = about["shape"], about["chunk_grid"]["configuration"]["chunk_shape"]
     end = first + len(values)
+    if end > shape[0]:
+        where, todo = f"{place.root}: {path}", "Give what it has room for."
+        raise ModelError(where, f"rows {first} to {end}", f"its {shape[0]} rows", todo)
     if first % chunk[0] or (end % chunk[0] and end != shape[0]) or list(values.shape[1:]) != shape[1:]:
         return False
     pieces = list(_pieces(values, chunk, about))
@@ -67,14 +79,9 @@ def _metadata(place: TakesChunks, key: str) -> dict[str, Any]:
         place.refuse_moved()
         raise checksums.damaged(place.root, key, LOST, checksums.MEND) from None
     about = checksums.document(key, data, named=False)
-    if about is None or not _is_coded(about["codecs"]):
+    if about is None:
         raise checksums.damaged(place.root, key, CHANGED, EITHER)
     return about
-
-
-def _is_coded(codecs: list[dict[str, Any]]) -> bool:
-    names = [codec["name"] for codec in codecs]
-    return len(names) == len(CODED) and names[0] in CODED[0] and names[1:] == list(CODED[1:])
 
 
 def _pieces(

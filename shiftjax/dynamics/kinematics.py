@@ -274,7 +274,7 @@ def with_quaternions(plan: Plan) -> Plan:
         return plan
     joints, nq = list[TreeJoint](), 0
     for joint in plan.joints:
-        primitives = tuple(Ball() if len(one.units) == one.nq == 3 else one for one in joint.kind.primitives)
+        primitives = tuple(Ball() if one.vector else one for one in joint.kind.primitives)
         joints.append(replace(joint, kind=replace(joint.kind, primitives=primitives), q=nq))
         nq += joints[-1].nq
     return replace(plan, joints=tuple(joints), coordinates=coordinates_of(joints), nq=nq)
@@ -316,7 +316,7 @@ def retract(plan: Plan, q: Vec, change: Mapping[int, Scalar]) -> Vec:
         moved = any(not is_zero(s) for s in step)
         if one.vector:
             out[one.places] = recharted(plus(part, vector_rate(part, step)) if moved else part)
-        elif one.nq == 4:
+        elif one.quaternion:
             out[one.places] = normalized(quaternion_product(part, [1.0, *scale(0.5, step)]) if moved else part)
         else:
             out[one.places] = [x + s for x, s in zip(part, step, strict=True)]
@@ -328,7 +328,7 @@ def change_between(plan: Plan, before: Vec, after: Vec) -> Vec:
     out: Vec = []
     for one in plan.coordinates:
         first, last = before[one.places], after[one.places]
-        if one.nq == 4:
+        if one.quaternion:
             turn = quaternion_product(conjugate(first), last)
             out += scale(2.0 / turn[0], turn[1:])
         elif one.vector:

@@ -9,17 +9,17 @@ drivers there which bring about the same motion. Where a number is traced, it is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import ModelError, need_mapping, refuse_text, shown
+from shiftjax.errors import ModelError, need, need_mapping, refuse_text, shown
 from shiftjax.formats.files import load
 from shiftjax.gradients.instants import instants_of
-from shiftjax.gradients.known_motions import DERIVATIVES, KnownMotion, elsewhere
+from shiftjax.gradients.known_motions import DERIVATIVES, KnownMotion, elsewhere, lost_as_nan
 from shiftjax.gradients.traced import is_traced
 from shiftjax.markup import html_lines
 from shiftjax.mechanism.coordinates import plain_coordinate
@@ -45,7 +45,7 @@ class InverseDynamics:
     Attributes:
         times: (n,) instants [s].
         forces: coordinate -> (B, n) the missing force or torque along it [N, N m], NaN where `status` is above 0.
-        channels: path -> (B, n, ...) what was asked to be recorded.
+        channels: path -> (B, n, ...) what was asked to be recorded, NaN as forces are.
         units: coordinate or channel path -> unit.
         status: (B, n) `Outcome` of every instant; messages: (B n) texts, "" when good. gap: (B, n) of its loops [m].
         notes: what holds for all: which forces are one choice of many.
@@ -91,12 +91,14 @@ def inverse_dynamics(
     Args:
         model: a Model, a library name or a path.
         motion: coordinate -> its place, speed and acceleration (q, v, a), each (n,) or (B, n) [rad or m, per second,
-            per second squared]; a `Result` that recorded its channels q, v and a; or what `drive` of `simulate` takes,
-            at the `times`. Of a free coordinate, whose acceleration follows, (q, v). Joints that nothing is said of
-            follow by the loops, or stand where the model has them and are free.
-        times: (n,) of the instants [s], which laws in time see; those of the first `Result`, else 0 where left out.
+            per second squared]; a `Result` that recorded its channels q, v and a, whose `vary` is to be given, too; or
+            what `drive` of `simulate` takes, at the `times`. Of a free coordinate, whose acceleration follows, (q, v).
+            Joints that nothing is said of follow by the loops, or stand where the model has them and are free.
+        times: (n,) of the instants [s], which laws in time see; those of the first `Result`, else 0 where left out. All
+            results must be of these.
         along: a run that recorded q and v of every joint and the internal states of forces: at its instants all stands
-            as there, whatever branch it has passed to, and balls and floating bodies, too. With its `vary`.
+            as there, whatever branch it has passed to, and balls and floating bodies, too. With its `vary`, and neither
+            places and speeds of free coordinates nor `state`: it has them.
         forces: coordinates along which the missing forces act; those that `motion` drives where left out. They may be
             free by themselves, as a cart whose rod shall swing. More than freedoms are shared out by least norm, as
             statically indeterminate reactions are.
@@ -108,10 +110,12 @@ def inverse_dynamics(
 
     Returns:
         an `InverseDynamics`. Where JAX traces numbers of `vary`, `motion` or `state`, its forces and channels are JAX
-        arrays with first derivatives; then there are no `times`, and forces elsewhere are as many as freedoms.
+        arrays with first derivatives; then there are no `times` and no results, forces elsewhere are as many as
+        freedoms, and the status is that of a step of 1 ns from there.
 
     Raises:
-        ModelError: anything the model or the arguments make impossible; forces that cannot bring about the motion.
+        ModelError: anything the model or the arguments make impossible; forces that bring about the motion at no
+            instant. Where they do at some, the others have the status `singular_pose`, as at dead centres.
     """
     model = model if isinstance(model, Model) else load(model)
     motion, state, vary = motion or {}, state or {}, vary or {}
@@ -119,13 +123,12 @@ def inverse_dynamics(
         need_mapping(where, given)
     refuse_text("channels", channels)
     known, free, laws = _sorted(motion)
+    runs = _runs(motion, along, [*free, *state])
     acting = [*known, *laws] if forces is None else forces
     refuse_text("forces", acting)
-    model = _standing(model, [*motion, *acting], tie)
-    if times is None:
-        times = next((run.time for run in (along, *motion.values()) if isinstance(run, Result)), None)
+    model = _standing(model, {**dict.fromkeys(acting, "forces"), **dict.fromkeys(motion, "motion")}, tie)
     arrays = {name: [*given] for name, given in (known | free).items()} | {path: [x] for path, x in state.items()}
-    instants = instants_of(times, arrays, {**vary, **driven(model, laws)[1]})
+    instants = instants_of(times, runs, arrays, {**vary, **driven(model, laws)[1]})
     numbers = {path: instants.repeated(f"vary {path}", values) for path, values in vary.items()}
     numbers |= {path: instants.flat(f"state {path}", values) for path, values in state.items()}
     flat = {name: [instants.flat(f"motion {name}", x) for x in given] for name, given in (known | free).items()}
@@ -136,7 +139,27 @@ def inverse_dynamics(
          "threads": threads},
         along,
     )  # fmt: skip
+    if one.traced and runs:
+        todo = "Give its channels as (q, v, a), and what is free by `motion` and `state`."
+        raise ModelError(next(iter(runs)), "a result, in a call that JAX traces", "arrays of numbers", todo)
     return _answer(one, acting, channels)
+
+
+def _runs(motion: Mapping[str, Any], along: Result | None, stated: Sequence[str]) -> dict[str, Result]:
+    """The results that are given, by the names of the arguments.
+
+    Raises:
+        ModelError: no result, or things stated that it has.
+    """
+    runs = {f"motion {name}": given for name, given in motion.items() if isinstance(given, Result)}
+    if along is None:
+        return runs
+    need("along", along, Result, "a result, as `simulate` gives")
+    if stated:
+        todo = "Leave them out, or state all by `motion` and `state` without `along`."
+        allowed = "nothing of free coordinates and no `state`, since the run has both"
+        raise ModelError("along", f"{listed(stated)} stated beside it", allowed, todo)
+    return {"along": along, **runs}
 
 
 def _sorted(motion: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]], dict[str, Any]]:
@@ -162,12 +185,15 @@ def _sorted(motion: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], dict[s
     return known, free, laws
 
 
-def _standing(model: Model, names: Iterable[str], tie: Mapping[str, CoordinateFunction | str] | None) -> Model:
+def _standing(model: Model, names: Mapping[str, str], tie: Mapping[str, CoordinateFunction | str] | None) -> Model:
     """The model that states some coordinates where it stands by itself, so that ways to instants begin on its branch.
 
     What a file does not state is 0 there, from which its loops may close otherwise.
+
+    Args:
+        names: coordinate -> the argument that names it.
     """
-    paths = [plain_coordinate(model, name, "motion") for name in names]
+    paths = [plain_coordinate(model, name, where) for name, where in names.items()]
     prepared = prepare(model, {}, options_of(tie=tie))
     if not prepared.file_start.closed[0]:
         return model
@@ -196,10 +222,11 @@ def _answer(motion: KnownMotion, acting: Sequence[str], channels: Sequence[str])
     paths = [*asked.values()]
     result = motion.result(paths) if where == led else elsewhere(motion, acting, paths)
     shaped, times = motion.instants.shaped, motion.instants.times
+    values = {path: shaped(lost_as_nan(result.status, result.channels[path])) for path in asked.values()}
     return InverseDynamics(
         times=np.zeros(motion.instants.count) if times is None else times,
-        forces={name: shaped(result.channels[path]) for name, path in loads.items()},
-        channels={path: shaped(result.channels[path]) for path in channels},
+        forces={name: values[path] for name, path in loads.items()},
+        channels={path: values[path] for path in channels},
         units={name: result.units[path] for name, path in asked.items()},
         status=shaped(result.status), gap=shaped(result.certificate["gap"]),
         messages=result.messages, notes=result.notes, model=result.model,

@@ -18,7 +18,8 @@ class Primitive(Protocol):
 
     Attributes:
         axis: "x", "y", "z", "axis" for the joint's `axis` field, "" where it has none. nq: coordinates.
-        units: of the displacement of each speed, "rad" or "m". quaternion: whether the coordinates are one.
+        units: of the displacement of each speed, "rad" or "m". quaternion, vector: whether the coordinates
+            are a quaternion, or a rotation vector: the motions of several numbers that there may be.
     """
 
     @property
@@ -29,6 +30,8 @@ class Primitive(Protocol):
     def units(self) -> tuple[str, ...]: ...
     @property
     def quaternion(self) -> bool: ...
+    @property
+    def vector(self) -> bool: ...
 
     def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
         """Rotation and translation [m] of the frame after it in the frame before it; n: the joint's numbers."""
@@ -110,6 +113,9 @@ class JointKind:
             allowed = f"{len(self.primitives)} names, one for each, other than {', '.join(TAKEN)}"
             todo = "Write names=('angle', 'slide'), one for each primitive."
             raise ModelError("a joint kind of several coordinates", f"the names {self.names}", allowed, todo)
+        if several := [p for p in self.primitives if (p.nq, len(p.units)) != (1, 1) and not (p.quaternion or p.vector)]:
+            fault, allowed = f"a motion of {several[0].nq} numbers", "one number, a quaternion, or a rotation vector"
+            raise ModelError("a joint kind", fault, allowed, "Use one motion for each number, in their order.")
         shifts = [(axis, ("m",)) for axis in "xyz"[: len(self.primitives) - 1]]
         if self.primitives and self.placed and [(p.axis, p.units) for p in self.primitives[:-1]] != shifts:
             allowed = "translations along x, then y, then z before it: its placement {T, R} says where they stand"
@@ -134,7 +140,7 @@ class JointKind:
     @property
     def placed(self) -> bool:
         """Whether a placement (T, R) says where it stands: of a weld, and where one of its motions turns any way."""
-        return not self.primitives or any(len(p.units) > 1 for p in self.primitives)
+        return not self.primitives or any(p.quaternion or p.vector for p in self.primitives)
 
     @property
     def shifts(self) -> int:

@@ -42,6 +42,7 @@ class Rotation:
     nq: int = 1
     units: tuple[str, ...] = ("rad",)
     quaternion: bool = False
+    vector: bool = False
 
     def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
         return rotation_about(along(self.axis, n.get("axis")), q[0]), zeros()
@@ -55,7 +56,7 @@ class Rotation:
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any], rest: Sequence[Any] = ()) -> Vec:
         axis = along(self.axis, n.get("axis"))
         turning = [primitive for primitive in rest if "rad" in primitive.units]
-        if len(turning) > 2 or any(len(primitive.units) > 1 for primitive in turning):
+        if len(turning) > 2 or any(primitive.quaternion or primitive.vector for primitive in turning):
             fault, todo = f"{len(turning)} turning motions after one another turning one", "Use a ball joint."
             raise ModelError("the coordinates of a pose", fault, "at most two", todo)
         if len(turning) == 2:
@@ -78,6 +79,7 @@ class Translation:
     nq: int = 1
     units: tuple[str, ...] = ("m",)
     quaternion: bool = False
+    vector: bool = False
 
     def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
         return identity(), scale(q[0], along(self.axis, n.get("axis")))
@@ -100,6 +102,7 @@ class Ball:
     nq: int = 4
     units: tuple[str, ...] = ("rad", "rad", "rad")
     quaternion: bool = True
+    vector: bool = False
 
     def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
         return rotation_of_quaternion(q), zeros()
@@ -127,6 +130,7 @@ class RotationVector:
     nq: int = 3
     units: tuple[str, ...] = ("rad", "rad", "rad")
     quaternion: bool = False
+    vector: bool = True
 
     def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
         return rotation_of_vector(q), zeros()

@@ -26,7 +26,7 @@ from shiftjax.forces import FORCES
 from shiftjax.measures import powers
 from shiftjax.measures.channel import Channel, Quantity
 from shiftjax.measures.observed_state import ObservedState
-from shiftjax.mechanism.paths import split
+from shiftjax.mechanism.paths import listed, split
 from shiftjax.plan_elements import ForceElement, PlacedFrame
 from shiftjax.registry import Registry
 from shiftjax.rotations import quaternion_of_rotation
@@ -293,14 +293,19 @@ def _constraints(plan: Plan) -> dict[int, str]:
 
 def _element(plan: Plan, path: str, head: str) -> tuple[tuple[int, ...], int]:
     """The forces that a path names, those of a joint together, and no constraint; or none, and a constraint."""
-    named = {element.path for element in plan.forces if element.path == head or element.path.endswith(f":{head}")}
-    if len(named) == 1:
-        return tuple(k for k, element in enumerate(plan.forces) if element.path in named), -1
-    if any(name == head or name.endswith(f":{head}") for name in _constraints(plan).values()):
-        return (), _constraint(plan, path, head)
-    known = [*dict.fromkeys(element.path for element in plan.forces), *_constraints(plan).values()]
-    todo = nearest(head, known) or (f"One of {known}." if known else "There is none in this model.")
-    raise ModelError(f"channel {path}", repr(head), "one force, a joint with springs, or a constraint", todo)
+    forces, others = dict.fromkeys(element.path for element in plan.forces), _constraints(plan)
+    known = [*forces, *others.values()]
+    matches = [name for name in known if name == head] or [name for name in known if name.endswith(f":{head}")]
+    allowed = "one force, a joint with springs, or a constraint"
+    if len(matches) > 1:
+        fault = f"{len(matches)} elements that are called so, {listed(matches)}"
+        raise ModelError(f"channel {path}", fault, allowed, "Name one by its whole path, or rename one of them.")
+    if not matches:
+        todo = nearest(head, known) or (f"One of {known}." if known else "There is none in this model.")
+        raise ModelError(f"channel {path}", repr(head), allowed, todo)
+    if matches[0] in forces:
+        return tuple(k for k, element in enumerate(plan.forces) if element.path == matches[0]), -1
+    return (), next(k for k, name in others.items() if name == matches[0])
 
 
 def _frame(plan: Plan, path: str, target: str) -> PlacedFrame:

@@ -95,16 +95,13 @@ class TreeCoordinate:
     unit: str  # of the displacement of its speeds, "rad" or "m"
     start: tuple[int, ...]  # the numbers that say where it begins
     velocity: tuple[int, ...]  # initial, one number a speed
+    quaternion: bool
+    vector: bool  # whether it is a rotation vector
 
     @property
     def plain(self) -> bool:
         """Whether it is one number; a quaternion is four, a rotation vector three."""
         return self.nq == 1
-
-    @property
-    def vector(self) -> bool:
-        """Whether it is a rotation vector."""
-        return self.nq == self.nv == 3
 
     @property
     def places(self) -> slice:
@@ -134,6 +131,8 @@ def coordinates_of(joints: Sequence[TreeJoint]) -> tuple[TreeCoordinate, ...]:
                     unit=coordinate.unit,
                     start=every if joint.kind.placed else every[k : k + 1],
                     velocity=joint.velocity[coordinate.v : coordinate.v + coordinate.nv],
+                    quaternion=coordinate.primitive.quaternion,
+                    vector=coordinate.primitive.vector,
                 )
             )
     return tuple(coordinates)

@@ -127,3 +127,17 @@ def test_powers_of_elements_are_their_forces_times_speeds(run: Any) -> None:
 def test_what_has_no_power_is_refused_by_name(path: str, match: str) -> None:
     with pytest.raises(ModelError, match=match):
         assemble(pendulum(), channels=[path])
+
+
+def test_a_name_of_two_elements_is_refused() -> None:
+    """Of a force and a constraint, whichever there are more of; a name that only one has is that one's."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a")
+    for name in ("left", "right"):
+        a.body(f"{name}_disc", mass=1.0, inertia=(0.01, 0.02, 0.02)).joint(name, "Ry", child=f"{name}_disc")
+    a.constraint("x", "gear", joints=["left", "right"], ratio=-2.0)
+    a.force("x", "constant_load", joint="left", load=1.0).force("y", "constant_load", joint="left", load=2.0)
+    model = builder.build()
+    with pytest.raises(ModelError, match=r"channel x\.power: found 2 elements that are called so"):
+        assemble(model, channels=["x.power"])
+    assert set(assemble(model, channels=["y.power"]).channels) == {"y.power"}

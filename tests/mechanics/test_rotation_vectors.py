@@ -12,8 +12,12 @@ import pytest
 
 import shiftjax
 from shiftjax.dynamics.kinematics import with_quaternions
+from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.joints import JointKind
+from shiftjax.joints.primitives import Translation
 from shiftjax.mechanism.model import Model
+from shiftjax.record import record
 from shiftjax.rotations import (
     quaternion_of_vector,
     recharted,
@@ -56,6 +60,19 @@ def test_formulas(size: float) -> None:
     ends = [np.array(rotation_of_vector(list(np.array(r) + s * h * np.array(rate)))) for s in (-1, 1)]
     spin = np.array(rotation_of_vector(r)).T @ (ends[1] - ends[0]) / (2 * h)  # R^T R' = [w x], in the child's axes
     np.testing.assert_allclose([spin[2, 1], spin[0, 2], spin[1, 0]], w, rtol=0, atol=1e-8)  # h^2 and rounding / h
+
+
+@record
+class Slides(Translation):
+    """Three ways in one motion, as a plug-in might write it: as many numbers as a rotation vector has."""
+
+    nq: int = 3
+    units: tuple[str, ...] = ("m", "m", "m")
+
+
+def test_three_numbers_are_no_rotation_unless_they_say_so() -> None:
+    with pytest.raises(ModelError, match="a joint kind: found a motion of 3 numbers"):
+        JointKind((Slides("x"),), "slider")
 
 
 # -- runs ------------------------------------------------------------------------------------------------------------

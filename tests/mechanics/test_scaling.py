@@ -62,7 +62,7 @@ def tree(seed: int) -> Model:
 
 @pytest.mark.parametrize("model", [tree(seed) for seed in range(6)] + [chain(40)])
 def test_a_tree_needs_no_mass_matrix(model: Model) -> None:
-    """Articulated bodies solve H a = f as well as LDL^T of H does, and see the same loss of mass."""
+    """Articulated bodies solve H a = f as well as LDL^T of H does, and see the same loss of mass (D24)."""
     prepared = prepare(model, {})
     plan, lane, random = prepared.plan, prepared.file_lane(), np.random.default_rng(1)
     q = host.retract(plan, prepared.file_start.q.repeat(3, 1), random.uniform(-0.5, 0.5, (plan.nv, 3)))

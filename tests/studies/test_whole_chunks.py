@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import xarray as xr
 import zarr
 
 from shiftjax.ensembles.store import study_store
+from shiftjax.ensembles.store.checksums import sealed
 from shiftjax.ensembles.store.folders import WrittenFolder
 from shiftjax.ensembles.store.whole_chunks import write_whole
 from shiftjax.errors import ModelError
@@ -75,4 +78,40 @@ def test_metadata_that_is_lost_or_changed_is_named(tmp_path: Path) -> None:
         write_whole(place, "members/swing", 0, COLUMNS["swing"][:4])
     about.unlink()
     with pytest.raises(ModelError, match=r"members/swing/zarr.json: found metadata that is missing"):
+        write_whole(place, "members/swing", 0, COLUMNS["swing"][:4])
+
+
+def test_rows_beyond_the_array_are_refused(tmp_path: Path) -> None:
+    """Ten members: rows 8 to 12 would end on the border of a chunk."""
+    place, before = store(tmp_path / "store"), files(tmp_path / "store")
+    with pytest.raises(ModelError, match="members/swing: found rows 8 to 12; allowed: its 10 rows"):
+        study_store.write_at(place, "members/swing", 8, np.ones(4))
+    assert files(tmp_path / "store") == before
+
+
+def recoded(place: Path, name: str, change: Any) -> None:
+    """Makes the metadata of an array say other codecs, as those of another writer, with their checksum."""
+    about = place / "members" / name / "zarr.json"
+    content = json.loads(about.read_text())
+    content["codecs"] = change(content["codecs"])
+    about.write_bytes(sealed(f"members/{name}/zarr.json", json.dumps(content).encode()))
+
+
+def test_chunks_of_other_codecs_are_left_to_zarr(tmp_path: Path) -> None:
+    """What another writer does to chunks before they are compressed is no damage."""
+    place, wide = store(tmp_path / "store"), COLUMNS["wide"]
+    transposed = {"name": "transpose", "configuration": {"order": [1, 0]}}
+    recoded(tmp_path / "store", "wide", lambda codecs: [transposed, *codecs])
+    assert not write_whole(place, "members/wide", 0, wide[:4])
+    study_store.write_at(place, "members/wide", 0, wide[:4])
+    there = study_store.array_of(zarr.open_group(place, path="members", mode="r"), "wide")[:4]
+    assert np.array_equal(np.asarray(there), wide[:4])
+
+
+def test_chunks_that_cannot_carry_a_checksum_are_refused(tmp_path: Path) -> None:
+    """Zarr would write them, and the store's checksum in them: other codecs do not skip it."""
+    place = store(tmp_path / "store")
+    gzip = {"name": "gzip", "configuration": {"level": 5}}
+    recoded(tmp_path / "store", "swing", lambda codecs: [codecs[0], gzip])
+    with pytest.raises(ModelError, match=r"members/swing/zarr.json: found chunks that are encoded by bytes, gzip"):
         write_whole(place, "members/swing", 0, COLUMNS["swing"][:4])

@@ -94,7 +94,7 @@ def speeds(plan: Plan, q: np.ndarray, rate: np.ndarray) -> np.ndarray:
     out = np.empty((plan.nv, q.shape[1]))
     for one in plan.coordinates:
         here, change, speeds = list(q[one.places]), list(rate[one.places]), [*one.speeds]
-        if one.nq == 4:  # v = 2 q* q', of q' = 1/2 q (0, v)
+        if one.quaternion:  # v = 2 q* q', of q' = 1/2 q (0, v)
             out[speeds] = 2.0 * np.array(quaternion_product(conjugate(here), change)[1:])
         else:
             out[speeds] = vector_speed(here, change) if one.vector else change

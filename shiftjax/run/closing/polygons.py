@@ -43,7 +43,7 @@ def at_corners(plan: Plan, q: Vec, group: int, holding: Sequence[int]) -> Vec:
     free = {*corners[0], *corners[1]} if corners else set()
     for k, coordinate in enumerate(plan.coordinates):
         if coordinate.joint in free and k not in holding:
-            out[coordinate.places] = [1.0, 0.0, 0.0, 0.0] if coordinate.nq == 4 else [0.0] * coordinate.nq
+            out[coordinate.places] = [1.0, 0.0, 0.0, 0.0] if coordinate.quaternion else [0.0] * coordinate.nq
     return out
 
 

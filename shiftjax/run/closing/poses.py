@@ -68,7 +68,7 @@ def _turned(loops: Loops, q: np.ndarray, goal: np.ndarray, weight: np.ndarray, s
     balls = [
         (one.q, columns)
         for one in plan.coordinates
-        if one.nv == 3 and one.v in place
+        if (one.quaternion or one.vector) and one.v in place
         for columns in [[place[speed] for speed in one.speeds]]
         if not set(columns) & {*still} and (weight[columns] == 1.0).all()
     ]

@@ -11,7 +11,7 @@ from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.outcome import Outcome
 from shiftjax.run.results.plain_values import is_known, worst
 
-LISTED = 6  # varied numbers and channels that are named
+LISTED = 6  # varied numbers, forces and channels that are named
 
 
 def how_run(used: Mapping[str, Any]) -> list[str]:
@@ -64,10 +64,7 @@ def answer_summary(answer: Any) -> list[str]:
         kinds, counts = np.unique(answer.status, return_counts=True)
         ended = ", ".join(f"{n} {Outcome(int(kind)).name}" for kind, n in zip(kinds, counts, strict=True))
     lines = [f"Inverse dynamics of {answer.model.name or 'model'}: {len(answer.times)} instants{of}, {ended}"]
-    for path, values in answer.forces.items():
-        known = is_known(values) and np.isfinite(values).any()
-        sizes = f"from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}" if known else f"{np.shape(values)}"
-        lines.append(f"  force: {path} {sizes} {answer.units.get(path, '')}")
+    lines += [f"  force: {line}" for line in _some(_forces(answer))]
     lines += [f"  channel: {line}" for line in _some(_channels(answer))]
     return lines + [f"  note: {note}" for note in answer.notes]
 
@@ -89,6 +86,13 @@ def _certificate(result: Any) -> Iterator[str]:
             value, member = worst(name, np.atleast_1d(np.asarray(result.certificate[name], float)))
             unit = "" if CERTIFICATE.get(name, "1") == "1" else f" {CERTIFICATE[name]}"
             yield f"{name} {value:.2g}{unit}" + (f" (member {member})" if result.batched else "")
+
+
+def _forces(answer: Any) -> Iterator[str]:
+    for path, values in answer.forces.items():
+        known = is_known(values) and np.isfinite(values).any()
+        sizes = f"from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}" if known else f"{np.shape(values)}"
+        yield f"{path} {sizes} {answer.units.get(path, '')}"
 
 
 def _channels(result: Any) -> Iterator[str]:
