@@ -173,8 +173,8 @@ class _Step:
         """(n,) share of the step at which the rank is lost, infinite where it is not."""
         out = np.full(self.before.lanes, np.inf)
         first, last = (self.jacobian(table)[:, self.rows] for table in (self.before, self.after))
-        good = np.isfinite(first).all((1, 2)) & np.isfinite(last).all((1, 2))
-        good &= self.after.row("trip") == 0.0
+        finite = np.isfinite(first).all((1, 2)) & np.isfinite(last).all((1, 2))
+        good = np.asarray(finite & (self.after.row("trip") == 0.0))
         u, _, w = np.linalg.svd(np.where(good[:, None, None], first, 0.0), full_matrices=False)
         start = np.einsum("bik,bij,bkj->bk", u, first, w)
         end = np.einsum("bik,bij,bkj->bk", u, last, w)
@@ -207,6 +207,6 @@ class _Step:
 
 def _ratio(J: np.ndarray, rank: int) -> np.ndarray:
     """(n,) smallest over largest singular value, of as many as a rank; infinite where there are none."""
-    good = np.isfinite(J).all((1, 2))
+    good = np.asarray(np.isfinite(J).all((1, 2)))
     size = np.linalg.svd(np.where(good[:, None, None], J, 0.0), compute_uv=False)
     return np.where(good, size[:, rank - 1] / np.maximum(size[:, 0], np.finfo(float).tiny), np.inf)
