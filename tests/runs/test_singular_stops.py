@@ -17,6 +17,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.live import Live
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start import singular_starts
+from shiftjax.run.step_function import compile as compile_step
 from tests.support.flat_linkages import BASE, PARALLELOGRAM, landing, linkage, parallel
 
 GRAVITY = "model_parameters.gravity[1]"
@@ -154,6 +155,15 @@ def test_a_live_run_starts_on_a_pose_along_its_branch() -> None:
     live = Live(FLAT.replace(dict.fromkeys(speeds, 2.0)), channels=["crank_pivot.q", "rocker_pivot.q"])
     live.advance(0.5)
     assert not live.ended and np.abs(np.array([*live.channels().values()]) - 1.0).max() < 1e-8
+
+
+def test_a_step_function_on_a_pose_trips() -> None:
+    """It went on with status 0, and its loops opened step by step."""
+    simulator = compile_step(FLAT, step=1e-3)
+    params, state = simulator.start({})
+    lane = {name: values[0] for name, values in state.items()}
+    _, info = simulator.step({name: values[0] for name, values in params.items()}, lane)
+    assert int(info["status"]) > 0
 
 
 def test_tangents_take_instants_beside_a_pose_as_their_run_did(monkeypatch: pytest.MonkeyPatch) -> None:
