@@ -84,8 +84,8 @@ REMEDY: dict[Outcome, str] = {
         "take a larger tolerance or fixed steps"
     ),
     Outcome.singular_pose: (
-        "the run was to stop there: begin on the other side of the pose, or let it pass along its branch, with "
-        "singular 'pass'"
+        "the loops lose rank at the next pose, and singular='stop' asked the member to stop before it: begin on the "
+        "other side of the pose, or let it pass along its branch, with singular='pass'"
     ),
     Outcome.interrupted: "the run was stopped from outside before this member's end: run it again",
 }

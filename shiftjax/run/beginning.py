@@ -198,5 +198,5 @@ def first_partitions(
         return partitions(prepared, began, settings.multiplier, numerics.independent)
     if numerics.independent:
         raise ModelError("independent", "a schedule, too", "one of them", "The schedule holds all partitions.")
-    schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
+    schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0), settings.singular)
     return schedule.partitions()

@@ -45,6 +45,7 @@ from shiftjax.run.start.physical import refuse_impossible
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion, refuse_open_welds
+from shiftjax.run.start.singular_starts import with_ways
 from shiftjax.run.start.stated import Start
 from shiftjax.run.topology_report import topology_report
 
@@ -161,7 +162,7 @@ class Live:
         """
         given = {} if values is None else values
         prepared = self._with(given)
-        start = start_of(prepared)
+        start = with_ways(prepared, start_of(prepared))
         if not start.closed[0]:
             raise _open(_described(given), float(start.gap[0]))
         self.pull, self._wrench = None, np.zeros_like(self._wrench)

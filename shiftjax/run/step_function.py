@@ -33,6 +33,7 @@ from shiftjax.run.start.physical import impossible, impossible_inertias, refuse_
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion
+from shiftjax.run.start.singular_starts import with_ways
 from shiftjax.topology.partition import Partition
 
 GROUPS = (
@@ -62,7 +63,7 @@ class Simulator:
         self.vary = tuple(path for path in prepared.vary if path not in self.derived)
         self.precision = prepared.setup.precision
         self._multiplier = prepared.model.settings.infinity_norm_multiplier
-        blocks = partitions(prepared, prepared.file_start, self._multiplier)
+        blocks = partitions(prepared, with_ways(prepared, prepared.file_start), self._multiplier)
         self.partition = Partition(tuple(block[0] for block in blocks))
         self._programs = Programs(prepared.setup)
         self._step: Callable[..., Any] | None = None
@@ -92,7 +93,7 @@ class Simulator:
         again = prepare(
             self.prepared.model, vary, options_of(method=setup.method, precision=setup.precision, drive=drive)
         )
-        began = start_of(again)
+        began = with_ways(again, start_of(again))
         members = again.members
         settings = Settings(self.step_size, 1, 1, multiplier=self._multiplier)
         blocks = [[block] * members for block in self.partition.blocks]

@@ -118,7 +118,8 @@ class Forward:
                 steps, steps between outputs and time of the start. began: as it was assembled.
             batch: directions at once. passages: jumps that are followed.
         """
-        schedule.check(self.prepared.plan, self.prepared.members, (settings.h, settings.steps, settings.begin))
+        span = (settings.h, settings.steps, settings.begin)
+        schedule.check(self.prepared.plan, self.prepared.members, span, settings.singular)
         parts = [self._run(schedule, settings, began, some, passages) for some in directions.batches(batch)]
         return Tangents.joined(parts, directions.p.shape[2])
 
@@ -174,6 +175,11 @@ class Forward:
         running = np.flatnonzero(~never)
         if len(running):
             lanes.evaluate("project", running)
+            at_pose = np.zeros(members, bool) if began.at_pose is None else began.at_pose >= 0
+            for s in range(setup.blocks):  # by their pivots it is told which instants lie next to a pose
+                lanes.limit(s, running[~at_pose[running]])
+            lanes.table.set("limit", np.inf)
+            lanes.table.set("armed", 0.0)
             begin_certificate(lanes)
             lanes.begin_metrics(running)
             lanes.evaluate("observe", running)

@@ -18,6 +18,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.schedule import PLAIN
 from shiftjax.run.advance.singular_steps import step_through
+from shiftjax.run.advance.switches import act, first_switch, note_passed, passed_events, signed, values_after
 
 # Sizes of the steps that are tried, in parts of the one that came into the window. From its edge all stages but the
 # first lie beyond where the step is ten times as wide as the window; noise may have made it a thousandth of that.
@@ -57,11 +58,35 @@ def bridge(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, step_to: Ste
         lanes.warn(members[~across], Outcome.near_singular)
     if across.any():
         members, taken = members[across], size[across]
+        start = before.rows("event", across)
+        if lanes.guarded_events:
+            taken = _to_events(lanes, members, before.take(across), taken)
         step_to(lanes, members, before.take(across), clock[across] + taken)
+        lanes.table.set("event", signed(start, lanes.table.rows("event", members)), members)
+        act(lanes, members, start)
         lanes.table.set("fraction", taken, members)
         if lanes.tape is not None:
             lanes.tape.note(lanes, members)
         lanes.samples.doubt[members] += np.where(error > 1.0, change, 0.0)[across]
+
+
+def _to_events(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> np.ndarray:
+    """(n,) sizes of steps across a pose, to just past the first event at which something is done where such a step is
+    one across, too; else to behind it, where it is done then.
+    """
+    size, begin = size.copy(), before.copy()
+    begin.set("event", 0.0, within=slice(lanes.setup.switches))  # those of forces end no step across
+    start = begin.rows("event")
+    passed = passed_events(lanes, start, values_after(lanes, members, before, size))
+    there = np.flatnonzero(passed.any(0))
+    if len(there):
+        some, begin = members[there], begin.take(there)
+        shorter = first_switch(lanes, some, begin, size[there])[1] * size[there]
+        apart, _, clear = _compared(lanes, some, begin, shorter)
+        good = clear & (apart * (lanes.settings.tolerance or 0.0) <= APART)
+        size[there[good]] = shorter[good]
+        note_passed(lanes, lanes.late, members, passed & ~np.isin(np.arange(len(members)), there[good]))
+    return size
 
 
 def _compared(

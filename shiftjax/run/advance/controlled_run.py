@@ -18,7 +18,7 @@ from shiftjax.run.advance.driver import run as run_batches
 from shiftjax.run.advance.ensemble import Ensemble, Programs
 from shiftjax.run.advance.headway import Headway
 from shiftjax.run.advance.schedule import ROOM
-from shiftjax.run.advance.singular_stops import stop_ahead, stop_where_passed, turn_little
+from shiftjax.run.advance.singular_stops import stop_ahead, stop_where_passed, tried_step, turn_little
 from shiftjax.run.advance.switches import (
     Sliding,
     act,
@@ -118,6 +118,10 @@ def _land(lanes: Ensemble, members: np.ndarray, stops: np.ndarray, sliding: Slid
     short, landed = (share * size for share in first_switch(lanes, members, before, size))
     early = felt(lanes, members, before, (short, landed)) & (landed > SHORTEST * before.row("clock"))
     ends = clock + np.where(early, (1.0 - NEAR) * landed, landed)
+    if lanes.settings.stop_at_poses:
+        goes = ~stop_where_passed(lanes, members, before, tried_step(lanes, members, before, ends - clock))
+        members, before, early = members[goes], before.take(goes), early[goes]
+        size, fraction, landed, ends = (values[goes] for values in (size, fraction, landed, ends))
     step_to(lanes, members, before, ends)
     start = watched_events(before)
     lanes.table.set("event", signed(start, lanes.table.rows("event", members)), members)

@@ -22,8 +22,8 @@ from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.schedule import PLAIN
 from shiftjax.run.advance.singular_steps import best_of, move_off, step_through
-from shiftjax.run.advance.singular_stops import stop_where_passed
-from shiftjax.run.advance.switches import cross_events
+from shiftjax.run.advance.singular_stops import look_farther, stop_where_passed, tried_step
+from shiftjax.run.advance.switches import cross_events, note_skipped, passed_events
 from shiftjax.run.programs.jacobian import jacobian_of
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 from shiftjax.shield import shielded
@@ -82,6 +82,8 @@ def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> No
         running = members[(lanes.status[members] <= 0) & (lanes.clock_of(members) < stops[members])]
         if len(running) == 0:
             return
+        if lanes.settings.stop_at_poses:
+            look_farther(lanes, running)
         trips = lanes.advance(running, stops[running])
         if len(trips.members):
             with shielded():
@@ -96,7 +98,7 @@ def handle_trips(lanes: Ensemble, trips: Trips, pass_by: PassBy | None = None) -
     Args:
         pass_by: takes members past a singular pose; left out, in fixed steps.
     """
-    pass_by = pass_by or (stop_or_step if lanes.settings.stop_at_poses else move_off)
+    pass_by = pass_by or (stop_or_step if lanes.settings.stop_at_poses else _move_off)
     members, fired, blocks = trips.members, causes(lanes.layout, trips.codes), lanes.setup.blocks
     if len(members) == 0:
         return
@@ -137,6 +139,12 @@ def handle_trips(lanes: Ensemble, trips: Trips, pass_by: PassBy | None = None) -
         pass_by(lanes, members[lost & ~stuck])
 
 
+def _move_off(lanes: Ensemble, members: np.ndarray) -> None:
+    start = lanes.table.rows("event", members).copy()
+    move_off(lanes, members)
+    note_skipped(lanes, members, start)
+
+
 def _lets_go(lanes: Ensemble, members: np.ndarray, stuck: np.ndarray) -> np.ndarray:
     """(B,) which members that are stuck linger on a singular pose: no monitor of their loops freezes them until each is
     within its limit again.
@@ -155,12 +163,16 @@ def _watches_poses(lanes: Ensemble) -> bool:
 def stop_or_step(lanes: Ensemble, members: np.ndarray) -> None:
     """Ends members whose next step passes a singular pose or lands on it; the others take it."""
     before, size = lanes.table.take(members), np.ones(len(members))
-    after, reached = lanes.try_steps(members, before, PLAIN, size)
-    if (lost := ~np.isfinite(reached)).any():  # it landed there to the last bit
+    after = tried_step(lanes, members, before, size)
+    if (lost := after.row("trip") != 0.0).any():  # perhaps it landed there to the last bit
         size[lost] = BESIDE
-        after.put(lost, lanes.try_steps(members[lost], before.take(lost), PLAIN, size[lost])[0])
-    after.set("clock", before.row("clock") + size)
+        after.put(lost, tried_step(lanes, members[lost], before.take(lost), size[lost]))
     stopped = stop_where_passed(lanes, members, before, after)
+    at_event = ~stopped & ~lost
+    if lanes.guarded_events:
+        at_event &= passed_events(lanes, before.rows("event").astype(float), after.rows("event").astype(float)).any(0)
+        cross_events(lanes, members[at_event])
+        stopped |= at_event
     if not stopped.all():
         best_of(lanes, members[~stopped], [PLAIN], doubted=False)
 
@@ -191,7 +203,7 @@ def _spinning(lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
     }
 
 
-def cross(lanes: Ensemble, s: int, members: np.ndarray, pass_by: PassBy = move_off) -> None:
+def cross(lanes: Ensemble, s: int, members: np.ndarray, pass_by: PassBy = _move_off) -> None:
     """A step came too near a vanishing pivot of substructure s.
 
     Where other coordinates have far better pivots the pose is no singular one: the lane repartitions, or with the

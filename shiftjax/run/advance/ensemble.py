@@ -170,6 +170,8 @@ class Ensemble:
     ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
     stopped: np.ndarray = field(init=False)  # (B,) which guarded event has ended a lane; -1 where none has
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
+    skipped: dict[str, set[int]] = field(init=False, default_factory=dict)  # event -> members whose numbers it left
+    late: dict[str, set[int]] = field(init=False, default_factory=dict)  # event -> members that came past it first
     tape: Notebook | None = None
     repeats: Repeats | None = None  # what running again at half the step says of the errors
 
@@ -296,7 +298,7 @@ class Ensemble:
         return Schedule(
             s.h, s.steps, s.begin, tuple(map(tuple, self.known)), PATTERNS, self.first_choice, member,
             clock - s.before, substructure, choice, end - s.before, self.status.copy(), self.rejected.copy(),
-            taken, ends,
+            taken, ends, s.singular,
         )  # fmt: skip
 
     def choose(self, s: int, members: np.ndarray, blocks: Sequence[Block]) -> None:

@@ -15,14 +15,15 @@ from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.schedule import STEPS, Schedule
 from shiftjax.run.advance.singular_steps import best_of
-from shiftjax.run.advance.switches import cross_events
+from shiftjax.run.advance.switches import cross_events, note_skipped
 from shiftjax.shield import shielded
 
 
 def replay(lanes: Ensemble, schedule: Schedule) -> None:
     """Advances all lanes along a schedule; a lane that cannot follow it ends as `non_finite`."""
     settings = lanes.settings
-    lanes.settings = dataclasses.replace(settings, repartition=False, move_steps=False)  # no trigger and no window
+    # No trigger and no window: what was decided there stands in the schedule.
+    lanes.settings = dataclasses.replace(settings, repartition=False, move_steps=False, stop_at_poses=False)
     lanes.table.set("limit", np.inf)
     try:
         if settings.tolerance is None:
@@ -63,7 +64,9 @@ def _decide(lanes: Ensemble, schedule: Schedule, decisions: np.ndarray, members:
         for choice in np.unique(schedule.choice[decisions][here]):
             deciding = members[here & (schedule.choice[decisions] == choice)]
             if s == STEPS:
+                start = lanes.table.rows("event", deciding).copy()
                 best_of(lanes, deciding, [schedule.patterns[choice]])
+                note_skipped(lanes, deciding, start)
                 sample(lanes, deciding[lanes.status[deciding] <= 0])
             else:
                 lanes.adopt(int(s), deciding, [schedule.blocks[s][choice]] * len(deciding))

@@ -47,6 +47,7 @@ class Schedule:
         taken: (B,) steps of each member whose sizes were chosen, none where all are `step`. ends: their clocks at the
             end, member by member.
         end: (B,) step at which each member ended. status: (B,) with which `Outcome`. rejected: (B,) attempted steps.
+        singular: whether members were to "pass" singular poses, or to "stop" there.
     """
 
     step: float
@@ -64,6 +65,7 @@ class Schedule:
     rejected: np.ndarray
     taken: np.ndarray
     ends: np.ndarray
+    singular: str
 
     def rounds(self) -> list[np.ndarray]:
         """Indices of every member's first decision, of every member's second one, and so on."""
@@ -78,11 +80,11 @@ class Schedule:
             [blocks[k] for k in start] if blocks else [] for blocks, start in zip(self.blocks, self.start, strict=True)
         ]
 
-    def check(self, plan: Plan, members: int, wanted: tuple[float, int, float]) -> None:
+    def check(self, plan: Plan, members: int, wanted: tuple[float, int, float], singular: str) -> None:
         """Refuses a schedule of another mechanism, of other members or of other steps.
 
         Args:
-            wanted: step [s], steps, start time [s].
+            wanted: step [s], steps, start time [s]. singular: what members do at singular poses.
 
         Raises:
             ModelError: what differs.
@@ -93,6 +95,10 @@ class Schedule:
         ):
             if value != here:
                 raise ModelError("schedule", f"{name} {value:g}", f"{here:g}", "Replay with the arguments of its run.")
+        if self.singular != singular:
+            raise ModelError(
+                "schedule", f"singular {self.singular!r}", repr(singular), "Replay with the arguments of its run."
+            )
         columns = [{tuple(sorted(block.columns))} for block in plan.substructures]
         scheduled = [{tuple(sorted((*b.dependent, *b.independent))) for b in blocks} for blocks in self.blocks]
         if len(columns) != len(scheduled) or any(map(set.__sub__, scheduled, columns)):

@@ -38,6 +38,11 @@ class Settings:
         return self.before + self.steps
 
     @property
+    def singular(self) -> str:
+        """Which of `SINGULAR`."""
+        return SINGULAR[self.stop_at_poses]
+
+    @property
     def begin(self) -> float:
         """Time at which the run begins [s]."""
         return self.t0 + self.before * self.h

@@ -16,13 +16,18 @@ from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.ensemble import WINDOW, Ensemble
+from shiftjax.run.advance.ensemble import APPROACH, WINDOW, Ensemble
 from shiftjax.run.advance.schedule import PLAIN
 from shiftjax.run.programs.jacobian import jacobian_of
+from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 
 TURN = 0.3  # rad of a coordinate, or parts of the model's length, in a step whose size a tolerance chooses
+# Pivots at which fixed steps are looked at, for every rad of one. A pose in it lies within half a step of a stage; the
+# rest, a factor of 4, is for pivots that change faster than coordinates, and for speeds that grow until the next look.
+COVER = 2.0
 AHEAD = (1.37, 0.81, 2.0, 4.0, 8.0, 16.0)  # of a step that came too near, steps that show where the pose is
 TURNS = 40  # of a search by thirds: 1e-7 of the step
+BEYOND = 1.25  # of a lost step, that a pose lies within it: a longer step finds the place less well
 LOST = 1e-2  # of a ratio of singular values at the ends of a step, within which it vanishes
 REACH = 0.5  # of a step, about where a sign changes, in which the smallest singular value is sought
 
@@ -31,7 +36,7 @@ def stop_where_passed(lanes: Ensemble, members: np.ndarray, before: LaneTable, a
     """Ends those of some members whose step passes a singular pose or came into its window, where they stand.
 
     Args:
-        before, after: their numbers at both ends of the step.
+        before, after: their numbers at both ends of the step. Of one that has tripped nothing is said.
 
     Returns:
         (n,) whether it did.
@@ -46,30 +51,70 @@ def stop_where_passed(lanes: Ensemble, members: np.ndarray, before: LaneTable, a
     return stopped
 
 
+def tried_step(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.ndarray) -> LaneTable:
+    """Lanes of some members after a step of sizes (n,), in steps; of those that are lost in it the row `trip` says so.
+
+    One that ends in a singular pose to the last bit is not lost: its numbers are finite, their condition infinite.
+    """
+    after, reached = lanes.try_steps(members, before, PLAIN, size)
+    window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
+    in_pose = np.isposinf(after.rows("mon", within=window)).any(0)
+    after.set("trip", ~np.isfinite(reached) & ~in_pose)
+    after.set("clock", before.row("clock") + size)
+    return after
+
+
 def stop_ahead(lanes: Ensemble, members: np.ndarray) -> None:
-    """Ends members whose next step, of a size that a tolerance chose, came into the window of a singular pose."""
+    """Ends members whose next step, of a size that a tolerance chose, came into the window of a singular pose, or was
+    lost; of those some as `non_finite`, where no finite numbers show that a pose is in that step.
+    """
     before = lanes.table.take(members)
-    clock, which = before.row("clock").copy(), np.maximum(lanes.near_pose(members, before, WINDOW), 0)
-    left = np.arange(len(members))
+    clock, which = before.row("clock").copy(), _in_window(lanes, before)
+    left, came = np.arange(len(members)), which >= 0
     for factor in AHEAD:
         begin, size = before.take(left), factor * before.row("fraction")[left]
-        after, _ = lanes.try_steps(members[left], begin, PLAIN, size)
-        after.set("clock", begin.row("clock") + size)
+        after = tried_step(lanes, members[left], begin, size)
         share, block = passed_poses(lanes, members[left], begin, after)
-        passed = np.isfinite(share)
+        passed = np.isfinite(share) & (came[left] | (share * factor <= BEYOND))
         clock[left[passed]] += share[passed] * size[passed]
         which[left[passed]] = block[passed]
         left = left[~passed]
-    end_at_poses(lanes, members, clock, which)
+    lanes.status[members[which < 0]] = int(Outcome.non_finite)
+    end_at_poses(lanes, members[which >= 0], clock[which >= 0], which[which >= 0])
+
+
+def _in_window(lanes: Ensemble, table: LaneTable) -> np.ndarray:
+    """(n,) the first substructure whose monitor of poses has frozen lanes in their step, -1 for none, or a lost one."""
+    window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
+    conditions = table.rows("mon", within=window)
+    inside = (conditions > table.rows("limit", within=window)) & np.isfinite(conditions)
+    return np.where(inside.any(0), inside.argmax(0), -1)
 
 
 def turn_little(lanes: Ensemble, members: np.ndarray) -> None:
     """Makes the next steps of some members, whose sizes a tolerance chooses, so small that none passes two poses."""
+    with np.errstate(divide="ignore"):
+        size = TURN / _turn(lanes, members)
+    lanes.table.set("fraction", np.minimum(lanes.table.row("fraction", members), size), members)
+
+
+def look_farther(lanes: Ensemble, members: np.ndarray) -> None:
+    """Widens the windows in which fixed steps of some members are looked at, so that none of their next steps, as fast
+    as the members move now, has its stages on both sides of one.
+    """
+    if not lanes.setup.blocks:
+        return
+    window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
+    with np.errstate(all="ignore"):
+        ratio = np.maximum(APPROACH * lanes.ratio[:, members], COVER * _turn(lanes, members))
+        lanes.table.set("limit", ratio**-2.0, members, window)
+
+
+def _turn(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
+    """(n,) the most by which a coordinate moves in a step of h [rad, or parts of the model's length]."""
     plan = lanes.setup.plan
     unit = np.asarray(scales(speed_units(plan), lanes.setup.length))[:, None]
-    speed = np.abs(lanes.table.rows("x", members, slice(plan.nv)) / unit).max(0, initial=0.0) * lanes.settings.h
-    with np.errstate(divide="ignore"):
-        lanes.table.set("fraction", np.minimum(lanes.table.row("fraction", members), TURN / speed), members)
+    return np.abs(lanes.table.rows("x", members, slice(plan.nv)) / unit).max(0, initial=0.0) * lanes.settings.h
 
 
 def end_at_poses(lanes: Ensemble, members: np.ndarray, clock: np.ndarray, which: np.ndarray) -> None:
@@ -118,20 +163,22 @@ class _Step:
         self.rows = np.flatnonzero(np.isin(self.function.rows, primary))
 
     def jacobian(self, table: LaneTable) -> np.ndarray:
-        """(n, m, columns) where lanes stand."""
+        """(n, m, columns) where lanes stand; not numbers where one is none."""
         q, p = (table.rows(name).astype(float) for name in ("q", "p"))
         settings = self.lanes.settings
         J = self.function(q, p, settings.t0 + table.row("clock").astype(float) * settings.h)
-        return np.where(np.isfinite(J), J, 0.0)
+        return np.where(np.isfinite(J).all((1, 2), keepdims=True), J, np.nan)
 
     def lost(self, rank: int) -> np.ndarray:
         """(n,) share of the step at which the rank is lost, infinite where it is not."""
         out = np.full(self.before.lanes, np.inf)
         first, last = (self.jacobian(table)[:, self.rows] for table in (self.before, self.after))
-        u, _, w = np.linalg.svd(first, full_matrices=False)
+        finite = np.isfinite(first).all((1, 2)) & np.isfinite(last).all((1, 2))
+        good = np.asarray(finite & (self.after.row("trip") == 0.0))
+        u, _, w = np.linalg.svd(np.where(good[:, None, None], first, 0.0), full_matrices=False)
         start = np.einsum("bik,bij,bkj->bk", u, first, w)
         end = np.einsum("bik,bij,bkj->bk", u, last, w)
-        turned = np.flatnonzero((end <= 0.0).any(1))
+        turned = np.flatnonzero(good & (end <= 0.0).any(1))
         if not len(turned):
             return out
         pair = end[turned].argmin(1)
@@ -147,7 +194,7 @@ class _Step:
             _ratio(self.jacobian(self._between(step, at)), rank),
             [_ratio(self.jacobian(t), rank) for t in step],
         )
-        out[turned] = np.where(least <= LOST * np.maximum(*ends), at, np.inf)
+        out[turned] = np.where(np.isfinite(least) & (least <= LOST * np.maximum(*ends)), at, np.inf)
         return out
 
     def _between(self, step: list[LaneTable], share: np.ndarray) -> LaneTable:
@@ -159,6 +206,7 @@ class _Step:
 
 
 def _ratio(J: np.ndarray, rank: int) -> np.ndarray:
-    """(n,) smallest over largest singular value, of as many as a rank."""
-    size = np.linalg.svd(J, compute_uv=False)
-    return np.asarray(size[:, rank - 1] / np.maximum(size[:, 0], np.finfo(float).tiny))
+    """(n,) smallest over largest singular value, of as many as a rank; infinite where there are none."""
+    good = np.asarray(np.isfinite(J).all((1, 2)))
+    size = np.linalg.svd(np.where(good[:, None, None], J, 0.0), compute_uv=False)
+    return np.where(good, size[:, rank - 1] / np.maximum(size[:, 0], np.finfo(float).tiny), np.inf)

@@ -228,7 +228,7 @@ def disarm_other_ways(lanes: Ensemble, members: np.ndarray, before: LaneTable, s
     start, first = before.rows("event").astype(float), lanes.setup.switches
     end = values_after(lanes, members, before, size)
     passed = crossed(start, end)
-    other = passed[first:] & np.isfinite(end[first:]) & ~_passed_events(lanes, start, end)
+    other = passed[first:] & np.isfinite(end[first:]) & ~passed_events(lanes, start, end)
     for k, row in enumerate(other, first):
         before.set("event", 0.0, row, k)  # what begins at zero has no sign to change
         lanes.table.set("event", 0.0, members[row], k)
@@ -243,7 +243,7 @@ def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
     Args:
         start: (switches and events, n) before the step that has led there.
     """
-    passed = _passed_events(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
+    passed = passed_events(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
     passed &= lanes.status[members] <= 0
     laws = dict(lanes.setup.laws)
     for k, one in enumerate(lanes.guarded_events):
@@ -272,11 +272,30 @@ def set_numbers(lanes: Ensemble, members: np.ndarray, values: Sequence[tuple[int
     lanes.table.add("acc", gained[1], members, ACCUMULATORS.index("start_potential"))
 
 
-def _passed_events(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+def passed_events(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """(guarded events, n) which are passed in their directions, between two sets of values."""
     way = np.array([WAYS[one.event.direction] for one in lanes.guarded_events])[:, None]
     start, end = start[lanes.setup.switches :], end[lanes.setup.switches :]
     return crossed(start, end) & (way * start <= 0.0) & np.isfinite(end)
+
+
+def note_skipped(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
+    """Notes those members that have passed an event in steps in which nothing is done at one.
+
+    Args:
+        start: (switches and events, n) before those steps.
+    """
+    if not lanes.guarded_events:
+        return
+    passed = passed_events(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
+    note_passed(lanes, lanes.skipped, members, passed)
+
+
+def note_passed(lanes: Ensemble, notes: dict[str, set[int]], members: np.ndarray, passed: np.ndarray) -> None:
+    """Notes of events at which something is done the members that have passed them: (guarded events, n)."""
+    for one, which in zip(lanes.guarded_events, passed, strict=True):
+        if one.event.action != "mark" and which.any():
+            notes.setdefault(one.name, set()).update(members[which].tolist())
 
 
 def cross_events(lanes: Ensemble, members: np.ndarray) -> None:
@@ -295,7 +314,7 @@ def cross_events(lanes: Ensemble, members: np.ndarray) -> None:
         low, high = first_switch(lanes, members[going], now, size)
         table, lost = _part_of_step(lanes, members[going], now, high * size, before.take(going))
         table.set("event", signed(start, table.rows("event")))
-        passed = _passed_events(lanes, start, table.rows("event").astype(float)).any(0) & ~lost
+        passed = passed_events(lanes, start, table.rows("event").astype(float)).any(0) & ~lost
         acted[going] |= passed | lost
         here = acted[going]
         lanes.table.put(members[going[here]], table.take(here))

@@ -20,6 +20,7 @@ from shiftjax.run.start.drives import moved_by_drivers
 from shiftjax.run.start.overdriven import immovable, overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.rounded import notes_of_rounding
+from shiftjax.run.start.singular_starts import RESTING
 from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 
@@ -27,6 +28,14 @@ SHOWN = 8  # members named in a note
 WITH_CAUSES = (
     Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck, Outcome.too_small, Outcome.singular_pose,
 )  # fmt: skip
+REST_ON_POSE = (
+    "it starts at rest on a singular pose, where branches meet, and nothing says along which it goes: state a speed, "
+    "or begin beside the pose"
+)
+NO_WAY = (
+    "it starts on a singular pose, where branches meet, and no branch was found along its speeds: state those of one "
+    "branch, or begin beside the pose"
+)
 FEW_DIGITS = 1e-3  # m or rad, or of a length above 1 m: what numbers of three digits may leave open
 UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
 
@@ -83,6 +92,8 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
     if outcome is Outcome.event:
         time = lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h
         return f"at {time:.6g} s: the event {lanes.guarded_events[lanes.stopped[k]].name} has stopped it"
+    if outcome is Outcome.near_singular and began.without_way(k):
+        return NO_WAY if _moves_on_pose(prepared, began, k) else REST_ON_POSE
     if outcome is Outcome.branch_unsure and began.at_pose is not None and began.at_pose[k] >= 0:
         return (
             "it starts on a singular pose, where branches meet, and the speeds stated do not say which one it takes: "
@@ -105,6 +116,13 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h:.6g} s: {text}"
     return text
+
+
+def _moves_on_pose(prepared: Prepared, began: Start, k: int) -> bool:
+    """Whether the loops of member k that are on a singular pose move there."""
+    assert began.at_pose is not None
+    columns = prepared.plan.substructures[int(began.at_pose[k])].columns
+    return bool(np.abs(began.v[list(columns), k]).max() > RESTING)
 
 
 def _too_many_drives(prepared: Prepared, began: Start, k: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
 from shiftjax.run.results.event_history import SIGNS, EventHistory
 
+NOBODY: Mapping[str, Collection[int]] = {}
 NAMED = 4  # members in a note
 
 
@@ -50,8 +51,17 @@ def history_of(
     )
 
 
-def notes_of_events(history: EventHistory | None) -> list[str]:
-    """What a user would miss: instants beyond a capacity, and members that passed an event without stopping there."""
+def notes_of_events(
+    history: EventHistory | None,
+    skipped: Mapping[str, Collection[int]] = NOBODY,
+    late: Mapping[str, Collection[int]] = NOBODY,
+) -> list[str]:
+    """What a user would miss: instants beyond a capacity, and members that passed an event at which nothing was done,
+    or not at once.
+
+    Args:
+        skipped: event -> members that passed it in steps off a pose; late: in a step across one, behind which it acted.
+    """
     out = list[str]()
     for k, (name, event) in enumerate(history.definitions.items() if history is not None else ()):
         assert history is not None
@@ -66,6 +76,16 @@ def notes_of_events(history: EventHistory | None) -> list[str]:
             out.append(
                 f"event {name}: {_named(passed)} passed it in steps that were moved off a singular pose, and did "
                 "not stop: take another step"
+            )
+        if event.action == "set" and name in skipped:
+            out.append(
+                f"event {name}: {_named(np.sort([*skipped[name]]))} passed it in steps that were moved off a singular "
+                "pose, and its numbers were not set there: take another step"
+            )
+        if name in late:
+            out.append(
+                f"event {name}: {_named(np.sort([*late[name]]))} passed it in a step across a singular pose, and it "
+                "acted where that step ended: take another tolerance"
             )
     return out
 

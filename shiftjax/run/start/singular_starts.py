@@ -93,9 +93,9 @@ def _with_way(prepared: Prepared, start: Start, member: int, s: int) -> Start:
     if size > RESTING and (tangent := way.tangent(speeds)) is not None:
         stated = start.held_speeds[s] if start.held_speeds else ()
         between = bool(np.linalg.norm(size * tangent - speeds) > UNSURE * size)
-        unsure[member] |= between or len(stated) < way.freedoms
         poses = way.poses(tangent if between else speeds / size)
         if poses:
+            unsure[member] |= between or len(stated) < way.freedoms
             tangent = np.asarray(MIDDLE) @ np.array([moved for _, moved in poses])
             pace = _pace(tangent, speeds, stated if between else ())
             v[loops.columns, member] = pace * tangent * loops.unit

@@ -83,6 +83,12 @@ class Start:
         there = self.ways[-1, : len(self.q)]
         return np.where(np.isfinite(there), there, self.q)
 
+    def without_way(self, member: int) -> bool:
+        """Whether a member begins on a singular pose, and no branch is known along which it goes."""
+        if self.at_pose is None or self.ways is None or self.at_pose[member] < 0:
+            return False
+        return not np.isfinite(self.ways[:, :, member]).all()
+
     def some(self, members: np.ndarray) -> Start:
         """The starts of some of the members."""
         arrays = {name: getattr(self, name)[..., members] for name in self._arrays()}
