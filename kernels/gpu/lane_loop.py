@@ -227,11 +227,11 @@ class LaneLoop(StageBuilder):
 
     def check(self) -> None:
         """To `accept`; a lane that trips goes back to the state before the step and leaves."""
-        good = passes(Attempt(self)).text
+        step = Attempt(self)
+        good = passes(step).text
         for k in range(self.layout.nm):
             good = self.logic("and", good, self.compare("une", self.load("armed", k), "zeroinitializer"))
         self.emit(f"br i1 {self.scalar(good)}, label %accept, label %doubt, !prof !0\ndoubt:")
-        step = Attempt(self)
         decision = decide(step)
         self.store(decision.trip.text, "trip")
         if decision.again is not None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import dataclasses
 
 from shiftjax.kernels.gpu.lane_loop import ARGUMENTS, LaneLoop
-from shiftjax.kernels.gpu.lane_pieces import REDUCE, REDUCE_TEXT, function_names, looped, piece_functions
+from shiftjax.kernels.gpu.lane_pieces import REDUCE, REDUCE_TEXT, thread_piece
 from shiftjax.kernels.gpu.places import Places, Tuning, places_of
 from shiftjax.kernels.lane_program import PHASES, LaneProgram
 from shiftjax.kernels.llvm import payne_hanek
 from shiftjax.kernels.llvm.emitter import intrinsics
 from shiftjax.kernels.llvm.ir_builder import WorkspaceLayout
-from shiftjax.kernels.llvm.piece_code import piece_graph
 from shiftjax.kernels.llvm.stepper import timed
 from shiftjax.kernels.llvm.target import Target
-from shiftjax.kernels.llvm.tiling import LEAVES
 from shiftjax.kernels.llvm.vector_math import reduce_name
 from shiftjax.record import record
 
@@ -58,11 +56,10 @@ class LaneModule:
     """A program as LLVM text for a GPU.
 
     Attributes:
-        places: which numbers are in shared memory. operations: of all pieces in the code of a step.
+        operations: of all pieces in the code of a step, in each place where it has them.
     """
 
     text: str
-    places: Places
     operations: int
 
 
@@ -82,34 +79,20 @@ def program_identity(program: LaneProgram, target: Target, tuning: Tuning) -> st
 def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneModule:
     """The module of a program; its kernel is `ENTRY`, with the parameters of `lane_loop.ARGUMENTS`."""
     places = program_places(program, target, tuning)
-    names = {phase: [f"{phase}_{k}" for k in range(len(program.phase(phase)))] for phase in PHASES}
-    functions: dict[str, list[str]] = {phase: [] for phase in PHASES}
-    for phase in PHASES:
-        for name, piece in zip(names[phase], program.phase(phase), strict=True):
-            functions[phase] += function_names(piece, name, target, places)
-    loop = LaneLoop(program, target, places, functions)
-    operations = code_operations(program, loop, target)
-    bank: dict[str, int] = {}
-    texts = [
-        piece_functions(piece, name, target, places, bank, inlined=operations <= tuning.inlined)
+    pieces = {
+        phase: [thread_piece(one, f"{phase}_{k}", target, places) for k, one in enumerate(program.phase(phase))]
         for phase in PHASES
-        for name, piece in zip(names[phase], program.phase(phase), strict=True)
-    ]
+    }
+    functions = {phase: [name for one in some for name in one.functions] for phase, some in pieces.items()}
+    loop = LaneLoop(program, target, places, functions)
+    operations = sum(loop.uses_in_code(phase) * one.operations for phase, some in pieces.items() for one in some)
+    bank: dict[str, int] = {}
+    inlined = operations <= tuning.inlined
+    texts = [one.text(target, places, bank, inlined=inlined) for some in pieces.values() for one in some]
     head = ", ".join(f"{kind} %{name}" for name, kind in ARGUMENTS)
     lane = loop.function(f"internal void @lane({head}, i64 %lane) nounwind alwaysinline", loop.lane)
     text = "\n".join((intrinsics(target), *texts, lane, _kernel(target, tuning), _support(target), _bank(target, bank)))
-    return LaneModule(text + METADATA, places, operations)
-
-
-def code_operations(program: LaneProgram, loop: LaneLoop, target: Target) -> int:
-    """Scalar operations of all copies of pieces that the code of a step has, a sine counted as one."""
-    total = 0
-    for phase in PHASES:
-        for piece in program.phase(phase):
-            graph = piece_graph(piece, target)
-            runs = 1 if looped(piece, graph, loop.places) else 1 + len(piece.repeats)
-            total += runs * loop.uses_in_code(phase) * sum(node[0] not in LEAVES for node in graph.nodes)
-    return total
+    return LaneModule(text + METADATA, operations)
 
 
 def _kernel(target: Target, tuning: Tuning) -> str:

@@ -9,9 +9,10 @@ from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.emitter import PieceEmitter, slot_table
 from shiftjax.kernels.llvm.piece_code import piece_graph
 from shiftjax.kernels.llvm.target import Target
-from shiftjax.kernels.llvm.tiling import Tile
+from shiftjax.kernels.llvm.tiling import LEAVES, Tile
 from shiftjax.kernels.llvm.vector_math import Writer
 from shiftjax.lanes.graph import Graph
+from shiftjax.record import record
 
 IMMEDIATE = (0.0, 1.0, -1.0, 0.5, 2.0)  # numbers that are part of an instruction
 INLINED = "nounwind alwaysinline"
@@ -111,33 +112,52 @@ class LaneEmitter(PieceEmitter):
         return one, two
 
 
-def looped(piece: Piece, graph: Graph, places: Places) -> bool:
-    """Whether the runs of a piece are a loop over a table of their slots, which keeps the workspace in memory."""
+@record
+class ThreadPiece:
+    """A piece as functions `void (ptr %ws, ptr)` of one thread.
+
+    Attributes:
+        name: how theirs begin. graph: what is emitted. looped: whether one function loops over a table of the slots of
+            all runs, which keeps the workspace in memory; else each run has a function of its own.
+    """
+
+    piece: Piece
+    name: str
+    graph: Graph
+    looped: bool
+
+    @property
+    def functions(self) -> list[str]:
+        """Their names."""
+        return (
+            [f"{self.name}_loop"] if self.looped else [f"{self.name}_{k}" for k in range(1 + len(self.piece.repeats))]
+        )
+
+    @property
+    def operations(self) -> int:
+        """Scalar operations of their code, a sine counted as one."""
+        return len(self.functions) * sum(node[0] not in LEAVES for node in self.graph.nodes)
+
+    def text(self, target: Target, places: Places, bank: dict[str, int], *, inlined: bool) -> str:
+        """Their text."""
+        runs = [*self.piece.runs()]
+        if self.looped:
+            table, (inputs, outputs) = slot_table(runs, self.name, target)
+            tile = Tile(self.graph, tuple(inputs), tuple(outputs))
+            emitter = LaneEmitter(tile, target, places, bank, by_table=True)
+            width = len({*runs[0][0], *runs[0][1]})
+            loop = LOOP.replace("NAME", self.name).replace("WIDTH", str(width)).replace("RUNS", str(len(runs)))
+            return table + emitter.function(f"{self.name}_body", INLINED) + loop
+        how = INLINED if inlined else "nounwind noinline"
+        return "".join(
+            LaneEmitter(Tile(self.graph, inputs, outputs), target, places, bank).function(name, how)
+            for name, (inputs, outputs) in zip(self.functions, runs, strict=True)
+        )
+
+
+def thread_piece(piece: Piece, name: str, target: Target, places: Places) -> ThreadPiece:
+    """A piece for a GPU; this is where its graph is built."""
+    graph = piece_graph(piece, target)
     long = len(piece.repeats) * len(graph.nodes) > LOOPED
-    return long and not any(slot in places.shared for run in piece.runs() for side in run for slot in side)
-
-
-def function_names(piece: Piece, name: str, target: Target, places: Places) -> list[str]:
-    """The functions of a piece: one for each of its runs, or one that loops over them."""
-    if looped(piece, piece_graph(piece, target), places):
-        return [f"{name}_loop"]
-    return [f"{name}_{k}" for k in range(1 + len(piece.repeats))]
-
-
-def piece_functions(
-    piece: Piece, name: str, target: Target, places: Places, bank: dict[str, int], *, inlined: bool
-) -> str:
-    """The text of these functions, `void (ptr %ws, ptr)`."""
-    graph, runs = piece_graph(piece, target), [*piece.runs()]
-    if looped(piece, graph, places):
-        table, (inputs, outputs) = slot_table(runs, name, target)
-        tile = Tile(graph, tuple(inputs), tuple(outputs))
-        body = LaneEmitter(tile, target, places, bank, by_table=True).function(f"{name}_body", INLINED)
-        width = len({*runs[0][0], *runs[0][1]})
-        loop = LOOP.replace("NAME", name).replace("WIDTH", str(width)).replace("RUNS", str(len(runs)))
-        return table + body + loop
-    how = INLINED if inlined else "nounwind noinline"
-    return "".join(
-        LaneEmitter(Tile(graph, inputs, outputs), target, places, bank).function(f"{name}_{number}", how)
-        for number, (inputs, outputs) in enumerate(runs)
-    )
+    shared = (slot in places.shared for run in piece.runs() for side in run for slot in side)
+    return ThreadPiece(piece, name, graph, looped=long and not any(shared))

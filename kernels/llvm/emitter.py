@@ -92,7 +92,6 @@ class PieceEmitter:
     """Emits one part: `void name(ptr %ws, ptr %tmp)` on one vector, with the table of its slots where it has one."""
 
     writer = mathlib.Writer
-    numbers = "internal global"  # not `constant`, for which LLVM would load scalars and broadcast them
 
     def __init__(self, part: Tile, target: Target, *, by_table: bool) -> None:
         self.graph, self.inputs, self.target, self.by_table = part.graph, part.inputs, target, by_table
@@ -143,13 +142,13 @@ class PieceEmitter:
         return f"{self._constants()}{head} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
 
     def _constants(self) -> str:
-        """The table of vector constants."""
+        """The table of vector constants; not `constant`, for which LLVM would load scalars and broadcast them."""
         t = self.target
         if not self.w.constants:
             return ""
         values = ", ".join(f"{t.scalar} {number}" for number in self.w.constants for _ in range(t.width))
         kind = f"[{len(self.w.constants) * t.width} x {t.scalar}]"
-        return f"{self.w.table} = {self.numbers} {kind} [{values}], align 64\n"
+        return f"{self.w.table} = internal global {kind} [{values}], align 64\n"
 
     def name(self, number: int) -> str:
         """The LLVM value of a node; inputs are loaded at their first use."""
