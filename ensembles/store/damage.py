@@ -91,7 +91,7 @@ def put_back(folder: Path, draft: Path, *, late: bool) -> None:
         bad = [key for key in _files(draft) if key in bad or key.startswith("trajectories/")]
     for key in bad:
         (folder / key).parent.mkdir(parents=True, exist_ok=True)
-        replace_safely(folder / key, (draft / key).read_bytes(), study_store.PARTIAL)
+        replace_safely(folder / key, (draft / key).read_bytes())
 
 
 def _files(folder: Path) -> list[str]:

@@ -177,13 +177,9 @@ def flush(paths: Iterable[Path]) -> None:
         list(pool.map(one, paths))
 
 
-def replace_safely(path: Path, data: bytes, leftover: str) -> None:
-    """A file with other content: even a machine that loses power has the old or the new one, whole.
-
-    Args:
-        leftover: the suffix of what is left where the process is killed meanwhile.
-    """
-    draft = path.with_name(f"{path.name}.{os.getpid()}{leftover}")
+def replace_safely(path: Path, data: bytes) -> None:
+    """A file with other content: even a machine that loses power has the old or the new one, whole."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
     try:
         draft.write_bytes(data)
         flush([draft])

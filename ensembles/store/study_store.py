@@ -168,7 +168,7 @@ def say(place: WrittenFolder, words: Mapping[str, Any], group: str = "") -> None
     if about is None:
         raise checksums.damaged(place.root, key, checksums.CHANGED, checksums.EITHER)
     about["attributes"] |= words
-    replace_safely(place.root / key, checksums.sealed(key, json.dumps(about).encode()), PARTIAL)
+    replace_safely(place.root / key, checksums.sealed(key, json.dumps(about).encode()))
 
 
 def list_contents(place: WrittenFolder) -> None:
