@@ -22,9 +22,8 @@ from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.schedule import PLAIN
 from shiftjax.run.advance.singular_steps import best_of, move_off, step_through
-from shiftjax.run.advance.singular_stops import look_farther, stop_where_passed, tried_step
+from shiftjax.run.advance.singular_stops import look_farther, stop_where_passed, substructure_jacobian, tried_step
 from shiftjax.run.advance.switches import cross_events, note_skipped, passed_events
-from shiftjax.run.programs.jacobian import jacobian_of
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 from shiftjax.shield import shielded
 from shiftjax.topology.partition import Block, complete_pivoting, distinct_blocks, pivots_of, rank_tolerance
@@ -151,7 +150,7 @@ def _lets_go(lanes: Ensemble, members: np.ndarray, stuck: np.ndarray) -> np.ndar
     """
     monitors = slice(0, MONITORS_PER_BLOCK * lanes.setup.blocks)
     armed = lanes.table.rows("armed", members, monitors) != 0.0
-    lingering = stuck & ~armed[2::MONITORS_PER_BLOCK].all(0) & armed.any(0)
+    lingering = stuck & ~armed[lanes.setup.pose_monitors].all(0) & armed.any(0)
     lanes.table.set("armed", 0.0, members[lingering], monitors)
     return np.asarray(lingering)
 
@@ -184,10 +183,10 @@ def _at_pose(lanes: Ensemble, members: np.ndarray, monitor: np.ndarray, again: n
     """
     if not lanes.setup.blocks:
         return monitor
-    window = np.arange(lanes.setup.blocks) * MONITORS_PER_BLOCK + 2
-    inside = ~(lanes.table.rows("mon", members)[window] <= lanes.table.rows("limit", members)[window])
+    poses = lanes.setup.pose_monitors
+    inside = ~(lanes.table.rows("mon", members, poses) <= lanes.table.rows("limit", members, poses))
     of_block = (monitor >= 0) & (monitor < MONITORS_PER_BLOCK * lanes.setup.blocks)
-    return np.where(again & of_block & inside.any(0), window[inside.argmax(0)], monitor)
+    return np.where(again & of_block & inside.any(0), inside.argmax(0) * poses.step + poses.start, monitor)
 
 
 def _spinning(lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
@@ -248,12 +247,11 @@ class _Fresh:
 
     @classmethod
     def of(cls, lanes: Ensemble, s: int, members: np.ndarray) -> _Fresh:
-        if s not in lanes.jacobians:
-            lanes.jacobians[s] = jacobian_of(lanes.setup, s)
-        rows = lanes.jacobians[s].rows
+        jacobian = substructure_jacobian(lanes, s)
+        rows = jacobian.rows
         q, p = (lanes.table.rows(name, members).astype(float) for name in ("q", "p"))
         t = lanes.settings.t0 + lanes.clock_of(members).astype(float) * lanes.settings.h
-        J = lanes.jacobians[s](q, p, t)
+        J = jacobian(q, p, t)
         pivots = complete_pivoting(
             J, rank_tolerance(lanes.setup.plan.substructures[s], lanes.setup.precision), rows=rows
         )

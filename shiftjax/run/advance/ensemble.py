@@ -343,7 +343,7 @@ class Ensemble:
         """
         if not self.setup.blocks:
             return np.full(len(members), -1)
-        conditions = after.rows("mon", within=slice(2, MONITORS_PER_BLOCK * self.setup.blocks, MONITORS_PER_BLOCK))
+        conditions = after.rows("mon", within=self.setup.pose_monitors)
         with np.errstate(all="ignore"):
             near = ~(conditions <= (window * self.ratio[:, members]) ** -2.0)
         return np.where(near.any(0), near.argmax(0), -1)
@@ -439,7 +439,7 @@ class Ensemble:
         Returns:
             the lanes after it, and the largest (squared pivot condition / window) on the way; inf where it was lost.
         """
-        window = slice(2, MONITORS_PER_BLOCK * self.setup.blocks, MONITORS_PER_BLOCK)
+        window = self.setup.pose_monitors
         bound, table = before.rows("limit", within=window), before.copy()
         disarm(table)
         worst, done = np.zeros(len(members)), 0.0

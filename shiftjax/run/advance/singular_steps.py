@@ -17,7 +17,6 @@ from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.schedule import PATTERNS, PLAIN, STEPS
-from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 
 LINGERING = 100  # runs of steps that no pattern moves off the pose, after which a lane steps on as it is
 CHECKS = ((0.29, 0.46, 0.25), (0.54, 0.46))  # parts with which steps too near the pose are repeated for comparison
@@ -44,7 +43,7 @@ def step_through(lanes: Ensemble, members: np.ndarray) -> None:
 
 def disarm_window(lanes: Ensemble, members: np.ndarray) -> None:
     """Lets members step through the window of a pose; it counts again where it has been left."""
-    window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
+    window = lanes.setup.pose_monitors
     lanes.table.set("armed", 0.0, members, window)
 
 

@@ -16,10 +16,9 @@ from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.ensemble import APPROACH, WINDOW, Ensemble
+from shiftjax.run.advance.ensemble import APPROACH, WINDOW, Ensemble, Jacobian
 from shiftjax.run.advance.schedule import PLAIN
 from shiftjax.run.programs.jacobian import jacobian_of
-from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 
 TURN = 0.3  # rad of a coordinate, or parts of the model's length, in a step whose size a tolerance chooses
 # Pivots at which fixed steps are looked at, for every rad of one. A pose in it lies within half a step of a stage; the
@@ -57,7 +56,7 @@ def tried_step(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np
     One that ends in a singular pose to the last bit is not lost: its numbers are finite, their condition infinite.
     """
     after, reached = lanes.try_steps(members, before, PLAIN, size)
-    window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
+    window = lanes.setup.pose_monitors
     in_pose = np.isposinf(after.rows("mon", within=window)).any(0)
     after.set("trip", ~np.isfinite(reached) & ~in_pose)
     after.set("clock", before.row("clock") + size)
@@ -85,7 +84,7 @@ def stop_ahead(lanes: Ensemble, members: np.ndarray) -> None:
 
 def _in_window(lanes: Ensemble, table: LaneTable) -> np.ndarray:
     """(n,) the first substructure whose monitor of poses has frozen lanes in their step, -1 for none, or a lost one."""
-    window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
+    window = lanes.setup.pose_monitors
     conditions = table.rows("mon", within=window)
     inside = (conditions > table.rows("limit", within=window)) & np.isfinite(conditions)
     return np.where(inside.any(0), inside.argmax(0), -1)
@@ -104,7 +103,7 @@ def look_farther(lanes: Ensemble, members: np.ndarray) -> None:
     """
     if not lanes.setup.blocks:
         return
-    window = slice(2, MONITORS_PER_BLOCK * lanes.setup.blocks, MONITORS_PER_BLOCK)
+    window = lanes.setup.pose_monitors
     with np.errstate(all="ignore"):
         ratio = np.maximum(APPROACH * lanes.ratio[:, members], COVER * _turn(lanes, members))
         lanes.table.set("limit", ratio**-2.0, members, window)
@@ -149,6 +148,13 @@ def passed_poses(
     return share, which
 
 
+def substructure_jacobian(lanes: Ensemble, s: int) -> Jacobian:
+    """Of substructure s, made when it is first asked for."""
+    if s not in lanes.jacobians:
+        lanes.jacobians[s] = jacobian_of(lanes.setup, s)
+    return lanes.jacobians[s]
+
+
 class _Step:
     """A substructure's Jacobian along steps of members of one partition.
 
@@ -157,9 +163,7 @@ class _Step:
     """
 
     def __init__(self, lanes: Ensemble, s: int, primary: tuple[int, ...], before: LaneTable, after: LaneTable) -> None:
-        if s not in lanes.jacobians:
-            lanes.jacobians[s] = jacobian_of(lanes.setup, s)
-        self.lanes, self.function, self.before, self.after = lanes, lanes.jacobians[s], before, after
+        self.lanes, self.function, self.before, self.after = lanes, substructure_jacobian(lanes, s), before, after
         self.rows = np.flatnonzero(np.isin(self.function.rows, primary))
 
     def jacobian(self, table: LaneTable) -> np.ndarray:

@@ -88,6 +88,11 @@ class Setup:
         return MONITORS_PER_BLOCK * self.blocks + 2
 
     @property
+    def pose_monitors(self) -> slice:
+        """Those of singular poses, one a substructure, among all monitors."""
+        return slice(2, MONITORS_PER_BLOCK * self.blocks, MONITORS_PER_BLOCK)
+
+    @property
     def switches(self) -> int:
         """Switches of forces, at which steps end where the method chooses their sizes."""
         if not self.controlled:
