@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from shiftjax.kernels.llvm import vector_math as mathlib
 from shiftjax.kernels.llvm.bit_operations import OPERATIONS as BIT_OPERATIONS
 from shiftjax.kernels.llvm.target import Target
-from shiftjax.kernels.llvm.tiling import SIZE, Tile, contracted, levels, split
+from shiftjax.kernels.llvm.tiling import Tile, contracted, levels, split
 from shiftjax.lanes.graph import Graph
 
 INTRINSICS = {"sqrt", "floor", "ceil"}  # instructions; other functions LLVM would call libm for: `kernels.elementary`
@@ -37,12 +37,12 @@ def intrinsics(target: Target) -> str:
     return "\n".join(lines)
 
 
-def emit(graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int = SIZE) -> str:
+def emit(graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int | None = None) -> str:
     """The text of `void name(ptr %ws, i32 %vectors)` that runs a piece on the slots of its inputs and outputs.
 
     Args:
         runs: one, or several: then the code finds its slots in a table.
-        size: operations of a part, which all vectors run before the next part.
+        size: operations of a part, which all vectors run before the next part; see `tiling.split`.
     """
     table, slots = "", runs[0]
     if len(runs) > 1:

@@ -10,7 +10,8 @@ from shiftjax.kernels.llvm import emitter as emit
 from shiftjax.kernels.llvm.objects import Loader, compile_text
 from shiftjax.kernels.llvm.piece_code import METADATA, support_text
 from shiftjax.kernels.llvm.target import host
-from shiftjax.kernels.llvm.tiling import split
+from shiftjax.kernels.llvm.tiling import SIZE, WHOLE, split
+from shiftjax.lanes.graph import Graph
 from tests.support.sample_programs import piece
 
 SLOTS = 12
@@ -70,6 +71,16 @@ def test_parts_of_any_size_give_the_same_bits(seed):
         parts, temporaries = split(graph, INPUTS, OUTPUTS, size)
         assert len(parts) > 150 / size and temporaries > 0
         np.testing.assert_array_equal(results(graph, size), whole)
+
+
+def test_only_a_very_long_piece_is_split():
+    for count, wanted in ((WHOLE, 1), (WHOLE + 1, WHOLE // SIZE)):
+        graph = Graph()
+        total, factor = graph.node("in", 0), graph.node("in", 1)
+        for _ in range(count):
+            total = graph.node("add", graph.node("mul", total, factor), factor)  # contracted: one operation
+        graph.outputs = [total]
+        assert len(split(graph, (0, 1), (1,))[0]) == wanted
 
 
 def test_a_short_piece_stays_whole():
