@@ -36,7 +36,7 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import massless_members, refuse_massless_motion, refuse_open_welds
 from shiftjax.run.start.singular_starts import with_ways
 from shiftjax.run.start.stated import Start
-from shiftjax.topology.partition import Block
+from shiftjax.topology.partition import MemberBlocks
 
 CLOCKS = {"f64": 2.0**53, "f32": 2.0**24}  # steps that a number of the lanes counts exactly
 
@@ -53,7 +53,7 @@ def unsound(prepared: Prepared, begin: float, end: float, *, strict: bool) -> di
     faulty = impossible(prepared.model, prepared.vary, prepared.values)
     if strict:
         faulty = {**odd_inertias(prepared), **faulty}
-    sound = np.setdiff1d(np.arange(prepared.members), list(faulty))
+    sound = np.setdiff1d(np.arange(prepared.members), np.array([*faulty], int), assume_unique=True)
     if len(sound):
         refuse_beyond_tables(prepared.plan, prepared.lane_of(sound, 1.0), begin, end)
     return faulty
@@ -120,7 +120,7 @@ def lanes_at(
     kernel: Kernel,
     settings: Settings,
     began: Start,
-    blocks: Sequence[Sequence[Block]],
+    blocks: Sequence[MemberBlocks],
     observed: Sequence[Channel],
     measured: Metrics,
     posed: np.ndarray,
@@ -135,7 +135,7 @@ def lanes_at(
     good[list(faulty)] = False
     plan, setup = prepared.plan, prepared.setup
     coordinates = coordinates_of(plan)
-    others = np.setdiff1d(np.arange(prepared.members), posed)
+    others = np.setdiff1d(np.arange(prepared.members), posed, assume_unique=True)
     every = ((observed, others), ((*observed, *coordinates), posed))
     recordings = [(Programs(setup, channels, measured), members) for channels, members in every if len(members)]
     if before is not None and _can_go_on(prepared, settings, before.ending, recordings[0][0].identity):
@@ -191,7 +191,7 @@ def _can_go_on(prepared: Prepared, settings: Settings, ending: Ending | None, id
 
 def first_partitions(
     prepared: Prepared, began: Start, settings: Settings, numerics: NumericsOptions
-) -> list[list[Block]]:
+) -> list[MemberBlocks]:
     """For every substructure the partition of every member."""
     schedule = numerics.schedule
     if schedule is None:

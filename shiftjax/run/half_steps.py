@@ -22,7 +22,7 @@ from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.programs.lane_program import Programs as LanePrograms
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
-from shiftjax.topology.partition import Block
+from shiftjax.topology.partition import MemberBlocks
 
 HARMONIC = np.pi / 2  # largest speed of a harmonic motion over its mean
 FINER = 32.0  # a tolerance over this: half the step of a method of order five
@@ -39,7 +39,7 @@ def repeats_of(
     prepared: Prepared,
     lanes: Ensemble,
     began: Start,
-    blocks: Sequence[Sequence[Block]],
+    blocks: Sequence[MemberBlocks],
     asked: NumericsOptions,
     before: tuple[RepeatedEnds | None, np.ndarray | float],
     kernel: Callable[[], Kernel],
@@ -80,7 +80,7 @@ def repeats_of(
         again.run_on_the_way(rest[again.near(rest, limit)])
         repeats = again.repeats(len(candidates), every=every, growth=growth)
         likely = doubtful(estimates, limit, repeats.growth(estimates))
-        rest = np.setdiff1d(quiet[likely[quiet]], repeats.members)
+        rest = np.setdiff1d(quiet[likely[quiet]], repeats.members, assume_unique=True)
         if not len(rest):
             return repeats
 
@@ -92,7 +92,7 @@ class _Again:
     prepared: Prepared
     lanes: Ensemble
     began: Start
-    blocks: Sequence[Sequence[Block]]
+    blocks: Sequence[MemberBlocks]
     before: tuple[RepeatedEnds | None, np.ndarray | float]
     kernel: Callable[[], Kernel]
     advance: Callable[[Prepared, Ensemble], None]
@@ -200,7 +200,7 @@ class _Again:
             log_jacobian=False, estimates=False, tolerance=tolerance,
             progress=self._tell,
         )  # fmt: skip
-        blocks = [[of[int(k)] for k in members] for of in self.blocks]
+        blocks = [of.some(members) for of in self.blocks]
         began, kernel = (self.began, self.lanes.kernel) if finer == 1 else (self._goes_on, self._kernel)
         everyone, good = np.arange(len(members)), np.ones(len(members), bool)
         lanes = begin(

@@ -33,7 +33,7 @@ def judge_inertias(prepared: Prepared, lanes: Ensemble, members: np.ndarray) -> 
     """Warns those of some members that have odd inertias, and ends those of which a motion moves no positive mass."""
     ended = (Outcome.non_finite, Outcome.no_mass)
     odd = np.array([k for k in lanes.odd_inertias if lanes.status[k] <= 0 or lanes.status[k] in ended], int)
-    odd = np.intersect1d(odd, members)
+    odd = np.intersect1d(odd, members) if len(odd) else odd
     odd = odd[lanes.table.reduce("finite", "q", odd)]
     good = np.zeros(prepared.members, bool)
     for _, partition, alike in lanes.groups(odd) if len(odd) else ():

@@ -34,7 +34,7 @@ from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion
 from shiftjax.run.start.singular_starts import with_ways
-from shiftjax.topology.partition import Partition
+from shiftjax.topology.partition import MemberBlocks, Partition
 
 GROUPS = (
     *("q", "x", "dx", "clock", "fraction", "limit", "armed", "acc", "rep", "mon", "trip"),
@@ -96,7 +96,7 @@ class Simulator:
         began = with_ways(again, start_of(again))
         members = again.members
         settings = Settings(self.step_size, 1, 1, multiplier=self._multiplier)
-        blocks = [[block] * members for block in self.partition.blocks]
+        blocks = [MemberBlocks.alike(block, members) for block in self.partition.blocks]
         p = again.parameters()
         kernel = make_kernel(self.backend, self.precision)
         lanes = begin(kernel, settings, began, p, began.closed, blocks, [(self._programs, np.arange(members))])

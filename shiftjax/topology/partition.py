@@ -43,6 +43,45 @@ class Block:
 
 
 @record
+class MemberBlocks:
+    """The partitions of one substructure of some members; as a sequence it has one for each.
+
+    Attributes:
+        blocks: different ones. which: (B,) of them each member's.
+    """
+
+    blocks: tuple[Block, ...]
+    which: np.ndarray
+
+    @classmethod
+    def alike(cls, block: Block, members: int) -> MemberBlocks:
+        """One partition for all."""
+        return cls((block,), np.zeros(members, int))
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def __getitem__(self, member: int) -> Block:
+        return self.blocks[self.which[member]]
+
+    def some(self, members: np.ndarray) -> MemberBlocks:
+        """Those of some of the members."""
+        return MemberBlocks(self.blocks, self.which[members])
+
+    def changed(self, members: np.ndarray, others: MemberBlocks) -> MemberBlocks:
+        """With others for some of the members."""
+        which = self.which.copy()
+        which[members] = len(self.blocks) + others.which
+        return MemberBlocks((*self.blocks, *others.blocks), which)
+
+    def occurring(self) -> list[int]:
+        """Which partitions occur, in the order of the first members that have them."""
+        first = np.full(len(self.blocks), len(self.which))
+        first[self.which[::-1]] = np.arange(len(self.which))[::-1]  # of several the last one counts
+        return [int(k) for k in np.argsort(first, kind="stable") if first[k] < len(self.which)]
+
+
+@record
 class Partition:
     """One block per substructure, in the order of the plan."""
 
@@ -113,14 +152,8 @@ def _eliminated(
     return Elimination(picked, columns, (picked >= 0).sum(1), pivots, dropped + bad, entries + bad)
 
 
-def blocks_of(elimination: Elimination, substructure: Substructure) -> list[Block]:
+def blocks_of(elimination: Elimination, substructure: Substructure) -> MemberBlocks:
     """The sorted sets of every member."""
-    unique, which = distinct_blocks(elimination, substructure)
-    return [unique[k] for k in which]
-
-
-def distinct_blocks(elimination: Elimination, substructure: Substructure) -> tuple[list[Block], np.ndarray]:
-    """The sorted sets that occur, and which of them each member has (B,)."""
     speeds, m = np.asarray(substructure.columns), substructure.rows
     marks = np.zeros(
         (len(elimination.rows), m + len(speeds) + 1), bool
@@ -130,11 +163,11 @@ def distinct_blocks(elimination: Elimination, substructure: Substructure) -> tup
     marks[lines, np.where(elimination.columns < 0, -1, m + elimination.columns)] = True
     packed, which = np.unique(np.packbits(marks[:, :-1], axis=1), axis=0, return_inverse=True)
     sets = np.unpackbits(packed, axis=1, count=m + len(speeds)).astype(bool)
-    blocks = [
+    blocks = tuple(
         Block(tuple(np.flatnonzero(row).tolist()), tuple(speeds[column].tolist()), tuple(speeds[~column].tolist()))
         for row, column in zip(sets[:, :m], sets[:, m:], strict=True)
-    ]
-    return blocks, np.ravel(which)
+    )
+    return MemberBlocks(blocks, np.ravel(which))
 
 
 def secondary_rows(substructure: Substructure, block: Block) -> list[int]:

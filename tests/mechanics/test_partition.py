@@ -19,7 +19,9 @@ from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import (
     RANK_TOLERANCE,
+    Block,
     Elimination,
+    MemberBlocks,
     Partition,
     blocks_of,
     characteristic_length,
@@ -165,6 +167,16 @@ def test_a_partition_is_sets() -> None:
     first, second = blocks_of(complete_pivoting(np.stack([J, J * [2, 1, 0.5]]), TOLERANCE), block)
     assert first == second
     assert (first.primary, first.dependent, first.independent) == ((0, 1), (7, 9), (8,))
+
+
+def test_blocks_of_members_are_a_sequence_of_what_each_has() -> None:
+    a, b, c = (Block((k,), (k,), (5,)) for k in range(3))
+    some = MemberBlocks((a, b, c), np.array([2, 0, 2, 0]))
+    assert [*some] == [c, a, c, a] and len(some) == 4
+    assert some.occurring() == [2, 0]
+    assert [*some.some(np.array([1, 2]))] == [a, c]
+    assert [*some.changed(np.array([0, 3]), MemberBlocks.alike(b, 2))] == [b, a, c, b]
+    assert MemberBlocks((a,), np.zeros(0, int)).occurring() == []
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name != "n_four_bar_40"])

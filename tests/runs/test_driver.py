@@ -26,7 +26,7 @@ from shiftjax.run.simulate import simulate
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.prepare import prepare
-from shiftjax.topology.partition import Block, Partition, independent_speeds
+from shiftjax.topology.partition import Block, MemberBlocks, Partition, independent_speeds
 from tests.support.mechanisms import four_bars, pendulum, rod
 
 EXACT = 1e-12  # a prescribed coordinate, a balance of powers: rounding of a few operations a step
@@ -38,7 +38,7 @@ def lanes_of(name: str, members: int = 3) -> Ensemble:
     """An ensemble at its start, not run."""
     prepared = prepare(load(name), {})
     began = prepared.file_start
-    blocks = [[block[0]] * members for block in partitions(prepared, began, 2.0)]
+    blocks = [MemberBlocks.alike(block[0], members) for block in partitions(prepared, began, 2.0)]
     q, v, states = (np.repeat(x, members, axis=1) for x in (began.q, began.v, began.states))
     settings, kernel = Settings(1e-3, 100, 100), make_kernel(None, "f64")
     good, everyone = np.ones(members, bool), [(Programs(prepared.setup), np.arange(members))]
@@ -84,7 +84,7 @@ def test_a_partition_with_a_larger_b_is_left(factor: float, monkeypatch: pytest.
     def fresh(lanes: Ensemble, s: int, members: np.ndarray) -> Any:
         real = of(lanes, s, members)
         return replace(
-            real, blocks=[other], which=np.zeros(len(members), int), same=np.zeros(len(members), bool),
+            real, blocks=MemberBlocks.alike(other, len(members)), same=np.zeros(len(members), bool),
             entries=factor * real.old_entries, ratio=real.old_ratio,
         )  # fmt: skip
 

@@ -162,5 +162,5 @@ def _advance(lanes: Ensemble, programs: Programs, members: np.ndarray, stops: np
             taken[np.searchsorted(members, steps.members)] = np.isfinite(noted[:, :, 0]).sum(1)
         if lanes.tape is not None:
             frozen = lanes.table.trips(members).members
-            lanes.tape.note(lanes, np.setdiff1d(members, frozen))
+            lanes.tape.note(lanes, np.setdiff1d(members, frozen, assume_unique=True))
     return taken

@@ -21,7 +21,7 @@ from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.switches import act
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 from shiftjax.shield import shielded
-from shiftjax.topology.partition import Partition
+from shiftjax.topology.partition import MemberBlocks, Partition
 
 INSTANTS = 8192  # output instants taken at once
 
@@ -182,4 +182,5 @@ class _Decisions:
             self._next[members] += 1
             for block, choice in np.unique(np.stack([s.substructure, s.choice])[:, decisions], axis=1).T:
                 here = (s.substructure[decisions] == block) & (s.choice[decisions] == choice)
-                lanes.adopt(int(block), members[here], [s.blocks[block][choice]] * int(here.sum()))
+                blocks = MemberBlocks.alike(s.blocks[block][choice], int(here.sum()))
+                lanes.adopt(int(block), members[here], blocks)

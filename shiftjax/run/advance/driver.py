@@ -26,7 +26,7 @@ from shiftjax.run.advance.singular_stops import look_farther, stop_where_passed,
 from shiftjax.run.advance.switches import cross_events, note_skipped, passed_events
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 from shiftjax.shield import shielded
-from shiftjax.topology.partition import Block, complete_pivoting, distinct_blocks, pivots_of, rank_tolerance
+from shiftjax.topology.partition import MemberBlocks, blocks_of, complete_pivoting, pivots_of, rank_tolerance
 
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
@@ -231,14 +231,13 @@ class _Fresh:
     """What GCP gives some members now, beside what they have: partitions, largest |B_ij| and pivot ratios of both.
 
     Attributes:
-        jacobian: (B, m, n); rows: (m,) local rows that it consists of; blocks: that occur; which: (B,) of them.
+        jacobian: (B, m, n); rows: (m,) local rows that it consists of; blocks: of the partitions.
         same: (B,) whether they are no others, or of less rank.
     """
 
     jacobian: np.ndarray
     rows: np.ndarray
-    blocks: list[Block]
-    which: np.ndarray
+    blocks: MemberBlocks
     same: np.ndarray
     entries: np.ndarray
     ratio: np.ndarray
@@ -255,9 +254,9 @@ class _Fresh:
         pivots = complete_pivoting(
             J, rank_tolerance(lanes.setup.plan.substructures[s], lanes.setup.precision), rows=rows
         )
-        blocks, which = distinct_blocks(pivots, lanes.setup.plan.substructures[s])
+        blocks = blocks_of(pivots, lanes.setup.plan.substructures[s])
         known, choice = lanes.known[s], lanes.choice[s, members]
-        number = np.array([known.index(block) if block in known else -1 for block in blocks])
+        number = np.array([known.index(block) if block in known else -1 for block in blocks.blocks])
         columns = lanes.setup.plan.substructures[s].columns
         primary = np.array([np.isin(rows, block.primary) for block in known])[choice]
         dependent = np.array([np.isin(columns, block.dependent) for block in known])[choice]
@@ -265,15 +264,11 @@ class _Fresh:
         full = dependent.sum(1)
         lost = old.rank < full
         # Next to a singular pose elimination stops early; what it leaves out is no partition of the mechanism.
-        same = (number[which] == choice) | (pivots.rank < full)
+        same = (number[blocks.which] == choice) | (pivots.rank < full)
         return cls(
-            J, rows, blocks, which, same, pivots.entries, pivots.ratio(0),
+            J, rows, blocks, same, pivots.entries, pivots.ratio(0),
             np.where(lost, np.inf, old.entries), old.ratio(full),
         )  # fmt: skip
-
-    def blocks_of(self, which: np.ndarray) -> list[Block]:
-        """The new partitions of some of the members."""
-        return [self.blocks[k] for k in self.which[which]]
 
 
 def worth_adopting(
@@ -316,4 +311,4 @@ def adopt(lanes: Ensemble, s: int, members: np.ndarray, fresh: _Fresh, which: np
         structure = lanes.setup.plan.substructures[s]
         jacobians = np.zeros((int(which.sum()), structure.rows, len(structure.columns)))
         jacobians[:, fresh.rows] = fresh.jacobian[which]
-    lanes.adopt(s, members[which], fresh.blocks_of(which), jacobians)
+    lanes.adopt(s, members[which], fresh.blocks.some(which), jacobians)

@@ -26,7 +26,7 @@ from shiftjax.run.advance.schedule import PATTERNS, Schedule, chosen_steps, sort
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, Setup
 from shiftjax.shield import shielded
-from shiftjax.topology.partition import Block, Partition
+from shiftjax.topology.partition import Block, MemberBlocks, Partition
 
 PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
 # The same, for singular steps. 256 random N-four-bars of N = 5 over 10 s at 1 ms: worst crank 8e-7 rad with 1e-4,
@@ -301,13 +301,14 @@ class Ensemble:
             taken, ends, s.singular,
         )  # fmt: skip
 
-    def choose(self, s: int, members: np.ndarray, blocks: Sequence[Block]) -> None:
+    def choose(self, s: int, members: np.ndarray, blocks: MemberBlocks) -> None:
         """Gives members their partitions of substructure s."""
-        numbers = {block: k for k, block in enumerate(self.known[s])}
-        for block in blocks:
-            if numbers.setdefault(block, len(numbers)) == len(self.known[s]):
-                self.known[s].append(block)
-        self.choice[s, members] = [numbers[block] for block in blocks]
+        known, number = self.known[s], np.zeros(len(blocks.blocks), int)
+        for k in blocks.occurring():
+            if blocks.blocks[k] not in known:
+                known.append(blocks.blocks[k])
+            number[k] = known.index(blocks.blocks[k])
+        self.choice[s, members] = number[blocks.which]
 
     def limit(self, s: int, members: np.ndarray) -> None:
         """Sets the limits of the monitors of substructure s from where they stand."""
@@ -324,7 +325,7 @@ class Ensemble:
             table.set("limit", (window * ratio) ** -2.0 if move else np.inf, members, first + 2)
         table.set("armed", 1.0, members, slice(first, first + MONITORS_PER_BLOCK))
 
-    def adopt(self, s: int, members: np.ndarray, blocks: Sequence[Block], jacobians: np.ndarray | None = None) -> None:
+    def adopt(self, s: int, members: np.ndarray, blocks: MemberBlocks, jacobians: np.ndarray | None = None) -> None:
         """Gives some members other partitions of substructure s, and logs it."""
         time, old = self.settings.t0 + self.clock_of(members) * self.settings.h, self.choice[s, members]
         self.choose(s, members, blocks)

@@ -14,7 +14,7 @@ from shiftjax.run.advance.ensemble import Ensemble, Programs, recordings_of
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS
 from shiftjax.run.start.stated import MIDDLE, Start
-from shiftjax.topology.partition import Block
+from shiftjax.topology.partition import MemberBlocks
 
 # Of the model's length, at which a run ends; a projection leaves this much only if a needed row was dropped.
 GAP_LIMIT = {"f64": 1e-5, "f32": 1e-3}
@@ -28,7 +28,7 @@ def begin(
     start: Start,
     p: np.ndarray,
     good: np.ndarray,
-    blocks: Sequence[Sequence[Block]],
+    blocks: Sequence[MemberBlocks],
     recorded: Sequence[tuple[Programs, np.ndarray]],
     instants: np.ndarray | None = None,
 ) -> Ensemble:
@@ -70,7 +70,7 @@ def begin(
     if len(running) == 0:
         return lanes
     for s in range(setup.blocks):
-        lanes.choose(s, running, [blocks[s][int(k)] for k in running])
+        lanes.choose(s, running, blocks[s].some(running))
     lanes.first_choice = lanes.choice.copy()
     lanes.evaluate("project", running)
     if layout.ne:

@@ -131,6 +131,6 @@ def sampled(candidates: np.ndarray, estimates: np.ndarray) -> np.ndarray:
     """
     count = sample_size(len(candidates))
     apart = candidates[evenly_spaced(len(candidates), count // 2)]
-    others = np.setdiff1d(candidates, apart)
+    others = np.setdiff1d(candidates, apart, assume_unique=True)
     largest = others[np.argsort(-estimates[others], kind="stable")[: count - len(apart)]]
     return np.sort(np.concatenate([apart, largest]))

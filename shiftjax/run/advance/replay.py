@@ -17,6 +17,7 @@ from shiftjax.run.advance.schedule import STEPS, Schedule
 from shiftjax.run.advance.singular_steps import best_of
 from shiftjax.run.advance.switches import cross_events, note_skipped
 from shiftjax.shield import shielded
+from shiftjax.topology.partition import MemberBlocks
 
 
 def replay(lanes: Ensemble, schedule: Schedule) -> None:
@@ -69,7 +70,7 @@ def _decide(lanes: Ensemble, schedule: Schedule, decisions: np.ndarray, members:
                 note_skipped(lanes, deciding, start)
                 sample(lanes, deciding[lanes.status[deciding] <= 0])
             else:
-                lanes.adopt(int(s), deciding, [schedule.blocks[s][choice]] * len(deciding))
+                lanes.adopt(int(s), deciding, MemberBlocks.alike(schedule.blocks[s][choice], len(deciding)))
 
 
 def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.record import record
-from shiftjax.topology.partition import Block
+from shiftjax.topology.partition import Block, MemberBlocks
 from shiftjax.topology.plan import Plan
 
 PLAIN = (1.0,)  # the plain step, whatever its pivots: where the span ends before another pattern fits
@@ -74,11 +74,9 @@ class Schedule:
         number = np.arange(len(deciders)) - np.searchsorted(deciders, deciders)  # of a decision among its member's own
         return [np.sort(order[number == k]) for k in range(int(number.max(initial=-1)) + 1)]
 
-    def partitions(self) -> list[list[Block]]:
+    def partitions(self) -> list[MemberBlocks]:
         """For every substructure the partition of every member at the start."""
-        return [
-            [blocks[k] for k in start] if blocks else [] for blocks, start in zip(self.blocks, self.start, strict=True)
-        ]
+        return [MemberBlocks(tuple(blocks), start) for blocks, start in zip(self.blocks, self.start, strict=True)]
 
     def check(self, plan: Plan, members: int, wanted: tuple[float, int, float], singular: str) -> None:
         """Refuses a schedule of another mechanism, of other members or of other steps.

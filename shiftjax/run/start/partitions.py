@@ -10,7 +10,7 @@ import shiftjax.run.closing.host_evaluation as host
 from shiftjax.errors import ModelError
 from shiftjax.run.start.prepared import Prepared, forced_speeds
 from shiftjax.run.start.stated import Start
-from shiftjax.topology.partition import Block, blocks_of, complete_pivoting, rank_tolerance
+from shiftjax.topology.partition import MemberBlocks, blocks_of, complete_pivoting, rank_tolerance
 
 NOMINAL_PIVOTS = 0.01  # a start may be this much worse conditioned than the file's before it takes its own partition
 SAMPLE = 16  # members whose rank is compared with the file's
@@ -18,7 +18,7 @@ SAMPLE = 16  # members whose rank is compared with the file's
 
 def partitions(
     prepared: Prepared, start: Start, multiplier: float, independent: Sequence[str] = ()
-) -> list[list[Block]]:
+) -> list[MemberBlocks]:
     """For every substructure the partition of every member.
 
     Raises:
@@ -28,7 +28,7 @@ def partitions(
     nominal_lane, nominal = prepared.file_lane(), prepared.file_start
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     forced = forced_speeds(prepared, independent)
-    out: list[list[Block]] = []
+    out: list[MemberBlocks] = []
     for s, block in enumerate(plan.substructures):
         tolerance = rank_tolerance(block, setup.precision)
         free = [k for k, column in enumerate(block.columns) if column in forced]
@@ -44,12 +44,11 @@ def partitions(
         b, ratio = host.block_monitors(lane, start.beside, s, chosen)
         serves = (b <= multiplier * max(base_b[0], 1.0)) & (ratio >= NOMINAL_PIVOTS * base_ratio[0])
         serves &= ~_has_more_rank(lane, start, s, tolerance, len(chosen.dependent))
-        of_members = [chosen] * prepared.members
+        of_members = MemberBlocks.alike(chosen, prepared.members)
         others = np.flatnonzero(~serves & start.closed) if not free else np.zeros(0, int)
         if len(others):
             _, J = host.closure(lane.of(others), start.beside[:, others], s)
-            for k, better in zip(others, blocks_of(complete_pivoting(J, tolerance), block), strict=True):
-                of_members[k] = better
+            of_members = of_members.changed(others, blocks_of(complete_pivoting(J, tolerance), block))
         out.append(of_members)
     return out
 
