@@ -18,9 +18,9 @@ Every kind of joint, constraint, driver and force that a model file can name, an
 [file format](format.md) has the keys, units and an example of each; [Extending](extending.md) shows how to write one of
 your own, in some 30 lines.
 
-In the pictures what holds is grey, what moves is blue, and what is between them ochre. An orange arrow is a coordinate or
-a speed, its filled head the positive sense; forces and springs are red. Arrows of joints, curves over time, displacement
-or speed, and how far gears turn are computed by the kinds themselves.
+In the pictures what holds is grey, what moves is blue, and what is between them ochre. An orange arrow is a coordinate
+or a speed, its filled head the positive sense; forces and springs are red. Arrows of joints, curves over time,
+displacement or speed, and how far gears turn are computed by the kinds themselves.
 
 A slider on a spindle, between stops, held by a controller, three targets at once:
 
@@ -90,8 +90,8 @@ of bristles or of a tyre, is `NAME.STATE`. The numbers of a tyre's property file
 (`"tire_type": "pac2002", "definition": "car.tir"`) becomes a `pacejka_tyre` with them, with `"use_transient_slip"` a
 `transient_pacejka_tyre`, whose relaxation lengths are those of the file at the nominal load.
 """
-JOINTS = """Axes in the corner are those of the parent's frame. `q[0]` is the first number of a joint's displacement, `v[0]` its first speed,
-where a quaternion or rotation vector has no number for a turn about one axis.
+JOINTS = """Axes in the corner are those of the parent's frame. `q[0]` is the first coordinate of a joint, `v[0]` its
+first speed, where a quaternion or rotation vector has no coordinate for a turn about one axis.
 """
 HEAD = "picture | kind"
 
@@ -102,7 +102,9 @@ def catalogue() -> str:
     parts = [INTRODUCTION, "## Joints\n", JOINTS, _table(HEAD, joints)]
     for title, listed in (("Constraints", "constraints"), ("Drivers", "drivers")):
         rows = [
-            _law_row(name, kind) for name, kind in CONSTRAINTS.items() if kind.listed == listed and CONSTRAINTS.ships(kind)
+            _law_row(name, kind)
+            for name, kind in CONSTRAINTS.items()
+            if kind.listed == listed and CONSTRAINTS.ships(kind)
         ]
         parts += [f"## {title}\n", _table(HEAD, rows)]
     forces = [_law_row(name, kind) for name, kind in FORCES.items() if kind.listed and FORCES.ships(kind)]

@@ -94,8 +94,8 @@ def ellipsoid_on_plane(kind: Any) -> Drawing:
     centre = np.array([120.0, level + low - depth])
     axes = np.array([[math.cos(tilt), math.sin(tilt)], [-math.sin(tilt), math.cos(tilt)]])
     _plane(d, level)
-    d.shape([tuple(centre + a * math.cos(t) * axes[0] + b * math.sin(t) * axes[1]) for t in np.linspace(0, 2 * math.pi, 49)[:-1]],
-            CHILD)  # fmt: skip
+    angles = np.linspace(0, 2 * math.pi, 49)[:-1]
+    d.shape([centre + a * math.cos(t) * axes[0] + b * math.sin(t) * axes[1] for t in angles], CHILD)
     for size, axis in zip((a, b), axes, strict=True):
         d.line([centre - size * axis, centre + size * axis], dash=AXES, width=THIN)
     d.line([(14, level), (226, level)], width=2.0)
@@ -115,12 +115,18 @@ def ball_on_ball(kind: Any) -> Drawing:
     touch = 0.5 * (second + radii[1] * line + first - radii[0] * line)
     force_mark(d, touch, touch + 50 * line, "N")
     force_mark(d, touch, touch - 50 * line, "−N")
-    d.word(first + (8, -20), "1", size=13)
-    d.word(second + (-8, 26), "2", size=13)
+    d.word(np.add(first, (8, -20)), "1", size=13)
+    d.word(np.add(second, (-8, 26)), "2", size=13)
     return d
 
 
-HILLS = {"xs": (), "ys": (), "heights": (), "polynomial": ((0.0,), (0.22,), (-0.12,), (-0.42,), (0.14,), (0.2,)), "size": 1.0}
+HILLS = {
+    "xs": (),
+    "ys": (),
+    "heights": (),
+    "polynomial": ((0.0,), (0.22,), (-0.12,), (-0.42,), (0.14,), (0.2,)),
+    "size": 1.0,
+}
 
 
 def ball_on_terrain(kind: Any) -> Drawing:
@@ -164,9 +170,10 @@ def pin_in_slot(kind: Any) -> Drawing:
 
 
 TYRES: dict[str, Mapping[str, Any]] = {  # numbers to draw them with; those of a middling car
-    "fiala": {"radius": 0.3, "c_slip": 8e4, "c_alpha": 6e4, "u_max": 1.0, "u_min": 0.85, "width": 0.2, "relaxation_y": 0.5},
-    "pacejka": {"radius": 0.3, "fnomin": 4000.0, "pcy1": 1.35, "pdy1": 1.05, "pdy2": -0.18, "pey1": -0.01, "pky1": -22.0, "pky2": 2.0,
-                "relaxation_y": 0.5},
+    "fiala": {"radius": 0.3, "c_slip": 8e4, "c_alpha": 6e4, "u_max": 1.0, "u_min": 0.85,
+              "width": 0.2, "relaxation_y": 0.5},
+    "pacejka": {"radius": 0.3, "fnomin": 4000.0, "pcy1": 1.35, "pdy1": 1.05, "pdy2": -0.18, "pey1": -0.01,
+                "pky1": -22.0, "pky2": 2.0, "relaxation_y": 0.5},
 }  # fmt: skip
 LOADS = (4000.0, 2500.0)  # N
 
@@ -183,7 +190,9 @@ def tyre(kind: Any) -> Drawing:
     """A wheel from the side, and its force over the slip; of a transient one from above, and its force over the way."""
     numbers = TYRES["pacejka" if "fnomin" in {field.name for field in kind.fields} else "fiala"]
     if not kind.transient:
-        d = Drawing("A wheel on a road with its forces; that across it rises with the slip, then falls off, for two loads")
+        d = Drawing(
+            "A wheel on a road with its forces; that across it rises with the slip, then falls off, for two loads"
+        )
         ground(d, (8, 34), (116, 34))
         d.circle((58, 76), 44, "#8889", width=2)
         d.circle((58, 76), 27, CHILD)
@@ -200,11 +209,11 @@ def tyre(kind: Any) -> Drawing:
     lean = np.array([math.sin(math.radians(14)), math.cos(math.radians(14))])
     side, centre = np.array([lean[1], -lean[0]]), np.array([46.0, 92.0])
     d.shape([centre + 46 * lean * a + 14 * side * b for a, b in ((1, 1), (-1, 1), (-1, -1), (1, -1))], CHILD)
-    patch = centre + (46.0, -24.0)
+    patch = np.add(centre, (46.0, -24.0))
     d.shape([patch + 17 * lean * a + 9 * side * b for a, b in ((1, 1), (-1, 1), (-1, -1), (1, -1))], "#8889")
     spring(d, centre - 18 * lean + 14 * side, patch - 9 * side, turns=3, size=4)
-    d.arrow([centre, centre + (0.0, 60.0)], width=2.0)
-    d.word(centre + (-11, 56), "v", colour=MOTION)
+    d.arrow([centre, np.add(centre, (0.0, 60.0))], width=2.0)
+    d.word(np.add(centre, (-11, 56)), "v", colour=MOTION)
     front = centre + 34 * lean
     force_mark(d, front, front + 46 * side, "Fy")
     length = numbers["relaxation_y"]

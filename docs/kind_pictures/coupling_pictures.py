@@ -43,7 +43,10 @@ def gear(kind: Any) -> Drawing:
     toothed(d, left, radius[0], teeth[0], CHILD)
     hub(d, left)
     hub(d, right)
-    for centre, size, middle, turned, name in ((left, radius[0], 115, 44 * way, "q₁"), (right, radius[1], 80, 44, "q₂")):
+    for centre, size, middle, turned, name in (
+        (left, radius[0], 115, 44 * way, "q₁"),
+        (right, radius[1], 80, 44, "q₂"),
+    ):
         turn_mark(d, centre, size + 13, middle - turned / 2, middle + turned / 2, name)
     return d
 
@@ -55,7 +58,9 @@ def belt(kind: Any) -> Drawing:
     lean = math.asin((b - a) / (y - x))
     normal = (-math.sin(lean), math.cos(lean))
     for sign in (1.0, -1.0):
-        d.line([(x + a * normal[0], 74 + sign * a * normal[1]), (y + b * normal[0], 74 + sign * b * normal[1])], width=3)
+        d.line(
+            [(x + a * normal[0], 74 + sign * a * normal[1]), (y + b * normal[0], 74 + sign * b * normal[1])], width=3
+        )
     for centre, size, fill in ((x, a, CHILD), (y, b, PARENT)):
         d.circle((centre, 74), size, fill, width=3)
         hub(d, (centre, 74))
@@ -129,7 +134,9 @@ def planetary(kind: Any) -> Drawing:
 
 
 def differential(kind: Any) -> Drawing:
-    d = Drawing("A differential: a cage with a bevel pinion between the bevel gears of two shafts; the cage turns by their mean")
+    d = Drawing(
+        "A differential: a cage with a bevel pinion between the bevel gears of two shafts; the cage turns by their mean"
+    )
     cage, second, third = (float(c) for c in kind.coefficients({}))
     share = -second / cage, -third / cage
     d.shape(rectangle(120, 80, 96, 104), PARENT)
@@ -148,15 +155,17 @@ def differential(kind: Any) -> Drawing:
         arc = [(x + 5 * math.cos(math.radians(a)), 80 + 19 * math.sin(math.radians(a))) for a in range(-120, 121, 15)]
         d.arrow(arc, both=True)
         d.word((x, 112), name, colour=MOTION)
-    d.arrow([(181 + 5 * math.cos(math.radians(a)), 122 + 14 * math.sin(math.radians(a))) for a in range(-120, 121, 15)], both=True)
+    d.arrow(
+        [(181 + 5 * math.cos(math.radians(a)), 122 + 14 * math.sin(math.radians(a))) for a in range(-120, 121, 15)],
+        both=True,
+    )
     d.word((206, 138), "q₁", colour=MOTION)
     return d
 
 
 def mimic(kind: Any) -> Drawing:
     d = Drawing("Two arms on hinges: the first turns by a multiple of the angle of the second, from an offset")
-    multiplier, offset = 0.6, 20.0
-    angle = 60.0
+    multiplier, offset, angle = 0.5, 10.0, 74.0
     follower = first_for_second(kind, {"multiplier": multiplier}) * angle + offset
     for x, turned, fill, name in ((42.0, follower, CHILD, "q₁"), (148.0, angle, PARENT, "q₂")):
         place = (x, 44.0)
@@ -220,6 +229,5 @@ def equation(kind: Any) -> Drawing:
 
 
 COUPLINGS: dict[str, Callable[[ConstraintKind], Drawing]] = {
-    draw.__name__: draw
-    for draw in (equation, gear, belt, rack, screw_coupling, planetary, differential, mimic, geneva)
+    draw.__name__: draw for draw in (equation, gear, belt, rack, screw_coupling, planetary, differential, mimic, geneva)
 }

@@ -9,8 +9,9 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-Point = Sequence[float]  # x, y [px]
+Point = Any  # x, y [px]: a tuple or an array
 
 WIDTH, HEIGHT = 240, 160
 INK = "currentColor"
@@ -37,8 +38,8 @@ class Drawing:
         shown = html.escape(self.text)
         return (
             f'<svg class="kind" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
-            f'height="{HEIGHT}" style="min-width:{WIDTH}px" role="img" aria-label="{shown}" data-search-exclude="" fill="none" '
-            f'stroke="currentColor" stroke-width="{LINE}" stroke-linecap="round" stroke-linejoin="round" '
+            f'height="{HEIGHT}" style="min-width:{WIDTH}px" role="img" aria-label="{shown}" data-search-exclude="" '
+            f'fill="none" stroke="currentColor" stroke-width="{LINE}" stroke-linecap="round" stroke-linejoin="round" '
             f'font-family="sans-serif" font-size="12">{"".join(self.elements)}</svg>'
         )
 
@@ -101,7 +102,9 @@ class Drawing:
         self.arrow(on_arc(centre, radius, begin, end), colour=colour, both=both, width=width)
 
     def word(self, place: Point, text: str, *, colour: str = "", anchor: str = "middle", size: float = 12.0) -> None:
-        """A word about a place; `anchor`: "start", "middle" or "end" of it is there."""
+        """A word about a place; `anchor`: "start", "middle" or "end" of it is there. None for an empty text."""
+        if not text:
+            return
         x, y = _number(place[0]), _number(HEIGHT - place[1] + 0.35 * size)
         bold = ' font-weight="bold"' if colour else ""
         sized = f' font-size="{size:g}"' if size != 12.0 else ""
@@ -129,7 +132,11 @@ def _head(before: Point, tip: Point, size: float) -> list[tuple[float, float]]:
     length = math.hypot(x, y) or 1.0
     x, y = x / length * size, y / length * size
     wide = 0.42
-    return [(tip[0] - x - wide * y, tip[1] - y + wide * x), (tip[0], tip[1]), (tip[0] - x + wide * y, tip[1] - y - wide * x)]
+    return [
+        (tip[0] - x - wide * y, tip[1] - y + wide * x),
+        (tip[0], tip[1]),
+        (tip[0] - x + wide * y, tip[1] - y - wide * x),
+    ]
 
 
 def _shortened(points: Sequence[Point], by: float) -> list[Point]:

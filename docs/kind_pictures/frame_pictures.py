@@ -16,7 +16,7 @@ from shiftjax.constraints import ConstraintKind
 from shiftjax.constraints.guides import curve_at, places_of
 from shiftjax.docs.kind_pictures.drawing import CHILD, FORCE, INK, MOTION, PARENT, THIN, Drawing
 from shiftjax.docs.kind_pictures.machine_parts import AXES, ground, hub, rectangle, slide_mark, turn_mark
-from shiftjax.docs.kind_pictures.solids import UP, Scene, circle, unit
+from shiftjax.docs.kind_pictures.solids import UP, Projection, circle, unit
 from shiftjax.height_fields import height
 from shiftjax.rotations import rotation_about
 from shiftjax.splines import cubic, evaluated
@@ -43,7 +43,9 @@ POSES: dict[str, Pose] = {
 LENGTH = float(np.linalg.norm(POSES["distance"][1]))
 
 
-def frame(scene: Scene, d: Drawing, pose: Pose, name: str, colour: str, *, bold: str = "z", size: float = 0.62) -> None:
+def frame(
+    scene: Projection, d: Drawing, pose: Pose, name: str, colour: str, *, bold: str = "z", size: float = 0.62
+) -> None:
     """A frame with its axes, of which some are bold, and its number below the origin."""
     R, p = pose
     for k, axis in enumerate("xyz"):
@@ -55,8 +57,8 @@ def frame(scene: Scene, d: Drawing, pose: Pose, name: str, colour: str, *, bold:
     d.word((x - 9, y + 7), name, colour=colour, size=13.0)
 
 
-def begun(text: str, middle: tuple[float, float] = (72.0, 62.0), scale: float = 70.0) -> tuple[Drawing, Scene]:
-    return Drawing(text), Scene(scale, middle)
+def begun(text: str, middle: tuple[float, float] = (72.0, 62.0), scale: float = 70.0) -> tuple[Drawing, Projection]:
+    return Drawing(text), Projection(scale, middle)
 
 
 FIRST: Pose = (np.eye(3), 0.0 * X)
@@ -77,7 +79,7 @@ def coincident(kind: Any) -> Drawing:
     return d
 
 
-def ridden(scene: Scene, d: Drawing, place: np.ndarray, lever: np.ndarray) -> None:
+def ridden(scene: Projection, d: Drawing, place: np.ndarray, lever: np.ndarray) -> None:
     """The second frame where it may turn any way: its origin is the ball at the end of a body."""
     scene.bar([place, place + lever], CHILD, width=11, nearer=1.0)
     scene.ball(place, 0.13, CHILD, nearer=2.0)
@@ -91,7 +93,7 @@ def point_on_line(kind: Any) -> Drawing:
     d.line(scene.flat([-0.45 * Z, 1.85 * Z]), dash=AXES, width=THIN)
     frame(scene, d, FIRST, "1", DEEP)
     ridden(scene, d, p, 1.1 * Y + 0.5 * Z)
-    slide_mark(d, *scene.flat([p - 0.35 * Y - 0.4 * Z, p - 0.35 * Y + 0.5 * Z]), "")
+    d.arrow(scene.flat([p - 0.35 * Y - 0.4 * Z, p - 0.35 * Y + 0.5 * Z]), both=True)
     return d
 
 
@@ -114,9 +116,9 @@ def distance(kind: Any) -> Drawing:
     scene.draw(d)
     frame(scene, d, FIRST, "1", DEEP, bold="", size=0.55)
     frame(scene, d, (R, p), "2", CHILD, bold="", size=0.5)
-    a, b = (np.array(point) + (11.0, -30.0) for point in scene.flat([0.0 * X, p]))
+    a, b = (np.add(point, (11.0, -30.0)) for point in scene.flat([0.0 * X, p]))
     d.arrow([a, b], colour=FORCE, both=True, width=1.3)
-    d.word((a + b) / 2 + (18.0, -11.0), "length", colour=FORCE)
+    d.word(np.add((a + b) / 2, (18.0, -11.0)), "length", colour=FORCE)
     return d
 
 
@@ -161,7 +163,9 @@ PLACE = 2.35  # along that curve
 
 
 def point_on_curve(kind: Any) -> Drawing:
-    d, scene = begun("A point of a body on a curve in space; a coordinate q says how far along it is", (118.0, 56.0), 58.0)
+    d, scene = begun(
+        "A point of a body on a curve in space; a coordinate q says how far along it is", (118.0, 56.0), 58.0
+    )
     places = np.linspace(0.0, float(places_of(CURVE)[-1]), 60)
     points = [np.array(curve_at(CURVE, float(s))) for s in places]
     d.line(scene.flat(points), colour=DEEP, width=3.0)

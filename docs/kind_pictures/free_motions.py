@@ -53,9 +53,9 @@ class FreeMotion(NamedTuple):
 
 def numbers(kind: JointKind) -> dict[str, Any]:
     """Numbers of a joint to draw the kind with: defaults, else middling ones."""
-    own_fields = {field.name: LARGE if field.default is None else field.default for field in kind.fields}
+    further = {field.name: LARGE if field.default is None else field.default for field in kind.fields}
     length = float(np.linalg.norm(AXIS))
-    return {"axis": [x / length for x in AXIS], **own_fields}
+    return {"axis": [x / length for x in AXIS], **further}
 
 
 def drawn_coordinates(kind: JointKind) -> list[list[float]]:
@@ -81,7 +81,11 @@ def free_motions(kind: JointKind, q: Sequence[Sequence[float]]) -> list[FreeMoti
             speed = [float(j == k) for j in range(coordinate.nv)]
             rate = coordinate.primitive.rate(q[place], speed)
             ahead, behind = (
-                pose(kind, [*q[:place], [x + s * STEP * r for x, r in zip(q[place], rate, strict=True)], *q[place + 1 :]], n)
+                pose(
+                    kind,
+                    [*q[:place], [x + s * STEP * r for x, r in zip(q[place], rate, strict=True)], *q[place + 1 :]],
+                    n,
+                )
                 for s in (1.0, -1.0)
             )
             turned = (np.array(ahead[0]) - np.array(behind[0])) / (2.0 * STEP) @ np.array(pose(kind, q, n)[0]).T
@@ -95,7 +99,7 @@ def free_motions(kind: JointKind, q: Sequence[Sequence[float]]) -> list[FreeMoti
 def pose(kind: JointKind, q: Sequence[Sequence[float]], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
     """Rotation and translation of the child's frame in the parent's."""
     R, p = identity(), zeros()
-    for primitive, own_q in zip(kind.primitives, q, strict=True):
-        turned, shifted = primitive.motion(own_q, n)
+    for primitive, values in zip(kind.primitives, q, strict=True):
+        turned, shifted = primitive.motion(values, n)
         R, p = matmul(R, turned), plus(p, matvec(R, shifted))
     return R, p

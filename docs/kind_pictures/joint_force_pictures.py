@@ -1,4 +1,4 @@
-"""Pictures of forces along a joint: springs, stops, friction, motors, controllers, with the law that the kind computes."""
+"""Pictures of forces along a joint: springs, stops, friction, motors, controllers, with the law that is computed."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ def coulomb_friction(kind: Any) -> Drawing:
 
 
 def lugre_friction(kind: Any) -> Drawing:
-    d = Drawing("Bristles between a block and a face bend, then slide; steady sliding needs less force than breaking loose")
+    d = Drawing(
+        "Bristles between a block and a face bend, then slide; steady sliding needs less force than breaking loose"
+    )
     d.shape([(12, 36), (116, 36), (116, 50), (12, 50)], PARENT)
     d.shape(rectangle(62, 98, 60, 28), CHILD)
     for k in range(9):

@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftjax.docs.kind_pictures.drawing import BETWEEN, CHILD, LETTER, MOTION, PARENT, THIN, Drawing
 from shiftjax.docs.kind_pictures.free_motions import FreeMotion, drawn_coordinates, free_motions
-from shiftjax.docs.kind_pictures.solids import EYE, RIGHT, UP, Scene, across, circle, unit
+from shiftjax.docs.kind_pictures.solids import EYE, RIGHT, UP, Projection, across, circle, unit
 from shiftjax.joints import JointKind
 
 X, Y, Z = np.eye(3)
@@ -18,29 +18,47 @@ ROUND = 0.28  # radius of a curved arrow
 SCALE, MIDDLE = 56.0, (134.0, 76.0)  # of the scene [px]
 
 
+Arrow = tuple[FreeMotion, Sequence[np.ndarray]]  # a motion, and the points of its arrow in space
+
+
 def joint_picture(kind: JointKind) -> Drawing:
     """The picture of a kind of joint: the parent grey, the child blue, what is between them ochre."""
-    motions = free_motions(kind, drawn_coordinates(kind))
-    drawing, scene = Drawing(described(kind, motions)), Scene(SCALE, MIDDLE)
-    turns, slides = [m for m in motions if m.turns], [m for m in motions if not m.turns]
-    ball = any(kind.coordinates[m.coordinate].nv == 3 for m in turns)
-    if ball:
-        _ball(scene, slides)
-        ends = _ball_arrows(scene, turns, len(slides))
-    elif len(turns) == 3:
-        ends = _gimbal(scene, turns)
-    elif len(turns) == 2:
-        ends = _cross(scene, turns)
-    elif len(turns) == 1:
-        ends = _one_turn(scene, turns[0], slides)
-    else:
-        _block(scene, slides) if slides else _weld(scene)
-        ends = []
+    scene, arrows = drawn_joint(kind)
+    drawing = Drawing(described(kind, [motion for motion, _ in arrows]))
     scene.draw(drawing)
-    for motion, points in [*ends, *_slide_arrows(slides, turns)]:
-        _arrow(drawing, scene, motion, points, beside=ball or bool(turns and len(slides) == 1))
+    slides = sum(not motion.turns for motion, _ in arrows)
+    beside = slides == 1 < len(arrows) or any(kind.coordinates[m.coordinate].nv == 3 for m, _ in arrows)
+    for motion, points in arrows:
+        _arrow(drawing, scene, motion, points, beside=beside)
     _frame(drawing)
     return drawing
+
+
+def drawn_joint(kind: JointKind) -> tuple[Projection, list[Arrow]]:
+    """The bodies of a joint, and an arrow for each of its speeds, in their order.
+
+    Which parts it has follows from how many motions slide and how many turn: a block or a ball on a rail or plate, a
+    hinge, a cross between forks, rings in rings.
+    """
+    motions, scene = free_motions(kind, drawn_coordinates(kind)), Projection(SCALE, MIDDLE)
+    turns, slides = [m for m in motions if m.turns], [m for m in motions if not m.turns]
+    if any(kind.coordinates[m.coordinate].nv == 3 for m in turns):
+        _ball(scene, slides)
+        arrows = _ball_arrows(scene, turns, min(len(slides), 3))
+    elif len(turns) > 3 or (len(turns) > 1 and slides) or len(slides) > 3:  # no part of a machine that is known here
+        _block(scene, slides[:3])
+        arrows = _ball_arrows(scene, turns, 3)
+    elif len(turns) == 3:
+        arrows = _gimbal(scene, turns)
+    elif len(turns) == 2:
+        arrows = _cross(scene, turns)
+    elif turns:
+        arrows = _one_turn(scene, turns[0], slides)
+    else:
+        _block(scene, slides) if slides else _weld(scene)
+        arrows = []
+    arrows += _slide_arrows(slides, turns)
+    return scene, sorted(arrows, key=lambda arrow: [m is arrow[0] for m in motions].index(True))
 
 
 def described(kind: JointKind, motions: Sequence[FreeMotion]) -> str:
@@ -50,13 +68,12 @@ def described(kind: JointKind, motions: Sequence[FreeMotion]) -> str:
     return f"Two bodies and a joint: the child {kind.doc}; {arrows}"
 
 
-Arrow = tuple[FreeMotion, Sequence[np.ndarray]]
-
-
-def _arrow(drawing: Drawing, scene: Scene, motion: FreeMotion, points: Sequence[np.ndarray], *, beside: bool) -> None:
+def _arrow(
+    drawing: Drawing, scene: Projection, motion: FreeMotion, points: Sequence[np.ndarray], *, beside: bool
+) -> None:
     """The arrow of a motion and its name: of a turn outside of its circle, of a slide beyond its tip or beside it."""
     flat = np.array(scene.flat(points))
-    drawing.arrow(flat, both=True, head=7.0)
+    drawing.arrow(list(flat), both=True, head=7.0)
     way = flat[-1] - flat[0]
     if motion.turns:
         middle = np.mean(flat, axis=0)
@@ -75,7 +92,7 @@ def _arrow(drawing: Drawing, scene: Scene, motion: FreeMotion, points: Sequence[
 
 def _frame(drawing: Drawing) -> None:
     """The parent's axes, in the corner."""
-    corner = Scene(16.0, (20.0, 16.0))
+    corner = Projection(16.0, (20.0, 16.0))
     for name, axis in zip("xyz", (X, Y, Z), strict=True):
         drawing.arrow(corner.flat([0.0 * axis, axis]), colour="currentColor", width=THIN, head=5.0)
         drawing.word(corner.at(1.45 * axis), name, size=10.0)
@@ -105,7 +122,7 @@ def _slide_arrows(slides: Sequence[FreeMotion], turns: Sequence[FreeMotion]) -> 
     return out
 
 
-def _ball_arrows(scene: Scene, turns: Sequence[FreeMotion], slides: int) -> list[Arrow]:
+def _ball_arrows(scene: Projection, turns: Sequence[FreeMotion], slides: int) -> list[Arrow]:
     out: list[Arrow] = []
     for motion in turns:
         axis = motion.direction
@@ -116,11 +133,11 @@ def _ball_arrows(scene: Scene, turns: Sequence[FreeMotion], slides: int) -> list
 
 
 def stretch(axis: np.ndarray) -> float:
-    """How much farther along an axis something is put, so that its picture is not nearer for an axis towards the eye."""
+    """How much farther something is put along an axis, for an axis that points to the eye and is foreshortened."""
     return 0.86 / max(0.45, math.sqrt(1.0 - float(axis @ EYE) ** 2))
 
 
-def _weld(scene: Scene) -> None:
+def _weld(scene: Projection) -> None:
     scene.bar([-0.45 * Z - 1.2 * Y, -0.45 * Z + 1.2 * Y], PARENT, width=16.0)
     scene.bar([-0.3 * Z, 1.1 * Z], CHILD, width=16.0, nearer=0.5)
     for side in (-1.0, 1.0):
@@ -128,7 +145,7 @@ def _weld(scene: Scene) -> None:
         scene.fillet([foot, wall, foot + 0.34 * side * Y])
 
 
-def _block(scene: Scene, slides: Sequence[FreeMotion]) -> None:
+def _block(scene: Projection, slides: Sequence[FreeMotion]) -> None:
     """A block that only slides: on a rail, on a plate, in space."""
     halves = (0.32 * X, 0.32 * Y, 0.22 * Z)
     if len(slides) == 1:
@@ -146,20 +163,20 @@ def _block(scene: Scene, slides: Sequence[FreeMotion]) -> None:
         _far_parent(scene, 0.25 * Z)
 
 
-def _plate(scene: Scene, slides: Sequence[FreeMotion]) -> None:
+def _plate(scene: Projection, slides: Sequence[FreeMotion]) -> None:
     a, b = (m.direction for m in slides)
     normal = np.cross(a, b)
     scene.box(-0.05 * normal, (0.95 * a, 0.95 * b, 0.05 * normal), PARENT, nearer=-2.0)
 
 
-def _far_parent(scene: Scene, lowered: np.ndarray) -> None:
+def _far_parent(scene: Projection, lowered: np.ndarray) -> None:
     """A parent that holds the child nowhere, and the way from the one to the other."""
     place = -1.85 * RIGHT + 0.35 * UP
     scene.line([place, 0.0 * X], dash="3 4", width=THIN, nearer=-3.0)
     scene.box(place, (0.2 * X, 0.2 * Y, 0.2 * Z), PARENT, nearer=-2.0)
 
 
-def _ball(scene: Scene, slides: Sequence[FreeMotion]) -> None:
+def _ball(scene: Projection, slides: Sequence[FreeMotion]) -> None:
     """A ball: in a cup, on a rail, on a plate, free."""
     lever = unit(-0.6 * RIGHT + 0.75 * UP)
     if len(slides) == 3:
@@ -180,7 +197,7 @@ def _ball(scene: Scene, slides: Sequence[FreeMotion]) -> None:
     scene.ball(0.0 * X, 0.27, CHILD, nearer=0.6)
 
 
-def _one_turn(scene: Scene, turn: FreeMotion, slides: Sequence[FreeMotion]) -> list[Arrow]:
+def _one_turn(scene: Projection, turn: FreeMotion, slides: Sequence[FreeMotion]) -> list[Arrow]:
     axis = turn.direction
     along = [m for m in slides if abs(m.direction @ axis) > ALIKE]
     first, second = across(axis)
@@ -212,14 +229,14 @@ def _one_turn(scene: Scene, turn: FreeMotion, slides: Sequence[FreeMotion]) -> l
     return _marked(scene, turn, 1.05, 0.55)
 
 
-def _marked(scene: Scene, turn: FreeMotion, height: float, begin: float) -> list[Arrow]:
+def _marked(scene: Projection, turn: FreeMotion, height: float, begin: float) -> list[Arrow]:
     """An axis that sticks out of a joint, and the arrow about it."""
     axis, height = turn.direction, height * stretch(turn.direction)
     scene.line([begin * axis, (height + 0.25) * axis], width=THIN, dash="6 2 1 2", nearer=0.5)
     return [(turn, turn_points(turn, height * axis))]
 
 
-def _shaft(scene: Scene, turn: FreeMotion, *, threaded: bool) -> None:
+def _shaft(scene: Projection, turn: FreeMotion, *, threaded: bool) -> None:
     """A rod of the parent with a sleeve of the child on it; the thread winds as the pitch does."""
     axis = turn.direction
     for part in (-1.0, 1.0):
@@ -236,7 +253,7 @@ def _shaft(scene: Scene, turn: FreeMotion, *, threaded: bool) -> None:
     scene.cylinder(-0.34 * axis, 0.34 * axis, 0.25, CHILD, hole=0.12)
 
 
-def _cross(scene: Scene, turns: Sequence[FreeMotion]) -> list[Arrow]:
+def _cross(scene: Projection, turns: Sequence[FreeMotion]) -> list[Arrow]:
     """A cross between two forks."""
     a, b = (m.direction for m in turns)
     n = unit(np.cross(a, b))
@@ -254,7 +271,7 @@ def _cross(scene: Scene, turns: Sequence[FreeMotion]) -> list[Arrow]:
     return out
 
 
-def _gimbal(scene: Scene, turns: Sequence[FreeMotion]) -> list[Arrow]:
+def _gimbal(scene: Projection, turns: Sequence[FreeMotion]) -> list[Arrow]:
     """Rings in rings, each on pins in the one before, and the child in the last."""
     axes = [m.direction for m in turns]
     radii = (0.92, 0.64)

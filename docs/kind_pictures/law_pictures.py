@@ -18,7 +18,7 @@ from shiftjax.docs.kind_pictures.machine_parts import (
     slider,
     turn_mark,
 )
-from shiftjax.docs.kind_pictures.solids import Scene, circle
+from shiftjax.docs.kind_pictures.solids import Projection, circle
 from shiftjax.forces import ForceKind
 from shiftjax.time_laws import Law
 
@@ -74,30 +74,35 @@ def joint_driver(kind: Any) -> Drawing:
     return d
 
 
-def _frame(d: Drawing, middle: tuple[float, float] = (58.0, 62.0), scale: float = 44.0) -> Scene:
-    scene = Scene(scale, middle)
-    scene.box(-0.34 * Z, (0.3 * X, 0.4 * Y, 0.2 * Z), CHILD)
+def _frame(d: Drawing, middle: tuple[float, float] = (58.0, 62.0), scale: float = 44.0) -> Projection:
+    scene = Projection(scale, middle)
+    scene.box(-0.22 * Z, (0.3 * X, 0.34 * Y, 0.2 * Z), CHILD)
     scene.draw(d)
     R, p = FIRST
     for k, name in enumerate("xyz"):
-        d.arrow(scene.flat([p, p + 0.8 * R[:, k]]), colour=INK, width=1.3, head=7.0)
-        d.word(scene.at(p + 1.05 * R[:, k]), name, size=10.0)
+        d.arrow(scene.flat([p, p + 0.95 * R[:, k]]), colour=INK, width=1.3, head=7.0)
+        d.word(scene.at(p + 1.2 * R[:, k]), name, size=10.0)
     return scene
 
 
 def frame_driver(kind: Any) -> Drawing:
-    d = Drawing(f"A body with a frame whose place along an axis of the world {SHAPES[type(kind.law).__name__]} over time")
+    d = Drawing(
+        f"A body with a frame whose place along an axis of the world {SHAPES[type(kind.law).__name__]} over time"
+    )
     scene = _frame(d)
-    slide_mark(d, *scene.flat([-0.75 * Y + 0.2 * Z, -0.75 * Y + 1.2 * Z]), "z")
+    start, end = scene.flat([-0.75 * Y + 0.2 * Z, -0.75 * Y + 1.2 * Z])
+    slide_mark(d, start, end, "z")
     law_curve(d, kind.law, "z", MOTION)
     return d
 
 
 def frame_angle_driver(kind: Any) -> Drawing:
-    d = Drawing(f"A body with a frame that turns about an axis by an angle that {SHAPES[type(kind.law).__name__]} over time")
+    d = Drawing(
+        f"A body with a frame that turns about an axis by an angle that {SHAPES[type(kind.law).__name__]} over time"
+    )
     scene = _frame(d)
-    d.arrow(scene.flat(circle(1.5 * Z, Z, 0.34, 150, 390)), both=True)
-    d.word(scene.at(1.5 * Z + 0.9 * Y), "yaw", colour=MOTION)
+    d.arrow(scene.flat(circle(1.6 * Z, Z, 0.34, 150, 390)), both=True)
+    d.word(scene.at(1.6 * Z + 0.9 * Y), "yaw", colour=MOTION)
     law_curve(d, kind.law, "yaw", MOTION)
     return d
 
@@ -116,8 +121,8 @@ def _wrench(d: Drawing) -> None:
     start, end = scene.flat([0.05 * Z, 0.05 * Z + 1.05 * Y + 1.35 * Z])
     d.arrow([start, end], colour=FORCE, width=2.8, head=10)
     d.word((end[0] + 4, end[1] + 12), "F", colour=FORCE)
-    d.arrow(scene.flat(circle(1.6 * Z, Z, 0.38, 150, 390)), colour=FORCE, width=2.4)
-    d.word(scene.at(1.65 * Z - 0.78 * Y), "M", colour=FORCE)
+    d.arrow(scene.flat(circle(1.75 * Z, Z, 0.38, 150, 390)), colour=FORCE, width=2.4)
+    d.word(scene.at(1.8 * Z - 0.78 * Y), "M", colour=FORCE)
 
 
 WRENCHES: dict[str, tuple[str, Mapping[str, Any]]] = {

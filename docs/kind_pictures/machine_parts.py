@@ -101,10 +101,17 @@ def hub(d: Drawing, centre: Point, angle: float | None = None, reach: float = 0.
 
 def rectangle(x: float, y: float, wide: float, high: float) -> list[tuple[float, float]]:
     """Corners about a middle."""
-    return [(x - wide / 2, y - high / 2), (x + wide / 2, y - high / 2), (x + wide / 2, y + high / 2), (x - wide / 2, y + high / 2)]
+    return [
+        (x - wide / 2, y - high / 2),
+        (x + wide / 2, y - high / 2),
+        (x + wide / 2, y + high / 2),
+        (x - wide / 2, y + high / 2),
+    ]
 
 
-def slider(d: Drawing, x: float, y: float, *, wide: float = 44.0, high: float = 26.0, start: float = 20.0, end: float = 220.0) -> None:
+def slider(
+    d: Drawing, x: float, y: float, *, wide: float = 44.0, high: float = 26.0, start: float = 20.0, end: float = 220.0
+) -> None:
     """A block on a line of ground."""
     ground(d, (start, y - high / 2 - 1.5), (end, y - high / 2 - 1.5))
     d.shape(rectangle(x, y, wide, high), CHILD)
@@ -118,7 +125,7 @@ def motor(d: Drawing, centre: Point, radius: float = 15.0) -> None:
 
 def block(d: Drawing, centre: Point, text: str, *, wide: float = 48.0, high: float = 24.0) -> None:
     """A block of a diagram."""
-    d.shape(rectangle(*centre, wide, high), "#8884", outline=LINE)
+    d.shape(rectangle(centre[0], centre[1], wide, high), "#8884", outline=LINE)
     d.word(centre, text)
 
 
@@ -164,7 +171,9 @@ def curve(
     d.word((zero[0] + (-6 if left_side else 6), top - 3), names[1], anchor="end" if left_side else "start", size=11.0)
 
 
-def turn_mark(d: Drawing, centre: Point, radius: float, begin: float, end: float, name: str, *, far: float = 11.0) -> None:
+def turn_mark(
+    d: Drawing, centre: Point, radius: float, begin: float, end: float, name: str, *, far: float = 11.0
+) -> None:
     """The arrow of an angle, from begin to end in degrees, with its name beside the tip."""
     d.arc(centre, radius, begin, end)
     a = math.radians((begin + end) / 2)
@@ -175,7 +184,9 @@ def slide_mark(d: Drawing, start: Point, end: Point, name: str) -> None:
     """The arrow of a way, with its name beyond the tip."""
     d.arrow([start, end], both=True)
     length = math.dist(start, end)
-    d.word((end[0] + 11 * (end[0] - start[0]) / length, end[1] + 11 * (end[1] - start[1]) / length), name, colour=MOTION)
+    d.word(
+        (end[0] + 11 * (end[0] - start[0]) / length, end[1] + 11 * (end[1] - start[1]) / length), name, colour=MOTION
+    )
 
 
 def force_mark(d: Drawing, start: Point, end: Point, name: str) -> None:

@@ -24,7 +24,7 @@ EYE = np.array(
 )
 RIGHT = np.array([-math.sin(AZIMUTH), math.cos(AZIMUTH), 0.0])
 UP = np.cross(EYE, RIGHT)
-ROUND = 32  # corners of a circle
+ROUND = 24  # corners of a circle
 LIT, SHADED = 0.35, 0.22  # how much white or black is over a face that looks up or away
 
 
@@ -34,10 +34,7 @@ def unit(v: Vector) -> np.ndarray:
 
 
 def across(axis: Vector) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors across an axis, of which the first points rather to the right and the second rather up.
-
-    Right-handed: turning about the axis leads from the first to the second, or the other way for an axis that points away.
-    """
+    """Two unit vectors across an axis and each other; turning about the axis leads from the first to the second."""
     first = np.cross([0.0, 0.0, 1.0], axis)
     first = unit(first) if np.linalg.norm(first) > 0.3 else unit(np.cross(np.cross(axis, RIGHT), axis))
     return first, np.cross(axis, first)
@@ -51,7 +48,7 @@ def circle(centre: Vector, axis: Vector, radius: float, begin: float = 0.0, end:
     return [np.asarray(centre) + radius * (math.cos(a) * first + math.sin(a) * second) for a in angles]
 
 
-class Scene:
+class Projection:
     """Bodies, drawn from the farthest to the nearest.
 
     Args:
@@ -105,9 +102,7 @@ class Scene:
                 outward = side if side @ EYE > 0.0 else -side
                 a, b = (sides[j] for j in range(3) if j != k)
                 corners = [c + outward + s * a + t * b for s, t in ((1, 1), (-1, 1), (-1, -1), (1, -1))]
-                flat = self.flat(corners)
-                d.shape(flat, fill)
-                _light(d, flat, unit(outward))
+                _face(d, self.flat(corners), fill, unit(outward))
 
         self.add(float(c @ EYE) + nearer, draw)
 
@@ -122,10 +117,8 @@ class Scene:
         def draw(d: Drawing) -> None:
             rims = self.flat([*circle(a, axis, radius), *circle(b, axis, radius)])
             d.shape(hull(rims), fill)
-            face = self.flat(circle(cap, axis, radius))
-            d.shape(face, fill)
-            d.shape(face, "#fff", outline=0, opacity=LIT)
-            d.line(face, closed=True)
+            face = self.flat(circle(cap, axis, radius)[:-1])
+            d.shape(face, "#fff", opacity=LIT)
             if hole:
                 d.shape(self.flat(circle(cap, axis, hole)), "#000", opacity=0.55, outline=LINE)
 
@@ -137,7 +130,12 @@ class Scene:
 
         def draw(d: Drawing) -> None:
             d.circle(place, size, fill)
-            d.shape(on_arc((place[0] - 0.3 * size, place[1] + 0.35 * size), 0.32 * size, 0, 360), "#fff", outline=0, opacity=0.45)
+            d.shape(
+                on_arc((place[0] - 0.3 * size, place[1] + 0.35 * size), 0.32 * size, 0, 360),
+                "#fff",
+                outline=0,
+                opacity=0.45,
+            )
 
         self.add(float(np.asarray(centre) @ EYE) + nearer, draw)
 
@@ -177,9 +175,10 @@ def _depth(points: Sequence[Vector]) -> float:
     return float(np.mean([np.asarray(p, float) @ EYE for p in points]))
 
 
-def _light(d: Drawing, flat: list[tuple[float, float]], normal: np.ndarray) -> None:
+def _face(d: Drawing, flat: list[tuple[float, float]], fill: str, normal: np.ndarray) -> None:
+    """A face, lighter where it looks up and darker where it looks to the right."""
+    d.shape(flat, fill)
     if normal[2] > 0.5:
-        d.shape(flat, "#fff", outline=0, opacity=LIT)
+        d.shape(flat, "#fff", opacity=LIT)
     elif normal @ RIGHT > 0.0:
-        d.shape(flat, "#000", outline=0, opacity=SHADED)
-    d.line(flat, closed=True)
+        d.shape(flat, "#000", opacity=SHADED)
