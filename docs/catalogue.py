@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterable
 
@@ -96,8 +97,9 @@ first speed, where a quaternion or rotation vector has no coordinate for a turn 
 HEAD = "picture | kind"
 
 
+@functools.cache
 def catalogue() -> str:
-    """The page: tables of joints, of constraints and drivers, and of forces."""
+    """The page: tables of joints, of constraints and drivers, and of forces. Only kinds of the package are in it."""
     joints = [_joint_row(name, kind) for name, kind in KINDS.items() if KINDS.ships(kind)]
     parts = [INTRODUCTION, "## Joints\n", JOINTS, _table(HEAD, joints)]
     for title, listed in (("Constraints", "constraints"), ("Drivers", "drivers")):
@@ -125,7 +127,7 @@ def _law_row(name: str, kind: ConstraintKind | ForceKind) -> str:
 def _row(name: str, kind: JointKind | ConstraintKind | ForceKind, of: str, text: str, numbers: str) -> str:
     """A picture, and beside it a line each: the name and what it is of, what it does, its numbers."""
     lines = (f"**`{name}`** – {of}", text, *([f"*Numbers:* {numbers}"] if numbers else ()))
-    return f"{picture(name, kind).svg()} | {'<br>'.join(lines)}"
+    return f"{picture(name, kind).svg()} | {' <br>'.join(lines)}"
 
 
 def _parts(kind: ConstraintKind | ForceKind) -> str:

@@ -1,4 +1,4 @@
-"""The pictures of the catalogue: none is missing, none is cut off, and what joints' arrows say is what the kinds do."""
+"""The pictures of the catalogue (E10): none is missing, none is cut off, and arrows of joints are what the kinds do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from shiftjax.algebra import matmul, matvec
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.docs.kind_pictures import frame_pictures, joint_force_pictures
-from shiftjax.docs.kind_pictures.drawing import HEIGHT, LETTER, MOTION, WIDTH
+from shiftjax.docs.kind_pictures.drawing import CHILD, FORCE, HEIGHT, LETTER, MOTION, WIDTH
 from shiftjax.docs.kind_pictures.free_motions import drawn_coordinates, free_motions, numbers
 from shiftjax.docs.kind_pictures.joint_pictures import drawn_joint, joint_picture
 from shiftjax.docs.kind_pictures.pictures import PICTURES, picture
@@ -24,6 +24,7 @@ from shiftjax.record import record
 
 DIFFERENCE = 1e-6  # of a central difference of step 1e-4 against the derivative: its square, and rounding over it
 SVG = "{http://www.w3.org/2000/svg}"
+LEAST_CONTRAST = 3.0  # of parts of graphics, and of bold words
 SHARP = 1e-12  # algebra in f64
 LISTED = {
     name: kind
@@ -135,6 +136,21 @@ def test_free_motions_are_the_screws(name: str) -> None:
         assert (
             np.abs(motion.turning - turning).max() < DIFFERENCE and np.abs(motion.sliding - sliding).max() < DIFFERENCE
         )
+
+
+@pytest.mark.parametrize("ground", ["#ffffff", "#1e2129"])
+def test_colours_are_seen_on_light_and_on_dark(ground: str) -> None:
+    """Contrast of lines and words to both pages (WCAG 2.1, 1.4.11)."""
+    for colour in (MOTION, FORCE, CHILD, frame_pictures.DEEP):
+        bright, dark = sorted((lightness(colour), lightness(ground)), reverse=True)
+        assert (bright + 0.05) / (dark + 0.05) >= LEAST_CONTRAST, colour
+
+
+def lightness(colour: str) -> float:
+    """Relative luminance of "#rrggbb" (WCAG 2.1)."""
+    parts = np.array([int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5)])
+    linear = np.where(parts <= 0.03928, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def test_frames_are_drawn_where_their_constraint_holds() -> None:
