@@ -91,8 +91,12 @@ of bristles or of a tyre, is `NAME.STATE`. The numbers of a tyre's property file
 (`"tire_type": "pac2002", "definition": "car.tir"`) becomes a `pacejka_tyre` with them, with `"use_transient_slip"` a
 `transient_pacejka_tyre`, whose relaxation lengths are those of the file at the nominal load.
 """
-JOINTS = """Axes in the corner are those of the parent's frame. `q[0]` is the first coordinate of a joint, `v[0]` its
-first speed, where a quaternion or rotation vector has no coordinate for a turn about one axis.
+JOINTS = """What the child does, as the parent sees it; axes in the corner are those of the parent's frame. `q[0]` is the first
+coordinate of a joint, `v[0]` its first speed, where a quaternion or rotation vector has no coordinate for a turn about
+one axis.
+"""
+RESTRAINTS = """Springs, dampers and friction between two frames or along a joint, by piecewise polynomials: Q = -f(x).
+They stand in the [restraints](format.md#restraint) of a file.
 """
 HEAD = "picture | kind"
 
@@ -111,17 +115,22 @@ def catalogue() -> str:
         parts += [f"## {title}\n", _table(HEAD, rows)]
     forces = [_law_row(name, kind) for name, kind in FORCES.items() if kind.listed and FORCES.ships(kind)]
     parts += ["## Forces\n", _table(HEAD, forces)]
-    parts.append("Springs, dampers and friction by piecewise polynomials are the [restraints](format.md) of a file.\n")
+    names = [name for name in ("spring", "damper", "friction") if FORCES.ships(FORCES[name])]
+    parts += ["## Restraints\n", RESTRAINTS, _table(HEAD, [_restraint_row(name) for name in names])]
     return "\n".join(parts)
 
 
 def _joint_row(name: str, kind: JointKind) -> str:
     freedoms = f"{kind.nv or 'no'} freedom{'s' * (kind.nv != 1)}"
-    return _row(name, kind, freedoms, f"The child {kind.doc}.", _names(kind.fields))
+    return _row(name, kind, freedoms, f"{kind.doc[:1].upper()}{kind.doc[1:]}.", _names(kind.fields))
 
 
 def _law_row(name: str, kind: ConstraintKind | ForceKind) -> str:
     return _row(name, kind, _parts(kind), _sentence(kind), _names((*kind.fields, *kind.words)))
+
+
+def _restraint_row(name: str) -> str:
+    return _row(name, FORCES[name], "1 joint, or 2 frames", _sentence(FORCES[name]), "`knot_points`, `coefficients`")
 
 
 def _row(name: str, kind: JointKind | ConstraintKind | ForceKind, of: str, text: str, numbers: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.constraints import ConstraintKind
 from shiftjax.constraints.guides import curve_at, places_of
-from shiftjax.docs.kind_pictures.drawing import CHILD, FORCE, INK, MOTION, PARENT, THIN, Drawing
+from shiftjax.docs.kind_pictures.drawing import BETWEEN, CHILD, FORCE, INK, MOTION, PARENT, THIN, Drawing
 from shiftjax.docs.kind_pictures.machine_parts import AXES, ground, hub, rectangle, slide_mark, turn_mark
 from shiftjax.docs.kind_pictures.solids import UP, Projection, circle, unit
 from shiftjax.height_fields import height
@@ -112,7 +112,7 @@ def point_on_plane(kind: Any) -> Drawing:
 def distance(kind: Any) -> Drawing:
     d, scene = begun("The origins of two frames with a rod of constant length between them", (56.0, 62.0))
     R, p = POSES["distance"]
-    scene.bar([0.0 * X, p], "#8888", width=8)
+    scene.bar([0.0 * X, p], BETWEEN, width=8)
     scene.draw(d)
     frame(scene, d, FIRST, "1", DEEP, bold="", size=0.55)
     frame(scene, d, (R, p), "2", CHILD, bold="", size=0.5)

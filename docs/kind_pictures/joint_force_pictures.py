@@ -172,6 +172,56 @@ def torque_curve(kind: Any) -> Drawing:
     return d
 
 
+def _between(d: Drawing) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Two bodies with a frame each, and the places of the frames."""
+    d.bar([(14, 50), (30, 104)], PARENT, 14)
+    d.bar([(112, 104), (100, 56)], CHILD, 14)
+    first, second = (30.0, 104.0), (112.0, 104.0)
+    d.word((30, 121), "1", size=13)
+    d.word((112, 121), "2", size=13)
+    return first, second
+
+
+def restraint_spring(kind: Any) -> Drawing:
+    d = Drawing(
+        "A spring between frames of two bodies; its force is a polynomial of the distance, another one beyond a knot"
+    )
+    first, second = _between(d)
+    spring(d, first, second)
+    knots = [0.45]
+    numbers = {"knot_points": knots, "coefficients": [[1.0, 0.0], [7.0, -2.7]]}
+    curve(d, GRAPH, lambda x: force_along(kind, numbers, q=x)[0], (-1.0, 1.0), ("x", "Q"), knots=knots)
+    return d
+
+
+def restraint_damper(kind: Any) -> Drawing:
+    d = Drawing("A damper between frames of two bodies; its force is a polynomial of the rate of the distance")
+    first, second = _between(d)
+    damper(d, first, second)
+    numbers = {"knot_points": [0.0], "coefficients": [[0.5, 0.0], [0.5, 1.5, 0.0]]}
+    curve(d, GRAPH, lambda v: force_along(kind, numbers, v=v)[0], (-1.0, 1.0), ("x'", "Q"), knots=[0.0])
+    return d
+
+
+def restraint_friction(kind: Any) -> Drawing:
+    d = Drawing(
+        "Friction between frames of two bodies; its force jumps where the rate of the distance changes its sign"
+    )
+    first, second = _between(d)
+    d.line([first, (64, 104)], colour=FORCE, width=2.4)
+    d.line([(54, 94), (88, 94)], colour=FORCE, width=2.4)
+    d.line([(54, 114), (88, 114)], colour=FORCE, width=2.4)
+    d.line([(54, 94), (54, 114)], colour=FORCE, width=2.4)
+    for k in range(5):
+        x = 62.0 + 6 * k
+        d.line([(x, 95), (x - 4, 101)], colour=FORCE, width=THIN)
+        d.line([(x, 113), (x - 4, 107)], colour=FORCE, width=THIN)
+    d.line([(60, 104), second], colour=FORCE, width=4.0)
+    numbers = {"knot_points": [0.0], "coefficients": [[0.2, -1.0], [0.2, 1.0]]}
+    curve(d, GRAPH, lambda v: force_along(kind, numbers, v=v)[0], (-1.0, 1.0), ("x'", "Q"))
+    return d
+
+
 READ = {  # class -> what is read, its name in words, whether of a joint
     "joint_position_pid": ("q₁", "the displacement of a joint", True),
     "joint_speed_pid": ("q₁'", "the speed of a joint", True),
@@ -220,6 +270,11 @@ def controller(name: str) -> Callable[[Any], Drawing]:
     return draw
 
 
+RESTRAINTS: dict[str, Callable[[ForceKind], Drawing]] = {  # of a file's `restraints`, along a joint or between frames
+    "spring": restraint_spring,
+    "damper": restraint_damper,
+    "friction": restraint_friction,
+}
 JOINT_FORCES: dict[str, Callable[[ForceKind], Drawing]] = {
     **{draw.__name__: draw for draw in (
         joint_spring, stop, coulomb_friction, lugre_friction, servo, dc_motor, torque_curve,

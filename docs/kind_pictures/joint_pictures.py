@@ -65,7 +65,7 @@ def described(kind: JointKind, motions: Sequence[FreeMotion]) -> str:
     """The text of a joint's picture."""
     names = ", ".join(m.name for m in motions)
     arrows = f"{len(motions)} arrow{'s' * (len(motions) != 1)}: {names}" if motions else "no arrow"
-    return f"Two bodies and a joint: the child {kind.doc}; {arrows}"
+    return f"Two bodies and the joint between them: {kind.doc or 'one moves on the other'}; {arrows}"
 
 
 def _arrow(

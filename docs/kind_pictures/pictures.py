@@ -10,7 +10,7 @@ from shiftjax.docs.kind_pictures.body_force_pictures import BODY_FORCES
 from shiftjax.docs.kind_pictures.coupling_pictures import COUPLINGS
 from shiftjax.docs.kind_pictures.drawing import Drawing
 from shiftjax.docs.kind_pictures.frame_pictures import FRAMED
-from shiftjax.docs.kind_pictures.joint_force_pictures import JOINT_FORCES
+from shiftjax.docs.kind_pictures.joint_force_pictures import JOINT_FORCES, RESTRAINTS
 from shiftjax.docs.kind_pictures.joint_pictures import joint_picture
 from shiftjax.docs.kind_pictures.law_pictures import DRIVERS, LOADS
 from shiftjax.forces import ForceKind
@@ -23,6 +23,7 @@ PICTURES: Mapping[str, Callable[[Any], Drawing]] = {
     **LOADS,
     **JOINT_FORCES,
     **BODY_FORCES,
+    **RESTRAINTS,
 }  # kind of constraint, driver or force -> what draws it; a new kind is a line in one of these
 
 

@@ -12,9 +12,11 @@ import pytest
 
 from shiftjax.algebra import matmul, matvec
 from shiftjax.constraints import CONSTRAINTS
+from shiftjax.docs.catalogue import catalogue
 from shiftjax.docs.kind_pictures import frame_pictures, joint_force_pictures
 from shiftjax.docs.kind_pictures.drawing import CHILD, FORCE, HEIGHT, LETTER, MOTION, WIDTH
 from shiftjax.docs.kind_pictures.free_motions import drawn_coordinates, free_motions, numbers
+from shiftjax.docs.kind_pictures.joint_force_pictures import RESTRAINTS
 from shiftjax.docs.kind_pictures.joint_pictures import drawn_joint, joint_picture
 from shiftjax.docs.kind_pictures.pictures import PICTURES, picture
 from shiftjax.forces import FORCES
@@ -56,12 +58,15 @@ WRITTEN = {  # kinds that the package does not have
 
 
 def test_every_kind_of_the_tables_has_a_picture() -> None:
-    assert PICTURES.keys() == LISTED.keys(), "enter what draws it into a table of docs/kind_pictures"
-    assert len(SHIPPED) > 30
+    names = re.findall(r"^\| <svg .*</svg> \| \*\*`(\w+)`\*\*", catalogue(), re.M)
+    assert sorted(names) == sorted([*SHIPPED, *LISTED, *RESTRAINTS]) and len(names) > 90
+    assert PICTURES.keys() == LISTED.keys() | RESTRAINTS.keys(), (
+        "enter what draws it into a table of docs/kind_pictures"
+    )
 
 
 def svgs() -> Iterator[tuple[str, str]]:
-    for name, kind in (SHIPPED | LISTED | WRITTEN).items():
+    for name, kind in (SHIPPED | LISTED | WRITTEN | {name: FORCES[name] for name in RESTRAINTS}).items():
         yield name, picture(name, kind).svg()
 
 
