@@ -91,9 +91,9 @@ of bristles or of a tyre, is `NAME.STATE`. The numbers of a tyre's property file
 (`"tire_type": "pac2002", "definition": "car.tir"`) becomes a `pacejka_tyre` with them, with `"use_transient_slip"` a
 `transient_pacejka_tyre`, whose relaxation lengths are those of the file at the nominal load.
 """
-JOINTS = """What the child does, as the parent sees it; axes in the corner are those of the parent's frame. `q[0]` is the first
-coordinate of a joint, `v[0]` its first speed, where a quaternion or rotation vector has no coordinate for a turn about
-one axis.
+JOINTS = """What the child does, as the parent sees it; axes in the corner are those of the parent's frame. `q[0]` is
+the first coordinate of a joint, `v[0]` its first speed, where a quaternion or rotation vector has no coordinate for a
+turn about one axis.
 """
 RESTRAINTS = """Springs, dampers and friction between two frames or along a joint, by piecewise polynomials: Q = -f(x).
 They stand in the [restraints](format.md#restraint) of a file.

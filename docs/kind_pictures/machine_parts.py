@@ -15,7 +15,6 @@ from shiftjax.docs.kind_pictures.drawing import (
     Drawing,
     Point,
     between,
-    on_arc,
 )
 
 HATCH = 7.0  # px from one line of a hatch to the next
@@ -198,9 +197,3 @@ def force_mark(d: Drawing, start: Point, end: Point, name: str) -> None:
 
 def axis_line(d: Drawing, start: Point, end: Point) -> None:
     d.line([start, end], width=THIN, dash=AXES)
-
-
-__all__ = [
-    "axis_line", "block", "curve", "damper", "force_mark", "ground", "hub", "motor", "on_arc", "pivot", "rectangle",
-    "slide_mark", "slider", "spring", "toothed", "turn_mark",
-]  # fmt: skip
