@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterable
 
 from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
+from shiftjax.docs.kind_pictures.pictures import picture
 from shiftjax.field import Field
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import KINDS, JointKind
@@ -16,6 +18,10 @@ INTRODUCTION = """# Catalogue
 Every kind of joint, constraint, driver and force that a model file can name, and what it does. The
 [file format](format.md) has the keys, units and an example of each; [Extending](extending.md) shows how to write one of
 your own, in some 30 lines.
+
+In the pictures what holds is grey, what moves is blue, and what is between them ochre. An orange arrow is a coordinate
+or a speed, its filled head the positive sense; forces and springs are red. Arrows of joints, curves over time,
+displacement or speed, and how far gears turn are computed by the kinds themselves.
 
 A slider on a spindle, between stops, held by a controller, three targets at once:
 
@@ -85,29 +91,52 @@ of bristles or of a tyre, is `NAME.STATE`. The numbers of a tyre's property file
 (`"tire_type": "pac2002", "definition": "car.tir"`) becomes a `pacejka_tyre` with them, with `"use_transient_slip"` a
 `transient_pacejka_tyre`, whose relaxation lengths are those of the file at the nominal load.
 """
+JOINTS = """What the child does, as the parent sees it; axes in the corner are those of the parent's frame. `q[0]` is
+the first coordinate of a joint, `v[0]` its first speed, where a quaternion or rotation vector has no coordinate for a
+turn about one axis.
+"""
+RESTRAINTS = """Springs, dampers and friction between two frames or along a joint, by piecewise polynomials: Q = -f(x).
+They stand in the [restraints](format.md#restraint) of a file.
+"""
+HEAD = "picture | kind"
 
 
+@functools.cache
 def catalogue() -> str:
-    """The page: tables of joints, of constraints and drivers, and of forces."""
+    """The page: tables of joints, of constraints and drivers, and of forces. Only kinds of the package are in it."""
     joints = [_joint_row(name, kind) for name, kind in KINDS.items() if KINDS.ships(kind)]
-    parts = [INTRODUCTION, "## Joints\n", _table("type | freedoms | the child", joints)]
+    parts = [INTRODUCTION, "## Joints\n", JOINTS, _table(HEAD, joints)]
     for title, listed in (("Constraints", "constraints"), ("Drivers", "drivers")):
         rows = [
-            _row(name, kind) for name, kind in CONSTRAINTS.items() if kind.listed == listed and CONSTRAINTS.ships(kind)
+            _law_row(name, kind)
+            for name, kind in CONSTRAINTS.items()
+            if kind.listed == listed and CONSTRAINTS.ships(kind)
         ]
-        parts += [f"## {title}\n", _table("type | of | what it does | numbers", rows)]
-    forces = [_row(name, kind) for name, kind in FORCES.items() if kind.listed and FORCES.ships(kind)]
-    parts += ["## Forces\n", _table("type | of | what it does | numbers", forces)]
-    parts.append("Springs, dampers and friction by piecewise polynomials are the [restraints](format.md) of a file.\n")
+        parts += [f"## {title}\n", _table(HEAD, rows)]
+    forces = [_law_row(name, kind) for name, kind in FORCES.items() if kind.listed and FORCES.ships(kind)]
+    parts += ["## Forces\n", _table(HEAD, forces)]
+    names = [name for name in ("spring", "damper", "friction") if FORCES.ships(FORCES[name])]
+    parts += ["## Restraints\n", RESTRAINTS, _table(HEAD, [_restraint_row(name) for name in names])]
     return "\n".join(parts)
 
 
 def _joint_row(name: str, kind: JointKind) -> str:
-    return f"`{name}` | {kind.nv} | {kind.doc}"
+    freedoms = f"{kind.nv or 'no'} freedom{'s' * (kind.nv != 1)}"
+    return _row(name, kind, freedoms, f"{kind.doc[:1].upper()}{kind.doc[1:]}.", _names(kind.fields))
 
 
-def _row(name: str, kind: ConstraintKind | ForceKind) -> str:
-    return f"`{name}` | {_parts(kind)} | {_sentence(kind)} | {_names((*kind.fields, *kind.words))}"
+def _law_row(name: str, kind: ConstraintKind | ForceKind) -> str:
+    return _row(name, kind, _parts(kind), _sentence(kind), _names((*kind.fields, *kind.words)))
+
+
+def _restraint_row(name: str) -> str:
+    return _row(name, FORCES[name], "1 joint, or 2 frames", _sentence(FORCES[name]), "`knot_points`, `coefficients`")
+
+
+def _row(name: str, kind: JointKind | ConstraintKind | ForceKind, of: str, text: str, numbers: str) -> str:
+    """A picture, and beside it a line each: the name and what it is of, what it does, its numbers."""
+    lines = (f"**`{name}`** – {of}", text, *([f"*Numbers:* {numbers}"] if numbers else ()))
+    return f"{picture(name, kind).svg()} | {' <br>'.join(lines)}"
 
 
 def _parts(kind: ConstraintKind | ForceKind) -> str:
