@@ -11,7 +11,7 @@ Computations, section 3.4.8; partitioning: Wehage, Haug, Journal of Mechanical D
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -63,6 +63,9 @@ class MemberBlocks:
 
     def __getitem__(self, member: int) -> Block:
         return self.blocks[self.which[member]]
+
+    def __iter__(self) -> Iterator[Block]:
+        return (self.blocks[k] for k in self.which)
 
     def some(self, members: np.ndarray) -> MemberBlocks:
         """Those of some of the members."""
