@@ -100,11 +100,13 @@ def _of_inertia(values: Values) -> Iterator[Fault]:
     """Negative moments, and the inequality of the triangle."""
     places: tuple[Steps, ...] = tuple(("inertia", entry.name) for entry in fields_of(Inertia))
     xx, yy, zz, xy, yz, zx = (values[place] for place in places)
-    matrix = np.stack([xx, xy, zx, xy, yy, yz, zx, yz, zz], axis=1).reshape(-1, 3, 3)
+    shown = slice(1 if all((values[place] == values[place][0]).all() for place in places) else None)
+    matrix = np.stack([x[shown] for x in (xx, xy, zx, xy, yy, yz, zx, yz, zz)], axis=1).reshape(-1, 3, 3)
     finite = np.asarray(np.isfinite(matrix).all((1, 2)))
     size = np.where(finite, np.abs(matrix).max((1, 2)), 0.0)
     size = np.where(size > 0.0, size, 1.0)
-    a, b, c = np.linalg.eigvalsh(np.where(finite[:, None, None], matrix / size[:, None, None], 0.0)).T
+    principal = np.linalg.eigvalsh(np.where(finite[:, None, None], matrix / size[:, None, None], 0.0)).T
+    size, a, b, c = (np.broadcast_to(x, len(xx)) for x in (size, *principal))  # often all are alike
     for place, moment in zip(places[:3], (xx, yy, zz), strict=True):
         yield Fault(
             (place,), moment < -ROUNDED * size, lambda k, place=place: f"{place[-1]} = {values[place][k]:g} kg m^2",

@@ -14,7 +14,7 @@ from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
+from shiftjax.topology.partition import RANK_TOLERANCE, Block, MemberBlocks, blocks_of, complete_pivoting
 from tests.reference.oracle import Oracle
 from tests.reference.rotations import rotation_of
 from tests.support.mechanisms import host_acceleration
@@ -70,7 +70,7 @@ def own_blocks(prepared: Prepared, q: np.ndarray, free: Sequence[str] = ()) -> l
     """The partition of every state; joints of `free` stay independent."""
     plan, lane = prepared.plan, prepared.file_lane()
     kept = {j.v + i for j in plan.joints if j.path.rsplit(":", 1)[-1] in free for i in range(j.nv)}
-    columns: list[list[Block]] = []
+    columns: list[MemberBlocks] = []
     for s, block in enumerate(plan.substructures):
         _, J = host.closure(lane, q, s)
         local = [k for k, c in enumerate(block.columns) if c in kept]
