@@ -25,7 +25,7 @@ from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.measures.step_path import StepPath
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.accuracy import estimated_errors, judge, moves_freely
+from shiftjax.run.advance.accuracy import estimated_errors, judge, keep_estimates, moves_freely
 from shiftjax.run.advance.ending import Ending, end_of
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.fast_inputs import fast_inputs, knots_of_tables
@@ -238,6 +238,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     machine.watch(Begun(prepared, began, lanes, measured))
 
     def gather() -> Result:
+        keep_estimates(lanes)
         say_locked(prepared, lanes, bounds)
         fast = _judged(prepared, lanes, before, accuracy)
         history = history_of(measured.events, measured, lanes.measured_of(), lanes.stopped, batched=batched)
@@ -256,6 +257,7 @@ def run_with(model: Model | str, options: Options) -> Result:
 
     def repeat() -> None:
         if accuracy != "local":
+            keep_estimates(lanes)
             precise = partial(make_kernel, machine.backend, "f64", machine.threads)
             errors, rest = (before and before.repeated, errors_of(before)), partial(_rest, machine.progress, share)
             lanes.repeats = repeats_of(prepared, lanes, began, blocks, numerics, errors, precise, _advance, rest)

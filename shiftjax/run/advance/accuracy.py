@@ -48,6 +48,15 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
 
 def estimated_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     """As `angle_errors`, without repeats."""
+    return _estimated(lanes) if lanes.estimates is None else lanes.estimates
+
+
+def keep_estimates(lanes: Ensemble) -> None:
+    """Estimates the errors of lanes that have come to their end, once for all who ask."""
+    lanes.estimates = estimated_errors(lanes)
+
+
+def _estimated(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     s, everyone = lanes.samples, np.arange(len(lanes.status))
     clock = lanes.clock_of().astype(float)
     shares = shares_until_now(lanes, everyone, clock - s.at)

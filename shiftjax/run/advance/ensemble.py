@@ -174,6 +174,7 @@ class Ensemble:
     late: dict[str, set[int]] = field(init=False, default_factory=dict)  # event -> members that came past it first
     tape: Notebook | None = None
     repeats: Repeats | None = None  # what running again at half the step says of the errors
+    estimates: tuple[np.ndarray, np.ndarray] | None = None  # of the errors, `accuracy`'s, of lanes that go no further
 
     def __post_init__(self) -> None:
         members = self.table.lanes

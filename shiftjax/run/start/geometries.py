@@ -30,8 +30,14 @@ class Designs:
     first: np.ndarray
     of_member: np.ndarray
 
+    @classmethod
+    def apart(cls, members: int) -> Designs:
+        """A design each."""
+        return cls(np.arange(members), np.arange(members))
+
     @property
     def shared(self) -> bool:
+        """Whether members have designs in common."""
         return len(self.first) < len(self.of_member)
 
     def lanes(self, lane_of: Callable[[np.ndarray, Any], T]) -> Callable[[np.ndarray, Any], T]:
@@ -64,5 +70,5 @@ def designs_of(plan: Plan, numbers: Sequence[Scalar], members: int, t: Scalar = 
     bits = np.ascontiguousarray(np.transpose(differ))
     _, first, of_member = np.unique(bits, axis=0, return_index=True, return_inverse=True)
     if 2 * len(first) > members:
-        return Designs(np.arange(members), np.arange(members))
+        return Designs.apart(members)
     return Designs(first, np.ravel(of_member))

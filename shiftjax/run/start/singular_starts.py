@@ -19,6 +19,7 @@ import shiftjax.run.closing.host_evaluation as host
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.run.closing.poses import close
+from shiftjax.run.start.geometries import Designs, designs_of
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import MIDDLE, Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
@@ -48,7 +49,11 @@ def _singular(prepared: Prepared, lane: host.StartLane, start: Start, s: int) ->
     if not good.any() or any(group.time_dependent for group in groups):
         return np.zeros(0, int)
     tolerance = rank_tolerance(block, prepared.setup.precision)
-    ranks = np.where(good, complete_pivoting(host.closure(lane, start.q, s)[1], tolerance).rank, len(block.columns))
+    designs = designs_of(plan, lane.params.numbers, prepared.members, lane.t)
+    if not np.array_equal(designs.spread_last(start.q[:, designs.first]), start.q, equal_nan=True):
+        designs = Designs.apart(prepared.members)
+    _, J = host.closure(lane.of(designs.first), start.q[:, designs.first], s)
+    ranks = np.where(good, designs.spread(complete_pivoting(J, tolerance).rank), len(block.columns))
     least = int(ranks.min())
     if len(block.columns) - least < 2:
         return np.zeros(0, int)
