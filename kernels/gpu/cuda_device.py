@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.kernels import object_cache as disk
-from shiftjax.kernels.gpu.device import Launch
+from shiftjax.kernels.gpu.device import Device, Launch
 
 INSTALL = (
     "Install the extra `cuda` on such a machine (in the checkout pip install -e '.[cuda]'), or leave `backend` out."
@@ -196,6 +196,13 @@ def linked(ptx: str, arch: str) -> tuple[bytes, str]:
     finally:
         linker.destroy(handle)
     return bytes(code), log.rstrip(bytes(1)).decode(errors="replace")
+
+
+def other_devices(first: Device) -> list[Device]:
+    """The GPUs of this machine that are of the same kind as its first, without that."""
+    driver = driver_bindings()
+    count = int(driver.cuDeviceGetCount()[1])
+    return [device for device in map(cuda_device, range(1, count)) if device.arch == first.arch]
 
 
 @functools.cache

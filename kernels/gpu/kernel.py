@@ -1,20 +1,23 @@
 """The kernel of the backend `gpu`: a table goes to the device, its lanes are stepped in short launches, it comes back.
 
-Single phases and sweeps of gradients run on the host's vector units, on the same table with the same bits.
+Many lanes are divided over all GPUs of the host, each with a thread of its own. Single phases and sweeps of gradients
+run on the host's vector units, on the same table with the same bits.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.kernels.contract import Backward, Group
-from shiftjax.kernels.gpu.cuda_device import cuda_device
+from shiftjax.kernels.forks import Threads
+from shiftjax.kernels.gpu.cuda_device import cuda_device, other_devices
 from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.lane_module import ENTRY, lane_module, program_identity, program_places
 from shiftjax.kernels.gpu.places import Tuning
@@ -22,6 +25,7 @@ from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm.backward import ReversibleCpuKernel
 from shiftjax.kernels.llvm.slices import GROWTH, SLICE
+from shiftjax.kernels.workers import Stop, run_all
 from shiftjax.record import record
 
 FULL = 1 << 15  # lanes: fewer take as long; 33 792 run at a time on an H200, of most programs
@@ -34,11 +38,11 @@ class LaunchPace:
     """How many steps of some lanes make a slice, learnt from the launches before.
 
     Attributes:
-        one: seconds of a step of a lane among many; 0 where none is known.
+        one: seconds of a step of a lane among many; 0 where none is known. launched: seconds of all launches.
     """
 
     def __init__(self) -> None:
-        self.one = 0.0
+        self.one = self.launched = 0.0
 
     def steps(self, lanes: int) -> int:
         """Steps of the next launch."""
@@ -46,6 +50,7 @@ class LaunchPace:
 
     def took(self, lanes: int, steps: int, seconds: float, *, all_done: bool) -> None:
         """Learns from a launch; one that all lanes ended had fewer steps, and says something only where it was slow."""
+        self.launched += seconds
         if not all_done or seconds > SLICE:
             measured = seconds / (steps * max(lanes, FULL))
             self.one = max(measured, self.one / GROWTH)  # a launch whose lanes had mostly ended looks fast
@@ -65,15 +70,26 @@ class LoadedLoop:
     pace: LaunchPace
 
 
+class Portion(NamedTuple):
+    """Lanes of a group that a device takes at once.
+
+    Attributes:
+        until, members: of the whole group. lanes: of it.
+    """
+
+    group: Group
+    until: np.ndarray
+    members: np.ndarray
+    lanes: slice
+
+
 class GpuKernel:
     """Compiles what is missing, runs lanes. See `contract.Kernel`.
 
     Args:
         threads: of the host, for single phases. device: the first GPU of this machine where left out.
-        tuning: of the code.
-
-    Attributes:
-        launched_s: seconds in which the device stepped lanes.
+        tuning: of the code. others: opens more GPUs of the kind of the first, when there are lanes for them; left out
+            those of this machine, beside a `device` that is given none.
 
     Raises:
         ModelError: no GPU, or no bindings of its driver.
@@ -85,14 +101,16 @@ class GpuKernel:
         threads: int | None = None,
         device: Device | None = None,
         tuning: Tuning = Tuning(),  # noqa: B008 - frozen
+        others: Callable[[Device], Sequence[Device]] | None = None,
     ) -> None:
         self.tuning, self.device = tuning, device or cuda_device()
         self.target = gpu(precision, self.device.arch)
         self.host = ReversibleCpuKernel(precision, threads)
         self.dtype = self.host.dtype
-        self.batch, self.launched_s = BATCH, 0.0
+        self.batch, self._devices = BATCH, [self.device]
+        self._others = others or (other_devices if device is None else lambda first: ())
         self._written, self._written_s = 0, 0.0
-        self._ready: dict[int, tuple[LaneProgram, LoadedLoop]] = {}
+        self._ready: dict[tuple[int, int], tuple[LaneProgram, LoadedLoop]] = {}
 
     @property
     def compiled(self) -> int:
@@ -104,18 +122,23 @@ class GpuKernel:
         """Wall time spent on it."""
         return self._written_s + self.host.compile_s
 
-    def prepare(self, program: LaneProgram) -> LoadedLoop:
-        """See `contract.Kernel.prepare`."""
-        known = self._ready.get(id(program))
+    @property
+    def launched_s(self) -> float:
+        """Seconds in which devices stepped lanes, of all of them together."""
+        return sum(ready.pace.launched for _, ready in self._ready.values())
+
+    def prepare(self, program: LaneProgram, number: int = 0) -> LoadedLoop:
+        """See `contract.Kernel.prepare`; for a device by its number."""
+        known = self._ready.get((id(program), number))
         if known is not None:
             return known[1]
         begun = time.perf_counter()
         places = program_places(program, self.target, self.tuning)
         shared, identity = places.bytes(self.target), program_identity(program, self.target, self.tuning)
-        function = self.device.load(identity, lambda: self._ptx(program), ENTRY, shared)
+        function = self._devices[number].load(identity, lambda: self._ptx(program), ENTRY, shared)
         ready = LoadedLoop(function, self.tuning.block, shared, LaunchPace())
         self._written_s += time.perf_counter() - begun
-        self._ready[id(program)] = (program, ready)
+        self._ready[id(program), number] = (program, ready)
         return ready
 
     def _ptx(self, program: LaneProgram) -> str:
@@ -135,44 +158,79 @@ class GpuKernel:
         host, checked = self.host, []
         for group in groups:
             members = host.check(group.program, group.table, group.rows, group.out)
-            checked.append((group, members, host.stops(group.table, group.until)))
-        for group, members, until in checked:
-            ready = self.prepare(group.program)
-            for lanes in self._portions(group, members):
-                with OnDevice(self.device, group, until, members, lanes) as memory:
-                    numbers = (int(every) if group.out is not None else 0, int(origin), float(h), float(t0))
-                    self._launches(ready, memory, numbers)
+            checked.append(Portion(group, host.stops(group.table, group.until), members, slice(0, len(members))))
+        shares = self._shares(sum(len(one.members) for one in checked))
+        work = deque(portion for one in checked for portion in self._portions(one, shares))
+        numbers = (int(every), int(origin), float(h), float(t0))
+        if shares == 1:
+            while work:
+                self._run(work.popleft(), 0, numbers, Stop())
+            return
+        for portion in work:
+            for number in range(shares):
+                self.prepare(portion.group.program, number)
+        free = deque(range(shares))
 
-    def _portions(self, group: Group, members: np.ndarray) -> Iterator[slice]:
-        """Lanes that the memory of the device holds at once.
+        def run_on_one(stop: Stop) -> None:
+            number = free.popleft()
+            while not stop.is_set():
+                try:
+                    portion = work.popleft()
+                except IndexError:
+                    return
+                self._run(portion, number, numbers, stop)
+
+        run_all(Threads(shares).pool(), shares, run_on_one)
+
+    def _shares(self, lanes: int) -> int:
+        """Over how many devices so many lanes are divided."""
+        if lanes < 2 * FULL:
+            return 1
+        if len(self._devices) == 1:
+            self._devices += self._others(self.device)
+        return min(len(self._devices), lanes // FULL)
+
+    def _run(self, portion: Portion, number: int, numbers: tuple[int, int, float, float], stop: Stop) -> None:
+        group, ready, device = portion.group, self.prepare(portion.group.program, number), self._devices[number]
+        every = numbers[0] if group.out is not None else 0
+        with OnDevice(device, group, portion.until, portion.members, portion.lanes) as memory:
+            _launches(device, ready, memory, (every, *numbers[1:]), stop)
+
+    def _portions(self, whole: Portion, shares: int) -> Iterator[Portion]:
+        """Lanes of a group that the memory of a device holds at once, in as many portions at least as there are shares.
 
         Raises:
             ModelError: it does not hold one.
         """
+        group, members = whole.group, whole.members
         rows, lanes = group.table.shape
         ticks, channels = (0, 0) if group.out is None or (members < 0).all() else group.out.shape[1:]
         one = (rows + ticks * channels + 2) * self.dtype.itemsize + 8  # `until`, `taken` and `member` beside them
-        room = int(SHARE * self.device.free_bytes() / one)
+        room = min(int(SHARE * device.free_bytes() / one) for device in self._devices[:shares])
         if room < 1 and lanes:
-            what = f"a member of {one} bytes on a device with {self.device.free_bytes()} free"
+            free = min(device.free_bytes() for device in self._devices[:shares])
+            what = f"a member of {one} bytes on a device with {free} free"
             raise ModelError("backend 'gpu'", what, "less than what is free", "Record fewer instants or channels.")
+        room = min(room, -(-lanes // shares))
         for first in range(0, lanes, max(room, 1)):
-            yield slice(first, min(first + room, lanes))
+            yield whole._replace(lanes=slice(first, min(first + room, lanes)))
 
-    def _launches(self, ready: LoadedLoop, memory: OnDevice, numbers: tuple[int, int, float, float]) -> None:
-        """Launches until no lane runs, each so short that an interrupt need not wait for it."""
-        size = Launch(-(-memory.lanes // ready.block), ready.block, ready.shared)
-        unfinished = np.ones(1, np.int32)
-        while unfinished[0]:
-            unfinished[0] = 0
-            self.device.upload(unfinished, memory.place["unfinished"])
-            steps, begun = ready.pace.steps(memory.lanes), time.perf_counter()
-            self.device.launch(ready.function, size, memory.arguments(numbers, steps))
-            self.device.wait()
-            took = time.perf_counter() - begun
-            self.device.download(memory.place["unfinished"], unfinished)
-            ready.pace.took(memory.lanes, steps, took, all_done=not unfinished[0])
-            self.launched_s += took
+
+def _launches(
+    device: Device, ready: LoadedLoop, memory: OnDevice, numbers: tuple[int, int, float, float], stop: Stop
+) -> None:
+    """Launches until no lane runs, each so short that an interrupt need not wait for it."""
+    size = Launch(-(-memory.lanes // ready.block), ready.block, ready.shared)
+    unfinished = np.ones(1, np.int32)
+    while unfinished[0] and not stop.is_set():
+        unfinished[0] = 0
+        device.upload(unfinished, memory.place["unfinished"])
+        steps, begun = ready.pace.steps(memory.lanes), time.perf_counter()
+        device.launch(ready.function, size, memory.arguments(numbers, steps))
+        device.wait()
+        took = time.perf_counter() - begun
+        device.download(memory.place["unfinished"], unfinished)
+        ready.pace.took(memory.lanes, steps, took, all_done=not unfinished[0])
 
 
 class OnDevice:

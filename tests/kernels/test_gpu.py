@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from shiftjax import Result, simulate
 from shiftjax.errors import ModelError
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
+from shiftjax.kernels.gpu import kernel as gpu_kernel
 from shiftjax.kernels.gpu import lane_pieces, places
 from shiftjax.kernels.gpu.kernel import FIRST, FULL, GpuKernel, LaunchPace
 from shiftjax.kernels.gpu.lane_module import lane_module, program_places
@@ -215,6 +217,65 @@ def test_an_interrupt_leaves_every_lane_at_a_step() -> None:
     assert (clock > 0).all() and (clock < 2000).all()
     for one in (lanes, whole):
         GpuKernel("f64", 1, PtxOnHost()).advance([Group(program, one, until, None, rows)], h=H)
+    assert lanes.tobytes() == whole.tobytes()
+
+
+def test_many_lanes_are_divided_over_all_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bits, whatever device has a lane; few lanes stay on the first, and open no other."""
+    monkeypatch.setattr(gpu_kernel, "FULL", 4)
+    program, count = orbit(), 14
+    begun = table(program, count, q=[1.0, 0.0], x=[0.0, np.linspace(0.7, 1.0, count), 0.0], p=[0.0, 1e-6])
+    together = threading.Barrier(3, timeout=60.0)
+
+    class Waiting(PtxOnHost):
+        alone = 0  # launches before
+
+        def wait(self) -> None:
+            if opened and self.launches == self.alone + 1:  # none takes the portions of another one
+                together.wait()
+
+    rows, opened = np.roll(np.arange(count), 3), []
+    first, *others = Waiting(), Waiting(), Waiting()
+    kernel = GpuKernel("f64", 1, first, others=lambda device: opened.append(device) or others)
+    few = begun[:, :7].copy()
+    kernel.advance([Group(program, few, np.full(7, 100.0), None, np.full(7, -1))], h=H)
+    assert not opened and first.launches
+    for device in (first, *others):
+        device.alone = device.launches
+    seen = []
+    for one in (kernel, CpuKernel("f64", 1)):
+        lanes, out = begun.copy(), np.full((count, 11, 3), np.nan)
+        groups = [(slice(0, 5), rows[:5]), (slice(5, count), rows[5:])]
+        tables = [np.ascontiguousarray(lanes[:, some]) for some, _ in groups]
+        one.advance(
+            [Group(program, part, np.full(part.shape[1], 100.0), out, where)
+             for part, (_, where) in zip(tables, groups, strict=True)], h=H, every=10,
+        )  # fmt: skip
+        seen.append((np.concatenate(tables, axis=1), out))
+    assert all(same_bits(*pair) for pair in zip(*seen, strict=True)) and np.isfinite(seen[0][1][:, 1:]).all()
+    assert opened == [first] and all(device.launches and not device.memory for device in (first, *others))
+    assert kernel.launched_s > 0.0
+
+
+def test_an_interrupt_ends_the_work_of_all_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each lane stands at a step that it has reached, and goes on from there to the same end."""
+    monkeypatch.setattr(gpu_kernel, "FULL", 2)
+    program = orbit()
+    begun = table(program, 4, q=[1.0, 0.0], x=[0.0, np.linspace(0.7, 1.0, 4), 0.0], p=[0.0, 1e-6])
+
+    class Interrupted(PtxOnHost):
+        def wait(self) -> None:
+            if self.launches == 2:
+                signal.raise_signal(signal.SIGINT)
+
+    lanes, whole, until, rows = begun.copy(), begun.copy(), np.full(4, 1e5), np.full(4, -1)
+    kernel = GpuKernel("f64", 1, Interrupted(), others=lambda _: [PtxOnHost()])
+    with pytest.raises(KeyboardInterrupt):
+        kernel.advance([Group(program, lanes, until, None, rows)], h=H)
+    clock = lanes[program.layout.rows("clock").start]
+    assert (clock < 1e5).any()
+    for one in (lanes, whole):
+        CpuKernel("f64", 1).advance([Group(program, one, until, None, rows)], h=H)
     assert lanes.tobytes() == whole.tobytes()
 
 
