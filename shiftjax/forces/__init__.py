@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shiftjax.time_laws as time_laws
 from shiftjax.forces.actuators import DcMotor, Servo, TorqueCurve
+from shiftjax.forces.bearings import BearingBristles, BearingFriction, SleeveFriction, SlideBristles, SlideFriction
 from shiftjax.forces.bushing import Bushing
 from shiftjax.forces.controllers import FramePositionPid, FrameSpeedPid, JointPositionPid, JointSpeedPid
 from shiftjax.forces.external_wrench import ExternalWrench
@@ -42,6 +43,11 @@ FORCES: Registry[ForceKind] = Registry(
         "stop": LimitStop(),
         "coulomb_friction": CoulombFriction(),
         "lugre_friction": LuGre(),
+        "bearing_friction": BearingFriction(),
+        "slide_friction": SlideFriction(),
+        "sleeve_friction": SleeveFriction(),
+        "bearing_bristles": BearingBristles(),
+        "slide_bristles": SlideBristles(),
         "servo": Servo(),
         "dc_motor": DcMotor(),
         "torque_curve": TorqueCurve(),

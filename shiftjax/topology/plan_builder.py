@@ -260,7 +260,8 @@ def _force(
     states: tuple[int, ...] = (),
     words: tuple[tuple[str, str], ...] = (),
 ) -> ForceElement:
-    return ForceElement(path, kind, coordinates, frames, direction, numbers, FORCES[kind].dissipates, states, words)
+    dissipates, bears = FORCES[kind].dissipates, FORCES[kind].bears
+    return ForceElement(path, kind, coordinates, frames, direction, numbers, dissipates, states, words, bears)
 
 
 def _polynomials(kind: JointKind, given: Any, places: Any) -> list[tuple[int, Places]]:
