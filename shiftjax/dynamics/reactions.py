@@ -28,6 +28,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from shiftjax.algebra import (
+    Mat,
     Scalar,
     Vec,
     cross,
@@ -49,7 +50,6 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.redundancy import Multipliers, Redundancy, Wrench, child_point
 from shiftjax.dynamics.tree import Tree, tree_terms
 from shiftjax.forces import FORCES
-from shiftjax.orthogonal import OrthogonalFactors
 from shiftjax.plan_elements import ForceElement
 from shiftjax.topology.partition import Block
 
@@ -163,6 +163,13 @@ def with_loads(
     return motion.bearing(dict(zip(elements, loads, strict=True)))
 
 
+def seat_of(motion: Motion, element: ForceElement) -> tuple[int, Vec]:
+    """The joint of a force that grows with what it bears, and its axis along those of the world."""
+    coordinate = motion.plan.coordinates[element.coordinates[0]]
+    screw = motion.rooted.screws_of(coordinate.joint)[coordinate.v - motion.plan.joints[coordinate.joint].v]
+    return coordinate.joint, screw.angular if coordinate.unit == "rad" else screw.velocity
+
+
 class _Seat:
     """What presses in one force, as a function of all loads.
 
@@ -171,11 +178,8 @@ class _Seat:
     """
 
     def __init__(self, element: ForceElement, motion: Motion, free: Reactions, unit: Sequence[Reactions]) -> None:
-        coordinate = motion.plan.coordinates[element.coordinates[0]]
-        screw = motion.rooted.screws_of(coordinate.joint)[coordinate.v - motion.plan.joints[coordinate.joint].v]
-        axis = screw.angular if coordinate.unit == "rad" else screw.velocity
-        n, kind = motion.values(element.numbers), FORCES[element.kind]
-        first, *changes = (kind.pressed(n, axis, *each.on_child(coordinate.joint)) for each in (free, *unit))
+        n, kind, (joint, axis) = motion.values(element.numbers), FORCES[element.kind], seat_of(motion, element)
+        first, *changes = (kind.pressed(n, axis, *each.on_child(joint)) for each in (free, *unit))
         self.given, self.parts = first.given, list[tuple[Scalar, Vec, list[Vec]]]()
         for k, (weight, vector) in enumerate(first.parts):
             if not is_zero(weight):
@@ -204,11 +208,26 @@ def _solved(seats: Sequence[_Seat]) -> Vec:
     for _ in range(ITERATIONS):
         loads, slopes = zip(*(seat.load(u) for seat in seats), strict=True)
         matrix = [[(1.0 if i == j else 0.0) - slopes[i][j] for j in count] for i in count]
-        change = OrthogonalFactors(matrix).solve(minus(loads, u))
+        change = _eliminated(matrix, minus(loads, u))
         u = plus(u, change)
     size, last = (total(abs(x) for x in xs) for xs in (u, change))
     found = last <= CONVERGED * size + sqrt(NOTHING)
     return [select(found, x, math.nan) for x in u]
+
+
+def _eliminated(A: Mat, b: Vec) -> Vec:
+    """x of A x = b, without a choice of pivots: of loads they are 1, less by the gains."""
+    A, b, count = [list(row) for row in A], list(b), range(len(b))
+    inverses = [0.0] * len(b)
+    for k in count:
+        inverses[k] = ratio(1.0, A[k][k])
+        for i in range(k + 1, len(b)):
+            factor = A[i][k] * inverses[k]
+            A[i] = minus(A[i], scale(factor, A[k]))
+            b[i] = b[i] - factor * b[k]
+    for i in reversed(count):
+        b[i] = (b[i] - dot(A[i][i + 1 :], b[i + 1 :])) * inverses[i]
+    return b
 
 
 def redundancy_at(lane: Lane, blocks: Sequence[Block], motion: Motion) -> Redundancy:
