@@ -384,6 +384,12 @@ class Motion:
     def borne(self, element: ForceElement) -> Scalar:
         return self._borne.get(element, 0.0)
 
+    def seat(self, element: ForceElement) -> tuple[int, Vec]:
+        """The joint of a force that grows with what it bears, and its axis along those of the world."""
+        coordinate = self.plan.coordinates[element.coordinates[0]]
+        screw = self.rooted.screws_of(coordinate.joint)[coordinate.v - self.plan.joints[coordinate.joint].v]
+        return coordinate.joint, screw.angular if coordinate.unit == "rad" else screw.velocity
+
     def chain(self, base: int = 0) -> Chain:
         """The tree relative to a body, about one point of it."""
         if base not in self._chains:

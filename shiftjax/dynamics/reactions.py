@@ -163,13 +163,6 @@ def with_loads(
     return motion.bearing(dict(zip(elements, loads, strict=True)))
 
 
-def seat_of(motion: Motion, element: ForceElement) -> tuple[int, Vec]:
-    """The joint of a force that grows with what it bears, and its axis along those of the world."""
-    coordinate = motion.plan.coordinates[element.coordinates[0]]
-    screw = motion.rooted.screws_of(coordinate.joint)[coordinate.v - motion.plan.joints[coordinate.joint].v]
-    return coordinate.joint, screw.angular if coordinate.unit == "rad" else screw.velocity
-
-
 class _Seat:
     """What presses in one force, as a function of all loads.
 
@@ -178,7 +171,7 @@ class _Seat:
     """
 
     def __init__(self, element: ForceElement, motion: Motion, free: Reactions, unit: Sequence[Reactions]) -> None:
-        n, kind, (joint, axis) = motion.values(element.numbers), FORCES[element.kind], seat_of(motion, element)
+        n, kind, (joint, axis) = motion.values(element.numbers), FORCES[element.kind], motion.seat(element)
         first, *changes = (kind.pressed(n, axis, *each.on_child(joint)) for each in (free, *unit))
         self.given, self.parts = first.given, list[tuple[Scalar, Vec, list[Vec]]]()
         for k, (weight, vector) in enumerate(first.parts):
@@ -211,8 +204,8 @@ def _solved(seats: Sequence[_Seat]) -> Vec:
         change = _eliminated(matrix, minus(loads, u))
         u = plus(u, change)
     size, last = (total(abs(x) for x in xs) for xs in (u, change))
-    found = last <= CONVERGED * size + sqrt(NOTHING)
-    return [select(found, x, math.nan) for x in u]
+    converged = last <= CONVERGED * size + sqrt(NOTHING)
+    return [select(converged, x, math.nan) for x in u]
 
 
 def _eliminated(A: Mat, b: Vec) -> Vec:

@@ -151,7 +151,7 @@ class Bristly(SeatFriction):
         return {"a kinetic coefficient above the static one": higher}
 
 
-class Bearing(SeatFriction):
+class BearingSeat(SeatFriction):
     """A shaft in a bearing: N at its radius, what it bears along the axis at that of its collar."""
 
     seat: ClassVar[tuple[str, ...]] = ("rad",)
@@ -161,7 +161,7 @@ class Bearing(SeatFriction):
         return Pressed(n["radius"] * n["preload"], [*parts, (n["axial_radius"], [dot(axis, force)])])
 
 
-class Slide(SeatFriction):
+class SlideSeat(SeatFriction):
     """A block on a rail, or two."""
 
     seat: ClassVar[tuple[str, ...]] = ("m",)
@@ -171,25 +171,25 @@ class Slide(SeatFriction):
         return Pressed(n["preload"], [*parts, (2.0 * _reciprocal(n["width"]), [dot(axis, moment)])])
 
 
-class BearingFriction(Dry, Bearing):
+class BearingFriction(Dry, BearingSeat):
     """Q = -friction_coefficient tanh(q' / slip_speed) (radius N + axial_radius |F along the axis|), N what presses."""
 
     fields = (*DRY, *TURNING)
 
 
-class SlideFriction(Dry, Slide):
+class SlideFriction(Dry, SlideSeat):
     """Q = -friction_coefficient tanh(q' / slip_speed) N, N what presses the slide on its rails."""
 
     fields = (*DRY, *SLIDING)
 
 
-class BearingBristles(Bristly, Bearing):
+class BearingBristles(Bristly, BearingSeat):
     """Bristles between a shaft and its bearing, that stick and slide, at a level by what the bearing bears."""
 
     fields = (*BRISTLES, *TURNING)
 
 
-class SlideBristles(Bristly, Slide):
+class SlideBristles(Bristly, SlideSeat):
     """Bristles between a slide and its rails, that stick and slide, at a level by what the rails bear."""
 
     fields = (*BRISTLES, *SLIDING)

@@ -14,7 +14,7 @@ import numpy as np
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.algebra import scale
 from shiftjax.dynamics.kinematics import Motion
-from shiftjax.dynamics.reactions import redundancy_at, seat_of
+from shiftjax.dynamics.reactions import redundancy_at
 from shiftjax.dynamics.redundancy import ROWS, Multipliers, Redundancy
 from shiftjax.forces import FORCES
 from shiftjax.lanes.member_values import MemberValues
@@ -71,7 +71,7 @@ def _frictions(
     for element in plan.forces if plan.bears else ():
         if not element.bears:
             continue
-        kind, n, (joint, axis) = FORCES[element.kind], motion.values(element.numbers), seat_of(motion, element)
+        kind, n, (joint, axis) = FORCES[element.kind], motion.values(element.numbers), motion.seat(element)
         for wrench in filter(None, (redundancy.on_joints(unknown).get(joint) for unknown in unknowns)):
             pressed = kind.pressed(n, axis, wrench[:3], scale(1.0 / redundancy.length, wrench[3:]))
             parts = values.numbers([x for weight, vector in pressed.parts for x in scale(weight, vector)])

@@ -15,7 +15,6 @@ from shiftjax.algebra import Scalar, Vec, larger, largest
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.kinematics import Parameters, coordinate_rates
 from shiftjax.dynamics.lane import Lane
-from shiftjax.dynamics.reactions import seat_of
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.forces import FORCES
 from shiftjax.joints import KINDS
@@ -234,7 +233,7 @@ def fingerprinted(setup: Setup) -> Setup:
             out += [*rows.phi, *rows.nu, *rows.gamma, *(float(speed) for line in rows.J for speed in line)]
             out += [entry for line in rows.J for entry in line.values()]
         for k, element in enumerate(bearing):
-            wrench, (_, axis) = borne[7 * k + 1 : 7 * (k + 1)], seat_of(motion, element)
+            wrench, (_, axis) = borne[7 * k + 1 : 7 * (k + 1)], motion.seat(element)
             n, kind = motion.values(element.numbers), FORCES[element.kind]
             given, parts = kind.pressed(n, axis, wrench[:3], wrench[3:])
             out += [given, *(x for weight, vector in parts for x in (weight, *vector))]
