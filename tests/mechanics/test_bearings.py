@@ -12,6 +12,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import shiftjax
+from shiftjax.constraints import CONSTRAINTS
+from shiftjax.constraints.between_frames import BetweenFrames
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
 from shiftjax.mechanism.model import Model
@@ -21,10 +23,11 @@ G = 9.81  # m/s^2
 RK4 = 1e-8  # relative, of smooth motions at 1 ms
 FADED = 1e-4  # relative: tanh at forty slip speeds and more is 1; the first steps of bristles bend them
 ORACLE = 1e-10  # relative: accelerations by two formulations
-CUTS = 1e-8  # after 0.1 s: other coordinates are integrated
+CUTS = 1e-7  # of 13 rad/s after 0.1 s: other coordinates are integrated
 ITERATIONS = 200  # of a fixed point that contracts by 0.8 at most
 CRANK, ROD, MU = 0.2, 0.6, 0.3
 DRY = {"friction_coefficient": MU, "slip_speed": 0.05}
+SLIDING = {"static_coefficient": 0.4, "kinetic_coefficient": 0.3, "stribeck_speed": 0.1, "stiffness": 1e3}
 
 
 def made(**gravity: Any) -> tuple[ModelBuilder, AssemblyBuilder]:
@@ -69,18 +72,18 @@ def test_a_pendulum_in_a_journal_bearing() -> None:
 
 def test_a_block_on_an_incline_sticks_or_slides() -> None:
     """Bristles hold it bent by tan(slope) / stiffness while that is below their coefficient, and else it slides."""
-    slope, stiffness = 0.5, 4e3
+    slope, stiffness = 0.5, 200.0
     fall = np.array([math.sin(slope), -math.cos(slope)]) * G
     builder, a = made(gravity=(fall[0], 0.0, fall[1]))
     a.body("block", mass=3.0, inertia=(0.01,) * 3).joint("incline", "Tx", child="block")
     limits = {"static_coefficient": 0.9, "kinetic_coefficient": 0.9, "stribeck_speed": 0.1}
-    a.force("rub", "slide_bristles", joint="incline", stiffness=stiffness, damping=50.0, **limits)
-    levels = math.tan(slope) * np.array([1.5, 1.02, 0.98, 0.5])
+    a.force("rub", "slide_bristles", joint="incline", stiffness=stiffness, damping=9.0, **limits)
+    levels = math.tan(slope) * np.array([1.5, 1.2, 0.9, 0.5])
     vary = {f"rub.{level}_coefficient": levels for level in ("static", "kinetic")}
     seen = run(builder.build(), 0.5, "incline.q", "incline.v", "rub.bend", vary=vary).channels
     bent = math.tan(slope) / stiffness
     assert seen["rub.bend"][:2, -1] == pytest.approx(bent, rel=FADED)
-    assert (seen["incline.q"][:2, -1] < 2.0 * bent).all() and np.abs(seen["incline.v"][:2, -1]).max() < 1e-4
+    assert np.abs(seen["incline.v"][:2, -1]).max() < 1e-4
     gained = (seen["incline.v"][2:, -1] - seen["incline.v"][2:, 5]) / 0.25
     assert gained == pytest.approx(fall[0] + levels[2:] * fall[1], rel=1e-3)  # of bristles that still yield: 5e-4
 
@@ -116,13 +119,23 @@ def test_a_slide_bears_moments_on_its_rails() -> None:
     assert seen[-1] == pytest.approx(20.0 - MU * G * (1.0 + 2.0 * 0.1 / 0.4) * 0.5, rel=1e-12)
 
 
-def sleeve() -> Model:
+def slide(kind: str) -> Model:
+    """A block that is held askew between rails, whose weight hangs beside them and takes it along."""
+    builder, a = made(gravity=(4.0, -1.0, -G))
+    a.body("block", mass=2.0, inertia=(0.01, 0.02, 0.03), center_of_mass=(0.02, 0.1, -0.05))
+    a.joint("way", "Tx", child="block", initial_velocity=0.3)
+    numbers = {**SLIDING, "damping": 0.5} if kind == "slide_bristles" else DRY
+    a.force("it", kind, joint="way", **numbers, span=0.3, width=0.3, preload=2.0)
+    return builder.build()
+
+
+def sleeve(**numbers: float) -> Model:
     """A ring of 2 kg about a level shaft of 0.1 m radius, which it turns about and slides along."""
     builder, a = made()
     a.body("ring", mass=2.0, inertia=(2.0 * 0.1**2, 0.01, 0.01))
     start = {"initial_displacement": [0.0, 0.0], "initial_velocity": [30.0, 4.0]}
     a.joint("shaft", "cylindrical", child="ring", axis="x", **start)
-    a.force("it", "sleeve_friction", joints=["shaft.angle", "shaft.slide"], radius=0.1, **DRY)
+    a.force("it", "sleeve_friction", joints=["shaft.angle", "shaft.slide"], radius=0.1, **DRY, **numbers)
     return builder.build()
 
 
@@ -280,7 +293,7 @@ def test_friction_that_presses_more_than_it_holds() -> None:
 
 def test_reactions_that_are_indeterminate_are_said_to_be() -> None:
     """A planar loop leaves open what presses its guide sideways, not what presses pins without a span."""
-    result = run(cranks(), 1e-3, "guide.q")
+    result = run(cranks(), 0.01, "guide.q")
     assert sum(note.startswith("friction of a:on_guide depends on reactions") for note in result.notes) == 1
     report = info(cranks())["indeterminate"]
     assert [part["friction"] for part in report] == [["a:on_guide"]]
@@ -308,9 +321,6 @@ def test_joints_without_such_surfaces_are_refused() -> None:
         a.entry["force_modules"].clear()
 
 
-SLIDING = {"static_coefficient": 0.4, "kinetic_coefficient": 0.3, "stribeck_speed": 0.1, "stiffness": 1e3}
-
-
 def test_bristles_fall_to_their_kinetic_level() -> None:
     builder, a = made()
     a.body("block", mass=1.0, inertia=(0.1,) * 3).joint("j", "Tx", child="block")
@@ -319,5 +329,21 @@ def test_bristles_fall_to_their_kinetic_level() -> None:
         builder.build()
 
 
-def test_a_constraint_that_tells_no_forces_leaves_no_load() -> None:
-    """Beside a constraint between frames whose kind does not say what it does to them."""
+class Silent(BetweenFrames):
+    """A distance that does not say what it does to its frames."""
+
+    has_wrenches = False
+
+
+def test_a_joint_whose_reaction_is_not_known_bears_no_friction(monkeypatch: pytest.MonkeyPatch) -> None:
+    rod = CONSTRAINTS["distance"]
+    assert isinstance(rod, BetweenFrames)
+    monkeypatch.setitem(CONSTRAINTS, "silent", Silent(rod.doc, rod.function, {"length": "m"}, *rod.fields))
+    builder, a = made()
+    a.body("bob", mass=1.0, inertia=(0.1,) * 3, frames={"end": (0.0, 0.0, -0.5)})
+    a.joint("pivot", "Ry", child="bob").constraint("it", "silent", frames=["fixed", ("bob", "end")], length=0.5)
+    a.force("rub", "bearing_friction", joint="pivot", radius=0.02, **DRY)
+    with pytest.raises(
+        ModelError, match=r"a:rub: found the joint a:pivot beside the constraint a:it, whose forces are"
+    ):
+        shiftjax.simulate(builder.build(), 0.1)
