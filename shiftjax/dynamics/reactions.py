@@ -53,7 +53,9 @@ from shiftjax.forces import FORCES
 from shiftjax.plan_elements import ForceElement
 from shiftjax.topology.partition import Block
 
-ITERATIONS = 5  # of which the last changes nothing for a gain of 0.5 that turns the load's direction: 0.13, 2e-3, 5e-7
+# Of 3 000 random joints of a gain of 0.7 what is left after 4, 5, 6 of them is at most 2e-6, 6e-12, 0; of 0.9 4e-4,
+# 4e-7, 7e-13; of 0.99 5e-3, 4e-4, 4e-6, where some are taken for jammed. Dry bearings have gains of 0.1 and less.
+ITERATIONS = 6
 CONVERGED = 1e-3  # of all loads: what the last iteration may change, since the next would change its square
 NOTHING = 1e-24  # N^2, (N m)^2: beside a load squared, which may be 0 and then has no direction
 

@@ -11,7 +11,7 @@ from shiftjax.forces.external_wrench import ExternalWrench
 from shiftjax.forces.joint_friction import CoulombFriction, LuGre
 from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
 from shiftjax.forces.joint_springs import JointSpring
-from shiftjax.forces.kind import Course, ForceKind, Load, State, Switch
+from shiftjax.forces.kind import Course, ForceKind, Load, Pressed, State, Switch
 from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
 from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, BallOnTerrain, CapsuleOnPlane, EllipsoidOnPlane
 from shiftjax.forces.restraints import Damper, Friction, Spring
@@ -68,4 +68,4 @@ FORCES: Registry[ForceKind] = Registry(
     },
 )
 
-__all__ = ["FORCES", "Course", "ForceElement", "ForceKind", "Load", "State", "Switch"]
+__all__ = ["FORCES", "Course", "ForceElement", "ForceKind", "Load", "Pressed", "State", "Switch"]

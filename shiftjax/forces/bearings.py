@@ -34,7 +34,7 @@ from shiftjax.plan_elements import ForceElement, MotionView
 SMALL = 1e-20  # of the slip speed squared: a sleeve at rest slips in no direction
 RADIUS = Field("radius", "of its surface", "number", Role.LENGTH, "m", required=True, above=0.0)
 SUPPORTS = (
-    Field("span", "between two supports of its length, which bear moments across it; 0: one, which bears none", "number",
+    Field("span", "between two supports, which bear moments across the axis; 0: one, which bears none", "number",
           Role.LENGTH, "m", 0.0, least=0.0),
     number("preload", "N", "that presses beside what the joint bears", default=0.0, least=0.0),
 )  # fmt: skip
@@ -129,9 +129,10 @@ class Dry(SeatFriction):
 class Bristly(SeatFriction):
     """stiffness z + damping z' for a load of 1, z' = q' - |q'| stiffness z / g, as of `lugre_friction`.
 
-    g = kinetic + (static - kinetic) exp(-(q' / stribeck_speed)^2) of the coefficients: bristles yield as they are
+    g = kinetic + (static - kinetic) exp(-(q' / stribeck_speed)^2) of the coefficients: they are as stiff as they are
     loaded (Canudas de Wit, Tsiotras, Velenis, Basset, Gissinger, Dynamic friction models for road/tire longitudinal
-    interaction, Vehicle System Dynamics 39, 2003, 189). All their power counts as lost: what they store is their load's.
+    interaction, Vehicle System Dynamics 39, 2003, 189). All their power counts as lost, since what they store changes
+    with the load.
     """
 
     states = (State("bend", "{x}", "how far the bristles bend"),)
