@@ -80,10 +80,51 @@ Balls and tyres roll on heights over a frame's x-y plane, a table with a bicubic
 the raster of a [terrain](format.md) `shiftjax.viewer.scene.terrain.raster_surface` makes such a table. What it is to
 carry must be smaller than its hollows.
 
-Friction in a joint has a level that is a number. A level that grows with what the joint bears has no kind: what it
-bears follows from the accelerations, which the friction changes, so that both would have to be solved together, with
-two solutions or none where friction is strong (Painlevé). Where the load is known, as under a weight, write the level
-of that load; contacts have friction that grows with theirs.
+Friction of a joint has a level that is a number (`coulomb_friction`, `lugre_friction`), or grows with what the joint
+bears. For the latter a joint is a **bearing** (it turns), a **slide**, or a **sleeve** (a cylindrical joint does both),
+with **dry** friction or with **bristles** that stick:
+
+* What presses is N = |F|, F the joint's reaction across its axis, on one support at the joint's frame on the child.
+  A `span` b makes them two, which bear moments, too: N = |F/2 + M × u / b| + |F/2 − M × u / b|, M the reaction's
+  moment and u the axis. `preload` is added.
+* A bearing has the torque c (`radius` N + `axial_radius` |F · u|), a slide the force c (N + 2 |M · u| / `width`). A
+  sleeve has c N against the way on which its surface slips, as a force and, times its `radius`, as a torque.
+* Dry: c = `friction_coefficient` tanh(q′ / `slip_speed`): it creeps where it should stick. Bristles: c = `stiffness` z
+  + `damping` z′, z′ = q′ − |q′| `stiffness` z / g, g from the static to the kinetic coefficient as speed grows.
+
+Friction changes the accelerations, these the reactions, and those the friction: the loads of all joints are solved for
+together with the accelerations in every stage, to rounding, so that nothing lags and a start has no transient. Joints
+in loops have such friction as others do, whichever is cut; slopes go through it. A load that balance alone leaves open,
+as across a planar linkage, is that of the reactions of [least norm](conventions.md#reactions), which a note says. Where
+friction presses a joint as much as it holds it back no force satisfies the law (Painlevé's paradox: a drawer that
+jams), and the run ends as `non_finite` with a message that names the friction.
+
+It costs: a slider-crank in a plane has 157 operations an acceleration without, 394 with it in one bearing, 1 237 in
+three joints, and its gradient takes 4.6 runs in place of 3.7.
+
+A disc on a shaft runs down by the friction of its bearing, 0.3 m beside the disc:
+
+```python
+builder = shiftjax.ModelBuilder(gravity=(0.0, -9.81, 0.0))
+a = builder.assembly("rotor")
+a.body("disc", mass=2.0, inertia=(0.01, 0.01, 0.02), center_of_mass=(0, 0, 0.3))
+a.joint("shaft", "Rz", child="disc", initial_velocity=30.0)
+a.force(
+    "journal",
+    "bearing_friction",
+    joint="shaft",
+    friction_coefficient=0.3,
+    slip_speed=0.05,
+    radius=0.02,
+    span=0.2,
+)
+run = shiftjax.simulate(
+    builder.build(), span=0.5, channels=["shaft.v", "journal.friction"]
+)
+supports = 2.0 * 9.81 * ((0.3 / 0.2 + 0.5) + (0.3 / 0.2 - 0.5))  # N
+assert math.isclose(run.channels["journal.friction"][-1], -0.006 * supports)
+assert run.channels["shaft.v"][-1] < 30.0
+```
 
 What a constraint bears is its channel `NAME.multiplier`; a state of a force, as the integral of a controller, the bend
 of bristles or of a tyre, is `NAME.STATE`. The numbers of a tyre's property file come from

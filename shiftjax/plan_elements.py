@@ -50,6 +50,7 @@ class ForceElement:
     dissipates: bool  # whether its power must be integrated to balance the energy
     states: tuple[int, ...] = ()  # indices of its internal states in the vector of all forces' states
     words: tuple[tuple[str, str], ...] = ()  # field -> word
+    bears: bool = False  # whether it depends on what its joint bears
 
 
 @record
@@ -196,4 +197,8 @@ class MotionView(Protocol):
 
     def first_speed(self, joint: int) -> int:
         """The index of the first speed of a joint."""
+        ...
+
+    def borne(self, element: ForceElement) -> Scalar:
+        """What presses the joint of a force that `bears`; 0 where accelerations are not known."""
         ...

@@ -12,9 +12,11 @@ from shiftjax.algebra import Scalar, Vec, is_zero, largest, total
 from shiftjax.constraints import Rows
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import BlockSolution, Lane
+from shiftjax.dynamics.reactions import with_loads
 from shiftjax.dynamics.reduced import Reduced, sparse_product
 from shiftjax.dynamics.reduction import Column
 from shiftjax.dynamics.tree import tree_terms
+from shiftjax.topology.partition import Block
 
 
 @dataclass
@@ -30,11 +32,26 @@ class Acceleration:
 
 
 def accelerate(
-    lane: Lane, motion: Motion, states: Sequence[Scalar], Z: list[Column], particular: Column, reduced: Reduced | None
+    lane: Lane,
+    motion: Motion,
+    states: Sequence[Scalar],
+    Z: list[Column],
+    particular: Column,
+    reduced: Reduced | None,
+    blocks: Sequence[Block],
 ) -> Acceleration:
-    """Reduced equations of motion on the given null space; `reduced`: Z^T H Z of this pose, if computed before."""
+    """Reduced equations of motion on the given null space.
+
+    Args:
+        reduced: Z^T H Z of this pose, if computed before. blocks: the partition, of which forces that depend on what
+            joints bear need to know.
+    """
     tree = tree_terms(motion, lane.gravity(), states)
     reduced = reduced or Reduced(motion, Z)
+    if lane.plan.bears:
+        a = reduced.acceleration(tree.force, particular)
+        motion = with_loads(lane, blocks, motion, states, a, lambda force: reduced.acceleration(force, {}))
+        tree = tree_terms(motion, lane.gravity(), states)
     a = reduced.acceleration(tree.force, particular)
     power = tree.power
     if lane.plan.time_dependent:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -39,7 +40,7 @@ from shiftjax.dynamics.frames import Columns, SeenFrame
 from shiftjax.errors import ModelError
 from shiftjax.joints.kind import JointKind
 from shiftjax.joints.primitives import Ball
-from shiftjax.plan_elements import ORIGIN, WORLD, FrameNumbers, Named, PlacedFrame, Places
+from shiftjax.plan_elements import ORIGIN, WORLD, ForceElement, FrameNumbers, Named, PlacedFrame, Places
 from shiftjax.rotations import (
     conjugate,
     normalized,
@@ -372,6 +373,22 @@ class Motion:
         self.plan, self.params, self.q, self.v, self.t, self.functions = plan, params, q, v, t, functions
         self._chains: dict[int, Chain] = {}
         self._seen: dict[tuple[PlacedFrame, PlacedFrame], SeenFrame] = {}
+        self._borne: Mapping[ForceElement, Scalar] = {}
+
+    def bearing(self, borne: Mapping[ForceElement, Scalar]) -> Motion:
+        """The same motion, of which it is known what presses the joints of forces."""
+        out = copy(self)
+        out._borne = borne
+        return out
+
+    def borne(self, element: ForceElement) -> Scalar:
+        return self._borne.get(element, 0.0)
+
+    def seat(self, element: ForceElement) -> tuple[int, Vec]:
+        """The joint of a force that grows with what it bears, and its axis along those of the world."""
+        coordinate = self.plan.coordinates[element.coordinates[0]]
+        screw = self.rooted.screws_of(coordinate.joint)[coordinate.v - self.plan.joints[coordinate.joint].v]
+        return coordinate.joint, screw.angular if coordinate.unit == "rad" else screw.velocity
 
     def chain(self, base: int = 0) -> Chain:
         """The tree relative to a body, about one point of it."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shiftjax.time_laws as time_laws
 from shiftjax.forces.actuators import DcMotor, Servo, TorqueCurve
+from shiftjax.forces.bearings import BearingBristles, BearingFriction, SleeveFriction, SlideBristles, SlideFriction
 from shiftjax.forces.bushing import Bushing
 from shiftjax.forces.controllers import FramePositionPid, FrameSpeedPid, JointPositionPid, JointSpeedPid
 from shiftjax.forces.external_wrench import ExternalWrench
 from shiftjax.forces.joint_friction import CoulombFriction, LuGre
 from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
 from shiftjax.forces.joint_springs import JointSpring
-from shiftjax.forces.kind import Course, ForceKind, Load, State, Switch
+from shiftjax.forces.kind import Course, ForceKind, Load, Pressed, State, Switch
 from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
 from shiftjax.forces.penalty_contact import BallOnBall, BallOnPlane, BallOnTerrain, CapsuleOnPlane, EllipsoidOnPlane
 from shiftjax.forces.restraints import Damper, Friction, Spring
@@ -42,6 +43,11 @@ FORCES: Registry[ForceKind] = Registry(
         "stop": LimitStop(),
         "coulomb_friction": CoulombFriction(),
         "lugre_friction": LuGre(),
+        "bearing_friction": BearingFriction(),
+        "slide_friction": SlideFriction(),
+        "sleeve_friction": SleeveFriction(),
+        "bearing_bristles": BearingBristles(),
+        "slide_bristles": SlideBristles(),
         "servo": Servo(),
         "dc_motor": DcMotor(),
         "torque_curve": TorqueCurve(),
@@ -62,4 +68,4 @@ FORCES: Registry[ForceKind] = Registry(
     },
 )
 
-__all__ = ["FORCES", "Course", "ForceElement", "ForceKind", "Load", "State", "Switch"]
+__all__ = ["FORCES", "Course", "ForceElement", "ForceKind", "Load", "Pressed", "State", "Switch"]

@@ -146,6 +146,18 @@ class Course(NamedTuple):
     work: Sequence[Sequence[Scalar]]
 
 
+class Pressed(NamedTuple):
+    """What presses the surfaces of a joint, for a reaction.
+
+    Attributes:
+        given: of it, whatever the joint bears. parts: each a weight and a vector that is linear in the reaction, of
+            whose lengths with these weights the rest is the sum.
+    """
+
+    given: Scalar
+    parts: Sequence[tuple[Scalar, Vec]]
+
+
 class ForceKind:
     """A kind of force: declared by class attributes, computed by `apply`.
 
@@ -155,6 +167,9 @@ class ForceKind:
         fields: its numbers. words: its fields that hold words.
         states: its internal states, each with one more number, the initial value.
         dissipates: whether its power must be integrated for the balance of energy.
+        bears: whether it grows with what its joint bears: then `pressed` and `resistance` say how, and `seat` in which
+            joints it is.
+        seat: the units of all coordinates of its joint, each a plain turn or slide about one axis; () for any joint.
         listed: whether it is an entry of `force_modules`; others come from other elements.
         order: of frames of which the first cannot be ground, such as "the wheel, then the road"; "" where it can.
         drawing: hint for the viewer: "spring", "damper", "friction" or "".
@@ -167,6 +182,8 @@ class ForceKind:
     words: tuple[Field, ...] = ()
     states: ClassVar[tuple[State, ...]] = ()
     dissipates: ClassVar[bool] = False
+    bears: ClassVar[bool] = False
+    seat: ClassVar[tuple[str, ...]] = ()
     listed: ClassVar[bool] = True
     order: ClassVar[str] = ""
     drawing: ClassVar[str] = ""
@@ -182,6 +199,19 @@ class ForceKind:
         Returns:
             their rates.
         """
+        raise NotImplementedError
+
+    def pressed(self, n: Mapping[str, Any], axis: Vec, moment: Vec, force: Vec) -> Pressed:
+        """What of the reaction of its joint presses; lane code.
+
+        Args:
+            n: its numbers. axis: along which the joint turns or slides. moment, force: (3,) on the child at the joint's
+                frame [N m, N], in the axes of `axis`.
+        """
+        raise NotImplementedError
+
+    def resistance(self, element: ForceElement, motion: MotionView, states: Sequence[Scalar]) -> dict[int, Scalar]:
+        """Speed -> its force or torque along it for a unit of what presses, which `motion.borne` tells; lane code."""
         raise NotImplementedError
 
     def switches(self, element: ForceElement, motion: MotionView) -> Sequence[Switch]:

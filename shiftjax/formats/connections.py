@@ -15,8 +15,10 @@ from shiftjax.formats.older_forces import controller, tyre
 from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.joints.kind import Coordinate
+from shiftjax.joints.primitives import Rotation, Translation
 from shiftjax.mechanism.fields import DAMPER, label_of, numbers_of
 from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.paths import listed, split
 from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import (
     FIXED,
@@ -31,6 +33,11 @@ from shiftjax.mechanism.records import (
 )
 
 DOES = {"rad": "turns", "m": "slides"}
+SEATS = {
+    ("rad",): "a joint that turns about one axis, as Rz and revolute do",
+    ("m",): "a joint that slides along one axis, as Tz and prismatic do",
+    ("rad", "m"): "the angle, then the slide of one cylindrical joint",
+}
 ORDINALS = ("first", "second", "third")
 LETTERS: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -308,6 +315,8 @@ def element(
     named = [names.coordinate(item, local) for item in _several(node, "joint", kind.joints)]
     if isinstance(kind, ConstraintKind):
         _check_joints(node, kind, named)
+    elif kind.seat:
+        _check_seat(node, kind.seat, [path for path, _ in named], names)
     frames = [names.frame(item, local) for item in _several(node, "frame", kind.frames)]
     _check_bodies(node, what, frames)
     if isinstance(kind, ForceKind) and kind.order and frames[0].body == FIXED:
@@ -337,6 +346,19 @@ def _check_joints(node: Node, kind: ConstraintKind, named: list[tuple[str, str]]
                 + "."
             )
             place.refuse(f"a joint that {DOES[wanted]}", todo, f"{path}, which {DOES[unit]}")
+
+
+def _check_seat(node: Node, seat: tuple[str, ...], paths: Sequence[str], names: Names) -> None:
+    """Refuses a joint other than one that turns about an axis, slides along it, or both: others have no surfaces."""
+    joint, _ = split(paths[0])
+    type_ = names.joints[joint].type
+    motions = [one.primitive for one in KINDS[type_].coordinates]
+    plain = {type(motion) for motion in motions} <= {Rotation, Translation} and len({one.axis for one in motions}) == 1
+    wanted = [KINDS[type_].path_of(joint, k) for unit in seat for k, one in enumerate(motions) if one.units == (unit,)]
+    if not plain or len(motions) != len(seat) or wanted != list(paths):
+        place = node["joint"] if len(seat) == 1 else node["joints"]
+        fault = f"{listed(paths)} of a joint of type {type_}"
+        place.refuse(SEATS[seat], "Name such a joint, or write friction of a constant level, coulomb_friction.", fault)
 
 
 def _check_bodies(node: Node, what: str, frames: Sequence[FrameRef]) -> None:

@@ -22,7 +22,7 @@ from shiftjax.algebra import Scalar, Vec, largest, sqrt
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.errors import ModelError, nearest, refuse_text
 from shiftjax.field import filled
-from shiftjax.forces import FORCES
+from shiftjax.forces import FORCES, Load
 from shiftjax.measures import powers
 from shiftjax.measures.channel import Channel, Quantity
 from shiftjax.measures.observed_state import ObservedState
@@ -89,6 +89,13 @@ def _knots(state: ObservedState, index: int) -> Vec:
     return [switch.beyond for switch in FORCES[element.kind].switches(element, state.motion)]
 
 
+def _friction(state: ObservedState, index: int) -> Vec:
+    element, motion = state.lane.plan.forces[index], state.loaded
+    load = Load(motion, motion.rooted)
+    FORCES[element.kind].apply(element, motion, load, [state.states[k] for k in element.states])
+    return [load.generalized[motion.speed_index(k)] for k in element.coordinates]
+
+
 def _multipliers(state: ObservedState, k: int) -> Vec:
     return state.reactions.of_constraint(k)
 
@@ -128,6 +135,7 @@ CHANNELS: Registry[Quantity] = Registry(
         "angular_velocity": Quantity("frame", lambda s, frame: s.motion.angular_velocity(frame), "rad/s", 3),
         "state": Quantity("force", lambda s, k: [s.states[k]], "1"),
         "knots": Quantity("force", _knots, "mixed"),
+        "friction": Quantity("force", _friction, "mixed", of_partition=True),
         "energy.kinetic": Quantity("", lambda s, _: [s.energies["kinetic"]], "J"),
         "energy.potential": Quantity("", lambda s, _: [s.energies["potential"]], "J"),
         "energy.total": Quantity("", lambda s, _: [s.energies["total"]], "J"),
@@ -175,7 +183,8 @@ def every_channel(plan: Plan) -> Iterator[Channel]:
     paths = [name for name, quantity in CHANNELS.items() if not quantity.of]
     paths += [f"{target}.{name}" for kind in of for target in of[kind] for name, q in CHANNELS.items() if q.of == kind]
     knots = [f"{e.path}.knots" for k, e in enumerate(plan.forces) if knot_units(plan, k)]
-    for path in (*paths, *states, *knots):
+    frictions = [f"{e.path}.friction" for e in plan.forces if e.bears]
+    for path in (*paths, *states, *knots, *frictions):
         try:
             channel = _channel(plan, path, lambda same: same)
         except ModelError:  # reactions that are in no joint
@@ -216,6 +225,8 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
         return Channel(path, CHANNELS["state"], index, 1, True, unit)
     if name == "knots":
         return _knots_of_force(plan, path, head)
+    if name == "friction" and (channel := _friction_of_force(plan, path, head)) is not None:
+        return channel
     _refuse_for_force(plan, path, head, name)
     prefix = {"substructure": "substructure[k].", "": ""}
     known = [f"{prefix.get(q.of, '')}{key}" for key, q in CHANNELS.items() if q.of != "force"]
@@ -332,12 +343,23 @@ def _state_of_force(plan: Plan, head: str, name: str) -> tuple[int, str] | None:
     return None
 
 
+def _friction_of_force(plan: Plan, path: str, head: str) -> Channel | None:
+    """Of friction that grows with what its joint bears: what it does along each of its coordinates."""
+    for k, element in enumerate(plan.forces):
+        if element.bears and (element.path == head or element.path.endswith(f":{head}")):
+            units = {filled("{f}", plan.coordinates[one].unit, 0) for one in element.coordinates}
+            count, unit = len(element.coordinates), units.pop() if len(units) == 1 else "mixed"
+            return Channel(path, CHANNELS["friction"], k, count, count == 1, unit)
+    return None
+
+
 def _refuse_for_force(plan: Plan, path: str, head: str, name: str) -> None:
     """Raises where `head` is a force, with the channels that it has."""
     moved = {joint.path for joint in plan.joints}  # whose own springs have their paths
     for k, element in enumerate(plan.forces):
         if element.path not in moved and (element.path == head or element.path.endswith(f":{head}")):
             known = [state.name for state in FORCES[element.kind].states] + ["knots"] * bool(knot_units(plan, k))
+            known += ["friction"] * element.bears
             allowed = f"of this {element.kind} {', '.join(known) or 'nothing, since it has no states'}"
             raise ModelError(f"channel {path}", repr(name), allowed, nearest(name, known) or "Name what it has.")
 

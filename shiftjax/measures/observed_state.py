@@ -8,7 +8,7 @@ from functools import cached_property
 from shiftjax.algebra import Scalar, Vec
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import BlockSolution, Lane
-from shiftjax.dynamics.reactions import Reactions
+from shiftjax.dynamics.reactions import Reactions, with_loads
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.topology.partition import Partition
 
@@ -29,6 +29,12 @@ class ObservedState:
         return self.lane.motion(self.q, self.v)
 
     @cached_property
+    def loaded(self) -> Motion:
+        """The motion, with what presses the joints of forces that depend on it."""
+        at_rest = [0.0] * self.lane.plan.nv  # the accelerations are those of all forces
+        return with_loads(self.lane, self.partition.blocks, self.motion, self.states, self.a, lambda _: at_rest)
+
+    @cached_property
     def energies(self) -> dict[str, Scalar]:
         tree = tree_terms(self.motion, self.lane.gravity(), self.states)
         return {
@@ -39,7 +45,8 @@ class ObservedState:
 
     @cached_property
     def reactions(self) -> Reactions:
-        return Reactions(self.lane, self.partition.blocks, self.motion, self.states, self.a)
+        tree = tree_terms(self.loaded, self.lane.gravity(), self.states, self.a)
+        return Reactions(self.lane, self.partition.blocks, self.loaded, tree)
 
     def block(self, index: int) -> BlockSolution:
         rows = self.lane.rows(self.motion, index)

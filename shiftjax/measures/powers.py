@@ -30,12 +30,15 @@ class MovingState(Protocol):
     def motion(self) -> Motion: ...
 
     @property
+    def loaded(self) -> Motion: ...
+
+    @property
     def reactions(self) -> Reactions: ...
 
 
 def of_forces(state: MovingState, which: Sequence[int] | None) -> Vec:
     """Of some forces of the plan together, or of all [W]."""
-    motion = state.motion
+    motion = state.loaded
     load, _ = loads(motion, state.states, which)
     powers = [force * state.v[speed] for speed, force in load.generalized.items()]
     for node, (moment, force) in load.wrenches.items():

@@ -12,14 +12,18 @@ from typing import Any
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
+from shiftjax.algebra import scale
+from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.reactions import redundancy_at
-from shiftjax.dynamics.redundancy import ROWS
+from shiftjax.dynamics.redundancy import ROWS, Multipliers, Redundancy
+from shiftjax.forces import FORCES
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.channel import Channel
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.topology_report import eliminated
 from shiftjax.topology.partition import blocks_of, secondary_rows
-from shiftjax.topology.plan import row_names
+from shiftjax.topology.plan import Plan, row_names
 
 OPEN = 1e-6  # of the largest load of an unknown: a joint with less is determinate but for rounding
 LOADS = ("reaction_force", "reaction_moment", "drive_load", "multiplier")
@@ -30,7 +34,7 @@ def indeterminate(prepared: Prepared) -> list[dict[str, Any]]:
 
     Returns:
         of each: `rows` that are redundant, the `joints` whose reactions they leave open, and the `constraints` that are
-        no loops whose multipliers they leave open.
+        no loops whose multipliers they leave open; the `friction` that depends on such reactions.
     """
     plan, lane, q = prepared.plan, prepared.file_lane(), prepared.file_start.q
     blocks = [blocks_of(eliminated(lane, q, s)[1], one)[0] for s, one in enumerate(plan.substructures)]
@@ -53,8 +57,27 @@ def indeterminate(prepared: Prepared) -> list[dict[str, Any]]:
             for of_joint, k in _large({key: values.numbers(numbers) for key, numbers in loads.items()}):
                 joints |= {k} if of_joint else set(plan.constraints[k].coupled)
                 others |= set() if of_joint else {plan.constraints[k].name}
+        frictions = _frictions(plan, motion, values, [redundancy.unknowns[k] for k in cluster], redundancy)
         rows, paths = [names[k] for k in cluster], [plan.joints[k].path for k in sorted(joints)]
-        out.append({"rows": rows, "joints": paths, "constraints": sorted(others)})
+        out.append({"rows": rows, "joints": paths, "constraints": sorted(others), "friction": frictions})
+    return out
+
+
+def _frictions(
+    plan: Plan, motion: Motion, values: MemberValues, unknowns: Sequence[Multipliers], redundancy: Redundancy
+) -> list[str]:
+    """Which forces that grow with what their joints bear do so with a unit of any of some unknowns."""
+    out: list[str] = []
+    for element in plan.forces if plan.bears else ():
+        if not element.bears:
+            continue
+        kind, n, (joint, axis) = FORCES[element.kind], motion.values(element.numbers), motion.seat(element)
+        for wrench in filter(None, (redundancy.on_joints(unknown).get(joint) for unknown in unknowns)):
+            pressed = kind.pressed(n, axis, wrench[:3], scale(1.0 / redundancy.length, wrench[3:]))
+            parts = values.numbers([x for weight, vector in pressed.parts for x in scale(weight, vector)])
+            if any(np.abs(part).max() > OPEN * max(np.abs(x).max() for x in values.numbers(wrench)) for part in parts):
+                out.append(element.path)
+                break
     return out
 
 
@@ -68,7 +91,7 @@ def notes_of_reactions(prepared: Prepared, observed: Sequence[Channel]) -> Itera
     """What is one choice of many among the reactions and loads of drives that a run records or measures."""
     plan = prepared.plan
     asked = [channel for channel in observed if channel.path.rpartition(".")[2] in LOADS]
-    if not asked:
+    if not asked and not plan.bears:
         return
     for part in indeterminate(prepared):
         driven = {k for group in plan.constraints if group.name in part["constraints"] for k in group.coordinates}
@@ -83,4 +106,10 @@ def notes_of_reactions(prepared: Prepared, observed: Sequence[Channel]) -> Itera
             yield (
                 f"reactions of {listed(what)} are statically indeterminate, since {listed(part['rows'])} {verb} "
                 "redundant: of all that balance, those of least norm are given"
+            )
+        if part["friction"]:
+            yield (
+                f"friction of {listed(part['friction'])} depends on reactions that are statically indeterminate, since "
+                f"{listed(part['rows'])} {'are' if len(part['rows']) > 1 else 'is'} redundant: of all that balance, it "
+                "is that of those of least norm"
             )

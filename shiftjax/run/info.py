@@ -96,7 +96,9 @@ def text(model: Model) -> str:
         if s["doubtful"]:
             lines.append(f"  rank doubtful: last pivot {s['last_pivot']:.1e}, first dropped {s['dropped_pivot']:.1e}")
     for loads in report["indeterminate"]:
-        lines.append(f"indeterminate: reactions of {', '.join(loads['joints'])}, because of {', '.join(loads['rows'])}")
+        also = f", and friction of {', '.join(loads['friction'])}" if loads["friction"] else ""
+        what, rows = ", ".join(loads["joints"]), ", ".join(loads["rows"])
+        lines.append(f"indeterminate: reactions of {what}{also}, because of {rows}")
     for motion in report["idle"]:
         lines.append(f"idle motion: {motion['body']} moves alone, carried by {', '.join(motion['joints'])}")
     if not report["assembled"]:

@@ -194,6 +194,11 @@ class Plan:
         """Whether some force is not conservative, so that its work must be integrated to balance the energy."""
         return any(force.dissipates for force in self.forces)
 
+    @property
+    def bears(self) -> bool:
+        """Whether some force depends on what its joint bears, and so on the accelerations that it changes."""
+        return any(force.bears for force in self.forces)
+
     def between(self, node: int, other: int) -> tuple[list[int], list[int], int]:
         """The joints that move either node alone, and the deepest node that carries both."""
         branches: tuple[list[int], list[int]] = ([], [])

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from shiftjax.constraints import CONSTRAINTS, ConstraintKind
+from shiftjax.errors import ModelError
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import JointKind
 from shiftjax.mechanism.fields import INERTIA, numbers_of, numeric_fields, role_of, value_of
@@ -118,6 +119,7 @@ class PlanBuilder:
         forces = [*polynomials, *self._restraints(index), *self._modules(index)]
         if external_wrenches:
             forces += [self._external_wrench(k, nodes[k].path) for k in range(1, len(nodes)) if not nodes[k].virtual]
+        _check_borne(forces, joints, coordinates, groups)
         for path, block in self.model.named_numbers():
             self.numbering.add(block, path)
         frames = [(child(body, name), PlacedFrame(self.place_of[body], numbers))
@@ -260,7 +262,27 @@ def _force(
     states: tuple[int, ...] = (),
     words: tuple[tuple[str, str], ...] = (),
 ) -> ForceElement:
-    return ForceElement(path, kind, coordinates, frames, direction, numbers, FORCES[kind].dissipates, states, words)
+    dissipates, bears = FORCES[kind].dissipates, FORCES[kind].bears
+    return ForceElement(path, kind, coordinates, frames, direction, numbers, dissipates, states, words, bears)
+
+
+def _check_borne(
+    forces: Sequence[ForceElement],
+    joints: Sequence[TreeJoint],
+    coordinates: Sequence[TreeCoordinate],
+    groups: Sequence[RowGroup],
+) -> None:
+    """Refuses friction by what a joint bears, where a constraint beside it does not say what it does to its frames."""
+    silent = [g for g in groups if g.frames and g.loop is None and not CONSTRAINTS[g.kind].has_wrenches]
+    for force in forces:
+        index = coordinates[force.coordinates[0]].joint if force.bears else -1
+        if acting := [group.name for group in silent if index in group.coupled]:
+            raise ModelError(
+                f"force module {force.path}",
+                f"the joint {joints[index].path} beside the constraint {acting[0]}, whose forces are in no joint",
+                "a joint whose reaction is known",
+                "Give that constraint's kind `wrenches`, or write friction of a constant level, coulomb_friction.",
+            )
 
 
 def _polynomials(kind: JointKind, given: Any, places: Any) -> list[tuple[int, Places]]:

@@ -97,9 +97,10 @@ def whole_file(label: str) -> dict[str, Any]:
         place.setdefault(PARTS[what][-1], []).append(example)
         if what == "a body":
             return document
-        if what == "a constraint":  # between joints
-            for name, kind in (("wheel", "Rx"), ("carrier", "Rx"), ("slide", "Tx")):
+        if what in ("a constraint", "a force module"):  # between joints, or in others than the first
+            for name, kind in (("wheel", "Rx"), ("carrier", "Rx"), ("slide", "Tx"), ("plunger", "cylindrical")):
                 joint = {"name": name, "type": kind, "parent": "fixed:origin", "child": "crank:origin"}
+                joint |= {"axis": "x"} if kind == "cylindrical" else {}
                 document["assemblies"][0]["joints"].append(joint)
     document["assemblies"][0]["bodies"].append(crank)
     return document

@@ -24,6 +24,8 @@ from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu
 from shiftjax.kernels.llvm.cpu import CpuKernel
 from shiftjax.kernels.llvm.slices import GROWTH, SLICE
+from shiftjax.mechanism.model import Model
+from tests.mechanics import test_bearings as bearings
 from tests.support.ptx_on_host import PtxOnHost
 from tests.support.sample_programs import BOGACKI, masses, orbit, particle, pendulum, table, wheel
 
@@ -326,7 +328,7 @@ def test_all_memory_is_given_back() -> None:
     assert not device.memory
 
 
-def whole(model: str, backend: str, **options: Any) -> Result:
+def whole(model: str | Model, backend: str, **options: Any) -> Result:
     return simulate(model, backend=backend, threads=1, **options)
 
 
@@ -335,11 +337,12 @@ def whole(model: str, backend: str, **options: Any) -> Result:
     [
         ("slider_crank", {"span": 0.2, "step": 2e-3, "precision": "f32"}),
         ("double_pendulum", {"span": 0.3, "tolerance": 1e-8}),
+        (bearings.cranks(), {"span": 0.02, "step": 1e-3, "channels": ["on_guide.friction"]}),
         ("bricard", {"span": 1.5, "step": 5e-3, "vary": {"bricard:joint1.initial_velocity": np.array([3.0, 9.0])}}),
     ],
-    ids=["slider_crank", "double_pendulum", "bricard"],
+    ids=["slider_crank", "double_pendulum", "bearings", "bricard"],
 )
-def test_whole_runs_have_the_bits_of_the_processor(backend: str, model: str, options: dict[str, Any]) -> None:
+def test_whole_runs_have_the_bits_of_the_processor(backend: str, model: str | Model, options: dict[str, Any]) -> None:
     """Starts, repartitions in several programs, channels, certificates. [F24]"""
     ours, wanted = (whole(model, name, **options) for name in (backend, "cpu"))
     assert ours.status.tolist() == wanted.status.tolist()

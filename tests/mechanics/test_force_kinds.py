@@ -296,6 +296,14 @@ HILL = {"xs": [-0.1, 0.1, 0.3, 0.5], "ys": [-0.3, 0.0, 0.3], "polynomial": [[0.0
 SLOT = {"length": 0.4, "play": 0.005, "wall": 0.12, "mouth": 0.15}
 TORQUES = {"speeds": [-9.0, 0.0, 9.0], "loads": [1.0, 0.4, 0.0]}
 LUGRE = {"static": 0.8, "kinetic": 0.5, "stribeck_speed": 0.3, "stiffness": 40.0, "damping": 0.3, "viscous": 0.05}
+SEAT = {"radius": 0.03, "axial_radius": 0.05, "span": 0.1, "preload": 3.0}
+BRISTLES = {
+    "static_coefficient": 0.5,
+    "kinetic_coefficient": 0.3,
+    "stribeck_speed": 0.3,
+    "stiffness": 15.0,
+    "damping": 0.1,
+}
 KINDS: dict[str, tuple[dict[str, Any], str]] = {  # what its entry says, and a number of it
     "joint_spring": ({"joint": "hinge", "k": 6.0, "rest": -1.2, "c": 0.3}, "it.k"),
     "servo": ({"joint": "pivot", "p": 3.0, "d": 0.4, "target": -1.0, "rate": 1.0, "limit": 2.0}, "it.p"),
@@ -307,6 +315,8 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {  # what its entry says, and a n
     "frame_speed_pid": ({"frame": ("coupler", "tip"), "joint": "pivot", "p": 3.0, "i": 9.0, "target": 0.2}, "it.p"),
     "coulomb_friction": ({"joint": "hinge", "level": 0.3, "slip_speed": 0.3, "viscous": 0.05}, "it.level"),
     "lugre_friction": ({"joint": "hinge", **LUGRE}, "it.stiffness"),
+    "bearing_friction": ({"joint": "joint", "friction_coefficient": 0.4, "slip_speed": 0.5, **SEAT}, "it.radius"),
+    "bearing_bristles": ({"joint": "joint", **BRISTLES, **SEAT}, "it.stiffness"),
     "stop": ({"joint": "hinge", "lower": -1.35, "upper": -1.2, "k": 60.0, "c": 1.0, "blend": 0.02}, "it.k"),
     "bushing": ({"frames": [("fixed", "shaft"), ("rocker", "tip")], **SPRINGS}, "it.stiffness[0]"),
     "ball_on_plane": ({"frames": FLOOR, "radius": 0.05, **CONTACT}, "it.k"),

@@ -13,6 +13,7 @@ import pytest
 import shiftjax
 from shiftjax.constraints import Harmonic, Polynomial
 from shiftjax.dynamics.reactions import Reactions
+from shiftjax.dynamics.tree import tree_terms
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
@@ -60,7 +61,8 @@ def reactions(document: Document, states: Sequence[State], cut: Sequence[str] = 
     lane = prepared.file_lane()
     out: list[Wrenches] = []
     for k, blocks in enumerate(own_blocks(prepared, q)):
-        found = Reactions(lane, blocks, lane.motion(list(q[:, [k]]), list(v[:, [k]])), (), list(a[:, [k]]))
+        motion = lane.motion(list(q[:, [k]]), list(v[:, [k]]))
+        found = Reactions(lane, blocks, motion, tree_terms(motion, lane.gravity(), (), list(a[:, [k]])))
         wrenches = ([*found.on_child(j)[0], *found.on_child(j)[1]] for j in range(len(prepared.plan.joints)))
         names = (joint.path.rsplit(":", 1)[-1] for joint in prepared.plan.joints)
         out.append({name: host.per_member(w, 1)[:, 0] for name, w in zip(names, wrenches, strict=True)})

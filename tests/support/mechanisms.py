@@ -115,7 +115,7 @@ def host_acceleration(
     solved = [lane.solve(block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
     particular = {k: x for solution in solved for k, x in solution.particular.items()}
     out = accelerate(
-        lane, motion, prepared.file_lane().states(), columns_of_z(solved, free_speeds(plan)), particular, None
+        lane, motion, prepared.file_lane().states(), columns_of_z(solved, free_speeds(plan)), particular, None, blocks
     )
     return host.per_member(out.a, q.shape[1]), out
 

@@ -227,6 +227,8 @@ class Translation:
             return self.new(f"fdiv {f} {ONE}, {v[0]}")
         if op == "neg":
             return self.new(f"fneg {f} {v[0]}")
+        if op == "copysign":  # PTX has the sign first
+            return self.new(f"call {f} @llvm.copysign.{kind}({f} {v[1]}, {f} {v[0]})")
         if op in CALLS:
             return self.new(f"call {f} @llvm.{CALLS[op]}.{kind}({', '.join(f'{f} {x}' for x in v)})")
         raise NotImplementedError(line)
@@ -366,7 +368,7 @@ def translated(ptx: str) -> tuple[str, int]:
     for s, f in FLOAT.items():
         lines.append(f"declare {f} @llvm.fma.{s}({f}, {f}, {f})")
         lines += [f"declare {f} @llvm.{name}.{s}({f})" for name in ("fabs", "sqrt", "floor", "ceil")]
-        lines += [f"declare {f} @llvm.{name}.{s}({f}, {f})" for name in ("maxnum", "minnum")]
+        lines += [f"declare {f} @llvm.{name}.{s}({f}, {f})" for name in ("maxnum", "minnum", "copysign")]
     lines += [f"declare {i} @llvm.ctlz.{i}({i}, i1)" for i in ("i32", "i64")]
     lines += [f"declare i32 @llvm.{name}.i32(i32, i32, i32)" for name in ("fshl", "fshr")]
     return "\n".join(lines), parameter_count

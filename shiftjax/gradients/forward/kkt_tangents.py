@@ -101,6 +101,8 @@ class PhaseTangents:
         directions and no more freedoms than directions. Of one or two directions the shortest graph is taken, also of
         plain forward mode, which was 1 to 3 % shorter in the projection of a slider-crank with all 45 numbers varied.
         """
+        if self.plan.bears:  # loads that follow from accelerations are no KKT system
+            return forward(self._values, len(self.inputs), wrt, of, directions)
         backwards = directions > 1 and self.plan.nv - self.rows <= directions
         if directions > 2:
             return self._graph(wrt, of, directions, backwards=backwards)

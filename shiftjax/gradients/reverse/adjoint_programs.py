@@ -28,7 +28,9 @@ class AdjointPrograms:
             setup = self.programs.setup
             program = self.programs.of(partition)
             given = {}
-            if len(islands(setup.plan)) == 1:  # else equal parts share the code of their pieces, reversed one by one
+            # equal parts share the code of their pieces, reversed one by one; loads that follow from accelerations
+            # are no KKT system
+            if len(islands(setup.plan)) == 1 and not setup.plan.bears:
                 pieces = {"accelerate": stage_piece, "project": projection_piece}
                 given = {phase: (make(self.programs, partition),) for phase, make in pieces.items()}
             self._built[partition] = adjoint_of(

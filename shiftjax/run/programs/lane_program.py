@@ -149,7 +149,7 @@ class Builder:
         observe: tuple[Piece, ...] = ()
         if layout.nc:
             reads = [*self.state_slots, *self.slots("dx", self.nv)]
-            watched = any(channel.quantity.of_partition for channel in self.channels)
+            watched = self.plan.bears or any(channel.quantity.of_partition for channel in self.channels)
             foreign = any(channel.foreign for channel in self.channels)
             depends = ([c.path for c in self.channels], self.partition if watched else None)
             observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends, foreign=foreign),)
@@ -191,7 +191,7 @@ class Builder:
 
     def _measured_by(self, metrics: Accumulators) -> tuple[object, bool]:
         """What decides the code of pieces of metrics, and whether any of it comes from outside."""
-        of_partition = self.partition if metrics.of_partition else None
+        of_partition = self.partition if metrics.of_partition or self.plan.bears else None
         return (metrics.decides_code, of_partition), not metrics.of_the_package
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
@@ -243,7 +243,7 @@ class _Whole(Builder):
         """dx, energies, and all monitors but the gap."""
         Z = null_space(solved, free_speeds(self.plan))
         particular = {k: value for solution in solved for k, value in solution.particular.items()}
-        out = accelerate(lane, motion, states, Z, particular, reduced)
+        out = accelerate(lane, motion, states, Z, particular, reduced, self.partition.blocks)
         monitors = [m for s in solved for m in (s.b_norm, s.squared_condition, s.squared_condition)]
         return self.derivatives(out), [out.kinetic, out.potential], [*monitors, out.worst_mass_pivot]
 
@@ -294,11 +294,11 @@ class _Blocks(Builder):
         def common(s: list[Scalar]) -> Vec:
             q, v, states, lane = self.split(s[: len(self.state_slots)])
             Z, particular = self._read(s[len(self.state_slots) :])
-            out = accelerate(lane, lane.motion(q, v), states, Z, particular, None)
+            out = accelerate(lane, lane.motion(q, v), states, Z, particular, None, self.partition.blocks)
             return [*self.derivatives(out), 0.0, out.worst_mass_pivot]
 
         outputs = [*self.slots("dx"), *self.slots("mon")[-2:]]
-        last = self.piece("common", common, [*self.state_slots, *self._solution_slots()], outputs, self._freedoms())
+        last = self.piece("common", common, [*self.state_slots, *self._solution_slots()], outputs, self._decides())
         return (*(self._block_piece(k, False) for k in range(self.setup.blocks)), last)
 
     def project_pieces(self) -> tuple[Piece, ...]:
@@ -322,17 +322,17 @@ class _Blocks(Builder):
     def _solution_slots(self) -> list[int]:
         return [slot for k in range(self.setup.blocks) for part in self._scratch(k)[:2] for slot in part]
 
-    def _freedoms(self) -> tuple[int, ...]:
-        return tuple(len(block.independent) for block in self.partition.blocks)
+    def _decides(self) -> object:  # of common pieces: the numbers of freedoms, unless reactions are in them
+        return self.partition if self.plan.bears else tuple(len(block.independent) for block in self.partition.blocks)
 
     def _read(self, values: Sequence[Scalar]) -> tuple[list[Column], Column]:
         """Z of the whole mechanism, deepest motion first, and the particular solution, from the slots' values."""
         columns: dict[int, Column] = {k: {k: 1.0} for k in free_speeds(self.plan)}
         particular: Column = {}
         at = 0
-        for block, freedom in zip(self.plan.substructures, self._freedoms(), strict=True):
+        for block, part in zip(self.plan.substructures, self.partition.blocks, strict=True):
             n = len(block.columns)
-            for k in range(freedom):
+            for k in range(len(part.independent)):
                 columns[block.columns[k]] = dict(zip(block.columns, values[at : at + n], strict=True))
                 at += n
             particular |= dict(zip(block.columns, values[at : at + n], strict=True))
@@ -386,7 +386,7 @@ class _Blocks(Builder):
 
         inputs = [*self.state_slots, *self._solution_slots()]
         outputs = self.slots("x", self.nv) if of_speeds else self.slots("q")
-        return self.piece("speeds" if of_speeds else "coordinates", run, inputs, outputs, self._freedoms())
+        return self.piece("speeds" if of_speeds else "coordinates", run, inputs, outputs, self._decides())
 
     def _ending_piece(self) -> Piece:
         """Accelerations, energies and the largest gaps at the end of a step."""
@@ -395,14 +395,14 @@ class _Blocks(Builder):
         def run(s: list[Scalar]) -> Vec:
             q, v, states, lane = self.split(s[:count])
             Z, particular = self._read(s[count : len(s) - 2 * self.setup.blocks])
-            out = accelerate(lane, lane.motion(q, v), states, Z, particular, None)
+            out = accelerate(lane, lane.motion(q, v), states, Z, particular, None, self.partition.blocks)
             each = s[len(s) - 2 * self.setup.blocks :]
             gap, residual = largest(each[::2]), largest(each[1::2])
             return [*self.derivatives(out), gap, out.worst_mass_pivot, gap, residual, out.kinetic, out.potential]
 
         both = [slot for k in range(self.setup.blocks) for slot in self._scratch(k)[2]]
         outputs = [*self.slots("dx"), *self.slots("mon")[-2:], *self.slots("rep")]
-        return self.piece("ending", run, [*self.state_slots, *self._solution_slots(), *both], outputs, self._freedoms())
+        return self.piece("ending", run, [*self.state_slots, *self._solution_slots(), *both], outputs, self._decides())
 
 
 class Islands(Builder):

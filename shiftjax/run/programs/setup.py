@@ -218,19 +218,25 @@ def fingerprinted(setup: Setup) -> Setup:
     plan = setup.plan
     if not from_outside(plan, setup.functions):
         return setup
-    sizes = (plan.nq, plan.nv, plan.ns, len(setup.varied))
+    bearing = [element for element in plan.forces if element.bears]
+    sizes = (plan.nq, plan.nv, plan.ns, len(setup.varied), 7 * len(bearing))
 
     def physics(values: list[Scalar]) -> Vec:
         rest = iter(values)
-        q, v, states, p = ([next(rest) for _ in range(size)] for size in sizes)
+        q, v, states, p, borne = ([next(rest) for _ in range(size)] for size in sizes)
         lane = setup.lane(p, next(rest))
-        motion = lane.motion(q, v)
+        motion = lane.motion(q, v).bearing(dict(zip(bearing, borne[::7], strict=True)))
         tree = tree_terms(motion, lane.gravity(), states)
         out = [*tree.force, *tree.rates, tree.power, tree.kinetic, tree.potential, *coordinate_rates(plan, q, v)]
         for k in range(setup.blocks):
             rows = lane.rows(motion, k)
             out += [*rows.phi, *rows.nu, *rows.gamma, *(float(speed) for line in rows.J for speed in line)]
             out += [entry for line in rows.J for entry in line.values()]
+        for k, element in enumerate(bearing):
+            wrench, (_, axis) = borne[7 * k + 1 : 7 * (k + 1)], motion.seat(element)
+            n, kind = motion.values(element.numbers), FORCES[element.kind]
+            given, parts = kind.pressed(n, axis, wrench[:3], wrench[3:])
+            out += [given, *(x for weight, vector in parts for x in (weight, *vector))]
         return out
 
     return replace(setup, foreign=graph_of(physics, sum(sizes) + 1, setup.precision).digest())

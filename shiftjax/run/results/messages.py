@@ -11,6 +11,7 @@ import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.measures.channel import Channel
+from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import REMEDY, Outcome, WithRemedy
 from shiftjax.run.advance.accuracy import inaccuracies
 from shiftjax.run.advance.ensemble import Ensemble
@@ -35,6 +36,10 @@ REST_ON_POSE = (
 NO_WAY = (
     "it starts on a singular pose, where branches meet, and no branch was found along its speeds: state those of one "
     "branch, or begin beside the pose"
+)
+JAMMED = (
+    "or the friction {} has no solution there, where it presses its joint as much as it holds it back (Painleve): "
+    "lessen its coefficient, or lengthen its span"
 )
 FEW_DIGITS = 1e-3  # m or rad, or of a length above 1 m: what numbers of three digits may leave open
 UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
@@ -113,6 +118,9 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
         text = immovable(prepared, k, lanes.table.rows("q", np.array([k])).astype(float)) or text
     if outcome is Outcome.impossible_inertia and k in lanes.odd_inertias:
         return f"{lanes.odd_inertias[k]}: {text}"
+    if outcome is Outcome.non_finite and prepared.plan.bears:
+        paths = [element.path for element in prepared.plan.forces if element.bears]
+        text = f"{text}; {JAMMED.format(listed(paths))}"
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h:.6g} s: {text}"
     return text

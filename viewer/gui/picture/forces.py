@@ -162,11 +162,11 @@ def _gravity(track: Track) -> Iterator[Force]:
 
 
 def _elements(track: Track) -> Iterator[Force]:
-    """What every force of the plan does, as it says itself; those with states of their own are left out, since no run
-    stores these.
+    """What every force of the plan does, as it says itself; those with states of their own, and friction that follows
+    from what joints bear, are left out, since no run stores these.
     """
     for element in track.mechanism.plan.forces:
-        if not element.states:
+        if not element.states and not element.bears:
             load = Load(track.motion, track.motion.rooted)
             FORCES[element.kind].apply(element, track.motion, load, [])
             kind = NAMES.get(element.kind) or FORCES[element.kind].drawing or "load"
