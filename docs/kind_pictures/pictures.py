@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shiftjax.constraints import ConstraintKind
+from shiftjax.docs.kind_pictures.bearing_pictures import SEATS
 from shiftjax.docs.kind_pictures.body_force_pictures import BODY_FORCES
 from shiftjax.docs.kind_pictures.coupling_pictures import COUPLINGS
 from shiftjax.docs.kind_pictures.drawing import Drawing
@@ -22,6 +23,7 @@ PICTURES: Mapping[str, Callable[[Any], Drawing]] = {
     **DRIVERS,
     **LOADS,
     **JOINT_FORCES,
+    **SEATS,
     **BODY_FORCES,
     **RESTRAINTS,
 }  # kind of constraint, driver or force -> what draws it; a new kind is a line in one of these

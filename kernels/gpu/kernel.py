@@ -70,8 +70,8 @@ class LoadedLoop:
     pace: LaunchPace
 
 
-class Portion(NamedTuple):
-    """Lanes of a group that a device takes at once.
+class DeviceLanes(NamedTuple):
+    """Lanes of a group that one device takes at once.
 
     Attributes:
         until, members: of the whole group. lanes: of it.
@@ -158,7 +158,7 @@ class GpuKernel:
         host, checked = self.host, []
         for group in groups:
             members = host.check(group.program, group.table, group.rows, group.out)
-            checked.append(Portion(group, host.stops(group.table, group.until), members, slice(0, len(members))))
+            checked.append(DeviceLanes(group, host.stops(group.table, group.until), members, slice(0, len(members))))
         shares = self._shares(sum(len(one.members) for one in checked))
         work = deque(portion for one in checked for portion in self._portions(one, shares))
         numbers = (int(every), int(origin), float(h), float(t0))
@@ -190,13 +190,13 @@ class GpuKernel:
             self._devices += self._others(self.device)
         return min(len(self._devices), lanes // FULL)
 
-    def _run(self, portion: Portion, number: int, numbers: tuple[int, int, float, float], stop: Stop) -> None:
+    def _run(self, portion: DeviceLanes, number: int, numbers: tuple[int, int, float, float], stop: Stop) -> None:
         group, ready, device = portion.group, self.prepare(portion.group.program, number), self._devices[number]
         every = numbers[0] if group.out is not None else 0
         with OnDevice(device, group, portion.until, portion.members, portion.lanes) as memory:
             _launches(device, ready, memory, (every, *numbers[1:]), stop)
 
-    def _portions(self, whole: Portion, shares: int) -> Iterator[Portion]:
+    def _portions(self, whole: DeviceLanes, shares: int) -> Iterator[DeviceLanes]:
         """Lanes of a group that the memory of a device holds at once, in as many portions at least as there are shares.
 
         Raises:

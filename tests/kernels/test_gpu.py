@@ -163,8 +163,8 @@ def test_lanes_that_do_not_fit_go_one_portion_after_the_other() -> None:
         lanes, out = begun.copy(), np.full((6, 11, 3), np.nan)
         GpuKernel("f64", 1, device).advance([Group(program, lanes, np.full(count, 100.0), out, rows)], h=H, every=10)
         seen.append((lanes.tobytes(), out.tobytes()))
-        assert device.launches == (2 if size == 1 << 40 else device.launches) and not device.memory
-    assert seen[0] == seen[1] and device.launches > 4
+        assert not device.memory
+    assert seen[0] == seen[1] and device.launches > 4, "three portions, each of two launches at least"
     device.size = 100
     with pytest.raises(ModelError, match="a member of"):
         GpuKernel("f64", 1, device).advance([Group(program, lanes, np.full(count, 200.0), out, rows)], h=H, every=10)

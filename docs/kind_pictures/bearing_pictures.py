@@ -1,0 +1,149 @@
+"""Pictures of friction that grows with what a joint bears: a seat, and the law for a load and for twice as much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+from shiftjax.docs.kind_pictures.drawing import CHILD, FORCE, MOTION, PARENT, Drawing, Point, between
+from shiftjax.docs.kind_pictures.joint_force_pictures import GRAPH, OneJoint
+from shiftjax.docs.kind_pictures.machine_parts import (
+    axis_line,
+    curve,
+    force_mark,
+    ground,
+    rectangle,
+    slide_mark,
+)
+from shiftjax.forces import ForceKind
+from shiftjax.plan_elements import ForceElement, MotionView
+
+DRY = {"friction_coefficient": 1.0, "slip_speed": 0.06, "radius": 1.0}
+BRISTLES = {"static_coefficient": 1.0, "kinetic_coefficient": 0.55, "stribeck_speed": 0.2, "stiffness": 1.0}
+LOADS = (1.0, 0.5)
+MIDDLE, HOLE, SHAFT = (66.0, 84.0), 34.0, 28.0  # of a bearing [px]
+CONTACT = (66.0, 84.0 - 31.0)
+
+
+def resistance(kind: Any, v: float) -> float:
+    """The force along the first joint of a kind for a load of 1, at a steady speed: bristles bend no more then."""
+    numbers = {field.name: field.default for field in kind.fields} | DRY | BRISTLES
+    element = cast("ForceElement", SimpleNamespace(numbers=numbers, coordinates=range(kind.joints), words=()))
+    motion = cast("MotionView", FirstMoves(0.0, v))
+    if not kind.states:
+        return float(kind.resistance(element, motion, ())[0])
+    rates = [kind.coefficient(numbers, v, (bend,))[1][0] for bend in (0.0, 1.0)]
+    bend = rates[0] / (rates[0] - rates[1]) if v else 0.0
+    return float(kind.resistance(element, motion, (bend,))[0])
+
+
+class FirstMoves(OneJoint):
+    """Joints of which the first alone moves."""
+
+    def speed(self, index: int) -> float:
+        return self.v if index == 0 else 0.0
+
+    def speed_index(self, index: int) -> int:
+        return index
+
+
+def _law(d: Drawing, kind: Any) -> None:
+    """The heavier load is the first."""
+    lines = [lambda v, load=load: load * resistance(kind, v) for load in LOADS]
+    curve(d, GRAPH, lines, (-1.0, 1.0), ("q'", "Q"))
+    for text, height in zip(("2 N", "N"), (29, 48) if kind.states else (24, 52), strict=True):
+        d.word((222, height), text, colour=FORCE, anchor="end", size=11.0)
+
+
+def _bristles(d: Drawing, start: Point, end: Point, *, count: int, lean: tuple[float, float]) -> None:
+    for k in range(count):
+        x, y = between(start, end, k / (count - 1))
+        d.line([(x, y), (x + lean[0], y + lean[1])], colour=FORCE)
+
+
+def _bearing(kind: Any, text: str, *, bristles: bool) -> Drawing:
+    d = Drawing(text)
+    d.circle(MIDDLE, 46.0, PARENT)
+    d.circle(MIDDLE, HOLE, "var(--md-default-bg-color,Canvas)")
+    shaft = (MIDDLE[0], MIDDLE[1] - (HOLE - SHAFT) + (3.0 if bristles else 0.0))
+    d.circle(shaft, SHAFT - (3.0 if bristles else 0.0), CHILD)
+    if bristles:
+        for k in range(9):
+            a = math.radians(-135 + 11.25 * k)
+            ends = ((25.0, a), (31.0, a + 0.14))
+            d.line([(shaft[0] + r * math.cos(b), shaft[1] + r * math.sin(b)) for r, b in ends], colour=FORCE)
+    ground(d, (26, 34), (106, 34))
+    d.arc(shaft, 18.0, 15, 165)
+    d.word((MIDDLE[0] + 26, MIDDLE[1] + 34), "q'", colour=MOTION)
+    force_mark(d, CONTACT, (CONTACT[0], CONTACT[1] + 24), "")
+    d.word((CONTACT[0] + 12, CONTACT[1] + 12), "N", colour=FORCE)
+    _law(d, kind)
+    return d
+
+
+def bearing_friction(kind: Any) -> Drawing:
+    return _bearing(
+        kind, "A shaft turns in a bearing and presses on it; friction is against the speed, at a level that grows with "
+        "the load", bristles=False,
+    )  # fmt: skip
+
+
+def bearing_bristles(kind: Any) -> Drawing:
+    return _bearing(
+        kind, "A shaft in a bearing with bristles between them, which bend and then slide; their level grows with the "
+        "load", bristles=True,
+    )  # fmt: skip
+
+
+def _slide(kind: Any, text: str, *, bristles: bool) -> Drawing:
+    d = Drawing(text)
+    low = 66.0 if bristles else 56.0
+    d.shape([(12, 44), (118, 44), (118, 56), (12, 56)], PARENT)
+    if bristles:
+        _bristles(d, (40, low), (96, low), count=9, lean=(-7.0, -10.0))
+    d.shape(rectangle(65, low + 17, 64, 34), CHILD)
+    for x in (44.0, 86.0):
+        force_mark(d, (x, low), (x, low + 30), "")
+    d.word((65, low + 16), "N", colour=FORCE)
+    force_mark(d, (33, low + 10), (14, low + 10), "")
+    d.word((20, low + 24), "Q", colour=FORCE)
+    slide_mark(d, (46, low + 50), (84, low + 50), "q'")
+    _law(d, kind)
+    return d
+
+
+def slide_friction(kind: Any) -> Drawing:
+    return _slide(
+        kind, "A block slides on a rail that bears it at two supports; friction is against the speed, at a level that "
+        "grows with the load", bristles=False,
+    )  # fmt: skip
+
+
+def slide_bristles(kind: Any) -> Drawing:
+    return _slide(
+        kind, "Bristles between a block and its rail bend, then slide; their level grows with the load", bristles=True
+    )
+
+
+def sleeve_friction(kind: Any) -> Drawing:
+    d = Drawing("A sleeve turns and slides on a rod; friction is against the way on which its surface slips")
+    d.shape([(8, 74), (122, 74), (122, 90), (8, 90)], PARENT)
+    for low in (64.0, 90.0):
+        d.shape([(40, low), (90, low), (90, low + 10), (40, low + 10)], CHILD)
+    axis_line(d, (2, 82), (128, 82))
+    for x in (50.0, 80.0):
+        force_mark(d, (x, 42), (x, 62), "")
+    d.word((65, 50), "N", colour=FORCE)
+    slide_mark(d, (50, 122), (82, 122), "q₂'")
+    d.arrow([(98, 100), (106, 94), (109, 82), (106, 70), (98, 64)], both=True)
+    d.word((112, 104), "q₁'", colour=MOTION)
+    _law(d, kind)
+    return d
+
+
+SEATS: dict[str, Callable[[ForceKind], Drawing]] = {
+    draw.__name__: draw
+    for draw in (bearing_friction, bearing_bristles, slide_friction, slide_bristles, sleeve_friction)
+}
