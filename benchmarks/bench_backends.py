@@ -19,7 +19,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from timer import emit
+from shiftjax.bench.timing import emit
 
 import shiftjax
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from timer import emit, side_by_side
+from shiftjax.bench.timing import emit, side_by_side
 
 import shiftjax
 

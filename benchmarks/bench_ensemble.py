@@ -30,7 +30,7 @@ import numpy as np
 from peers.array_code import Mechanism
 from peers.mujoco_models import SOFTNESS, Ensemble
 from peers.revolute_tree import tree_of
-from timer import emit, side_by_side
+from shiftjax.bench.timing import emit, side_by_side
 
 import shiftjax
 from shiftjax.mechanism.model import Model

@@ -22,7 +22,7 @@ from typing import Any
 
 import llvmlite
 import numpy as np
-from timer import emit
+from shiftjax.bench.timing import emit
 
 import shiftjax
 from shiftjax.kernels.backends import BACKENDS

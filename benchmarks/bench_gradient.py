@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from bench_kernel import counted, pieces_of_a_step
-from timer import Timing, emit, side_by_side
+from shiftjax.bench.timing import Timing, emit, side_by_side
 
 import shiftjax
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms

@@ -19,7 +19,7 @@ import time
 from typing import Any
 
 import numpy as np
-from timer import emit
+from shiftjax.bench.timing import emit
 
 import shiftjax
 import shiftjax.run.advance.driver as driver

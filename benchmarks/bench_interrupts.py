@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from timer import emit
+from shiftjax.bench.timing import emit
 
 import shiftjax
 from shiftjax.ensembles.store import store

@@ -21,7 +21,7 @@ from typing import Any
 import jax
 import llvmlite.binding as llvm
 import numpy as np
-from timer import emit
+from shiftjax.bench.timing import emit
 
 import shiftjax
 from shiftjax.kernels.contract import Group

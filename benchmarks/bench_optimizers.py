@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import differential_evolution, least_squares, minimize
-from timer import emit
+from shiftjax.bench.timing import emit
 
 import shiftjax
 import shiftjax.models as models

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.optimize import differential_evolution
-from timer import emit
+from shiftjax.bench.timing import emit
 
 import shiftjax
 import shiftjax.models as models

@@ -18,7 +18,7 @@ import tempfile
 import time
 from typing import Any
 
-from timer import emit
+from shiftjax.bench.timing import emit
 
 import shiftjax
 from shiftjax.mechanism.model import Model

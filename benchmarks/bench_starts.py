@@ -12,7 +12,7 @@ import statistics
 import time
 
 import numpy as np
-from timer import emit
+from shiftjax.bench.timing import emit
 
 from shiftjax import load
 from shiftjax.mechanism.model import Model

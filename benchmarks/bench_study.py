@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from timer import emit
+from shiftjax.bench.timing import emit
 
 import shiftjax
 from shiftjax.ensembles import sweep

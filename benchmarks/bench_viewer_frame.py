@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from timer import emit
+from shiftjax.bench.timing import emit
 
 import shiftjax
 from shiftjax.models import names

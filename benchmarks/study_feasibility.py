@@ -12,7 +12,7 @@ import argparse
 import time
 
 import numpy as np
-from timer import emit
+from shiftjax.bench.timing import emit
 
 from shiftjax import Outcome, assemble, load
 from tests.starts.test_assemble import CRANK, other_branch

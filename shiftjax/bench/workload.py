@@ -1,0 +1,82 @@
+"""What is measured: an ensemble of one model, of which one number varies, and how it is run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.formats.files import load
+from shiftjax.mechanism.model import Model
+from shiftjax.record import record
+from shiftjax.run.results.result import Result
+from shiftjax.run.simulate import DEFAULT_STEP, simulate
+
+SPREAD = 0.2  # of the number that varies, to both sides
+SPAN = 1.0  # s
+
+
+@record
+class Workload:
+    """Runs of one model; see `simulate` for what they are told.
+
+    Attributes:
+        name: of the library, or a path. varied: the path of the number that varies over members. value: the file's.
+        span: seconds. step: seconds, of fixed steps; None where a tolerance chooses them.
+    """
+
+    name: str
+    model: Model
+    varied: str
+    value: float
+    span: float = SPAN
+    step: float | None = DEFAULT_STEP
+    tolerance: float | None = None
+    method: str | None = None
+    precision: str = "f64"
+    backend: str = "cpu"
+    threads: int | None = None
+
+    def values(self, members: int) -> np.ndarray:
+        """(members,) of the number that varies; one member has the file's."""
+        return self.value * (np.linspace(1.0 - SPREAD, 1.0 + SPREAD, members) if members > 1 else np.ones(1))
+
+    def run(self, members: int, **more: Any) -> Result:
+        """A whole call: so many members, first and last instant recorded, errors by the estimates of single runs, so
+        that no member is run twice."""
+        given = {
+            "step": self.step, "tolerance": self.tolerance, "method": self.method, "precision": self.precision,
+            "backend": self.backend, "threads": self.threads, "accuracy": "local", **more,
+        }  # fmt: skip
+        return simulate(self.model, self.span, vary={self.varied: self.values(members)}, **given)
+
+    def on(self, backend: str) -> Workload:
+        """The same by another backend."""
+        return replace(self, backend=backend)
+
+    def settings(self) -> dict[str, Any]:
+        """What figures depend on beside the machine."""
+        names = ("varied", "span", "step", "tolerance", "method", "precision", "backend", "threads")
+        return {"model": self.name, **{name: getattr(self, name) for name in names}}
+
+
+def workload(name: str, model: Model | None = None, **settings: Any) -> Workload:
+    """A workload of a model, by the first mass of the file that is not zero.
+
+    Args:
+        name: of the library, or a path. model: where it is loaded already. settings: attributes of `Workload` that are
+            not as usual.
+
+    Raises:
+        ModelError: no such model, or none of its bodies has a mass.
+    """
+    model = load(name) if model is None else model
+    numbers = model.numbers()
+    masses = [path for path, number in numbers.items() if path.endswith(".mass") and number > 0]
+    if not masses:
+        raise ModelError(f"bench {name}", "no body with a mass", "a model that moves", "Give a body a mass.")
+    if settings.get("tolerance") is not None:
+        settings = {"step": None, **settings}
+    return Workload(name, model, masses[0], float(numbers[masses[0]]), **settings)
