@@ -1,1 +1,1 @@
-"""Measurements of speed and accuracy, on this machine: what the command `bench` and the scripts of `benchmarks/` share."""
+"""Measurements of speed and accuracy on this machine, for the command `bench` and the scripts of `benchmarks/`."""

@@ -100,7 +100,7 @@ def _driver_lines(part: str, driver: DriverReport | None) -> Iterator[CheckUp]:
         todo = "See whether nvidia-smi lists a GPU, and whether CUDA_VISIBLE_DEVICES hides it."
         yield CheckUp(part, "GPU", "missing", driver.problem, todo)
     for k, gpu in enumerate(driver.gpus):
-        text = f"{gpu.name}, compute capability {gpu.capability}, {size(gpu.memory)}, of which {size(gpu.free)} are free"
+        text = f"{gpu.name}, compute capability {gpu.capability}, {size(gpu.memory)}, {size(gpu.free)} of it free"
         yield CheckUp(part, f"GPU {k}", "ok", text)
 
 
@@ -108,9 +108,10 @@ def of_xla(driver: DriverReport | None) -> Iterator[CheckUp]:
     """The backend `xla`: JAX, its devices, its plug-in for NVIDIA GPUs, and the memory that it has taken there."""
     yield CheckUp("xla", "jax", "ok", f"jax {version_of('jax')}, jaxlib {version_of('jaxlib')}")
     if driver is not None and driver.gpus:
+        install = f"{installing('cuda')}, or pip install 'jax[cuda13]'; until then xla runs on the CPU."
         for name in JAX_WHEELS:
             there = version_of(name)
-            todo = "" if there else f"{installing('cuda')}, or pip install 'jax[cuda13]'; until then xla runs on the CPU."
+            todo = "" if there else install
             yield CheckUp("xla", name, "ok" if there else "missing", there or "not installed", todo, needed=False)
     free = driver.gpus[0].free if driver is not None and driver.gpus else 0
     yield _tried("xla", "devices", "", _xla_is_right)

@@ -19,7 +19,7 @@ class DriverReport:
     """The driver and its GPUs.
 
     Attributes:
-        library: the file that was loaded. version: of CUDA, as "13.0". problem: why no GPU can be used, "" where one can.
+        library: the file that was loaded. version: of CUDA, as "13.0". problem: why no GPU can be used, "" for none.
     """
 
     library: str

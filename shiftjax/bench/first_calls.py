@@ -31,7 +31,6 @@ def first_calls(work: Workload) -> dict[str, float]:
     figures: dict[str, float] = {}
     settings = work.settings()
     settings["span"] = SHORT if work.step is None else STEPS * work.step
-    del settings["varied"]
     with tempfile.TemporaryDirectory() as folder:
         for kind in ("cold", "warm"):
             words = [sys.executable, "-m", "shiftjax.bench.first_calls", json.dumps(settings)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.kernels.llvm.tiling import contracted
 
-# A fused pair counts as one operation, a sine with its cosine as 24; comparisons and what is done with integers as none.
+# A fused pair counts as one operation, a sine with its cosine as 24; comparisons and work on integers as none.
 COSTS = {"mul": 1, "add": 1, "div": 10, "sqrt": 10, "sin": 12, "cos": 12}
 PHASES = ("drift", "accelerate", "linearize", "solve", "project", "error", "events")  # that methods call
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -104,9 +105,9 @@ def peak_of_core(precision: str) -> float:
     """Fused multiply-adds of numbers a second of one core: the fastest of short bursts."""
     target = host(precision)
     run, rounds = host_probe(target), 64
-    while (took := _seconds(lambda: run(rounds))) < BURST:
-        rounds = max(2 * rounds, int(rounds * BURST / max(took, 1e-6)))
-    best = min(_seconds(lambda: run(rounds)) for _ in range(BURSTS))
+    while _seconds(partial(run, rounds)) < BURST:
+        rounds *= 2
+    best = min(_seconds(partial(run, rounds)) for _ in range(BURSTS))
     return rounds * CHAINS * FUSED * target.width / best
 
 

@@ -131,8 +131,7 @@ def accuracy(result: Result) -> dict[str, Any]:
 
 
 def with_peak(call: Any) -> tuple[Any, float | None]:
-    """What a call returns, and the bytes that this process had more of at its largest than before; None where the system
-    does not tell."""
+    """What a call returns, and by how many bytes this process grew in between; None where the system does not tell."""
     try:
         CLEAR.write_text("5", encoding="ascii")  # the largest so far is forgotten
         before = _status("VmRSS")

@@ -59,14 +59,14 @@ def card_table(lines: Iterable[Line]) -> Table:
 
 def rivals_table(lines: Sequence[Line]) -> Table:
     """All codes on one mechanism; what is left out says why."""
-    head = ("code", "setting", "precision", "members", "steps/s", "steps/cpu-s", "times ours", "gap [m]",
-            "energy error", "left out")  # fmt: skip
+    head = ("code", "setting", "precision", "members", "steps/s", "steps/cpu-s", "we are faster by",
+            "gap [m]", "energy error", "off by [rad]", "left out")  # fmt: skip
     rows = [
         (
             f"{line['code']} {line['version']}".strip(), line["setting"], line.get("precision", ""),
             str(line.get("members", "")), rate(line.get("steps_per_s")), rate(line.get("steps_per_cpu_s")),
             rate(line.get("times_cpu")), small(line.get("gap")), small(line.get("energy_error")),
-            line.get("skipped", ""),
+            small(line["difference"]) if "difference" in line else "", line.get("skipped", ""),
         )
         for line in lines
     ]  # fmt: skip

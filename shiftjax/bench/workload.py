@@ -62,21 +62,23 @@ class Workload:
         return {"model": self.name, **{name: getattr(self, name) for name in names}}
 
 
-def workload(name: str, model: Model | None = None, **settings: Any) -> Workload:
-    """A workload of a model, by the first mass of the file that is not zero.
+def workload(source: str | Model, varied: str = "", **settings: Any) -> Workload:
+    """A workload of a model.
 
     Args:
-        name: of the library, or a path. model: where it is loaded already. settings: attributes of `Workload` that are
-            not as usual.
+        source: a name of the library, a path, or a model. varied: the path of the number that varies; the first mass of
+            the file that is not zero where left out. settings: attributes of `Workload` that are not as usual.
 
     Raises:
         ModelError: no such model, or none of its bodies has a mass.
     """
-    model = load(name) if model is None else model
+    model = source if isinstance(source, Model) else load(source)
+    name = source if isinstance(source, str) else model.name or "model"
     numbers = model.numbers()
     masses = [path for path, number in numbers.items() if path.endswith(".mass") and number > 0]
     if not masses:
         raise ModelError(f"bench {name}", "no body with a mass", "a model that moves", "Give a body a mass.")
+    varied = varied or masses[0]
     if settings.get("tolerance") is not None:
         settings = {"step": None, **settings}
-    return Workload(name, model, masses[0], float(numbers[masses[0]]), **settings)
+    return Workload(name, model, varied, float(numbers[varied]), **settings)

@@ -9,7 +9,7 @@ import argparse
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -61,7 +61,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--tolerance", type=parsing.positive, metavar="X", help="what a step may be off by [rad], in place of --step")
     add("--method", metavar="NAME", help="as of `shiftjax run`")
     add("--threads", type=parsing.count, metavar="N", help="of the processor; left out, all")
-    line = f"time for each model, {SECONDS:g}, or for the whole card, {SECONDS_OF_CARD:g}: what does not fit is left out"
+    line = f"for each model, {SECONDS:g}, or for the whole card, {SECONDS_OF_CARD:g}: what does not fit is left out"
     add("--seconds", type=parsing.positive, metavar="S", help=line)
     add("--no-start", action="store_true", help="do not time first calls in processes of their own")
     add("--rival", action="append", metavar="NAME", help=f"with --rivals: only this one of {', '.join(RIVALS)}")
@@ -125,7 +125,8 @@ def _works(options: argparse.Namespace) -> list[Workload]:
     """The workloads that are asked for, all read before the first is measured."""
     settings = {name: getattr(options, name) for name in (*OF_RUNS, "precision", "backend", "threads")}
     settings = {name: value for name, value in settings.items() if value is not None}
-    return [workload(name, common.open_model(options, name), **settings) for name in options.models or ["four_bar"]]
+    chosen = [(name, common.open_model(options, name)) for name in options.models or ["four_bar"]]
+    return [replace(workload(model, **settings), name=name) for name, model in chosen]
 
 
 def _rates(options: argparse.Namespace, lines: _Lines) -> int:
@@ -196,7 +197,7 @@ def _rivals(options: argparse.Namespace, lines: _Lines) -> int:
         if not lines.printed:
             common.put(f"{work.name}: RK4 at {work.step:g} s, {work.span:g} s, {threads} threads")
             common.put()
-            common.table(*tables.rivals_table(rows), left=(0, 1, 9))
+            common.table(*tables.rivals_table(rows), left=(0, 1, 10))
     return 0
 
 

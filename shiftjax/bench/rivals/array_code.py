@@ -8,6 +8,8 @@ two cores (jax 0.10.2, 1 024 members, Bricard).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -220,7 +222,7 @@ class ArrayEntrant:
 class ArrayRival:
     """See `rival.Rival`: what one would write without this library."""
 
-    settings = {"plain": "jax.vmap of a step in arrays, loops closed after every step"}  # noqa: RUF012
+    settings: Mapping[str, str] = {"plain": "jax.vmap of a step in arrays, loops closed after every step"}
 
     def enter(self, race: Race, setting: str) -> ArrayEntrant:
         """See `rival.Rival.enter`."""

@@ -122,9 +122,7 @@ def split(tree: Tree) -> tuple[Tree, list[tuple[int, int]]]:
     for cut, (before, whole) in zip(tree.cuts, cuts, strict=True):
         link = links[whole]
         pairs.append((whole, len(links)))
-        links.append(
-            link._replace(parent=before, joint=cut.joint, anchor_W=cut.anchor_W, axis_W=cut.axis_W, speed=0.0)
-        )
+        links.append(link._replace(parent=before, joint=cut.joint, anchor_W=cut.anchor_W, axis_W=cut.axis_W, speed=0.0))
     return tree._replace(links=tuple(links), cuts=()), pairs
 
 

@@ -56,7 +56,10 @@ def energies(
     tree: Tree, varied: int, masses: np.ndarray, placed: list[tuple[np.ndarray, np.ndarray]], v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Kinetic and potential energies (...) [J] at speeds (..., hinges), the last axis before that being members."""
-    omegas, origins = [], []  # of every link: its angular velocity, and the velocity of the world's origin moving with it
+    omegas, origins = (
+        [],
+        [],
+    )  # of every link, and of the world's origin as it would move with it
     kinetic, potential = 0.0, 0.0
     for k, link in enumerate(tree.links):
         (R, p), parent = placed[k], link.parent

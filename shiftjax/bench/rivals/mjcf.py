@@ -84,12 +84,13 @@ def _body(tree: Tree, k: int) -> str:
     thin = THIN if np.linalg.eigvalsh(share * np.array(i.matrix))[0] < THIN else 0.0
     about_axes, products = np.array([i.Ixx, i.Iyy, i.Izz]), np.array([i.Ixy, i.Izx, i.Iyz])
     inertia = _words([*(share * about_axes + thin), *(share * products)])
+    mass, centre = share * link.body.mass, _words(link.body.center_of_mass)
     anchor, axis = link.R_WB.T @ (link.anchor_W - link.p_WB), link.R_WB.T @ link.axis_W
     inside = "".join(_body(tree, n) for n, other in enumerate(tree.links) if other.parent == k)
     return (
         f'<body name="b{k}" pos="{_words(R_WP.T @ (link.p_WB - p_WP))}" quat="{_words(quaternion)}">'
         f'<joint name="j{k}" type="hinge" pos="{_words(anchor)}" axis="{_words(axis)}"/>'
-        f'<inertial pos="{_words(link.body.center_of_mass)}" mass="{share * link.body.mass!r}" fullinertia="{inertia}"/>'
+        f'<inertial pos="{centre}" mass="{mass!r}" fullinertia="{inertia}"/>'
         f"{inside}</body>"
     )
 

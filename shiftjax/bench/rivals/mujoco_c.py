@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import mujoco
@@ -66,7 +66,7 @@ class MujocoEnsemble:
         return states
 
     def motion(self, states: np.ndarray, every: int) -> tuple[np.ndarray, np.ndarray]:
-        """Angles and speeds (instants, B, hinges) at the start and after every so many steps, from what was recorded."""
+        """Angles and speeds (instants, B, hinges) at the start and after every so many steps, of what `run` gave."""
         nv = self.models[0].nv
         path = np.concatenate([self.starts[: len(states), None], states[:, every - 1 :: every]], axis=1)
         angles, speeds = path[..., 1 : 1 + nv], path[..., 1 + nv : 1 + 2 * nv]  # the time comes first
@@ -123,7 +123,7 @@ class MujocoEntrant:
 class MujocoRival:
     """See `rival.Rival`."""
 
-    settings = {name: closing.text for name, closing in CLOSINGS.items()}  # noqa: RUF012
+    settings: Mapping[str, str] = {name: closing.text for name, closing in CLOSINGS.items()}
 
     def enter(self, race: Race, setting: str) -> MujocoEntrant:
         """See `rival.Rival.enter`."""

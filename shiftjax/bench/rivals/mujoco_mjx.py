@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -69,10 +70,8 @@ class MjxEntrant:
 class MjxRival:
     """See `rival.Rival`."""
 
-    settings = {name: closing.text for name, closing in CLOSINGS.items()}  # noqa: RUF012
+    settings: Mapping[str, str] = {name: closing.text for name, closing in CLOSINGS.items()}
 
     def enter(self, race: Race, setting: str) -> MjxEntrant:
         """See `rival.Rival.enter`."""
         return MjxEntrant(race, CLOSINGS[setting])
-
-

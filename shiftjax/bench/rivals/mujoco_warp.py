@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import mujoco_warp
 import numpy as np
 import warp
@@ -87,7 +89,7 @@ class WarpRival:
         device: of Warp; its first GPU where left out.
     """
 
-    settings = {name: closing.text for name, closing in CLOSINGS.items()}  # noqa: RUF012
+    settings: Mapping[str, str] = {name: closing.text for name, closing in CLOSINGS.items()}
 
     def __init__(self, device: str = "") -> None:
         self._device = device

@@ -19,7 +19,7 @@ from shiftjax.errors import ModelError
 from shiftjax.registry import Registry
 
 CLOSED = 1e-9  # m: gaps of a file's start
-MOVES_ALIKE = 0.1  # rad: a code that differs by more at the end of the motion moves something else
+MOVES_ALIKE, ALIKE_FOR = 0.1, 0.5  # rad, s: a code that differs by more until then moves something else
 EVERY = 10  # steps between instants that are judged
 CALL_S, MOST_STEPS = 0.3, 2_000  # of a timed call
 TRIED = 16  # steps that tell how many a call has
@@ -77,7 +77,7 @@ def race_of(work: Workload, members: int, threads: int) -> Race:
 
 
 def entered(race: Race, names: Sequence[str]) -> Iterator[tuple[str, str, str, Entrant | None, str]]:
-    """Every setting of the rivals of these names: name, setting, what it is in words, what runs it, and why none does."""
+    """Every setting of the rivals of these names: name, setting, its words, what runs it, and why none does."""
     for name in names:
         try:
             rival = RIVALS[name]()
@@ -106,17 +106,22 @@ def raced(
         names: of `RIVALS`. say: is told what is done.
     """
     race = race_of(work, members, threads)
-    ours, angles = _ours(work, race, members)
+    ours, motion = _ours(work, race, members)
     rows, calls, counts = [ours], {0: partial(work.run, members)}, {0: ours.pop("member_steps")}
     for name, setting, words, entrant, why in entered(race, names):
-        row = {"code": name, "setting": setting, "words": words, "version": version_of(PACKAGES.get(name, name))}
+        row: dict[str, Any] = {
+            "code": name,
+            "setting": setting,
+            "words": words,
+            "version": version_of(PACKAGES.get(name, name)),
+        }
         rows.append(row)
         if entrant is None:
             row["skipped"] = why
             continue
         say(f"{name}, {setting}: compiling and checking ...")
         try:
-            row |= _checked(race, entrant, angles)
+            row |= _checked(race, entrant, motion)
         except Exception as error:  # as above
             row["skipped"] = f"{type(error).__name__}: {error}".splitlines()[0]
             continue
@@ -132,8 +137,8 @@ def raced(
 
 
 def _ours(work: Workload, race: Race, members: int) -> tuple[dict[str, Any], np.ndarray]:
-    """This code's line without its rate, and angles (B', hinges) of few members at the end of the motion, from the
-    start pose."""
+    """This code's line without its rate, and angles (instants, 2, hinges) of its first and last member, from the start
+    pose, at the instants that are judged."""
     result = work.run(members)
     row = {
         "code": "shiftjax", "setting": work.backend, "words": "loops closed to rounding, whole calls",
@@ -142,25 +147,25 @@ def _ours(work: Workload, race: Race, members: int) -> tuple[dict[str, Any], np.
     }  # fmt: skip
     few = work.on("cpu")
     channels = [f"{link.joint}.q" for link in race.tree.links]
-    recorded = few.run(2, channels=channels, precision="f64", output_step=race.steps * race.step)
-    angles = np.stack([recorded.channels[c][:, -1] - recorded.channels[c][:, 0] for c in channels], axis=-1)
-    return row, angles
+    recorded = few.run(2, channels=channels, precision="f64", output_step=EVERY * race.step)
+    angles = np.stack([recorded.channels[c].T for c in channels], axis=-1)
+    return row, angles - angles[0]
 
 
-def _checked(race: Race, entrant: Entrant, angles: np.ndarray) -> dict[str, Any]:
+def _checked(race: Race, entrant: Entrant, motion: np.ndarray) -> dict[str, Any]:
     """What a code's motion is worth; a motion that is another one has no rate."""
     (q, v), first = timed(lambda: entrant.path(race.steps, EVERY))
-    ends = q[-1, [0, -1]]  # of the smallest and the largest mass, as ours
-    difference = float(np.abs(ends - angles).max()) if len(entrant.masses) > 1 else float("inf")
+    differences = np.abs(q[:, [0, -1]] - motion[: len(q)]).max((1, 2))  # of the smallest and the largest mass
+    early = float(differences[: 1 + round(ALIKE_FOR / race.step / EVERY)].max())
     figures = judged(race.tree, race.varied, np.asarray(entrant.masses), q, v)
     row: dict[str, Any] = {
         "members": len(entrant.masses), "precision": entrant.precision, "device": entrant.device,
         "first_s": first.wall_s,
     }  # fmt: skip
-    if not all(np.isfinite([difference, *figures.values()])):
+    if not all(np.isfinite([differences.max(), *figures.values()])):
         return {**row, "skipped": "its motion is not finite"}
-    row |= {"difference": difference, **figures}
-    return row | ({"skipped": f"its motion is off by {difference:.2g} rad"} if difference > MOVES_ALIKE else {})
+    row |= {"difference": float(differences.max()), **figures}
+    return row | ({"skipped": f"it moves otherwise: by {early:.2g} rad"} if early > MOVES_ALIKE else {})
 
 
 def _fitting(entrant: Entrant) -> int:
