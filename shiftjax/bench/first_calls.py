@@ -38,7 +38,7 @@ def first_calls(work: Workload) -> dict[str, float]:
             try:
                 done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=LIMIT, check=True)
                 seconds = json.loads(done.stdout.splitlines()[-1])
-            except (subprocess.SubprocessError, ValueError, IndexError) as error:
+            except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
                 lines = str(getattr(error, "stderr", "") or error).strip().splitlines()
                 why = f"a first call that does not end well: {lines[-1] if lines else 'no word'}"
                 raise ModelError(f"bench {work.name}", why, "one that runs", "Try it by `shiftjax run`.") from error

@@ -40,6 +40,7 @@ class Cut(NamedTuple):
     second: int
     anchor_W: np.ndarray
     axis_W: np.ndarray
+    open_by: float  # how far the other body has its end of the hinge from there, as the file's angles say [m]
 
 
 class Tree(NamedTuple):
@@ -97,7 +98,9 @@ def tree_of(model: Model) -> Tree:
         axis_W = R_WF @ axis / np.linalg.norm(axis)
         other, R_CG, p_CG = ends[1 - known]
         if other in placed:
-            cuts.append(Cut(path, number[name], number[other], anchor, axis_W))
+            R_WO, p_WO = placed[other]
+            open_by = float(np.linalg.norm(p_WO + R_WO @ p_CG - anchor))
+            cuts.append(Cut(path, number[name], number[other], anchor, axis_W, open_by))
             continue
         R_WC = R_WF @ (turn if known == 0 else turn.T) @ R_CG.T
         placed[other] = (R_WC, anchor - R_WC @ p_CG)

@@ -11,7 +11,7 @@ import numpy as np
 from shiftjax.bench.machine import version_of
 from shiftjax.bench.rates import accuracy, ratio
 from shiftjax.bench.rivals.hinge_tree import check_hinges, tree_of
-from shiftjax.bench.rivals.judge import gaps, judged, poses
+from shiftjax.bench.rivals.judge import judged
 from shiftjax.bench.rivals.rival import Entrant, Race, Rival
 from shiftjax.bench.timing import Timing, side_by_side, timed
 from shiftjax.bench.workload import Workload
@@ -67,7 +67,7 @@ def race_of(work: Workload, members: int, threads: int) -> Race:
     if work.step is None:
         raise ModelError(where, "a tolerance", "a step", "All codes take equal steps: leave --tolerance out.")
     tree = tree_of(work.model)
-    open_by = gaps(tree, poses(tree, np.zeros((1, len(tree.links))))).max(initial=0.0)
+    open_by = max((cut.open_by for cut in tree.cuts), default=0.0)
     if open_by > CLOSED:
         todo = "Write the angles of its start into the file."
         raise ModelError(where, f"a start whose loops are open by {open_by:.1e} m", f"{CLOSED:g} m", todo)
