@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import shiftjax
-from shiftjax.bench.rivals.array_code import Mechanism
+from shiftjax.bench.rivals.array_code import ArrayMechanism
 from shiftjax.bench.rivals.hinge_tree import tree_of
 from shiftjax.bench.rivals.mjcf import Closing
 from shiftjax.bench.rivals.mujoco_c import ensemble_of, figures_of
@@ -159,7 +159,7 @@ def mujoco_peer(
 def array_peer(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> Peer:
     """Plain array code; its motion must agree with ours."""
     tree = tree_of(model)
-    mechanism = Mechanism(tree, [link.path for link in tree.links].index(body))
+    mechanism = ArrayMechanism(tree, [link.path for link in tree.links].index(body))
     run = mechanism.runner(STEP)
     few = masses[:: max(1, len(masses) // 4)]
     q, _ = run(jnp.asarray(few), round(CHECK_SPAN / STEP))

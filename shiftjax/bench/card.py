@@ -31,10 +31,10 @@ PRECISIONS = ("f64", "f32")
 def card(
     names: Sequence[str], threads: int | None, seconds: float, clock: Callable[[], float] = time.perf_counter
 ) -> Iterator[dict[str, Any]]:
-    """A mapping of figures for each model and precision, as soon as it is measured.
+    """A mapping of figures for each model and precision, models whose code is short first.
 
-    Rates and accuracies of all models come before the first gradient is compiled; gradients that the time no longer
-    allows are left out, with the reason in `gradient_left_out`.
+    Rates and accuracies of all models are measured before the first gradient is compiled; gradients that the time no
+    longer allows are left out, with the reason in `gradient_left_out`.
 
     Args:
         seconds: for all of them. clock: seconds.
@@ -55,7 +55,7 @@ def card(
         else:
             for _, figures in pair:
                 figures["gradient_left_out"] = "no time was left"
-    yield from ({**work.settings(), **figures} for work, figures in rows)
+        yield from ({**work.settings(), **figures} for work, figures in pair)
 
 
 def _run(work: Workload, watch: Watch) -> dict[str, Any]:

@@ -160,9 +160,9 @@ def of_viewer() -> Iterator[CheckUp]:
     text = f"not installed: {', '.join(missing)}" if missing else f"all {len(PACKAGES)}"
     yield CheckUp("viewer", "packages", "missing" if missing else "ok", text, installing("viewer") if missing else "")
     lines = [] if "PyOpenGL" in missing else diagnosis()
-    told = {key: line for line in lines for key in ("OpenGL ", "renderer: ") if line.startswith(key)}
-    if len(told) == 2:
-        yield CheckUp("viewer", "OpenGL", "ok", ", ".join(told.values()))
+    graphics = {key: line for line in lines for key in ("OpenGL ", "renderer: ") if line.startswith(key)}
+    if len(graphics) == 2:
+        yield CheckUp("viewer", "OpenGL", "ok", ", ".join(graphics.values()))
     else:
         lacking = "; ".join(line for line in lines if "missing" in line) or "no context"
         todo = next((line for line in lines if line.startswith("install: ")), "apt-get install libegl1 libgl1-mesa-dri")
@@ -180,7 +180,7 @@ def _tried(part: str, what: str, text: str, check: Callable[[], str]) -> CheckUp
     """
     try:
         more = check()
-    except Exception as error:  # whatever a broken installation raises is what is to be told
+    except Exception as error:  # whatever a broken installation raises is what is to be said
         why = error.found if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
         todo = "Install the packages of this part again, of versions that go together."
         return CheckUp(part, what, "missing", " ".join(why.split()), todo)

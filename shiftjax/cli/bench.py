@@ -174,11 +174,11 @@ def _show_rates(lines: Sequence[Mapping[str, Any]]) -> None:
 
 def _card(options: argparse.Namespace, lines: _Lines) -> int:
     """The report card."""
-    rows = []
-    seconds = options.seconds or SECONDS_OF_CARD
-    for figures in card.card(options.models or names(), options.threads, seconds):
+    rows, chosen = [], [*(options.models or names())]
+    for figures in card.card(chosen, options.threads, options.seconds or SECONDS_OF_CARD):
         lines.add("card", figures)
         rows.append(figures)
+    rows.sort(key=lambda row: chosen.index(row["model"]))
     if not lines.printed:
         common.table(*tables.card_table(rows), left=(0, 1))
     return SOME_FAILED if any(row["failed"] for row in rows) else 0

@@ -74,7 +74,9 @@ def test_each_thing_that_is_missing_has_its_cure(monkeypatch: pytest.MonkeyPatch
     assert "assembles kernels, each time anew" in lines["nvidia-nvjitlink"].todo
     assert not doctor.can_run([*lines.values()], "gpu")
     there = lines_of("gpu", driver=DriverReport("libcuda.so.1", "13.2", "", (GPU,)))
-    assert there["driver"].state == "ok" and there["GPU 0"].text.startswith("Fast 1000, compute capability 9.0, 80.0 GB")
+    assert there["driver"].state == "ok" and there["GPU 0"].text.startswith(
+        "Fast 1000, compute capability 9.0, 80.0 GB"
+    )
     old = lines_of("gpu", driver=DriverReport("libcuda.so.1", "12.8", "", (GPU,)))
     assert old["driver"].state == "missing" and "13.0 or newer" in old["driver"].todo
     hidden = lines_of("gpu", driver=DriverReport("libcuda.so.1", "13.2", "it sees no GPU"))

@@ -91,7 +91,9 @@ def test_all_settings_of_a_code_have_a_line(monkeypatch: pytest.MonkeyPatch, cap
     words = ["--rivals", "--rival", "replay", "--rival", "chalk", "--members", "8", "--span", "0.05", "--threads", "1"]
     try:
         assert main(["bench", "four_bar", *words, "--rounds", "2", "--json"]) == 0
-        lines = {(line["code"], line["setting"]): line for line in map(json.loads, capsys.readouterr().out.splitlines())}
+        lines = {
+            (line["code"], line["setting"]): line for line in map(json.loads, capsys.readouterr().out.splitlines())
+        }
         assert main(["bench", "four_bar", *words, "--rounds", "1"]) == 0
         table = capsys.readouterr().out
     finally:

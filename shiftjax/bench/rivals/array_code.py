@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.bench.rivals.hinge_tree import Link, Tree, closing_points, consistent_speeds
+from shiftjax.bench.rivals.hinge_tree import HingeTree, Link, closing_points, consistent_speeds
 from shiftjax.bench.rivals.rival import Race
 
 MEMBERS = 256  # more are no faster a member
@@ -52,10 +52,10 @@ def solve(A: jax.Array, b: jax.Array) -> jax.Array:
     return T[:, n:].reshape(b.shape)
 
 
-class Mechanism:
+class ArrayMechanism:
     """Functions of one member: q (n,) angles from the start pose [rad], v (n,) speeds, mass () of one varied body."""
 
-    def __init__(self, tree: Tree, varied: int) -> None:
+    def __init__(self, tree: HingeTree, varied: int) -> None:
         self.tree, self.varied = tree, varied
         self.n = len(tree.links)
         carries = np.eye(self.n)  # [k, i]: hinge i carries link k
@@ -174,7 +174,7 @@ class Mechanism:
 class EnsembleRun:
     """A run of a whole ensemble: masses (B,), steps -> angles and speeds (B, n) at the end."""
 
-    def __init__(self, mechanism: Mechanism, h: float) -> None:
+    def __init__(self, mechanism: ArrayMechanism, h: float) -> None:
         self._mechanism = mechanism
         self._step = jax.jit(jax.vmap(lambda q, v, mass: mechanism.step(q, v, mass, h)))
 
@@ -201,7 +201,7 @@ class ArrayEntrant:
     def __init__(self, race: Race) -> None:
         self.masses = race.some(MEMBERS)
         with jax.enable_x64(True):
-            self._run = Mechanism(race.tree, race.varied).runner(race.step)
+            self._run = ArrayMechanism(race.tree, race.varied).runner(race.step)
         self.device = jax.default_backend() if jax.default_backend() == "cpu" else jax.devices()[0].device_kind
 
     def run(self, steps: int) -> State:

@@ -43,7 +43,7 @@ class Cut(NamedTuple):
     open_by: float  # how far the other body has its end of the hinge from there, as the file's angles say [m]
 
 
-class Tree(NamedTuple):
+class HingeTree(NamedTuple):
     links: tuple[Link, ...]
     cuts: tuple[Cut, ...]
     gravity: np.ndarray  # (3,) acceleration [m/s^2]
@@ -74,7 +74,7 @@ def check_hinges(model: Model, where: str) -> None:
         raise ModelError(where, path, allowed, todo)
 
 
-def tree_of(model: Model) -> Tree:
+def tree_of(model: Model) -> HingeTree:
     """Breadth first from ground; every joint must be a hinge with a start that closes the loops."""
     bodies = dict(model.bodies())
     frames = {"fixed": model.frames} | {path: body.frames for path, body in bodies.items()}
@@ -112,10 +112,10 @@ def tree_of(model: Model) -> Tree:
         )
     axes = np.array([link.axis_W for link in links] + [cut.axis_W for cut in cuts])
     planar = bool(np.all(np.linalg.norm(np.cross(axes, axes[0]), axis=1) < PARALLEL))
-    return Tree(tuple(links), tuple(cuts), np.array(model.gravity), planar)
+    return HingeTree(tuple(links), tuple(cuts), np.array(model.gravity), planar)
 
 
-def split(tree: Tree) -> tuple[Tree, list[tuple[int, int]]]:
+def split(tree: HingeTree) -> tuple[HingeTree, list[tuple[int, int]]]:
     """The tree with no cut hinge left: each hangs a twin of the body beyond it from the body before it, with a part of
     its mass; and the pairs of a body and its twin, which are to be one."""
     cuts = [sorted((cut.first, cut.second)) for cut in tree.cuts]  # the second one is never ground
@@ -129,7 +129,7 @@ def split(tree: Tree) -> tuple[Tree, list[tuple[int, int]]]:
     return tree._replace(links=tuple(links), cuts=()), pairs
 
 
-def closing_points(tree: Tree, cut: Cut) -> list[np.ndarray]:
+def closing_points(tree: HingeTree, cut: Cut) -> list[np.ndarray]:
     """Points in the world that a cut hinge holds together: one in a plane, two along the axis in space."""
     return [cut.anchor_W] if tree.planar else [cut.anchor_W, cut.anchor_W + cut.axis_W]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.bench.rivals.hinge_tree import Tree, closing_points
+from shiftjax.bench.rivals.hinge_tree import HingeTree, closing_points
 
 EYE = np.eye(3)
 
 
-def judged(tree: Tree, varied: int, masses: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, float]:
+def judged(tree: HingeTree, varied: int, masses: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, float]:
     """Largest gap of a loop [m], and largest change of the energy of a member over its largest kinetic energy or change
     of potential, whichever is more.
 
@@ -24,7 +24,7 @@ def judged(tree: Tree, varied: int, masses: np.ndarray, q: np.ndarray, v: np.nda
     return {"gap": float(gap.max(initial=0.0)), "energy_error": float((np.abs(total - total[0]).max(0) / scale).max())}
 
 
-def poses(tree: Tree, q: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def poses(tree: HingeTree, q: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Motion of every link since the start: rotation (..., 3, 3) and shift (..., 3), of angles (..., hinges)."""
     placed: list[tuple[np.ndarray, np.ndarray]] = []
     for k, link in enumerate(tree.links):
@@ -41,7 +41,7 @@ def applied(R: np.ndarray, x: np.ndarray) -> np.ndarray:
     return (R @ x[..., None])[..., 0]
 
 
-def gaps(tree: Tree, placed: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+def gaps(tree: HingeTree, placed: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """(points, ...) distances of the two places of every point that a cut hinge holds together [m]."""
     still = (EYE, np.zeros(3))
     distances = []
@@ -53,7 +53,7 @@ def gaps(tree: Tree, placed: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 
 def energies(
-    tree: Tree, varied: int, masses: np.ndarray, placed: list[tuple[np.ndarray, np.ndarray]], v: np.ndarray
+    tree: HingeTree, varied: int, masses: np.ndarray, placed: list[tuple[np.ndarray, np.ndarray]], v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Kinetic and potential energies (...) [J] at speeds (..., hinges), the last axis before that being members."""
     omegas, origins = (

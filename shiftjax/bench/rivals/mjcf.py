@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from shiftjax.bench.rivals.hinge_tree import Tree, closing_points, split
+from shiftjax.bench.rivals.hinge_tree import HingeTree, closing_points, split
 
 # Attributes of the loops' constraints. A time constant of twice the step is the smallest that MuJoCo's `refsafe` lets
 # through; 0.9999 is the largest impedance it takes.
@@ -45,7 +45,7 @@ class Closing(NamedTuple):
 CLOSINGS = {f"{kind} {soft}": Closing(kind, soft) for soft in ("default", "tuned") for kind in ("connect", "weld")}
 
 
-def mjcf(tree: Tree, step: float, closing: Closing) -> str:
+def mjcf(tree: HingeTree, step: float, closing: Closing) -> str:
     """The mechanism as MJCF; link k is body bk with hinge jk, twins come after the tree's links."""
     attributes = SOFTNESS[closing.softness].format(time=2.0 * step)
     if closing.kind == "weld":
@@ -62,7 +62,7 @@ def mjcf(tree: Tree, step: float, closing: Closing) -> str:
     )
 
 
-def _connects(tree: Tree, attributes: str) -> str:
+def _connects(tree: HingeTree, attributes: str) -> str:
     loops = ""
     for cut in tree.cuts:
         first, second = sorted((cut.first, cut.second), reverse=True)  # the first one is never ground
@@ -74,7 +74,7 @@ def _connects(tree: Tree, attributes: str) -> str:
     return loops
 
 
-def _body(tree: Tree, k: int) -> str:
+def _body(tree: HingeTree, k: int) -> str:
     """A link with its hinge, its inertia and the links it carries; hinges count from the start pose."""
     link = tree.links[k]
     parent = tree.links[link.parent] if link.parent >= 0 else None

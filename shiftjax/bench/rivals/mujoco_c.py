@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
-from shiftjax.bench.rivals.hinge_tree import Tree, consistent_speeds, tree_of
+from shiftjax.bench.rivals.hinge_tree import HingeTree, consistent_speeds, tree_of
 from shiftjax.bench.rivals.judge import judged
 from shiftjax.bench.rivals.mjcf import CLOSINGS, Closing, mjcf
 from shiftjax.bench.rivals.rival import Race
@@ -22,7 +22,7 @@ MEMBERS = 16  # of a race: its rate a thread is the same for any number
 FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 
-def started(tree: Tree, step: float, closing: Closing) -> tuple[mujoco.MjModel, mujoco.MjData]:
+def started(tree: HingeTree, step: float, closing: Closing) -> tuple[mujoco.MjModel, mujoco.MjData]:
     """A mechanism at its start, with speeds that its loops allow."""
     model = mujoco.MjModel.from_xml_string(mjcf(tree, step, closing))
     data = mujoco.MjData(model)
@@ -47,7 +47,7 @@ class MujocoEnsemble:
         joints: of the hinges of the tree. places: (hinges,) where MuJoCo has them.
     """
 
-    def __init__(self, trees: Sequence[Tree], step: float, threads: int, closing: Closing) -> None:
+    def __init__(self, trees: Sequence[HingeTree], step: float, threads: int, closing: Closing) -> None:
         pairs = [started(tree, step, closing) for tree in trees]
         self.models = [model for model, _ in pairs]
         self.joints = [link.joint for link in trees[0].links]
@@ -94,7 +94,7 @@ def figures_of(ensemble: MujocoEnsemble, models: Sequence[Model], body: str, sta
     return judged(tree, varied, np.array(masses), *ensemble.motion(states, 10))
 
 
-def with_mass(tree: Tree, varied: int, mass: float) -> Tree:
+def with_mass(tree: HingeTree, varied: int, mass: float) -> HingeTree:
     """The tree with another mass of one link."""
     links = list(tree.links)
     links[varied] = links[varied]._replace(body=replace(links[varied].body, mass=mass))

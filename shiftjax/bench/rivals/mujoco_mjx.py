@@ -35,10 +35,10 @@ class MjxEntrant:
         pairs = [started(with_mass(race.tree, race.varied, float(m)), race.step, closing) for m in self.masses]
         first, data = pairs[0]
         self._places = dofs(first)[: len(race.tree.links)]
-        own = {name: jnp.asarray(np.stack([getattr(model, name) for model, _ in pairs])) for name in OF_MASS}
+        of_members = {name: jnp.asarray(np.stack([getattr(model, name) for model, _ in pairs])) for name in OF_MASS}
         model = mjx.put_model(first)
-        stacked = model.tree_replace(own)
-        axes = jax.tree_util.tree_map(lambda _: None, model).tree_replace(dict.fromkeys(own, 0))
+        stacked = model.tree_replace(of_members)
+        axes = jax.tree_util.tree_map(lambda _: None, model).tree_replace(dict.fromkeys(of_members, 0))
         begin = mjx.put_data(first, data)
         speeds = jnp.asarray(np.stack([d.qvel for _, d in pairs]))
         count = len(self.masses)

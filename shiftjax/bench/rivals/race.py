@@ -106,8 +106,8 @@ def raced(
         names: of `RIVALS`. say: is told what is done.
     """
     race = race_of(work, members, threads)
-    ours, motion = _ours(work, race, members)
-    rows, calls, counts = [ours], {0: partial(work.run, members)}, {0: ours.pop("member_steps")}
+    first, motion = _ours(work, race, members)
+    rows, calls, counts = [first], {0: partial(work.run, members)}, {0: first.pop("member_steps")}
     for name, setting, words, entrant, why in entered(race, names):
         row: dict[str, Any] = {
             "code": name,
@@ -175,12 +175,12 @@ def _fitting(entrant: Entrant) -> int:
     return int(np.clip(TRIED * CALL_S / took, TRIED, MOST_STEPS))
 
 
-def _rates(timing: Timing, ours: Timing, count: float, our_count: float) -> Mapping[str, Any]:
+def _rates(timing: Timing, reference: Timing, count: float, our_count: float) -> Mapping[str, Any]:
     """Member-steps a second of wall and of processor time, and how many times as many are ours, by the same clock."""
     wall, cpu = ratio(count, timing.wall_s), ratio(count, timing.cpu_s)
     return {
         "steps_per_s": wall,
         "steps_per_cpu_s": cpu,
-        "times": ratio(ratio(our_count, ours.wall_s), wall),
-        "times_cpu": ratio(ratio(our_count, ours.cpu_s), cpu),
+        "times": ratio(ratio(our_count, reference.wall_s), wall),
+        "times_cpu": ratio(ratio(our_count, reference.cpu_s), cpu),
     }

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from shiftjax.bench.rivals.hinge_tree import Tree
+from shiftjax.bench.rivals.hinge_tree import HingeTree
 from shiftjax.record import record
 
 
@@ -21,7 +21,7 @@ class Race:
             code has both.
     """
 
-    tree: Tree
+    tree: HingeTree
     varied: int
     masses: np.ndarray
     step: float
