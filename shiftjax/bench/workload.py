@@ -16,6 +16,7 @@ from shiftjax.run.simulate import DEFAULT_STEP, simulate
 
 SPREAD = 0.2  # of the number that varies, to both sides
 SPAN = 1.0  # s
+WHOLE = 1e-6  # of a step: a span this near to whole steps has no part of one
 
 
 @record
@@ -48,7 +49,7 @@ class Workload:
         that no member is run twice."""
         given = {
             "step": self.step, "tolerance": self.tolerance, "method": self.method, "precision": self.precision,
-            "backend": self.backend, "threads": self.threads, "accuracy": "local", **more,
+            "backend": self.backend, "threads": self.threads, "accuracy": "local", "output_step": self.span, **more,
         }  # fmt: skip
         return simulate(self.model, self.span, vary={self.varied: self.values(members)}, **given)
 
@@ -67,10 +68,11 @@ def workload(source: str | Model, varied: str = "", **settings: Any) -> Workload
 
     Args:
         source: a name of the library, a path, or a model. varied: the path of the number that varies; the first mass of
-            the file that is not zero where left out. settings: attributes of `Workload` that are not as usual.
+            the file that is not zero where left out. settings: attributes of `Workload`; left out, the span is 1 s and
+            the step 1 ms, or those of the file where these are smaller.
 
     Raises:
-        ModelError: no such model, or none of its bodies has a mass.
+        ModelError: no such model, none of its bodies has a mass, or a span of a part of a step.
     """
     model = source if isinstance(source, Model) else load(source)
     name = source if isinstance(source, str) else model.name or "model"
@@ -79,6 +81,12 @@ def workload(source: str | Model, varied: str = "", **settings: Any) -> Workload
     if not masses:
         raise ModelError(f"bench {name}", "no body with a mass", "a model that moves", "Give a body a mass.")
     varied = varied or masses[0]
-    if settings.get("tolerance") is not None:
-        settings = {"step": None, **settings}
+    usual = {"span": min(SPAN, model.settings.span or SPAN), "step": None}
+    if settings.get("tolerance") is None:
+        usual["step"] = min(DEFAULT_STEP, model.settings.output_step or DEFAULT_STEP)
+    settings = {**usual, **settings}
+    span, step = settings["span"], settings["step"]
+    if step is not None and (span < step or abs(span / step - round(span / step)) > WHOLE):
+        todo = "Change one of them."
+        raise ModelError(f"bench {name}", f"a span of {span:g} s", f"whole steps of {step:g} s", todo)
     return Workload(name, model, varied, float(numbers[varied]), **settings)

@@ -67,6 +67,12 @@ def test_a_file_with_a_tolerance_in_f32(shell, tmp_path: Path) -> None:
     assert (line["tolerance"], line["method"]) == (1e-6, "dopri5") and 0 < line["member_steps"] < 20
 
 
+def test_fast_models_have_steps_and_spans_of_their_files() -> None:
+    fast, usual = workload("andrews"), workload("pendulum")
+    assert (fast.span, fast.step, usual.span, usual.step) == (0.05, 1e-5, 1.0, 1e-3)
+    assert workload("andrews", span=0.1, step=1e-4).step == 1e-4 and workload("pendulum", tolerance=1e-6).step is None
+
+
 def test_rates_end_where_their_time_does(shell) -> None:
     code, out, err = shell("bench", "four_bar", "--members", "64", *SHORT, "--seconds", "1e-9")
     head, row, after = out.splitlines()[2:5]
@@ -155,6 +161,7 @@ def test_what_was_measured_is_drawn(shell, tmp_path: Path) -> None:
         (("--output", "nonsense.txt"), "something of that name"),
         (("--output", "missing/f.jsonl"), "No such file"),
         (("--method", "abacus", "--no-start"), "abacus"),
+        (("--span", "0.0205"), "whole steps of 0.001 s"),
     ],
 )
 def test_bad_input_gets_one_error(shell, tmp_path: Path, monkeypatch, words: tuple[str, ...], text: str) -> None:
