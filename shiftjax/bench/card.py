@@ -64,6 +64,7 @@ def _run(work: Workload, watch: Watch) -> dict[str, Any]:
     """Rate of the step loop and accuracy of runs."""
     rates = []
     result = work.run(MEMBERS)
+    watch.check(work.name, result.messages[0])
     for _ in range(ROUNDS):
         watch.forget()
         result = work.run(MEMBERS)

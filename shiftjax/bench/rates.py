@@ -82,6 +82,7 @@ def measured(work: Workload, members: int, watch: Watch, end: float) -> dict[str
     watch.forget()
     needs: list[Need] = []
     (result, first), peak = with_peak(lambda: timed(lambda: work.run(members, announce=needs.append)))
+    watch.check(work.name, result.messages[0])
     walls, cpus, inside, inside_cpu = [], [], [], []
     begun = time.perf_counter()
     while not walls or (len(walls) < MOST_ROUNDS and time.perf_counter() < min(end, begun + ROUNDS_S)):

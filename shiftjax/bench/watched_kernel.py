@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.bench.timing import Stopwatch
+from shiftjax.errors import ModelError
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import LaneProgram
@@ -37,6 +38,18 @@ class Watch:
         """Begins again, with the next run."""
         self.stepping, self.lanes = Stopwatch(), 0
         self.kernels.clear()
+
+    def check(self, name: str, why: str) -> None:
+        """Raises where a run of the model of that name has stepped no lane.
+
+        Args:
+            why: what is said of its first member.
+
+        Raises:
+            ModelError: it has not.
+        """
+        if not self.lanes:
+            raise ModelError(f"bench {name}", f"no member that runs: {why}", "one that does", "Try `shiftjax check`.")
 
     def note(self, groups: Sequence[Group]) -> None:
         """Looks at lanes that are about to be stepped."""

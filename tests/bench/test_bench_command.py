@@ -81,6 +81,14 @@ def test_rates_end_where_their_time_does(shell) -> None:
     assert rates.series(64) == [1, 4, 16, 64] and rates.series(5) == [1, 4, 5] and rates.series(1) == [1]
 
 
+def test_a_model_that_does_not_start_says_why(shell, tmp_path: Path) -> None:
+    document = json.loads(path("four_bar").read_text(encoding="utf-8"))
+    document["frames"][0]["T"] = [5.0, 0.0, 0.0]  # m: the ground is longer than all links
+    (tmp_path / "open.json").write_text(json.dumps(document), encoding="utf-8")
+    code, out, err = shell("bench", str(tmp_path / "open.json"), *SHORT)
+    assert (code, out) == (2, "") and "no member that runs: " in err and "not_assembled" not in out
+
+
 def test_a_watched_backend_is_there_for_a_while_only() -> None:
     before = set(BACKENDS)
     with watched("cpu", copied=2) as watch:
