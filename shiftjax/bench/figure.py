@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shiftjax.ensembles.report.style import figure, styled
+from shiftjax.ensembles.report.style import DPI, figure, styled
 from shiftjax.errors import ModelError
 
 DRAWN = ("model", "backend", "precision", "members", "steps_per_s", "stepping_per_s", "of_limit")
@@ -54,4 +54,4 @@ def draw(lines: Iterable[Mapping[str, Any]], target: Path) -> None:
         left.set(xscale="log", yscale="log", xlabel="members", title="steps of members a second (dashed: whole calls)")
         right.set(xscale="log", ylim=(0, 1), xlabel="members", title="step loop, part of the limit of arithmetic")
         left.legend()
-        drawn.savefig(target)
+        drawn.savefig(target, dpi=DPI)

@@ -18,6 +18,7 @@ from shiftjax.bench.probe import peak_of_core, peak_of_gpu
 from shiftjax.bench.timing import timed
 from shiftjax.bench.watched_kernel import Watch, watched
 from shiftjax.bench.workload import Workload
+from shiftjax.errors import ModelError
 from shiftjax.kernels.gpu.cuda_device import cuda_device
 from shiftjax.run.memory import Need
 from shiftjax.run.results.result import Result
@@ -41,11 +42,14 @@ def series(members: int) -> list[int]:
 def limit_of(work: Workload) -> tuple[float, str]:
     """Multiplications and additions a second that the device of a workload can do, and of what: a processor's are those
     of one core, of a second of processor time; 0 where nothing measures them."""
-    if work.backend == "gpu":
+    if work.backend != "gpu" and (work.backend != "xla" or jax.default_backend() == "cpu"):
+        return peak_of_core(work.precision), "core"
+    try:
         return peak_of_gpu(cuda_device(), work.precision), "device"
-    if work.backend == "xla" and jax.default_backend() != "cpu":
+    except ModelError:  # XLA runs on a GPU of another maker, or without the bindings that the probe needs
+        if work.backend == "gpu":
+            raise
         return 0.0, "not measured"
-    return peak_of_core(work.precision), "core"
 
 
 def rates(work: Workload, counts: Sequence[int], seconds: float) -> Iterator[dict[str, Any]]:
