@@ -19,7 +19,7 @@ from shiftjax.bench.workload import Workload, workload
 from shiftjax.errors import ModelError
 from shiftjax.gradients.simulate import simulate
 
-MEMBERS = 64
+MEMBERS = 512
 ROUNDS = 3
 SPAN = 0.5  # s
 GRADIENT_SPAN = 0.1  # s: short enough that no small change has grown much

@@ -67,8 +67,8 @@ def workload(source: str | Model, varied: str = "", **settings: Any) -> Workload
     """A workload of a model.
 
     Args:
-        source: a name of the library, a path, or a model. varied: the path of the number that varies; the first mass of
-            the file that is not zero where left out. settings: attributes of `Workload`; left out, the span is 1 s and
+        source: a name of the library, a path, or a model. varied: the path of the number that varies; left out, that of
+            `moving_mass`. settings: attributes of `Workload`; left out, the span is 1 s and
             the step 1 ms, or those of the file where these are smaller.
 
     Raises:
@@ -76,11 +76,7 @@ def workload(source: str | Model, varied: str = "", **settings: Any) -> Workload
     """
     model = source if isinstance(source, Model) else load(source)
     name = source if isinstance(source, str) else model.name or "model"
-    numbers = model.numbers()
-    masses = [path for path, number in numbers.items() if path.endswith(".mass") and number > 0]
-    if not masses:
-        raise ModelError(f"bench {name}", "no body with a mass", "a model that moves", "Give a body a mass.")
-    varied = varied or masses[0]
+    varied = varied or moving_mass(model, f"bench {name}")
     usual = {"span": min(SPAN, model.settings.span or SPAN), "step": None}
     if settings.get("tolerance") is None:
         usual["step"] = min(DEFAULT_STEP, model.settings.output_step or DEFAULT_STEP)
@@ -89,4 +85,21 @@ def workload(source: str | Model, varied: str = "", **settings: Any) -> Workload
     if step is not None and (span < step or abs(span / step - round(span / step)) > WHOLE):
         todo = "Change one of them."
         raise ModelError(f"bench {name}", f"a span of {span:g} s", f"whole steps of {step:g} s", todo)
-    return Workload(name, model, varied, float(numbers[varied]), **settings)
+    return Workload(name, model, varied, float(model.numbers()[varied]), **settings)
+
+
+def moving_mass(model: Model, where: str) -> str:
+    """The path of a mass that matters: that of the last body which no joint holds to ground, since its centre moves
+    however it turns; else of the last one whose centre is away from its origin, else of the last.
+
+    Raises:
+        ModelError: no body has a mass.
+    """
+    bodies = {path: body for path, body in model.bodies() if body.mass > 0}
+    if not bodies:
+        raise ModelError(where, "no body with a mass", "a model that moves", "Give a body a mass.")
+    ends = [(joint.parent.body, joint.child.body) for _, joint in model.joints()]
+    on_ground = {one for pair in ends if "fixed" in pair for one in pair}
+    carried = [path for path in bodies if path not in on_ground]
+    away = [path for path, body in bodies.items() if any(body.center_of_mass)]
+    return f"{(carried or away or [*bodies])[-1]}.mass"
