@@ -85,13 +85,15 @@ def measured(work: Workload, members: int, watch: Watch, end: float) -> dict[str
     """
     watch.forget()
     needs: list[Need] = []
-    (result, first), peak = with_peak(lambda: timed(lambda: work.run(members, announce=needs.append)))
+    result, first = timed(lambda: work.run(members, announce=needs.append))
     watch.check(work.name, result.messages[0])
+    peak = None
     walls, cpus, inside, inside_cpu = [], [], [], []
     begun = time.perf_counter()
     while not walls or (len(walls) < MOST_ROUNDS and time.perf_counter() < min(end, begun + ROUNDS_S)):
         watch.forget()
-        result, took = timed(lambda: work.run(members))
+        (result, took), grown = with_peak(lambda: timed(lambda: work.run(members)))
+        peak = grown if peak is None else peak  # of the first warm call: nothing is compiled in it
         walls.append(took.wall_s)
         cpus.append(took.cpu_s)
         inside.append(watch.stepping.wall_s)
