@@ -19,7 +19,7 @@ from shiftjax.bench.workload import Workload, workload
 from shiftjax.errors import ModelError
 from shiftjax.gradients.simulate import simulate
 
-MEMBERS = 512
+MEMBERS = 128
 ROUNDS, ROUNDS_CPU_S = 3, 1.0  # timed runs of a model: three, or fewer where they take so much processor time
 SPAN = 0.5  # s
 GRADIENT_SPAN = 0.1  # s: short enough that no small change has grown much
