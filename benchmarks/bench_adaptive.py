@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from timer import emit, side_by_side
 
 import shiftjax
+from shiftjax.bench.timing import emit, side_by_side
 
 REFERENCE = 1e-13  # tolerance
 COUNTS = np.unique((200 * 1.15 ** np.arange(40)).astype(int))  # steps of a second, tried from the fewest on

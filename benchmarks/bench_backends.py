@@ -19,9 +19,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from timer import emit
 
 import shiftjax
+from shiftjax.bench.timing import emit
 
 STEP, OUTPUT = 1e-3, 1e-2  # s
 SPEEDS = {

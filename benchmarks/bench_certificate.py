@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from timer import emit, side_by_side
 
 import shiftjax
+from shiftjax.bench.timing import emit, side_by_side
 
 VARIED = {"four_bar": "four_bar:coupler", "bricard": "bricard:rod1", "n_four_bar_5": "n_four_bar:coupler_0"}
 GAP = 1e-9  # m: of loops that are closed to rounding

@@ -27,12 +27,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from peers.array_code import Mechanism
-from peers.mujoco_models import SOFTNESS, Ensemble
-from peers.revolute_tree import tree_of
-from timer import emit, side_by_side
 
 import shiftjax
+from shiftjax.bench.rivals.array_code import ArrayMechanism
+from shiftjax.bench.rivals.hinge_tree import tree_of
+from shiftjax.bench.rivals.mjcf import Closing
+from shiftjax.bench.rivals.mujoco_c import ensemble_of, figures_of
+from shiftjax.bench.timing import emit, side_by_side
 from shiftjax.mechanism.model import Model
 
 STEP = 1e-3  # s
@@ -46,6 +47,7 @@ VARIED = {
 COLD = ("four_bar", "n_four_bar_5", "bricard", "vehicle_chassis", "n_four_bar_40")
 TARGETS = {"four_bar": (300, 200), "n_four_bar_5": (100, 80), "bricard": (80, 50)}  # stepping, simulate: times MuJoCo
 GAP, ENERGY, SAME = 1e-9, 1e-6, 1e-7  # m; relative; rad between two exact codes after CHECK_SPAN
+PEERS = {"mujoco": "default", "solref": "solref", "tuned": "tuned"}  # settings of MuJoCo, as in `mjcf.SOFTNESS`
 SOFT = 0.1  # rad: allowed difference from MuJoCo with its soft loops
 
 
@@ -85,7 +87,7 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "long": partial(shiftjax_run, model, body, masses, options.span, options.threads),
         "short": partial(shiftjax_run, model, body, masses, short_span, options.threads),
     }
-    setups = {**{who: partial(mujoco_peer, softness=SOFTNESS[who]) for who in ("mujoco", "tuned")}, "array": array_peer}
+    setups = {**{who: partial(mujoco_peer, softness=PEERS[who]) for who in ("mujoco", "tuned")}, "array": array_peer}
     if options.gaps:
         return gaps_only(model, body, masses, steps, options)
     setups = {} if options.alone else setups
@@ -113,7 +115,7 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
 def gaps_only(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> dict[str, Any]:
     """What does not depend on the clock: gaps and energy errors of MuJoCo in all settings, and ours."""
     worst = certified(shiftjax_run(model, body, masses, options.span, options.threads))
-    peers = {who: mujoco_peer(model, body, masses, steps, options, softness) for who, softness in SOFTNESS.items()}
+    peers = {who: mujoco_peer(model, body, masses, steps, options, softness) for who, softness in PEERS.items()}
     return {"simulate": worst, **{who: figures for who, (_, _, figures) in peers.items()}}
 
 
@@ -145,18 +147,19 @@ def mujoco_peer(
 ) -> Peer:
     """MuJoCo; its motion must agree with ours within the error of its soft loops."""
     chosen = masses[np.linspace(0, len(masses) - 1, options.peer_members).astype(int)]
-    peers = Ensemble([model.replace({f"{body}.mass": float(m)}) for m in chosen], STEP, options.threads, softness)
+    models = [model.replace({f"{body}.mass": float(m)}) for m in chosen]
+    peers = ensemble_of(models, STEP, options.threads, Closing("connect", softness))
     check = peers.angles(peers.run(round(CHECK_SPAN / STEP)))
     difference = float(np.abs(check - our_angles(model, body, chosen, peers.joints)).max())
     assert difference < SOFT, f"MuJoCo's motion differs by {difference:.3g} rad"
-    figures = peers.figures(peers.run(steps)[:4], every=10)
+    figures = figures_of(peers, models, body, peers.run(steps)[:4])
     return partial(peers.run, steps), steps * len(chosen), {"difference": difference, **figures}
 
 
 def array_peer(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> Peer:
     """Plain array code; its motion must agree with ours."""
     tree = tree_of(model)
-    mechanism = Mechanism(tree, [link.path for link in tree.links].index(body))
+    mechanism = ArrayMechanism(tree, [link.path for link in tree.links].index(body))
     run = mechanism.runner(STEP)
     few = masses[:: max(1, len(masses) // 4)]
     q, _ = run(jnp.asarray(few), round(CHECK_SPAN / STEP))

@@ -22,9 +22,13 @@ from typing import Any
 
 import llvmlite
 import numpy as np
-from timer import emit
 
 import shiftjax
+from shiftjax.bench.operations import operations_of_a_step
+from shiftjax.bench.probe import peak_of_gpu
+from shiftjax.bench.timing import emit
+from shiftjax.bench.watched_kernel import watched
+from shiftjax.bench.workload import workload
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.gpu.cuda_device import CudaDevice, cuda_device, linked
@@ -35,7 +39,6 @@ from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm import cpu
-from shiftjax.kernels.llvm.tiling import contracted
 
 MODELS = {  # bodies whose mass is varied; of others the first that has one
     "four_bar": "four_bar:coupler",
@@ -47,8 +50,6 @@ CAPTURED = 64  # lanes that are repeated
 H = 1e-3  # s
 SECONDS = 0.25  # of a measurement
 MOST = 2_000  # steps of it: in f32 lanes begin to trip after some thousand
-COSTS = {"mul": 1, "add": 1, "div": 10, "sqrt": 10, "sin": 12, "cos": 12}
-CHAINS, FUSED = 16, 64  # independent chains of the probe, operations of each in a round
 
 
 def main() -> None:
@@ -73,7 +74,7 @@ def main() -> None:
         return
     device = cuda_device()
     if options.what == "rates":
-        peaks = {precision: peak(device, precision) for precision in options.precisions}
+        peaks = {precision: peak_of_gpu(device, precision) for precision in options.precisions}
         show(device, "peak", {f"{k}_per_s": v for k, v in peaks.items()})
     for model in options.models:
         for precision in options.precisions:
@@ -86,7 +87,7 @@ def main() -> None:
             elif options.what == "rates":
                 for members in options.members:
                     figures = measured(device, program, table, members, Tuning())
-                    limit = peaks[precision] / counted(program)
+                    limit = peaks[precision] / operations_of_a_step(program)
                     figures |= {"limit_per_s": limit, "of_limit": figures.get("steps_per_s", 0.0) / limit}
                     show(device, "rates", {"model": model, "precision": precision} | figures)
             else:
@@ -103,23 +104,11 @@ def show(device: CudaDevice, name: str, figures: dict[str, Any]) -> None:
 
 def captured(model: str, precision: str) -> tuple[LaneProgram, np.ndarray]:
     """The program and the lanes of an ensemble at its first advance, masses varied by a fifth."""
-    seen: list[tuple[LaneProgram, np.ndarray]] = []
-    advance = cpu.CpuKernel.advance
-
-    def watched(self: cpu.CpuKernel, groups: Any, *rest: Any, **named: Any) -> None:
-        if not seen:
-            seen.append((groups[0].program, groups[0].table.copy()))
-        advance(self, groups, *rest, **named)
-
     numbers = shiftjax.load(model).numbers()
-    path = mass_of(model, numbers)
-    cpu.CpuKernel.advance = watched  # type: ignore[method-assign]
-    try:
-        varied = {path: numbers[path] * np.linspace(0.8, 1.2, CAPTURED)}
-        shiftjax.simulate(model, 0.01, H, vary=varied, precision=precision, output_step=0.01)
-    finally:
-        cpu.CpuKernel.advance = advance  # type: ignore[method-assign]
-    return seen[0]
+    work = workload(model, mass_of(model, numbers), span=0.01, precision=precision)
+    with watched("cpu", copied=CAPTURED) as watch:
+        work.on(watch.backend).run(CAPTURED)
+    return watch.program, watch.table
 
 
 def stepped(kernel: Any, program: LaneProgram, table: np.ndarray, steps: int) -> None:
@@ -270,69 +259,6 @@ def mass_of(model: str, numbers: dict[str, Any]) -> str:
     """The mass that is varied."""
     path = f"{MODELS.get(model, model)}.mass"
     return path if path in numbers else next(p for p in numbers if p.endswith(".mass") and numbers[p] > 0)
-
-
-def counted(program: LaneProgram) -> int:
-    """What a step asks of the units for multiplication and addition."""
-    calls = {"accelerate": program.method.calls("accelerate"), "project": 1, "accumulate": 1}
-    total = 0
-    for phase, times in calls.items():
-        for piece in program.phase(phase):
-            graph = piece.graph
-            cost = sum(COSTS.get(node[0], 0) for node in graph.nodes) - len(contracted(graph))
-            total += times * cost * (1 + len(piece.repeats))
-    return total
-
-
-def peak(device: CudaDevice, precision: str) -> float:
-    """Fused multiply-adds a second of chains that do not wait for each other."""
-    target = gpu(precision, device.arch)
-    s, suffix = target.scalar, target.precision
-    phis = "\n".join(f"%a{k} = phi {s} [ %start, %entry ], [ %b{k}.{FUSED}, %loop ]" for k in range(CHAINS))
-    names = {(k, 0): f"%a{k}" for k in range(CHAINS)}
-    lines = []
-    for n in range(1, FUSED + 1):
-        for k in range(CHAINS):
-            before = names[k, n - 1]
-            names[k, n] = f"%b{k}.{n}"
-            lines.append(f"%b{k}.{n} = call {s} @llvm.fma.{suffix}({s} {before}, {s} %x, {s} %start)")
-    total, sums = names[0, FUSED], []
-    for k in range(1, CHAINS):
-        sums.append(f"%s{k} = fadd {s} {total}, {names[k, FUSED]}")
-        total = f"%s{k}"
-    body = "\n".join(lines)
-    text = f"""
-declare {s} @llvm.fma.{suffix}({s}, {s}, {s})
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-define ptx_kernel void @probe(ptr addrspace(1) %out, i64 %rounds, double %wide) {{
-entry:
-  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %start = sitofp i32 %thread to {s}
-  %x = {"fptrunc double %wide to float" if precision == "f32" else "fadd double %wide, -0.0"}
-  br label %loop
-loop:
-  %round = phi i64 [ 0, %entry ], [ %next, %loop ]
-  {phis}
-  {body}
-  %next = add i64 %round, 1
-  %more = icmp slt i64 %next, %rounds
-  br i1 %more, label %loop, label %done
-done:
-  {chr(10).join(sums)}
-  store {s} {total}, ptr addrspace(1) %out
-  ret void
-}}
-"""
-    function = device.load(f"probe of {target!r}", lambda: ptx(text, target), "probe", 0)
-    out, size, rounds = device.allocate(8), Launch(device.processors * 8, 256, 0), 500
-    best = float("inf")
-    for _ in range(6):
-        begun = time.perf_counter()
-        device.launch(function, size, [out, rounds, 0.999])
-        device.wait()
-        best = min(best, time.perf_counter() - begun)
-    device.free(out)
-    return size.blocks * size.threads * rounds * CHAINS * FUSED / best
 
 
 if __name__ == "__main__":

@@ -29,10 +29,11 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from bench_kernel import counted, pieces_of_a_step
-from timer import Timing, emit, side_by_side
+from bench_kernel import counted
 
 import shiftjax
+from shiftjax.bench.operations import pieces_of_a_step
+from shiftjax.bench.timing import Timing, emit, side_by_side
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.kernels.llvm.cpu import CpuKernel
 from shiftjax.kernels.llvm.target import host
@@ -265,7 +266,9 @@ def first(name: str, options: argparse.Namespace) -> dict[str, float]:
 def beside_mujoco(options: argparse.Namespace) -> dict[str, Any]:
     """Both derivatives of the final rocker angle: seconds of processor time a member, and errors."""
     from peers.mujoco_derivatives import Differences, chained
-    from peers.mujoco_models import SOFTNESS, Ensemble
+
+    from shiftjax.bench.rivals.mjcf import SOFTNESS, Closing
+    from shiftjax.bench.rivals.mujoco_c import ensemble_of
 
     model, mass, speed = shiftjax.load("four_bar"), "four_bar:coupler.mass", f"{SPEED}.initial_velocity"
     masses = np.linspace(0.8, 1.2, options.peer_members) * model.numbers()[mass]
@@ -273,8 +276,9 @@ def beside_mujoco(options: argparse.Namespace) -> dict[str, Any]:
     exact = {path: exact_derivative(model, masses, path, options) for path in (speed, mass)}
     calls: dict[str, Callable[[], np.ndarray]] = {}
     order = None
-    for who, softness in SOFTNESS.items():
-        ensemble = Ensemble(models, STEP, options.threads, softness)
+    for softness in SOFTNESS:
+        who = "mujoco" if softness == "default" else softness
+        ensemble = ensemble_of(models, STEP, options.threads, Closing("connect", softness))
         order = ensemble.joints.index(OUTPUT)
         calls[f"{who} chained, speed"] = lambda e=ensemble: chained(e, SPEED, speed, models, options.steps)
         for path, side in ((speed, SPEED_SIDE), (mass, MASS_SIDE)):

@@ -19,10 +19,10 @@ import time
 from typing import Any
 
 import numpy as np
-from timer import emit
 
 import shiftjax
 import shiftjax.run.advance.driver as driver
+from shiftjax.bench.timing import emit
 
 STEP = 1e-3  # s
 STARTS = {  # whose speed varies, and between what [rad/s]

@@ -33,9 +33,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from timer import emit
 
 import shiftjax
+from shiftjax.bench.timing import emit
 from shiftjax.ensembles.store import store
 
 MODEL, PATH, CHANNEL = "n_four_bar_1", "model_parameters.gravity[0]", "pivot_1.q"

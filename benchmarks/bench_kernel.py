@@ -3,7 +3,8 @@
 For each mechanism: scalar operations of one RK4 step after simplification, instructions of the compiled pieces, and
 nanoseconds of one step of one vector of lanes, as percentiles over many slices of a few milliseconds. On a shared
 machine the smallest (`quiet`) is that of an otherwise idle core, the median includes other processes. The limit is that
-of the multipliers: `products` at two per cycle, at the clock measured by a chain of dependent operations on integers.
+of the multipliers: `products` at the rate that `shiftjax.bench.probe` measures on the same core. The clock, for
+instructions a cycle, is that of a chain of dependent operations on integers.
 
     PYTHONPATH=. python benchmarks/bench_kernel.py
 """
@@ -15,15 +16,17 @@ import ctypes
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import jax
 import llvmlite.binding as llvm
 import numpy as np
-from timer import emit
 
-import shiftjax
+from shiftjax.bench.operations import pieces_of_a_step
+from shiftjax.bench.probe import peak_of_core
+from shiftjax.bench.timing import emit
+from shiftjax.bench.watched_kernel import watched
+from shiftjax.bench.workload import workload
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.kernels.llvm import cpu
@@ -55,6 +58,7 @@ def main() -> None:
 def measured(name: str, seconds: float) -> dict[str, Any]:
     """All figures of one mechanism; its energy and loops are checked first."""
     target = host("f64")
+    peak = peak_of_core("f64")
     kernel, program, table, worst = running(name)
     assert worst["gap"] < 1e-9 and worst["energy_error"] < 1e-6, worst
     operations, instructions = Counter(), Counter()
@@ -66,7 +70,7 @@ def measured(name: str, seconds: float) -> dict[str, Any]:
     clock = gigahertz(target)
     products = sum(count for kind, count in instructions.items() if re.match(r"v?f?n?m(ul|add|sub)", kind[1:]))
     quiet, tenth, median = times_of(kernel, program, table, target, seconds)
-    limit = products / 2 / clock
+    limit = products * target.width / peak * 1e9
     return {
         "lanes_a_vector": target.width,
         "operations": dict(operations),
@@ -83,31 +87,12 @@ def measured(name: str, seconds: float) -> dict[str, Any]:
 
 
 def running(name: str) -> tuple[cpu.CpuKernel, LaneProgram, np.ndarray, dict[str, float]]:
-    """The kernel, program and table of a real ensemble, captured at its first advance."""
-    captured: list[tuple[cpu.CpuKernel, LaneProgram, np.ndarray]] = []
-    advance = cpu.CpuKernel.advance
-
-    def watched(self: cpu.CpuKernel, groups: Any, *rest: Any, **named: Any) -> None:
-        if not captured:
-            captured.append((self, groups[0].program, groups[0].table.copy()))
-        advance(self, groups, *rest, **named)
-
-    mass = shiftjax.load(name).numbers()[f"{MODELS[name]}.mass"]
-    cpu.CpuKernel.advance = watched
-    try:
-        result = shiftjax.simulate(
-            name, 0.2, 1e-3, vary={f"{MODELS[name]}.mass": mass * np.linspace(0.8, 1.2, MEMBERS)}, threads=1
-        )  # fmt: skip
-    finally:
-        cpu.CpuKernel.advance = advance
-    return *captured[0], {key: float(np.max(values)) for key, values in result.certificate.items()}
-
-
-def pieces_of_a_step(program: LaneProgram) -> Iterator[tuple[int, Piece]]:
-    """Every piece with how often an accepted step runs it."""
-    times = program.method.calls("accelerate")
-    yield from ((times, piece) for piece in program.accelerate)
-    yield from ((1, piece) for piece in (*program.project, *program.accumulate))
+    """The kernel, program and table of a real ensemble, as they are at its first advance."""
+    work = workload(name, f"{MODELS[name]}.mass", span=0.2, threads=1)
+    with watched("cpu", copied=MEMBERS) as watch:
+        result = work.on(watch.backend).run(MEMBERS)
+    worst = {key: float(np.max(values)) for key, values in result.certificate.items()}
+    return watch.kernels[0], watch.program, watch.table, worst
 
 
 def counted(piece: Piece, target: Target) -> Counter[str]:

@@ -21,10 +21,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import differential_evolution, least_squares, minimize
-from timer import emit
 
 import shiftjax
 import shiftjax.models as models
+from shiftjax.bench.timing import emit
 from shiftjax.ensembles import Definition, optimize
 from shiftjax.ensembles.optimization.optimize import asked, problem_of
 from shiftjax.ensembles.optimization.problem import Problem

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 from scipy.optimize import differential_evolution
-from timer import emit
 
 import shiftjax
 import shiftjax.models as models
+from shiftjax.bench.timing import emit
 from shiftjax.ensembles import Definition, optimize, sweep
 from shiftjax.ensembles.optimization.meaning import bounds
 from shiftjax.ensembles.study import study_file

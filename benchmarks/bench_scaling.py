@@ -18,9 +18,8 @@ import tempfile
 import time
 from typing import Any
 
-from timer import emit
-
 import shiftjax
+from shiftjax.bench.timing import emit
 from shiftjax.mechanism.model import Model
 
 STEP, STEPS = 1e-3, 10  # s; of a run

@@ -12,9 +12,9 @@ import statistics
 import time
 
 import numpy as np
-from timer import emit
 
 from shiftjax import load
+from shiftjax.bench.timing import emit
 from shiftjax.mechanism.model import Model
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.prepare import prepare

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from timer import emit
 
 import shiftjax
+from shiftjax.bench.timing import emit
 
 JOINTS = ("crank_pivot", "crank_pin", "rocker_pivot")
 ALLOWED, FEWER = 1e-7, 20.0  # rad at a tolerance of 1e-8; times fewer steps: the figures of the project's list

@@ -21,16 +21,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from timer import emit
 
 import shiftjax
+from shiftjax.bench.timing import emit
+from shiftjax.bench.watched_kernel import watched
 from shiftjax.ensembles import sweep
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.designs import designs
-from shiftjax.kernels.llvm.cpu import CpuKernel
 
 STEP = 1e-3  # s
 SIZES = {"100k": (100_000, 10.0), "1M": (1_000_000, 1.0)}
@@ -90,22 +89,13 @@ def main() -> None:
 def bare(members: int, span: float) -> float:
     """Steps a second of the kernel alone, without metrics."""
     (group,) = designs(definition(members, span, {}))
-    spent = [0.0]
-    advance = CpuKernel.advance
-
-    def timed(self: CpuKernel, *given: Any, **more: Any) -> None:
-        begun = time.perf_counter()
-        advance(self, *given, **more)
-        spent[0] += time.perf_counter() - begun
-
-    CpuKernel.advance = timed  # type: ignore[method-assign]
-    try:
+    with watched("cpu", copied=0) as watch:
         for _ in range(2):  # the first one compiles
-            spent[0] = 0.0
-            result = shiftjax.simulate(group.model, vary=group.vary(), span=span, step=STEP, output_step=span)
-    finally:
-        CpuKernel.advance = advance  # type: ignore[method-assign]
-    return float(np.sum(result.certificate["steps"])) / spent[0]
+            watch.forget()
+            result = shiftjax.simulate(
+                group.model, vary=group.vary(), span=span, step=STEP, output_step=span, backend=watch.backend
+            )
+    return float(np.sum(result.certificate["steps"])) / watch.stepping.wall_s
 
 
 def child(arguments: str) -> None:

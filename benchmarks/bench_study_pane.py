@@ -58,7 +58,7 @@ def main() -> None:
         rounds = [json.loads(subprocess.check_output(command)) for _ in range(options.rounds)]
     if any(figures.pop("jax") for figures in rounds):
         raise SystemExit("wrong: the viewer imported jax")
-    from timer import emit  # it imports jax, which the measured process must do without
+    from shiftjax.bench.timing import emit  # it imports jax, which the measured process must do without
 
     emit("study_pane", written | {key: float(np.median([r[key] for r in rounds])) for key in rounds[0]})
 

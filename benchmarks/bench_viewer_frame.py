@@ -18,9 +18,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from timer import emit
 
 import shiftjax
+from shiftjax.bench.timing import emit
 from shiftjax.models import names
 from shiftjax.outcome import Outcome
 from shiftjax.poses import matrices

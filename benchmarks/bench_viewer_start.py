@@ -58,7 +58,7 @@ def main() -> None:
         what = [figures.pop(key) for key in ("jax", "worst", "lines")]
         if what != [False, expected, lines] or figures.pop("off_unit") > UNIT:
             raise SystemExit(f"wrong: {what}, {figures}")
-    from timer import emit  # it imports jax, which the measured process must do without
+    from shiftjax.bench.timing import emit  # it imports jax, which the measured process must do without
 
     emit("viewer_start", written | {key: float(np.median([r[key] for r in rounds])) for key in rounds[0]})
 

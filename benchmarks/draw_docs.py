@@ -1,16 +1,18 @@
-"""Draws the pictures of the documentation into docs/pictures and writes the tables of docs/comparison.md.
+"""Draws the pictures of the documentation into docs/pictures and writes the tables of comparison.md and benchmarks.md.
 
 PYTHONPATH=. python benchmarks/draw_docs.py                 (needs `pip install -e '.[plot]'`)
 PYTHONPATH=. python benchmarks/draw_docs.py --only peers    after `bench_ensemble.py` was run again
+PYTHONPATH=. python benchmarks/draw_docs.py --only card     after `shiftjax bench --card --output` wrote a new file
 """
 
 from __future__ import annotations
 
 import argparse
 
-from figures import conventions, peers, runs, windows
+from figures import card, conventions, peers, runs, windows
 
-PICTURES = {draw.__name__: draw for draw in (*conventions.PICTURES, *runs.PICTURES, *peers.PICTURES, *windows.PICTURES)}
+ROOMS = (conventions, runs, peers, card, windows)
+PICTURES = {draw.__name__: draw for room in ROOMS for draw in room.PICTURES}
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ import argparse
 import time
 
 import numpy as np
-from timer import emit
 
 from shiftjax import Outcome, assemble, load
+from shiftjax.bench.timing import emit
 from tests.starts.test_assemble import CRANK, other_branch
 from tests.starts.test_start_cost import LENGTHS, beyond_reach, random_four_bars
 from tests.starts.test_starts import hinge

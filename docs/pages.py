@@ -44,6 +44,7 @@ PAGES = {  # file -> title; a new page is a line here
     "how.md": "How it works",
     "features.md": "Features",
     "comparison.md": "Comparison with MuJoCo",
+    "benchmarks.md": "Benchmarks",
     "api.md": "Python reference",
     "contributing.md": "Contributing",
 }

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
-from typing import Any
-
 import numpy as np
+from figures.newest import ROOT, filled, markdown, newest
 from figures.style import BLUE, GREY, ORANGE, RED, WIDE, figure, write
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "comparison.md"
 SETTINGS = {
     "mujoco": "MuJoCo, default",
@@ -21,13 +16,6 @@ SETTINGS = {
 COLOURS = {"mujoco": RED, "solref": ORANGE, "tuned": GREY, "simulate": BLUE}
 
 
-def newest(kind: str) -> tuple[str, list[dict[str, Any]]]:
-    """Name and lines of the newest file of a kind of measurements."""
-    path = max((ROOT / "benchmarks" / "results").glob(f"{kind}_*.jsonl"))
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return path.name, [line for line in lines if line["benchmark"] == kind]
-
-
 def gaps_table() -> str:
     """Gap and energy error of every setting, a line a mechanism."""
     file, lines = newest("gaps")
@@ -36,7 +24,7 @@ def gaps_table() -> str:
         [f"`{line['model']}`", *(f"{line[who]['gap']:.1e} m, {line[who]['energy_error']:.0e}" for who in SETTINGS)]
         for line in lines
     ]
-    return f"{_table(head, rows)}\n\nLargest gap of a loop and relative energy error over 4 s, RK4 at 1 ms: `{file}`."
+    return f"{markdown(head, rows)}\n\nLargest gap of a loop and relative energy error over 4 s, RK4 at 1 ms: `{file}`."
 
 
 def rates_table() -> str:
@@ -55,20 +43,12 @@ def rates_table() -> str:
     members = f"{lines[0]['members']:,}".replace(",", " ")
     setting = f"{members} members, {lines[0]['span_s']:g} s, RK4 at 1 ms, {lines[0]['cpu']}"
     times = "*Stepping* is the loop itself, *whole call* with start and result; *times* is stepping over default, tuned"
-    return f"{_table(head, rows)}\n\n{times}.\n{setting}: `{file}`."
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
+    return f"{markdown(head, rows)}\n\n{times}.\n{setting}: `{file}`."
 
 
 def with_tables(page: str) -> str:
     """The page with its tables made anew between their marks."""
-    for name, table in (("gaps", gaps_table()), ("rates", rates_table())):
-        mark = re.compile(rf"(<!-- {name}: .*? -->\n).*?(\n<!-- end -->)", re.S)
-        assert mark.search(page), f"no place for the table {name}"
-        page = mark.sub(lambda match, table=table: f"{match[1]}{table}{match[2]}", page)
-    return page
+    return filled(page, {"gaps": gaps_table(), "rates": rates_table()})
 
 
 def peers() -> None:

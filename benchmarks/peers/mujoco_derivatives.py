@@ -13,14 +13,15 @@ from collections.abc import Sequence
 
 import mujoco
 import numpy as np
-from peers.mujoco_models import Ensemble
 
+from shiftjax.bench.rivals.mjcf import Closing
+from shiftjax.bench.rivals.mujoco_c import MujocoEnsemble, ensemble_of
 from shiftjax.mechanism.model import Model
 
 EPSILON = 1e-6  # of mjd_transitionFD, as its documentation proposes
 
 
-def chained(ensemble: Ensemble, speed: str, number: str, models: Sequence[Model], steps: int) -> np.ndarray:
+def chained(ensemble: MujocoEnsemble, speed: str, number: str, models: Sequence[Model], steps: int) -> np.ndarray:
     """(B, nv) derivatives of the final angles with respect to the one stated speed of a start.
 
     Args:
@@ -33,7 +34,7 @@ def chained(ensemble: Ensemble, speed: str, number: str, models: Sequence[Model]
         nv, integrator = peer.nv, peer.opt.integrator
         peer.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
         stated = model.numbers()[number]
-        assert abs(data.qvel[ensemble.joints.index(speed)] - stated) < 1e-12
+        assert abs(data.qvel[ensemble.places[ensemble.joints.index(speed)]] - stated) < 1e-12
         change = np.concatenate([np.zeros(nv), data.qvel / stated])  # the speeds are linear in the stated one
         A = np.zeros((2 * nv, 2 * nv))
         for _ in range(steps):
@@ -41,7 +42,7 @@ def chained(ensemble: Ensemble, speed: str, number: str, models: Sequence[Model]
             mujoco.mj_step(peer, data)
             change = A @ change
         peer.opt.integrator = integrator
-        gradients.append(change[:nv])
+        gradients.append(change[ensemble.places])
     return np.array(gradients)
 
 
@@ -52,7 +53,8 @@ class Differences:
         both = [
             model.replace({number: model.numbers()[number] + side}) for side in (change, -change) for model in models
         ]
-        self._change, self._ensemble = change, Ensemble(both, step, threads, softness)
+        self._change = change
+        self._ensemble = ensemble_of(both, step, threads, Closing("connect", softness))
 
     def __call__(self, steps: int) -> np.ndarray:
         """(B, nv) derivatives of the final angles."""

@@ -34,6 +34,7 @@ COMMANDS = {
     "report": "explain a stored study on one page: what moves its metrics, best and worst members, failures",
     "top": "list the first members of a stored study by a metric",
     "export": "write a study as a table, as NetCDF, as an animated glTF or as one page that plays in any browser",
+    "bench": "measure speed and accuracy on this machine, beside other codes, and say what it lacks",
     "docs": "open the documentation in a browser",
 }
 BAD_INPUT, ANYTHING_ELSE = 2, 1

@@ -289,6 +289,9 @@ def test_the_comparison_shows_the_newest_measurements(monkeypatch: pytest.Monkey
     page = text("comparison.md")
     made = importlib.import_module("figures.peers").with_tables(page)
     assert made == page, "write it again: PYTHONPATH=. python benchmarks/draw_docs.py --only peers"
+    page = text("benchmarks.md")
+    made = importlib.import_module("figures.card").with_card(page)
+    assert made == page, "write it again: PYTHONPATH=. python benchmarks/draw_docs.py --only card"
 
 
 def test_texts_that_differ_are_seen() -> None:

@@ -56,6 +56,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("gradients",),
     ("ensembles",),
     ("viewer",),
+    ("bench",),
     ("docs",),
     ("cli",),
     ("__init__", "__main__"),
@@ -77,6 +78,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
 # traced value, the optional plotting library.
 LAZY = {
     "shiftjax/__init__.py": {"shiftjax"},
+    "shiftjax/bench/rivals/race.py": {"shiftjax"},  # other codes, where they are installed
     "shiftjax/cli/__init__.py": {"shiftjax"},
     "shiftjax/cli/export.py": {"shiftjax"},  # tables need none of the viewer's packages
     "shiftjax/cli/run.py": {"shiftjax"},  # stored studies, half a second, for members of them alone

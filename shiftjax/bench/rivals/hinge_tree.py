@@ -1,6 +1,6 @@
 """A mechanism of revolute joints as a tree with cut loops, in world axes at its start pose, for the other codes.
 
-Plain NumPy, independent of the library's own topology and kinematics.
+Plain NumPy and SciPy, independent of the library's own topology and kinematics.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Body, Frame, Model
 
 AXES = {"Rx": (1.0, 0.0, 0.0), "Ry": (0.0, 1.0, 0.0), "Rz": (0.0, 0.0, 1.0)}
@@ -28,6 +29,7 @@ class Link(NamedTuple):
     anchor_W: np.ndarray  # (3,) a point of the hinge at the start [m]
     axis_W: np.ndarray  # (3,) in the sense in which the link turns against its parent
     speed: float  # as the file says [rad/s]
+    share: float = 1.0  # of the body's mass and inertia that it has; the rest is its twins'
 
 
 class Cut(NamedTuple):
@@ -38,9 +40,10 @@ class Cut(NamedTuple):
     second: int
     anchor_W: np.ndarray
     axis_W: np.ndarray
+    open_by: float  # how far the other body has its end of the hinge from there, as the file's angles say [m]
 
 
-class Tree(NamedTuple):
+class HingeTree(NamedTuple):
     links: tuple[Link, ...]
     cuts: tuple[Cut, ...]
     gravity: np.ndarray  # (3,) acceleration [m/s^2]
@@ -54,7 +57,24 @@ def _pose(frames: tuple[Frame, ...], name: str) -> tuple[np.ndarray, np.ndarray]
     return np.array(frame.R) @ Rotation.from_rotvec(frame.rotation).as_matrix(), np.array(frame.T)
 
 
-def tree_of(model: Model) -> Tree:
+def check_hinges(model: Model, where: str) -> None:
+    """Raises for a model that the other codes would not move as it moves here.
+
+    Raises:
+        ModelError: a joint that is no hinge, a spring, a force, a constraint or a drive.
+    """
+    allowed, todo = "hinges with gravity alone", "Take four_bar, n_four_bar_5, bricard or bennett."
+    for path, joint in model.joints():
+        numbers = all(isinstance(one, float) for one in (joint.initial_displacement, joint.initial_velocity))
+        if not numbers or not (joint.type in AXES or joint.type == "revolute"):
+            raise ModelError(where, f"joint {path} of type {joint.type!r}", allowed, todo)
+        if joint.stiffness or joint.damping or joint.values:
+            raise ModelError(where, f"forces in joint {path}", allowed, todo)
+    for path, _ in (*model.restraints(), *model.force_modules(), *model.constraints(), *model.drivers()):
+        raise ModelError(where, path, allowed, todo)
+
+
+def tree_of(model: Model) -> HingeTree:
     """Breadth first from ground; every joint must be a hinge with a start that closes the loops."""
     bodies = dict(model.bodies())
     frames = {"fixed": model.frames} | {path: body.frames for path, body in bodies.items()}
@@ -78,7 +98,9 @@ def tree_of(model: Model) -> Tree:
         axis_W = R_WF @ axis / np.linalg.norm(axis)
         other, R_CG, p_CG = ends[1 - known]
         if other in placed:
-            cuts.append(Cut(path, number[name], number[other], anchor, axis_W))
+            R_WO, p_WO = placed[other]
+            open_by = float(np.linalg.norm(p_WO + R_WO @ p_CG - anchor))
+            cuts.append(Cut(path, number[name], number[other], anchor, axis_W, open_by))
             continue
         R_WC = R_WF @ (turn if known == 0 else turn.T) @ R_CG.T
         placed[other] = (R_WC, anchor - R_WC @ p_CG)
@@ -90,10 +112,24 @@ def tree_of(model: Model) -> Tree:
         )
     axes = np.array([link.axis_W for link in links] + [cut.axis_W for cut in cuts])
     planar = bool(np.all(np.linalg.norm(np.cross(axes, axes[0]), axis=1) < PARALLEL))
-    return Tree(tuple(links), tuple(cuts), np.array(model.gravity), planar)
+    return HingeTree(tuple(links), tuple(cuts), np.array(model.gravity), planar)
 
 
-def closing_points(tree: Tree, cut: Cut) -> list[np.ndarray]:
+def split(tree: HingeTree) -> tuple[HingeTree, list[tuple[int, int]]]:
+    """The tree with no cut hinge left: each hangs a twin of the body beyond it from the body before it, with a part of
+    its mass; and the pairs of a body and its twin, which are to be one."""
+    cuts = [sorted((cut.first, cut.second)) for cut in tree.cuts]  # the second one is never ground
+    parts = {k: 1 + sum(whole == k for _, whole in cuts) for k in range(len(tree.links))}
+    links = [link._replace(share=1.0 / parts[k]) for k, link in enumerate(tree.links)]
+    pairs = []
+    for cut, (before, whole) in zip(tree.cuts, cuts, strict=True):
+        link = links[whole]
+        pairs.append((whole, len(links)))
+        links.append(link._replace(parent=before, joint=cut.joint, anchor_W=cut.anchor_W, axis_W=cut.axis_W, speed=0.0))
+    return tree._replace(links=tuple(links), cuts=()), pairs
+
+
+def closing_points(tree: HingeTree, cut: Cut) -> list[np.ndarray]:
     """Points in the world that a cut hinge holds together: one in a plane, two along the axis in space."""
     return [cut.anchor_W] if tree.planar else [cut.anchor_W, cut.anchor_W + cut.axis_W]
 

@@ -8,13 +8,16 @@ two cores (jax 0.10.2, 1 024 members, Bricard).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from peers.revolute_tree import Link, Tree, closing_points, consistent_speeds
 
+from shiftjax.bench.rivals.hinge_tree import HingeTree, Link, closing_points, consistent_speeds
+from shiftjax.bench.rivals.rival import Race
+
+MEMBERS = 256  # more are no faster a member
 REDUNDANT = 1e-10  # of the largest diagonal entry: regularisation of redundant rows
 State = tuple[jax.Array, jax.Array]
 
@@ -49,10 +52,10 @@ def solve(A: jax.Array, b: jax.Array) -> jax.Array:
     return T[:, n:].reshape(b.shape)
 
 
-class Mechanism:
+class ArrayMechanism:
     """Functions of one member: q (n,) angles from the start pose [rad], v (n,) speeds, mass () of one varied body."""
 
-    def __init__(self, tree: Tree, varied: int) -> None:
+    def __init__(self, tree: HingeTree, varied: int) -> None:
         self.tree, self.varied = tree, varied
         self.n = len(tree.links)
         carries = np.eye(self.n)  # [k, i]: hinge i carries link k
@@ -163,27 +166,64 @@ class Mechanism:
         J = self.closure(*self.pose(q), v)[1]
         return q, v - self.least(M, J, J @ v)
 
-    def figures(self, state: State, mass: float) -> tuple[float, float, float]:
-        """Gap [m], kinetic and potential energy [J] of one member."""
-        q, v = state
-        placed, S = self.pose(q)
-        inertias = self.masses(placed, jnp.asarray(mass))
-        kinetic = 0.5 * v @ self.mass_matrix(inertias, S) @ v
-        potential = jnp.zeros(())
-        for I_W in inertias:
-            first_moment = jnp.array([I_W[2, 4], I_W[0, 5], I_W[1, 3]])  # mass times centre, from the coupling block
-            potential -= self.tree.gravity @ first_moment
-        return float(jnp.abs(self.closure(placed, S, v)[0]).max()), float(kinetic), float(potential)
+    def runner(self, h: float) -> EnsembleRun:
+        """Runs of whole ensembles."""
+        return EnsembleRun(self, h)
 
-    def runner(self, h: float) -> Callable[[jax.Array, int], State]:
-        """A run of a whole ensemble: masses (B,), steps -> angles and speeds (B, n) at the end."""
-        step = jax.jit(jax.vmap(lambda q, v, mass: self.step(q, v, mass, h)))
 
-        def run(masses: jax.Array, steps: int) -> State:
-            q = jnp.zeros((len(masses), self.n))
-            v = jnp.tile(jnp.asarray(self.speeds), (len(masses), 1))
-            for _ in range(steps):
-                q, v = step(q, v, masses)
-            return q, v
+class EnsembleRun:
+    """A run of a whole ensemble: masses (B,), steps -> angles and speeds (B, n) at the end."""
 
-        return run
+    def __init__(self, mechanism: ArrayMechanism, h: float) -> None:
+        self._mechanism = mechanism
+        self._step = jax.jit(jax.vmap(lambda q, v, mass: mechanism.step(q, v, mass, h)))
+
+    def __call__(self, masses: jax.Array, steps: int) -> State:
+        return self.on(self.begin(masses), masses, steps)
+
+    def begin(self, masses: jax.Array) -> State:
+        """Angles and speeds (B, n) at the start."""
+        mechanism = self._mechanism
+        return jnp.zeros((len(masses), mechanism.n)), jnp.tile(jnp.asarray(mechanism.speeds), (len(masses), 1))
+
+    def on(self, state: State, masses: jax.Array, steps: int) -> State:
+        """Some steps more."""
+        for _ in range(steps):
+            state = self._step(*state, masses)
+        return state
+
+
+class ArrayEntrant:
+    """See `rival.Entrant`; numbers are doubles."""
+
+    precision = "f64"
+
+    def __init__(self, race: Race) -> None:
+        self.masses = race.some(MEMBERS)
+        with jax.enable_x64(True):
+            self._run = ArrayMechanism(race.tree, race.varied).runner(race.step)
+        self.device = jax.default_backend() if jax.default_backend() == "cpu" else jax.devices()[0].device_kind
+
+    def run(self, steps: int) -> State:
+        """See `rival.Entrant.run`."""
+        with jax.enable_x64(True):
+            return self._run(jnp.asarray(self.masses), steps)
+
+    def path(self, steps: int, every: int) -> tuple[np.ndarray, np.ndarray]:
+        """See `rival.Entrant.path`."""
+        with jax.enable_x64(True):
+            states = [self._run.begin(jnp.asarray(self.masses))]
+            for _ in range(steps // every):
+                states.append(self._run.on(states[-1], jnp.asarray(self.masses), every))
+        q, v = (np.stack([np.asarray(one) for one in side]) for side in zip(*states, strict=True))
+        return q, v
+
+
+class ArrayRival:
+    """See `rival.Rival`: what one would write without this library."""
+
+    settings: Mapping[str, str] = {"plain": "jax.vmap of a step in arrays, loops closed after every step"}
+
+    def enter(self, race: Race, setting: str) -> ArrayEntrant:
+        """See `rival.Rival.enter`."""
+        return ArrayEntrant(race)

@@ -1,0 +1,179 @@
+"""`shiftjax bench`: what it measures is what was run, files and refusals. Real commands, in this process."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from shiftjax.bench import card, first_calls, rates
+from shiftjax.bench.machine import machine
+from shiftjax.bench.watched_kernel import watched
+from shiftjax.bench.workload import workload
+from shiftjax.cli import main
+from shiftjax.errors import ModelError
+from shiftjax.kernels.backends import BACKENDS
+from shiftjax.models import path
+
+EXACT = 1e-12  # m: gap of a four-bar in f64
+SLOPES, SLOPES_F32 = 1e-8, 1e-3  # of a slope: differences of fourth order, f32 over a hundred steps
+SHORT = ("--span", "0.02", "--no-start", "--threads", "1")
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]):
+    """Runs a command; returns exit code, stdout, stderr."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = main(words)
+        caught = capsys.readouterr()
+        return code, caught.out, caught.err
+
+    return run
+
+
+def test_s17_figures_are_those_of_the_runs(shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "ROUNDS_S", 0.05)
+    target = tmp_path / "figures.jsonl"
+    code, out, err = shell("bench", "four_bar", "--members", "6", *SHORT, "--json", "--output", str(target))
+    lines = [json.loads(text) for text in out.splitlines()]
+    assert code == 0 and err == f"written: {target}\n"
+    assert [json.loads(text) for text in target.read_text().splitlines()] == lines
+    assert [line["members"] for line in lines] == [1, 4, 6]
+    for line in lines:
+        assert line["benchmark"] == "bench" and line["cores"] == machine()["cores"] and line["date"]
+        assert line["member_steps"] == 20 * line["members"]
+        assert line["steps_per_s"] == pytest.approx(line["member_steps"] / line["call_s"])
+        assert line["real_time"] == pytest.approx(0.02 * line["members"] / line["call_s"])
+        assert line["real_time_stepping"] > line["real_time"], "the step loop is a part of the call"
+        assert 0.0 < line["of_limit"] < 1.0, "no loop does more than its units can"
+        assert line["gap"] < EXACT and line["failed"] == 0 and line["lane_bytes"] % 8 == 0
+        assert line["estimated_bytes_a_member"] > line["lane_bytes"]
+    code, out, _ = shell("bench", "--read", str(target))
+    assert code == 0 and out.startswith("four_bar: cpu, f64, 0.02 s, steps of 0.001 s\n")
+    assert [row.split()[0] for row in out.splitlines()[3:6]] == ["1", "4", "6"] and "real time, one member" in out
+
+
+def test_a_file_with_a_tolerance_in_f32(shell, tmp_path: Path) -> None:
+    file = tmp_path / "own.json"
+    file.write_text(path("pendulum").read_text(encoding="utf-8"), encoding="utf-8")
+    settings = ("--tolerance", "1e-6", "--method", "dopri5", "--precision", "f32")
+    code, out, _ = shell("bench", str(file), "--members", "1", *SHORT, *settings, "--json")
+    (line,) = map(json.loads, out.splitlines())
+    assert code == 0 and (line["model"], line["step"], line["precision"]) == (str(file), None, "f32")
+    assert (line["tolerance"], line["method"]) == (1e-6, "dopri5") and 0 < line["member_steps"] < 20
+
+
+def test_fast_models_have_steps_and_spans_of_their_files() -> None:
+    fast, usual = workload("andrews"), workload("pendulum")
+    assert (fast.span, fast.step, usual.span, usual.step) == (0.05, 1e-5, 1.0, 1e-3)
+    assert workload("andrews", span=0.1, step=1e-4).step == 1e-4 and workload("pendulum", tolerance=1e-6).step is None
+
+
+def test_rates_end_where_their_time_does(shell) -> None:
+    code, out, err = shell("bench", "four_bar", "--members", "64", *SHORT, "--seconds", "1e-9")
+    head, row, after = out.splitlines()[2:5]
+    assert code == 0 and head.split()[0] == "members" and row.split()[0] == "1" and not after
+    assert "do not fit into the time" in err
+    assert rates.series(64) == [1, 4, 16, 64] and rates.series(5) == [1, 4, 5] and rates.series(1) == [1]
+
+
+def test_a_model_that_does_not_start_says_why(shell, tmp_path: Path) -> None:
+    document = json.loads(path("four_bar").read_text(encoding="utf-8"))
+    document["frames"][0]["T"] = [5.0, 0.0, 0.0]  # m: the ground is longer than all links
+    (tmp_path / "open.json").write_text(json.dumps(document), encoding="utf-8")
+    code, out, err = shell("bench", str(tmp_path / "open.json"), *SHORT)
+    assert (code, out) == (2, "") and "no member that runs: " in err and "not_assembled" not in out
+
+
+def test_a_watched_backend_is_there_for_a_while_only() -> None:
+    before = set(BACKENDS)
+    with watched("cpu", copied=2) as watch:
+        work = workload("four_bar", span=0.01, threads=1)
+        plain, seen = work.run(3), work.on(watch.backend).run(3)
+    assert set(BACKENDS) == before
+    np.testing.assert_array_equal(plain.certificate["gap"], seen.certificate["gap"])
+    assert watch.lanes == 3 and watch.table.shape == (watch.program.layout.row_count, 2)
+    assert 0.0 < watch.stepping.wall_s < seen.wall_s
+    varied = watch.table[[*watch.program.layout.rows("p")]]
+    assert np.isin(work.values(3)[:2], varied).all(), "lanes are copied as they are before they are stepped"
+
+
+def test_first_calls_begin_with_an_empty_cache(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """Processes stand in this one here: the folder of compiled code is all that the second has of the first."""
+    folders: list[list[Path]] = []
+
+    def run(words: list[str], *, env: dict[str, str], **_: object) -> SimpleNamespace:
+        assert words[1:3] == ["-m", "shiftjax.bench.first_calls"]
+        monkeypatch.setenv("SHIFTJAX_CACHE_DIR", env["SHIFTJAX_CACHE_DIR"])
+        folders.append(list(Path(env["SHIFTJAX_CACHE_DIR"]).rglob("*.o")))
+        first_calls.main(words[3])
+        return SimpleNamespace(stdout=capsys.readouterr().out)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    figures = first_calls.first_calls(workload("pendulum", threads=1))
+    assert not folders[0] and folders[1], "the first fills what the second has"
+    assert figures["cold_compile_s"] > figures["warm_compile_s"] > 0.0
+    assert figures["cold_call_s"] > figures["cold_compile_s"] and figures["warm_call_cpu_s"] > 0.0
+
+
+def test_a_first_call_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_calls.sys, "executable", os.devnull)
+    with pytest.raises(ModelError, match="a first call that does not end well"):
+        first_calls.first_calls(workload("pendulum"))
+    monkeypatch.setattr(first_calls.sys, "executable", "false")  # a program that ends with 1 and says nothing
+    with pytest.raises(ModelError, match="exit status 1"):
+        first_calls.first_calls(workload("pendulum"))
+
+
+def test_f19_the_card_has_both_precisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(card, "SPAN", 0.05)
+    exact, coarse = card.card(["four_bar"], 1, 1e3)
+    assert (exact["precision"], coarse["precision"]) == ("f64", "f32")
+    assert exact["gap"] < EXACT < 1e3 * EXACT < coarse["gap"] < 1e-5, "f32 closes loops to its own rounding"
+    assert exact["gradient_error"] < SLOPES < coarse["gradient_error"] < SLOPES_F32
+    assert exact["failed"] == coarse["failed"] == 0 and exact["stepping_per_cpu_s"] > 0
+    left_out = [*card.card(["four_bar"], 1, 0.0)]
+    assert [line["gradient_left_out"] for line in left_out] == ["no time was left"] * 2
+    assert all("gradient_error" not in line for line in left_out)
+
+
+def test_what_was_measured_is_drawn(shell, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    lines = [
+        {"benchmark": "bench", "model": "m", "backend": "cpu", "precision": "f64", "members": n, "steps_per_s": n,
+         "stepping_per_s": 2 * n, "of_limit": 0.5, "span": 1.0, "step": 1e-3} for n in (1, 8)
+    ]  # fmt: skip
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    target = tmp_path / "rates.svg"
+    code, _, err = shell("bench", "--read", str(tmp_path / "a.jsonl"), "--plot", str(target))
+    assert code == 0 and err == f"drawn: {target}\n" and "m, cpu, f64" in target.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("no_such_model",), "no_such_model"),
+        (("--backend", "abacus"), "abacus"),
+        (("--step", "1e-3", "--tolerance", "1e-6"), "--tolerance: found beside --step"),
+        (("--rounds", "3"), "--rounds: found without --rivals"),
+        (("--doctor", "--members", "3"), "--members: found with --doctor"),
+        (("--card", "--backend", "xla"), "--backend: found with --card"),
+        (("--rivals", "--rival", "chalk"), "chalk"),
+        (("--read", "nothing.jsonl"), "nothing.jsonl"),
+        (("--read", "nonsense.txt"), "lines that are no figures"),
+        (("--plot", "rates.doc"), "suffix '.doc'"),
+        (("--output", "nonsense.txt"), "something of that name"),
+        (("--output", "missing/f.jsonl"), "No such file"),
+        (("--method", "abacus", "--no-start"), "abacus"),
+        (("--span", "0.0205"), "whole steps of 0.001 s"),
+    ],
+)
+def test_bad_input_gets_one_error(shell, tmp_path: Path, monkeypatch, words: tuple[str, ...], text: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("nonsense.txt").write_text("nonsense", encoding="utf-8")
+    code, out, err = shell("bench", *words)
+    assert (code, out) == (2, "") and len(err.splitlines()) == 1 and text in err
