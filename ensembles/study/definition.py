@@ -26,7 +26,7 @@ from shiftjax.errors import ModelError, nearest, need_mapping, need_path, shown,
 from shiftjax.formats.writer import to_dict
 from shiftjax.measures.aims import with_good
 from shiftjax.measures.certificate import CERTIFICATE
-from shiftjax.measures.events import Event, written_event
+from shiftjax.mechanism.events import Event, written_event
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze, thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record

@@ -38,7 +38,7 @@ def read(root: Node, scope: Scope) -> Section:
         ModelError: names that cannot be, units that are none, a circle of expressions, values beyond bounds.
     """
     section = Section()
-    for name, node in _named(root["parameters"], "a parameter"):
+    for name, node in named(root["parameters"], "a parameter"):
         block = opened(_as_object(node, "value"), "a parameter")
         unit = _unit(block["unit"])
         factor = scope.units.factor(unit)
@@ -47,7 +47,7 @@ def read(root: Node, scope: Scope) -> Section:
         section.parameters[name] = node, parameter
         section.nodes[f"parameters.{name}"] = block["value"] if isinstance(node.value, Mapping) else node
         scope.factors[f"parameters.{name}"] = factor
-    for name, node in _named(root["points"], "a point"):
+    for name, node in named(root["points"], "a point"):
         block = opened(_as_object(node, "position"), "a point")
         items = list(block["position"].items())
         if len(items) != 3:
@@ -73,7 +73,7 @@ def _as_object(node: Node, key: str) -> Node:
     return Node({key: node.value}, node.where, node.warnings, node.scope)
 
 
-def _named(node: Node, what: str) -> Iterable[tuple[str, Node]]:
+def named(node: Node, what: str) -> Iterable[tuple[str, Node]]:
     """Name and value of every entry of a section."""
     if node.value is None:
         return
@@ -154,7 +154,7 @@ def with_values(part: Model, node: Node, scope: Scope) -> tuple[Model, dict[str,
     """
     values, texts = dict[str, float](), dict[str, str]()
     known = {parameter.name: parameter for parameter in part.parameters}
-    for name, item in _named(node, "a parameter"):
+    for name, item in named(node, "a parameter"):
         if name not in known:
             file = f"parameters of the included file: {listed(known) or 'it has none'}"
             node.refuse(file, nearest(name, known) or "Leave it out.", f"no parameter {name!r}")

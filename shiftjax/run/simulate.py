@@ -19,7 +19,7 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
-from shiftjax.measures.events import Event
+from shiftjax.mechanism.events import Event, of_run
 from shiftjax.measures.passed_knots import watched
 from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.measures.step_path import StepPath
@@ -75,7 +75,7 @@ def simulate(
     output_step: float | None = None,
     channels: Sequence[str] = (),
     metrics: Mapping[str, Definition] | None = None,
-    events: Mapping[str, Event | str | Mapping[str, Any]] | None = None,
+    events: Mapping[str, Event | str | Mapping[str, Any] | None] | None = None,
     extremes: bool = False,
     keep: int | str | Sequence[int] = "none",
     log_jacobian: bool = False,
@@ -129,6 +129,7 @@ def simulate(
             function of times (n,) and recorded channels by path (B, n, ...) that gives (B,).
         events: name -> an expression of channels that comes to zero, as "crank.q - pi", an `Event`, or a mapping of its
             arguments: `events` of the result has the instants, located within steps, and an event may stop a member.
+            Those of the model's file are among them, but for what is given here by their names: None for none.
         extremes: whether the smallest and the largest value of every channel are taken over all steps.
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
         log_jacobian: the log holds the Jacobian block at every repartition.
@@ -209,6 +210,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     begun = clock.perf_counter()
     check_arguments(**options.flat())
     model = model if isinstance(model, Model) else load(model)
+    options = options.changed(events=of_run(model.events, options.recording.events))
     numerics, recording, machine, before = options.numerics, options.recording, options.machine, options.start.start
     numerics, accuracy = _completed(numerics, model)
     times = _clock(model, options)
