@@ -28,8 +28,8 @@ from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.measures.aims import ATTRIBUTES, aim_of
 from shiftjax.measures.channels import channels
-from shiftjax.mechanism.events import events_of, words_of_event
 from shiftjax.measures.run_metrics import Metrics
+from shiftjax.mechanism.events import events_of, words_of_event
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import plain
 from shiftjax.run.start.prepare import prepare

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from shiftjax.errors import ModelError, nearest
-from shiftjax.formats.entry import opened
+from shiftjax.formats.entry import named, opened
 from shiftjax.formats.node import NUMERAL, Node
 from shiftjax.formats.scope import Expressed, Scope, has_names, text_in_si
 from shiftjax.mechanism.edit import everything_on
@@ -71,19 +71,6 @@ def _as_object(node: Node, key: str) -> Node:
     if isinstance(node.value, Mapping):
         return node
     return Node({key: node.value}, node.where, node.warnings, node.scope)
-
-
-def named(node: Node, what: str) -> Iterable[tuple[str, Node]]:
-    """Name and value of every entry of a section."""
-    if node.value is None:
-        return
-    if not isinstance(node.value, Mapping):
-        node.refuse(f"an object: name of {what} -> what it is", "Write { ... }.")
-    for name in node.value:
-        if not isinstance(name, str) or not name.isidentifier() or not name.isascii() or name == "pi":
-            allowed = "names of letters, digits and _, other than pi, that expressions can use"
-            node.refuse(allowed, "Rename it.", f"{what} called {str(name)[:60]!r}")
-        yield name, node[name]
 
 
 def _unit(node: Node) -> str:

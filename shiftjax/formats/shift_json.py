@@ -78,7 +78,10 @@ class Document:
         taken = {item.name for item in (*parameters, *points)}
         for mount in self.mounts:
             more_lights, more_terrain = mount.place(self.names)
-            included.add(mount.part, mount.entry, mount.prefix, taken, mount.stated, mount.rotation, mount.ground)
+            part, entry, prefix = mount.part, mount.entry, mount.prefix
+            names = included.add(part, entry, prefix, taken, mount.stated, mount.rotation, mount.ground)
+            there = {name: child(body, now.name) for name, (body, now, _) in mount.ground.items()}
+            events |= stated_events.included(part, entry, prefix, {*events}, there, names)
             lights += more_lights
             terrain += more_terrain
         self._connect(preorder(roots))
@@ -98,7 +101,7 @@ class Document:
             comment=self.root["comment"].comment(),
             parameters=tuple(included.parameters),
             points=tuple(included.points),
-            events=FrozenJson(events | stated_events.included(self.mounts, {*events})),
+            events=FrozenJson(events),
         )
         model = named_numbers.with_expressions(model, self.section, self.scope, included.expressions)
         model = with_points(model, {name: node for name, (node, _) in self.section.points.items()}, self.names)

@@ -11,13 +11,12 @@ from shiftjax.errors import ModelError
 from shiftjax.expressions.dialects import LANES
 from shiftjax.expressions.expression import Expression, Name, is_path, replaced, written
 from shiftjax.expressions.grammar import parse
-from shiftjax.formats.entry import opened
-from shiftjax.formats.include import Mount
-from shiftjax.formats.named_numbers import named
+from shiftjax.formats.entry import named, opened
 from shiftjax.formats.node import Node
 from shiftjax.mechanism.events import event_of, written_event
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import GLOBAL, Model, unused
+from shiftjax.mechanism.parameters import BLOCKS
 from shiftjax.mechanism.paths import child, parts, split
 from shiftjax.mechanism.records import FIXED
 
@@ -40,42 +39,44 @@ def read(root: Node) -> dict[str, Any]:
     return events
 
 
-def included(mounts: list[Mount], taken: set[str]) -> dict[str, Any]:
-    """The events of included files, with the paths that these files have around them.
-
-    They are named after the entry, as `arm_stop`.
+def included(
+    part: Model, entry: str, prefix: str, taken: set[str], frames: Mapping[str, str], names: Mapping[str, str]
+) -> dict[str, Any]:
+    """The events of an included file, with the paths that it has in the file around it; named as `arm_stop`.
 
     Args:
-        taken: names in use; those of the events after it.
+        part: the file. entry: its name. prefix: path of what is below it. taken: names of events in use, its own after
+            it. frames: name of a frame of its ground -> path of that frame now.
+        names: of its parameters and points -> what they are called now.
     """
     events = dict[str, Any]()
-    for mount in mounts:
 
-        def moved(path: str, mount: Mount = mount) -> str:
-            return _moved(path, mount.part, mount)
+    def moved(path: str) -> str:
+        return _moved(path, part, prefix, frames, names)
 
-        for name, words in mount.part.events.items():
-            event = event_of(name, words)
-            of = written(_renamed(parse(event.of, name, LANES), lambda path: _for_expressions(moved(path))))
-            values = {moved(path): value for path, value in event.values.items()}
-            free = unused(re.sub(r"[^A-Za-z0-9_]|^(?=\d)", "_", f"{mount.entry}_{name}"), taken)
-            taken.add(free)
-            events[free] = written_event(replace(event, of=of, values=FrozenJson(values)))
+    for name, words in part.events.items():
+        event = event_of(name, words)
+        of = written(_renamed(parse(event.of, name, LANES), lambda path: _for_expressions(moved(path))))
+        values = {moved(path): value for path, value in event.values.items()}
+        free = unused(re.sub(r"[^A-Za-z0-9_]|^(?=\d)", "_", f"{entry}_{name}"), taken)
+        taken.add(free)
+        events[free] = written_event(replace(event, of=of, values=FrozenJson(values)))
     return events
 
 
-def _moved(path: str, part: Model, mount: Mount) -> str:
+def _moved(path: str, part: Model, prefix: str, frames: Mapping[str, str], names: Mapping[str, str]) -> str:
     """A path of an included file as one of the file around it; what belongs to the whole mechanism stays."""
     try:
         target, field = split(part.resolve(path))
     except ModelError:  # of no object, as power.kinetic, or of one that is switched off
         target, field = split(path)
+    if target in BLOCKS:
+        name, _, axis = field[1:].partition(".")
+        return f"{target}.{names.get(name, name)}{axis and f'.{axis}'}"
     if target in WHOLE:
         return f"{target}{field}"
-    for name, (body, now, _) in mount.ground.items():
-        if target == child(FIXED, name):
-            return f"{child(body, now.name)}{field}"
-    return f"{mount.prefix}:{target}{field}"
+    there = next((now for name, now in frames.items() if target == child(FIXED, name)), f"{prefix}:{target}")
+    return f"{there}{field}"
 
 
 def _renamed(node: Expression, change: Callable[[str], str]) -> Expression:

@@ -18,11 +18,11 @@ from shiftjax.measures.aims import NO_AIM, Aim
 from shiftjax.measures.certificate import TAKEN
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels
-from shiftjax.mechanism.events import events_of
 from shiftjax.measures.metric_texts import Metric, Reader
 from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.step_path import StepPath
 from shiftjax.measures.terms import Signal, Term
+from shiftjax.mechanism.events import events_of
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan

@@ -71,7 +71,9 @@ def named_rows(blocks: Iterable[tuple[str, NamedNumbers]], expressions: Mapping[
 def event_rows(definitions: Mapping[str, Any]) -> Iterator[Row]:
     """A row for each event of a model, under `EVENT_HEAD`."""
     for name, event in events_of(definitions).items():
-        values = (f"{path} = {value if isinstance(value, str) else f'{value:.6g}'}" for path, value in event.values.items())
+        values = (
+            f"{path} = {value if isinstance(value, str) else f'{value:.6g}'}" for path, value in event.values.items()
+        )
         yield name, event.of, event.direction, " ".join(filter(None, (event.action, ", ".join(values))))
 
 

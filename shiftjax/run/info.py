@@ -45,7 +45,11 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
     need("cluster", cluster, bool, "True or False")
     alone = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
     prepared = prepare(alone, {}, options_of(cut=cut, cluster=cluster), refuse=False)
-    return topology_report(prepared) | {"indeterminate": indeterminate(prepared), "named": _named(model), "events": thaw(model.events)}
+    return topology_report(prepared) | {
+        "indeterminate": indeterminate(prepared),
+        "named": _named(model),
+        "events": thaw(model.events),
+    }
 
 
 def _named(model: Model) -> list[dict[str, Any]]:

@@ -19,10 +19,10 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
-from shiftjax.mechanism.events import Event, of_run
 from shiftjax.measures.passed_knots import watched
 from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.measures.step_path import StepPath
+from shiftjax.mechanism.events import Event, of_run
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import estimated_errors, judge, moves_freely

@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 
 import shiftjax
-from shiftjax import Definition, Event, Model, ModelError, Outcome, simulate, store, sweep
+from shiftjax import Definition, Event, Model, ModelError, Outcome, simulate, store
 from shiftjax.cli import main
+from shiftjax.ensembles.store.recipe import of_result
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.formats.schema import schema
 from shiftjax.formats.writer import to_dict
+from shiftjax.run.verdict import verdict
 
 G, HEIGHT = 9.81, 2.0
 EXACT = 1e-10  # steps of rk4 hold parabolas; instants are off by 1e-10 of a step
@@ -34,7 +36,8 @@ def yard() -> Model:
     part.force("wind", "constant_load", joint="height", load=0.0)
     builder.event("ground", "height.q", direction="down", action="stop")
     builder.event("gust", "t - 0.1 s", action="set", values={"wind.load": "2 N"})
-    builder.event("half", "yard:ball:origin.position[2] - 1 m", capacity=2)
+    builder.parameter("shelf", 1.0, unit="length")
+    builder.event("half", "yard:ball:origin.position[2] - parameters.shelf", capacity=2)
     return builder.build()
 
 
@@ -69,15 +72,13 @@ def test_every_run_has_them() -> None:
 
 def test_a_run_is_repeated_with_the_events_that_it_had(tmp_path: Path) -> None:
     """D8: what was switched off is off in its store and in members that run again."""
-    definition = Definition(MODEL, vary={"ball.mass": [1.0, 2.0]}, events={"gust": False}, **RUN)
-    study = sweep(definition, tmp_path / "s.zarr")
-    assert study.events is not None and study.events.names == ("ground", "half")
-    again = study.member(1)
-    assert again.events is not None and again.events.of() == study.events.of(1) and again.settings["events"]["gust"] is False
-    alone = simulate(MODEL, **RUN, events=QUIET)
-    store.write(alone, tmp_path / "one.json")
-    history = store.events(store.read(tmp_path / "one.json"))
-    assert history is not None and alone.events is not None and history.of() == alone.events.of()
+    result = simulate(MODEL, **RUN, events=QUIET, vary={"height.initial_displacement": [HEIGHT, 1.5]})
+    store.write(result, tmp_path / "s.zarr")
+    tree = store.read(tmp_path / "s.zarr")
+    history, again = store.events(tree), of_result(tree, [1], "s").run()
+    assert history is not None and history.names == ("ground", "half") and result.events is not None
+    assert again.events is not None and again.events.of(0) == history.of(1) == result.events.of(1)
+    assert again.settings["events"]["gust"] is False
 
 
 def test_a_group_of_a_study_without_the_joint_has_no_event_of_it() -> None:
@@ -103,7 +104,8 @@ def test_included_files_bring_theirs(tmp_path: Path) -> None:
     part.joint("my height", "Tz", child="ball", initial_displacement=HEIGHT)
     part.force("wind", "constant_load", joint="my height", load=0.0)
     builder.event("post", "ball:origin.position[2] - fixed:post.position[2]", action="set", values={"wind.load": 3.0})
-    builder.event("slow", "`my height`.v + energy.kinetic")
+    builder.event("slow", "`my height`.v + energy.kinetic - parameters.k")
+    builder.parameter("k", 0.5)
     shiftjax.save(builder.build(), tmp_path / "yard.json")
     outer = ModelBuilder(gravity=(0.0, 0.0, -G))
     outer.frame("up", T=(0.0, 0.0, 1.0))
@@ -113,23 +115,27 @@ def test_included_files_bring_theirs(tmp_path: Path) -> None:
     model = shiftjax.load(outer.document, tmp_path)
     assert [*model.events] == ["left_slow", "left_post", "left_slow_2", "right_post", "right_slow"]
     assert dict(model.events["right_post"]["values"]) == {"right:yard:wind.load": 3.0}
-    assert model.events["right_slow"]["of"] == "right:yard:`my height`.v + energy.kinetic"
-    result = simulate(model, **RUN)
-    assert result.events is not None
-    times = {name: time for name, time, _ in result.events.of()}
-    assert abs(times["left_post"] - np.sqrt(2 * 1.5 / G)) < EXACT and times["left_post"] == times["right_post"]
+    assert model.events["right_slow"]["of"] == "right:yard:`my height`.v + energy.kinetic - parameters.right_k"
+    assert model.events["right_post"]["of"] == "right:yard:ball:origin.position[2.0] - fixed:right_post.position[2.0]"
+    assert verdict(model)["refused"] == []  # every path is one of the whole model
 
 
-def test_a_file_event_has_a_slope() -> None:
-    """That of the instant of a fall, sqrt(2 h / g), by the height."""
-    events = {**QUIET, "ground": "height.q - 0.0"}
+def test_a_threshold_varies_and_has_a_slope() -> None:
+    """A shelf at s is met at sqrt(2 (h - s) / g)."""
+    events, metrics = {"gust": None, "ground": None}, {"when": "time_of(half)"}
 
-    def when(height: jax.Array) -> jax.Array:
-        metrics, vary = {"when": "time_of(half)"}, {"height.initial_displacement": height}
+    def when(shelf: Any, height: Any) -> Any:
+        vary = {"parameters.shelf": shelf, "height.initial_displacement": height}
         return simulate(MODEL, **RUN, events=events, vary=vary, metrics=metrics).metrics["when"].sum()
 
-    slope = jax.grad(when)(np.array([HEIGHT]))
-    assert abs(slope[0] - 1 / np.sqrt(2 * G * 1.0)) < 1e-9  # the product of ten steps' roundings
+    shelves, heights = np.array([0.5, 1.2]), np.array([HEIGHT, 2.5])
+    exact = np.sqrt(2 * (heights - shelves) / G)
+    assert abs(when(shelves, heights) - exact.sum()) < EXACT
+    of_shelf, of_height = jax.grad(when, (0, 1))(shelves, heights)
+    np.testing.assert_allclose(of_height, 1 / (G * exact), atol=EXACT)
+    np.testing.assert_allclose(of_shelf, -1 / (G * exact), atol=EXACT)
+    with pytest.raises(ModelError, match=r"channel parameters.shelv: .*parameters.shelf"):
+        simulate(MODEL, **RUN, events={"half": "height.q - parameters.shelv"})
 
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,7 +177,10 @@ def test_what_is_no_event_of_a_file(name: str) -> None:
 
 OTHER: dict[str, tuple[Callable[[], Any], str]] = {
     "run": (lambda: simulate(MODEL, **RUN, events={"grond": None}), "event grond: found switched off.*'ground'"),
-    "study": (lambda: designs(Definition(MODEL, events={"grond": False}, **RUN)), "event grond: found switched off.*'ground'"),
+    "study": (
+        lambda: designs(Definition(MODEL, events={"grond": False}, **RUN)),
+        "event grond: found switched off.*'ground'",
+    ),
     "definition": (lambda: Definition(MODEL, events={"ground": True}), r"events.ground"),
     "replaced": (lambda: simulate(MODEL, **RUN, events={"ground": Event("height.q", "side")}), "ground: direction"),
 }
