@@ -43,6 +43,7 @@ def collect(
     asked: dict[str, Any],
     wall: Callable[[], float],
     history: EventHistory | None = None,
+    numbers: Mapping[str, int] | None = None,
 ) -> Result:
     """The result.
 
@@ -52,6 +53,7 @@ def collect(
         measure: the metrics, from instants (n,) and channels (B, n, ...) by path.
         messages, notes: of `run.results.messages`. ending: of `run.going_on`. wall: seconds of the whole call so far.
         asked: further settings, as the user gave them. history: of events.
+        numbers: path of each that events have set -> its row among those of the lanes.
     """
     settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
     ticks = settings.steps // settings.every + 1
@@ -61,7 +63,11 @@ def collect(
     measured = measure(time, channels)
     units = prepared.model.number_units()
     q, x = (lanes.table.rows(name).T.astype(float) for name in ("q", "x"))
-    final = {"q": q, "v": x[:, : plan.nv], "states": x[:, plan.nv : plan.nv + plan.ns]}
+    clock, p = lanes.clock_of().astype(float), lanes.table.rows("p").astype(float)
+    final = {
+        "q": q, "v": x[:, : plan.nv], "states": x[:, plan.nv : plan.nv + plan.ns],
+        "time": settings.t0 + clock * settings.h, **{path: p[row] for path, row in (numbers or {}).items()},
+    }  # fmt: skip
     return Result(
         time=time,
         channels={path: pick(values) for path, values in channels.items()},
