@@ -62,12 +62,7 @@ def collect(
     time = settings.t0 + settings.h * settings.every * (settings.before / settings.every + np.arange(ticks))
     measured = measure(time, channels)
     units = prepared.model.number_units()
-    q, x = (lanes.table.rows(name).T.astype(float) for name in ("q", "x"))
-    clock, p = lanes.clock_of().astype(float), lanes.table.rows("p").astype(float)
-    final = {
-        "q": q, "v": x[:, : plan.nv], "states": x[:, plan.nv : plan.nv + plan.ns],
-        "time": settings.t0 + clock * settings.h, **{path: p[row] for path, row in (numbers or {}).items()},
-    }  # fmt: skip
+    final = _final(lanes, plan, numbers or {})
     return Result(
         time=time,
         channels={path: pick(values) for path, values in channels.items()},
@@ -116,6 +111,14 @@ def collect(
         ending=ending,
         repeated=lanes.repeats and lanes.repeats.ends,
     )
+
+
+def _final(lanes: Ensemble, plan: Plan, numbers: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """What `Result.final` has of all members."""
+    q, x, p = (lanes.table.rows(name).astype(float) for name in ("q", "x", "p"))
+    v, states = x[: plan.nv].T, x[plan.nv : plan.nv + plan.ns].T
+    time = lanes.settings.t0 + lanes.clock_of().astype(float) * lanes.settings.h
+    return {"q": q.T, "v": v, "states": states, "time": time, **{path: p[row] for path, row in numbers.items()}}
 
 
 def _recorded(
