@@ -16,15 +16,21 @@ from shiftjax.gradients.growth import PARTS, Growth
 from shiftjax.gradients.jumps.passages import Knot, Passages, Passing, States
 from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
+from shiftjax.gradients.reverse.event_steps import LEAST, ClockSlopes, EventSlopes
 from shiftjax.gradients.reverse.tape import PLAIN_STEPS, ByMember, Notes
 from shiftjax.kernels.adjoint import AdjointProgram
 from shiftjax.kernels.contract import Backward, Group, Leg
 from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members
+from shiftjax.measures.metric_texts import OF_EVENTS
 from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.interpolation import interpolated
 from shiftjax.run.advance.schedule import PATTERNS
+from shiftjax.run.advance.switches import ACTED, PART
 from shiftjax.topology.partition import Partition
+
+# Of a step that an event ends, and of a unit of the clock: so near to its end is the instant that a metric notes of it.
+NOTED, LATE = 1e-3, 1e-6
 
 
 class WayBack:
@@ -54,6 +60,9 @@ class WayBack:
         self.bars = LaneTable.zeros(self.layout, lanes.table.lanes, lanes.table.dtype)
         setup, tau = lanes.setup, self.settings.h * self.settings.steps / PARTS
         self._growth = Growth(setup.plan, setup.length, tau, np.zeros((lanes.table.lanes, 1)))
+        self._events = EventSlopes(programs.programs)
+        self._clocks = np.zeros(lanes.table.lanes)  # cotangents of the clock at which the leg before ends
+        self._shifted = _behind_events(notes)
 
     @property
     def growth(self) -> np.ndarray:
@@ -76,8 +85,10 @@ class WayBack:
                 notes, end = self.notes.of(at[which]), self.notes.clock[at[which] + 1]
                 program = self.programs.of(self._partition(choice))
                 table = self._table(notes)
-                if self.settings.tolerance is not None:
-                    self._chosen(program, table, end, members[which], seeds)
+                if pattern <= ACTED:
+                    self._acted(program, table, at[which], members[which], seeds)
+                elif self.settings.tolerance is not None or pattern == PART:
+                    self._chosen(self._partition(choice), table, end, members[which], seeds, at[which])
                 elif pattern == PLAIN_STEPS:
                     steps = (end - notes.clock).astype(int)
                     counts = self._counts(self._table(self.notes.of(at[which] + 1))) if self._passages else None
@@ -142,10 +153,13 @@ class WayBack:
     def _table(self, notes: Notes) -> LaneTable:
         """The lanes of notes, with no limits."""
         lanes = self.lanes.table
-        table, state = LaneTable.zeros(lanes.layout, len(notes.members), lanes.dtype), len(lanes.state())
+        table, changing = LaneTable.zeros(lanes.layout, len(notes.members), lanes.dtype), self.lanes.set_rows
+        state, numbers = len(lanes.state()), len(notes.columns) - len(changing)
         table.set_state(notes.columns[:state])
-        table.set("acc", notes.columns[state:], within=METRICS)
+        table.set("acc", notes.columns[state:numbers], within=METRICS)
         table.set("p", lanes.rows("p", notes.members))
+        for row, values in zip(changing, notes.columns[numbers:], strict=True):
+            table.set("p", values, within=row)
         table.set("clock", notes.clock)
         table.set("fraction", 1.0)
         return table
@@ -254,6 +268,29 @@ class WayBack:
             for name, part in zip(("q", "x", "p"), parts, strict=True):
                 self.bars.add(name, part, members[lanes], slice(len(part)))
 
+    def _time_at_end(self, begin: LaneTable) -> np.ndarray:
+        """(K,) times at which the next steps of lanes end [s]."""
+        clock = (begin.row("clock") + begin.row("fraction")).astype(float)
+        return np.asarray(self.settings.t0 + clock * self.settings.h)
+
+    def _of_noted(self, program: AdjointProgram, k: int, begin: LaneTable, members: np.ndarray) -> np.ndarray:
+        """(K,) cotangents of the clock from those of metrics that are the instant of event k at the end of a step, which
+        the curve of that step has no more: it may be as short as the clock tells."""
+        measured, signal = self._passages.measured, self.lanes.guarded_events[k].signal
+        there, t = self._ahead(program, begin, 1), self._time_at_end(begin)
+        out, near = np.zeros(len(members)), (NOTED * begin.row("fraction") + LATE) * self.settings.h
+        for term, place in zip(measured.terms.values(), measured.places, strict=True):
+            if term.name != OF_EVENTS["time_of"] or term.signal.text != signal.text:
+                continue
+            rows = slice(place, place + term.size() - 1)
+            before, after = (table.rows("acc", within=METRICS)[rows] for table in (begin, there))
+            bars = self.bars.rows("acc", members)[rows]
+            with np.errstate(all="ignore"):
+                noted = (before != after) & (np.abs(after - t) <= near)
+            out += np.where(noted, bars, 0.0).sum(0) * self.settings.h
+            self.bars.set("acc", np.where(noted, 0.0, bars), members, rows)
+        return out
+
     def _over(
         self, program: AdjointProgram, table: LaneTable, steps: np.ndarray, members: np.ndarray, seeds: np.ndarray
     ) -> None:
@@ -272,19 +309,94 @@ class WayBack:
             return
         self._sweep(program, table, steps, members, seeds)
 
-    def _chosen(
-        self, program: AdjointProgram, table: LaneTable, ends: np.ndarray, members: np.ndarray, seeds: np.ndarray
+    def _acted(
+        self, program: AdjointProgram, table: LaneTable, at: np.ndarray, members: np.ndarray, seeds: np.ndarray
     ) -> None:
-        """Back over one step of each lane whose size was chosen, to its clock; that size is no variable.
+        """Back over what an event has done where lanes stand: numbers that it has set follow from none before.
+
+        Args:
+            at: (K,) notes of it.
+        """
+        k = ACTED - int(self.notes.pattern[at[0]])
+        one = self.lanes.guarded_events[k]
+        if one.event.action != "set":
+            return
+        after, before = self._table(self.notes.of(at + 1)), table.copy()
+        if self.settings.tolerance is None:
+            self._end_of_steps(program, after, at + 1, members, seeds)
+        before.set("p", after.rows("p"))
+        if self._passages.measured.size:
+            self._measured_anew(program, after, members)
+        self._touch(program, before, members, "project", None, after)
+        stays = (after.rows("p") == table.rows("p")).astype(float)
+        stays[[row for row, _ in dict(self.lanes.setup.laws)[one.name]]] = 0.0
+        self.bars.set("p", self.bars.rows("p", members) * stays, members)
+
+    def _measured_anew(self, program: AdjointProgram, table: LaneTable, members: np.ndarray) -> None:
+        """Back over what metrics hold of the instant at which lanes stand, taken again with their new numbers."""
+        measured, s = self._passages.measured, self.settings
+        shared, bars = measured.shared, self.bars.rows("acc", members).copy()
+        fresh, begun = np.where(np.arange(len(bars))[:, None] < shared, bars, 0.0), table.rows("acc", within=METRICS)
+        parts = []
+        for clock in (table.row("clock") + LEAST, table.row("clock") - LEAST):
+            there = table.copy()
+            there.set("clock", clock)
+            self.lanes.kernel.evaluate(program.program, "accumulate", there.array, s.t0, s.h)
+            parts.append(there.rows("acc", within=METRICS)[:shared].astype(float))
+        with np.errstate(all="ignore"):
+            by_clock = fresh[:shared] * (parts[0] - parts[1]) / (2 * LEAST)
+        self._clocks[members] += np.where(fresh[:shared] != 0.0, by_clock, 0.0).sum(0)
+        before = table.copy()
+        before.set("acc", MeasuredAdjoint(measured, s.begin).before(begun), within=METRICS)
+        self.bars.set("acc", fresh, members)
+        self._touch(program, before, members, "measure", None)
+        self.bars.set("acc", bars - fresh, members)
+
+    def _end_of_steps(
+        self, program: AdjointProgram, table: LaneTable, at: np.ndarray, members: np.ndarray, seeds: np.ndarray
+    ) -> None:
+        """Back over the rest of a step, of no length, of lanes of which an event is at its end, to the bit of the clock.
+
+        Args:
+            at: (K,) notes behind what events have done.
+        """
+        over, s = np.flatnonzero(self.notes.pattern[at] == PLAIN_STEPS), self.settings
+        rest, some = table.take(over), members[over]
+        due = np.flatnonzero((rest.row("clock") - s.before) % s.every == 0)
+        if len(due):
+            self._touch(program, rest.take(due), some[due], "observe", seeds)
+        if len(over):
+            rest.set("fraction", 0.0)
+            self._clocks[some] = self._of_begin(program, rest, some)[0]
+            self._forget_time(some)
+
+    def _chosen(
+        self,
+        partition: Partition,
+        table: LaneTable,
+        ends: np.ndarray,
+        members: np.ndarray,
+        seeds: np.ndarray,
+        at: np.ndarray,
+    ) -> None:
+        """Back over one step of each lane whose size was chosen, to its clock; that size is no variable, but for what
+        events at its end, or its beginning, do to it.
 
         Output instants in it are ends of shorter steps of their own, from the same beginning.
+
+        Args:
+            at: (K,) notes of the beginning.
         """
         moves = ends > table.row("clock")  # others have changed their partition where they stood
-        table, ends, members = table.take(moves), ends[moves], members[moves]
+        table, ends, members, at = table.take(moves), ends[moves], members[moves], at[moves]
         if not len(members):
             return
-        begin, s = table.row("clock").copy(), self.settings
+        program, begin, s = self.programs.of(partition), table.row("clock").copy(), self.settings
+        clocks, shifted = np.zeros(len(members)), self._shifted[at]
         first, last = (np.floor((clock - s.before) / s.every) for clock in (begin, ends))
+        if s.tolerance is None:  # what an event does at an instant is done before that is recorded
+            at_event = self.notes.pattern[at + 1] <= ACTED
+            last[at_event] = np.ceil((ends[at_event] - s.before) / s.every) - 1
         of_instants = LaneTable.zeros(self.layout, len(members), table.dtype)
         for k in range(1, int((last - first).max(initial=0.0)) + 1):
             due = np.flatnonzero(first + k <= last)
@@ -295,14 +407,64 @@ class WayBack:
             here.set("clock", tick)
             self.bars.put(members[due], LaneTable.zeros(self.layout, len(due), table.dtype))
             self._touch(program, here, members[due], "observe", seeds)
+            late = np.flatnonzero(shifted[due])
+            if len(late):
+                clocks[due[late]] += self._of_begin(program, part.take(late), members[due[late]])[0]
             self._sweep(program, part, np.ones(len(due), int), members[due], None)
             for name in self.layout.columns():
                 of_instants.add(name, self.bars.rows(name, members[due]), due)
             self.bars.put(members[due], bars)
         table.set("fraction", ends - begin)
+        self._at_events(partition, table, members, at, clocks)
         self._sweep(program, table, np.ones(len(members), int), members, None)
+        self._forget_time(members[shifted])
         for name in self.layout.columns():
             self.bars.add(name, of_instants.rows(name), members)
+
+    def _forget_time(self, members: np.ndarray) -> None:
+        """Of the time that metrics hold of the beginning of a step, which is part of what a moving clock does."""
+        if self._passages.measured.size:
+            self.bars.set("acc", 0.0, members, 0)
+
+    def _of_begin(
+        self, program: AdjointProgram, table: LaneTable, members: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(K,) cotangents of the clock at which steps begin; (events, K) slopes of events at their ends by it."""
+        slopes = ClockSlopes(table, lambda lanes: self._ahead(program, lanes, 1), self.settings.h, end=False)
+        return slopes.pulled(self.bars.take(members)), slopes.event
+
+    def _at_events(
+        self, partition: Partition, table: LaneTable, members: np.ndarray, at: np.ndarray, clocks: np.ndarray
+    ) -> None:
+        """The cotangents of instants of events at which steps begin or end.
+
+        Args:
+            clocks: (K,) cotangents of their beginnings so far.
+        """
+        program, shifted = self.programs.of(partition), np.flatnonzero(self._shifted[at])
+        ended = np.where(self.notes.pattern[at + 1] <= ACTED, ACTED - self.notes.pattern[at + 1], -1)
+        ends = [
+            (k, here)
+            for k in np.unique(ended[ended >= 0]).tolist()
+            for late in [[*self.lanes.late.get(self.lanes.guarded_events[k].name, ())]]
+            if len(here := np.flatnonzero((ended == k) & ~np.isin(members, late)))
+        ]
+        for k, here in ends:
+            self._clocks[members[here]] += self._of_noted(program, k, table.take(here), members[here])
+        of_begin = np.zeros((self.lanes.layout.ne, len(members)))
+        if len(shifted):
+            more, of_begin[:, shifted] = self._of_begin(program, table.take(shifted), members[shifted])
+            clocks[shifted] += more
+        for k, here in ends:
+            begin, some, row = table.take(here), members[here], self.lanes.setup.switches + k
+            by_end = ClockSlopes(begin, lambda lanes: self._ahead(program, lanes, 1), self.settings.h, end=True)
+            share = -(self._clocks[some] + by_end.pulled(self.bars.take(some))) / by_end.event[row]
+            there, t = self._ahead(program, begin, 1), self._time_at_end(begin)
+            for name, slopes in self._events.of(partition, k, there, t).items():
+                self.bars.add(name, share * slopes, some, slice(len(slopes)))
+            clocks[here] += share * of_begin[row, here]
+            self._clocks[some] = 0.0
+        self._clocks[members[shifted]] = clocks[shifted]
 
     def _off(
         self, program: AdjointProgram, table: LaneTable, parts: Sequence[float], members: np.ndarray, seeds: np.ndarray
@@ -426,6 +588,18 @@ class WayBack:
     ) -> Leg:
         rows = np.full(len(members), -1) if seeds is None else members
         return Leg(program, table.array, bars.array, seeds, rows)
+
+
+def _behind_events(notes: ByMember) -> np.ndarray:
+    """(K,) which notes stand where an event has done something, so that their clocks move with it."""
+    behind = np.zeros(len(notes.members), bool)
+    for k in np.flatnonzero(notes.pattern <= ACTED) + 1:
+        while k < len(behind) and notes.members[k] == notes.members[k - 1] and notes.pattern[k] > ACTED:
+            behind[k] = True
+            if notes.clock[k] != notes.clock[min(k + 1, len(behind) - 1)]:
+                break
+            k += 1
+    return behind
 
 
 def _bounds(sorted_members: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
