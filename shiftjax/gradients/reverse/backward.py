@@ -15,25 +15,21 @@ from shiftjax.gradients.complex_step import pulled
 from shiftjax.gradients.growth import PARTS, Growth
 from shiftjax.gradients.jumps.passages import Knot, Passages, Passing, States
 from shiftjax.gradients.measured import MeasuredAdjoint
+from shiftjax.gradients.reverse.acting_events import ActingEvents
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
-from shiftjax.gradients.reverse.event_steps import LEAST, ClockSlopes, EventSlopes
-from shiftjax.gradients.reverse.tape import PLAIN_STEPS, ByMember, Notes
+from shiftjax.gradients.reverse.legs import Legs
+from shiftjax.gradients.reverse.tape import PLAIN_STEPS, ByMember
 from shiftjax.kernels.adjoint import AdjointProgram
-from shiftjax.kernels.contract import Backward, Group, Leg
-from shiftjax.kernels.guards import disarm
+from shiftjax.kernels.contract import Backward, Leg
 from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members
-from shiftjax.measures.metric_texts import OF_EVENTS
 from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.interpolation import interpolated
 from shiftjax.run.advance.schedule import PATTERNS
 from shiftjax.run.advance.switches import ACTED, PART
 from shiftjax.topology.partition import Partition
 
-# Of a step that an event ends, and of a unit of the clock: so near to its end is the instant that a metric notes of it.
-NOTED, LATE = 1e-3, 1e-6
 
-
-class WayBack:
+class WayBack(Legs):
     """The lanes of a run on their way back.
 
     Args:
@@ -41,7 +37,6 @@ class WayBack:
         passages: jumps that are followed.
 
     Attributes:
-        bars: cotangents of the lanes where they stand.
         followed: (B,) jumps so far.
     """
 
@@ -53,16 +48,12 @@ class WayBack:
         programs: AdjointPrograms,
         passages: Passages,
     ) -> None:
-        self.lanes, self.back, self.programs = lanes, back, programs
-        self.settings, self.layout = lanes.settings, programs.layout
+        super().__init__(lanes, back, programs.of, programs.layout)
         self.notes, self._passages = notes, passages
         self.followed = np.zeros(lanes.table.lanes, int)
-        self.bars = LaneTable.zeros(self.layout, lanes.table.lanes, lanes.table.dtype)
         setup, tau = lanes.setup, self.settings.h * self.settings.steps / PARTS
         self._growth = Growth(setup.plan, setup.length, tau, np.zeros((lanes.table.lanes, 1)))
-        self._events = EventSlopes(programs.programs)
-        self._clocks = np.zeros(lanes.table.lanes)  # cotangents of the clock at which the leg before ends
-        self._shifted = _behind_events(notes)
+        self._acting = ActingEvents(self, notes, passages.measured)
 
     @property
     def growth(self) -> np.ndarray:
@@ -83,15 +74,15 @@ class WayBack:
             at = at - 1
             for choice, pattern, which in self._alike(at):
                 notes, end = self.notes.of(at[which]), self.notes.clock[at[which] + 1]
-                program = self.programs.of(self._partition(choice))
-                table = self._table(notes)
+                program = self.program(self.partition(choice))
+                table = self.table_of(notes)
                 if pattern <= ACTED:
-                    self._acted(program, table, at[which], members[which], seeds)
+                    self._acting.acted(program, table, at[which], members[which], seeds)
                 elif self.settings.tolerance is not None or pattern == PART:
-                    self._chosen(self._partition(choice), table, end, members[which], seeds, at[which])
+                    self._chosen(self.partition(choice), table, end, members[which], seeds, at[which])
                 elif pattern == PLAIN_STEPS:
                     steps = (end - notes.clock).astype(int)
-                    counts = self._counts(self._table(self.notes.of(at[which] + 1))) if self._passages else None
+                    counts = self._counts(self.table_of(self.notes.of(at[which] + 1))) if self._passages else None
                     self._by_way(program, table, steps, members[which], seeds, counts)
                 else:
                     self._off(program, table, PATTERNS[pattern], members[which], seeds)
@@ -109,14 +100,14 @@ class WayBack:
         first, _ = _bounds(self.notes.members, members)
         for choice, _, which in self._alike(first):
             notes = self.notes.of(first[which])
-            program, table = self.programs.of(self._partition(choice)), self._table(notes)
-            self._touch(program, table, members[which], "observe", seeds)
+            program, table = self.program(self.partition(choice)), self.table_of(notes)
+            self.touch(program, table, members[which], "observe", seeds)
             if measured is not None:
                 self._measured(program, table, members[which], measured)
             before, nq = table.copy(), self.layout.layout.nq
             before.set("q", unprojected[:nq, members[which]])
             before.set("x", unprojected[nq:, members[which]])
-            self._touch(program, before, members[which], "project", seeds, table)
+            self.touch(program, before, members[which], "project", seeds, table)
 
     def _grown(self, members: np.ndarray, steps: np.ndarray) -> None:
         """Notes the size of cotangents so many steps before the end."""
@@ -131,7 +122,7 @@ class WayBack:
         begun, before = table.rows("acc", within=METRICS), table.copy()
         self.bars.set("acc", measured.of_beginning(begun, self.bars.rows("acc", members)), members)
         before.set("acc", measured.before(begun), within=METRICS)
-        self._touch(program, before, members, "measure", None)
+        self.touch(program, before, members, "measure", None)
         self.bars.set("acc", 0.0, members)
 
     # -- legs --------------------------------------------------------------------------------------------------------
@@ -146,23 +137,6 @@ class WayBack:
             distinct, which = np.unique(keys, axis=1, return_inverse=True)
             for k, (*choice, pattern) in enumerate(distinct.T):
                 yield np.array(choice), int(pattern), np.flatnonzero(np.ravel(which) == k)
-
-    def _partition(self, choice: np.ndarray) -> Partition:
-        return Partition(tuple(self.lanes.known[s][c] for s, c in enumerate(choice)))
-
-    def _table(self, notes: Notes) -> LaneTable:
-        """The lanes of notes, with no limits."""
-        lanes = self.lanes.table
-        table, changing = LaneTable.zeros(lanes.layout, len(notes.members), lanes.dtype), self.lanes.set_rows
-        state, numbers = len(lanes.state()), len(notes.columns) - len(changing)
-        table.set_state(notes.columns[:state])
-        table.set("acc", notes.columns[state:numbers], within=METRICS)
-        table.set("p", lanes.rows("p", notes.members))
-        for row, values in zip(changing, notes.columns[numbers:], strict=True):
-            table.set("p", values, within=row)
-        table.set("clock", notes.clock)
-        table.set("fraction", 1.0)
-        return table
 
     def _by_way(
         self,
@@ -192,11 +166,11 @@ class WayBack:
             if single:
                 passings = self._passed(program, begin, passing, new[:, here])
                 of_instants = [self._of_instants(passed, passing[lanes]) for _, lanes, passed in passings]
-                self._sweep(program, begin, many, passing, seeds)
+                self.sweep(program, begin, many, passing, seeds)
                 self._jump(program, begin, passing, passings, of_instants)
                 continue
             half = many // 2
-            middle = self._ahead(program, begin, half)
+            middle = self.ahead(program, begin, half)
             self._by_way(program, middle, many - half, passing, seeds, counts[:, here])
             self._by_way(program, begin, half, passing, seeds, self._counts(middle))
 
@@ -254,7 +228,7 @@ class WayBack:
             passings: of `_passed`. of_instants: (K,) cotangents of their instants.
         """
         plan, s = self.lanes.setup.plan, self.settings
-        self._touch(program, table, members, "accelerate", None)  # the accelerations there are those after it
+        self.touch(program, table, members, "accelerate", None)  # the accelerations there are those after it
         bars, moving = LaneTable.zeros(self.layout, len(members), table.dtype), slice(plan.nv + plan.ns)
         bars.set("dx", self.bars.rows("x", members, moving), within=moving)
         leg = Leg(program, table.array, bars.array, None, np.full(len(members), -1))
@@ -268,29 +242,6 @@ class WayBack:
             for name, part in zip(("q", "x", "p"), parts, strict=True):
                 self.bars.add(name, part, members[lanes], slice(len(part)))
 
-    def _time_at_end(self, begin: LaneTable) -> np.ndarray:
-        """(K,) times at which the next steps of lanes end [s]."""
-        clock = (begin.row("clock") + begin.row("fraction")).astype(float)
-        return np.asarray(self.settings.t0 + clock * self.settings.h)
-
-    def _of_noted(self, program: AdjointProgram, k: int, begin: LaneTable, members: np.ndarray) -> np.ndarray:
-        """(K,) cotangents of the clock from those of metrics that are the instant of event k at the end of a step, which
-        the curve of that step has no more: it may be as short as the clock tells."""
-        measured, signal = self._passages.measured, self.lanes.guarded_events[k].signal
-        there, t = self._ahead(program, begin, 1), self._time_at_end(begin)
-        out, near = np.zeros(len(members)), (NOTED * begin.row("fraction") + LATE) * self.settings.h
-        for term, place in zip(measured.terms.values(), measured.places, strict=True):
-            if term.name != OF_EVENTS["time_of"] or term.signal.text != signal.text:
-                continue
-            rows = slice(place, place + term.size() - 1)
-            before, after = (table.rows("acc", within=METRICS)[rows] for table in (begin, there))
-            bars = self.bars.rows("acc", members)[rows]
-            with np.errstate(all="ignore"):
-                noted = (before != after) & (np.abs(after - t) <= near)
-            out += np.where(noted, bars, 0.0).sum(0) * self.settings.h
-            self.bars.set("acc", np.where(noted, 0.0, bars), members, rows)
-        return out
-
     def _over(
         self, program: AdjointProgram, table: LaneTable, steps: np.ndarray, members: np.ndarray, seeds: np.ndarray
     ) -> None:
@@ -303,72 +254,11 @@ class WayBack:
         longest = self.back.longest(program)
         if steps.max() > longest:
             half = np.where(steps > longest, longest * (-(-steps // longest) // 2), 0)
-            middle = self._ahead(program, table, half)
+            middle = self.ahead(program, table, half)
             self._over(program, middle, steps - half, members, seeds)
             self._over(program, table, half, members, seeds)
             return
-        self._sweep(program, table, steps, members, seeds)
-
-    def _acted(
-        self, program: AdjointProgram, table: LaneTable, at: np.ndarray, members: np.ndarray, seeds: np.ndarray
-    ) -> None:
-        """Back over what an event has done where lanes stand: numbers that it has set follow from none before.
-
-        Args:
-            at: (K,) notes of it.
-        """
-        k = ACTED - int(self.notes.pattern[at[0]])
-        one = self.lanes.guarded_events[k]
-        if one.event.action != "set":
-            return
-        after, before = self._table(self.notes.of(at + 1)), table.copy()
-        if self.settings.tolerance is None:
-            self._end_of_steps(program, after, at + 1, members, seeds)
-        before.set("p", after.rows("p"))
-        if self._passages.measured.size:
-            self._measured_anew(program, after, members)
-        self._touch(program, before, members, "project", None, after)
-        stays = (after.rows("p") == table.rows("p")).astype(float)
-        stays[[row for row, _ in dict(self.lanes.setup.laws)[one.name]]] = 0.0
-        self.bars.set("p", self.bars.rows("p", members) * stays, members)
-
-    def _measured_anew(self, program: AdjointProgram, table: LaneTable, members: np.ndarray) -> None:
-        """Back over what metrics hold of the instant at which lanes stand, taken again with their new numbers."""
-        measured, s = self._passages.measured, self.settings
-        shared, bars = measured.shared, self.bars.rows("acc", members).copy()
-        fresh, begun = np.where(np.arange(len(bars))[:, None] < shared, bars, 0.0), table.rows("acc", within=METRICS)
-        parts = []
-        for clock in (table.row("clock") + LEAST, table.row("clock") - LEAST):
-            there = table.copy()
-            there.set("clock", clock)
-            self.lanes.kernel.evaluate(program.program, "accumulate", there.array, s.t0, s.h)
-            parts.append(there.rows("acc", within=METRICS)[:shared].astype(float))
-        with np.errstate(all="ignore"):
-            by_clock = fresh[:shared] * (parts[0] - parts[1]) / (2 * LEAST)
-        self._clocks[members] += np.where(fresh[:shared] != 0.0, by_clock, 0.0).sum(0)
-        before = table.copy()
-        before.set("acc", MeasuredAdjoint(measured, s.begin).before(begun), within=METRICS)
-        self.bars.set("acc", fresh, members)
-        self._touch(program, before, members, "measure", None)
-        self.bars.set("acc", bars - fresh, members)
-
-    def _end_of_steps(
-        self, program: AdjointProgram, table: LaneTable, at: np.ndarray, members: np.ndarray, seeds: np.ndarray
-    ) -> None:
-        """Back over the rest of a step, of no length, of lanes of which an event is at its end, to the bit of the clock.
-
-        Args:
-            at: (K,) notes behind what events have done.
-        """
-        over, s = np.flatnonzero(self.notes.pattern[at] == PLAIN_STEPS), self.settings
-        rest, some = table.take(over), members[over]
-        due = np.flatnonzero((rest.row("clock") - s.before) % s.every == 0)
-        if len(due):
-            self._touch(program, rest.take(due), some[due], "observe", seeds)
-        if len(over):
-            rest.set("fraction", 0.0)
-            self._clocks[some] = self._of_begin(program, rest, some)[0]
-            self._forget_time(some)
+        self.sweep(program, table, steps, members, seeds)
 
     def _chosen(
         self,
@@ -391,8 +281,8 @@ class WayBack:
         table, ends, members, at = table.take(moves), ends[moves], members[moves], at[moves]
         if not len(members):
             return
-        program, begin, s = self.programs.of(partition), table.row("clock").copy(), self.settings
-        clocks, shifted = np.zeros(len(members)), self._shifted[at]
+        program, begin, s = self.program(partition), table.row("clock").copy(), self.settings
+        clocks, shifted = np.zeros(len(members)), self._acting.shifted[at]
         first, last = (np.floor((clock - s.before) / s.every) for clock in (begin, ends))
         if s.tolerance is None:  # what an event does at an instant is done before that is recorded
             at_event = self.notes.pattern[at + 1] <= ACTED
@@ -403,68 +293,23 @@ class WayBack:
             tick, bars = s.before + (first[due] + k) * s.every, self.bars.take(members[due])
             part = table.take(due)
             part.set("fraction", tick - begin[due])
-            here = self._ahead(program, part, 1)
+            here = self.ahead(program, part, 1)
             here.set("clock", tick)
             self.bars.put(members[due], LaneTable.zeros(self.layout, len(due), table.dtype))
-            self._touch(program, here, members[due], "observe", seeds)
+            self.touch(program, here, members[due], "observe", seeds)
             late = np.flatnonzero(shifted[due])
             if len(late):
-                clocks[due[late]] += self._of_begin(program, part.take(late), members[due[late]])[0]
-            self._sweep(program, part, np.ones(len(due), int), members[due], None)
+                clocks[due[late]] += self._acting.of_begin(program, part.take(late), members[due[late]])[0]
+            self.sweep(program, part, np.ones(len(due), int), members[due], None)
             for name in self.layout.columns():
                 of_instants.add(name, self.bars.rows(name, members[due]), due)
             self.bars.put(members[due], bars)
         table.set("fraction", ends - begin)
-        self._at_events(partition, table, members, at, clocks)
-        self._sweep(program, table, np.ones(len(members), int), members, None)
-        self._forget_time(members[shifted])
+        self._acting.at_events(partition, table, members, at, clocks)
+        self.sweep(program, table, np.ones(len(members), int), members, None)
+        self._acting.forget_time(members[shifted])
         for name in self.layout.columns():
             self.bars.add(name, of_instants.rows(name), members)
-
-    def _forget_time(self, members: np.ndarray) -> None:
-        """Of the time that metrics hold of the beginning of a step, which is part of what a moving clock does."""
-        if self._passages.measured.size:
-            self.bars.set("acc", 0.0, members, 0)
-
-    def _of_begin(
-        self, program: AdjointProgram, table: LaneTable, members: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """(K,) cotangents of the clock at which steps begin; (events, K) slopes of events at their ends by it."""
-        slopes = ClockSlopes(table, lambda lanes: self._ahead(program, lanes, 1), self.settings.h, end=False)
-        return slopes.pulled(self.bars.take(members)), slopes.event
-
-    def _at_events(
-        self, partition: Partition, table: LaneTable, members: np.ndarray, at: np.ndarray, clocks: np.ndarray
-    ) -> None:
-        """The cotangents of instants of events at which steps begin or end.
-
-        Args:
-            clocks: (K,) cotangents of their beginnings so far.
-        """
-        program, shifted = self.programs.of(partition), np.flatnonzero(self._shifted[at])
-        ended = np.where(self.notes.pattern[at + 1] <= ACTED, ACTED - self.notes.pattern[at + 1], -1)
-        ends = [
-            (k, here)
-            for k in np.unique(ended[ended >= 0]).tolist()
-            for late in [[*self.lanes.late.get(self.lanes.guarded_events[k].name, ())]]
-            if len(here := np.flatnonzero((ended == k) & ~np.isin(members, late)))
-        ]
-        for k, here in ends:
-            self._clocks[members[here]] += self._of_noted(program, k, table.take(here), members[here])
-        of_begin = np.zeros((self.lanes.layout.ne, len(members)))
-        if len(shifted):
-            more, of_begin[:, shifted] = self._of_begin(program, table.take(shifted), members[shifted])
-            clocks[shifted] += more
-        for k, here in ends:
-            begin, some, row = table.take(here), members[here], self.lanes.setup.switches + k
-            by_end = ClockSlopes(begin, lambda lanes: self._ahead(program, lanes, 1), self.settings.h, end=True)
-            share = -(self._clocks[some] + by_end.pulled(self.bars.take(some))) / by_end.event[row]
-            there, t = self._ahead(program, begin, 1), self._time_at_end(begin)
-            for name, slopes in self._events.of(partition, k, there, t).items():
-                self.bars.add(name, share * slopes, some, slice(len(slopes)))
-            clocks[here] += share * of_begin[row, here]
-            self._clocks[some] = 0.0
-        self._clocks[members[shifted]] = clocks[shifted]
 
     def _off(
         self, program: AdjointProgram, table: LaneTable, parts: Sequence[float], members: np.ndarray, seeds: np.ndarray
@@ -475,15 +320,15 @@ class WayBack:
         for part in parts:
             table.set("clock", begin + len(parts) * done)
             table.set("fraction", len(parts) * part)
-            table = self._ahead(program, table, 1)
+            table = self.ahead(program, table, 1)
             states.append(table)
             done += part
         end = states.pop()
         end.set("clock", begin + len(parts))
-        self._touch(program, end, members, "observe", seeds)
+        self.touch(program, end, members, "observe", seeds)
         earlier = self._between(program, first, end, members, seeds)
         for state in reversed(states):
-            self._sweep(program, state, np.ones(len(members), int), members, None)
+            self.sweep(program, state, np.ones(len(members), int), members, None)
         for name, rows in zip(STATE, self._split(earlier), strict=True):
             self.bars.add(name, rows, members, slice(len(rows)))
 
@@ -514,7 +359,7 @@ class WayBack:
             self._set_moving(here, between(ends))
             here.set("clock", begin[due] + k)
             self.bars.put(members[due], LaneTable.zeros(self.layout, len(due), a.dtype))
-            self._touch(program, here, members[due], "observe", seeds)
+            self.touch(program, here, members[due], "observe", seeds)
             change = self.bars.take(members[due])
             of_begin, of_end = pulled(between, ends, self._moving(change))
             self._set_moving(change, of_end)
@@ -538,68 +383,6 @@ class WayBack:
         """q, x and dx of what `_moving` gives."""
         plan = self.lanes.setup.plan
         return np.split(values, np.cumsum([plan.nq, plan.nv + plan.ns]))
-
-    def _ahead(self, program: AdjointProgram, lanes: LaneTable, steps: np.ndarray | int) -> LaneTable:
-        """Lanes some steps further on."""
-        further, clock = lanes.copy(), lanes.row("clock")
-        until = np.where(np.asarray(steps) > 0, clock + (steps - 0.5) * lanes.row("fraction"), clock)
-        disarm(further)
-        group = Group(program.program, further.array, until, None, np.full(lanes.lanes, -1))
-        self.lanes.kernel.advance([group], h=self.settings.h, t0=self.settings.t0)
-        return further
-
-    def _sweep(
-        self,
-        program: AdjointProgram,
-        table: LaneTable,
-        steps: np.ndarray,
-        members: np.ndarray,
-        seeds: np.ndarray | None,
-    ) -> None:
-        bars = self.bars.take(members)
-        bars.set("steps", steps)
-        leg = self._leg(program, table, bars, members, seeds)
-        s = self.settings
-        self.back.sweep([leg], h=s.h, t0=s.t0, every=s.every if seeds is not None else 0, origin=s.before)
-        self.bars.put(members, bars)
-
-    def _touch(
-        self,
-        program: AdjointProgram,
-        table: LaneTable,
-        members: np.ndarray,
-        phase: str,
-        seeds: np.ndarray | None,
-        ends: LaneTable | None = None,
-    ) -> None:
-        bars, s = self.bars.take(members), self.settings
-        leg = self._leg(program, table, bars, members, seeds)
-        array = None if ends is None else ends.array
-        self.back.touch(leg, phase, array, h=s.h, t0=s.t0, every=s.every, origin=s.before)
-        self.bars.put(members, bars)
-
-    def _leg(
-        self,
-        program: AdjointProgram,
-        table: LaneTable,
-        bars: LaneTable,
-        members: np.ndarray,
-        seeds: np.ndarray | None,
-    ) -> Leg:
-        rows = np.full(len(members), -1) if seeds is None else members
-        return Leg(program, table.array, bars.array, seeds, rows)
-
-
-def _behind_events(notes: ByMember) -> np.ndarray:
-    """(K,) which notes stand where an event has done something, so that their clocks move with it."""
-    behind = np.zeros(len(notes.members), bool)
-    for k in np.flatnonzero(notes.pattern <= ACTED) + 1:
-        while k < len(behind) and notes.members[k] == notes.members[k - 1] and notes.pattern[k] > ACTED:
-            behind[k] = True
-            if notes.clock[k] != notes.clock[min(k + 1, len(behind) - 1)]:
-                break
-            k += 1
-    return behind
 
 
 def _bounds(sorted_members: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

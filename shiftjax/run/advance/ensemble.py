@@ -272,7 +272,7 @@ class Ensemble:
             self.table.set("acc", rows, members, METRICS)
 
     def measure_anew(self, members: np.ndarray) -> None:
-        """What the metrics of some members hold of the instant at which they stand is taken again: rates have changed."""
+        """Takes what metrics hold of the instant at which some members stand again: their rates have changed."""
         if (metrics := self.recordings[0].programs.metrics) is None or not len(members):
             return
         before = self.table.rows("acc", members).copy()

@@ -19,6 +19,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.in_numpy import InNumpy
 from shiftjax.lanes.reverse import reverse
 from shiftjax.run.advance.ensemble import METRICS
+from shiftjax.run.advance.ensemble import Programs as Observing
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.topology.partition import Partition
 
@@ -42,8 +43,8 @@ class ClockSlopes:
     def __init__(self, table: LaneTable, ahead: Ahead, h: float, *, end: bool) -> None:
         """
         Args:
-            table: where the steps begin, with their sizes. h: a unit of the clock [s]. end: whether their end moves, and
-                not their beginning, with which the time goes that metrics hold of it.
+            table: where the steps begin, with their sizes. h: a unit of the clock [s].
+            end: whether their end moves, and not their beginning, with which the time goes that metrics hold of it.
         """
         size, clock = table.row("fraction").astype(float), table.row("clock").astype(float)
         apart = np.maximum(APART * size, LEAST)
@@ -75,7 +76,8 @@ class ClockSlopes:
 class EventSlopes:
     """Slopes of the expressions of guarded events by the state of a lane and its numbers."""
 
-    def __init__(self, programs: Programs) -> None:
+    def __init__(self, programs: Observing) -> None:
+        assert isinstance(programs, Programs)
         self._programs = programs
         self._built: dict[tuple[Partition, int], InNumpy] = {}
 
