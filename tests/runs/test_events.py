@@ -264,11 +264,11 @@ def test_metrics_of_what_is_no_event_are_refused(metric: str, match: str) -> Non
         fallen({"ground": "slide.q"}, metrics={"m": metric})
 
 
-def test_a_run_that_goes_on_stops_and_one_that_stops_has_no_gradient() -> None:
+def test_a_run_that_goes_on_stops_and_one_that_stops_has_no_forward_gradient() -> None:
     jax = pytest.importorskip("jax")
     events = {"ground": Event("slide.q", action="stop")}
     with pytest.raises(ModelError, match=r"event ground: action.*mark"):
-        jax.grad(lambda v: fallen(events, vary={SPEED: v}, metrics={"m": "final(slide.q)"}).metrics["m"].sum())(
+        jax.jacfwd(lambda v: fallen(events, vary={SPEED: v}, metrics={"m": "final(slide.q)"}).metrics["m"].sum())(
             np.zeros(1)
         )
     marked = fallen({"ground": "slide.q"}, span=0.5)

@@ -248,10 +248,11 @@ def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
     """
     passed = passed_events(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
     passed &= (lanes.status[members] <= 0) & (lanes.stopped[members] < 0)
-    laws = dict(lanes.setup.laws)
+    laws, first = dict(lanes.setup.laws), lanes.setup.switches
+    landed = lanes.table.rows("event", members)[first:]
     if lanes.tape is not None:
-        acts = passed[[one.event.action != "mark" for one in lanes.guarded_events]].any(0)
-        lanes.tape.note(lanes, members[acts], ACTED - passed[:, acts].argmax(0))
+        doing = passed & np.array([one.event.action != "mark" for one in lanes.guarded_events])[:, None]
+        lanes.tape.note(lanes, members[doing.any(0)], ACTED - doing[:, doing.any(0)].argmax(0))
     for k, one in enumerate(lanes.guarded_events):
         there = members[passed[k]]
         if len(there) and one.event.action == "set":
@@ -259,6 +260,10 @@ def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
         elif len(there) and one.event.action == "stop":
             there = there[lanes.stopped[there] < 0]
             lanes.stop(there, np.full(len(there), k))
+    # Projected anew a lane may stand before the zero again, by its last bit: it has passed it, and does so once.
+    back = passed & (landed * lanes.table.rows("event", members)[first:] < 0.0)
+    for k in np.flatnonzero(back.any(1)).tolist():
+        lanes.table.set("event", 0.0, members[back[k]], first + k)
 
 
 def set_numbers(lanes: Ensemble, members: np.ndarray, values: Sequence[tuple[int, float]]) -> None:
