@@ -11,6 +11,9 @@ import pytest
 
 from shiftjax import Event, Model, ModelError, Result, simulate
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.gradients.differentiable_run import DifferentiableRun
+from shiftjax.gradients.planning import Planner
+from shiftjax.run.options import options_of
 
 # Steps of rk4 hold parabolas, and slopes of the clock polynomials of degree four: what is left is the zero, which is
 # located to 1e-10 of a step, and rounding of 1e-16 in differences over 2 % of one.
@@ -83,6 +86,7 @@ def test_a_brake_that_a_line_switches_on(how: dict[str, Any]) -> None:
     work = SPEEDS**2 * T - SPEEDS * a * s**2 + a**2 * s**3 / 3
     atol = 2e-5 if "step" in how else CLOSED  # of the trapezes of steps
     np.testing.assert_allclose(result[0]["work"], work, atol=atol)
+    np.testing.assert_allclose(result[0]["push"], a**2 * s, atol=CLOSED)  # no step takes the law before for its begin
     zero = jax.tree.map(np.zeros_like, result)
     exact = {
         "way": (T - a * s * ds, s**2 / masses**2),
@@ -162,6 +166,11 @@ def test_what_is_asked_behind_a_stop_has_no_slope() -> None:
     assert slopes[0] == 1.0 and np.isnan(slopes[1])
 
 
-def test_forward_mode_is_refused_by_name() -> None:
+def test_forward_mode_is_refused_by_name_and_not_planned() -> None:
     with pytest.raises(ModelError, match=r"event line: action: found set.*differentiated forward.*jax\.grad"):
         jax.jvp(lambda v: braked(v, np.ones(2), step=5e-3).metrics["way"], (SPEEDS,), (np.ones(2),))
+    given = options_of(span=0.9, step=5e-3, events=LINE, metrics={"way": "final(slide.q)"})
+    planner = Planner(DifferentiableRun(SLED, ["a:mass.mass"], given).begun)
+    assert {planner.planned(50, 1, 2).direction, *planner.planned(50, 1, 2).costs} == {"reverse", "differences"}
+    with pytest.raises(ModelError, match=r"direction.*forward.*an event stops members"):
+        planner.planned(50, 1, 2, direction="forward")
