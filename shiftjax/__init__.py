@@ -90,7 +90,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "A constraint f(q, t) = 0 between joints of one coordinate each.",
         ),
         "Event": (
-            "shiftjax.measures.events",
+            "shiftjax.mechanism.events",
             "An instant at which an expression of channels comes to zero: noted, the end of a member, or of a law.",
         ),
         "Schedule": (
@@ -238,9 +238,9 @@ if TYPE_CHECKING:
     from shiftjax.kernels.step_program import Method as Method
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS
-    from shiftjax.measures.events import Event as Event
     from shiftjax.measures.metric import MetricKind as MetricKind
     from shiftjax.measures.metrics import METRICS as METRICS
+    from shiftjax.mechanism.events import Event as Event
     from shiftjax.mechanism.model import Model as Model
     from shiftjax.outcome import Outcome as Outcome
     from shiftjax.plugins import load_plugin as load_plugin

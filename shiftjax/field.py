@@ -78,6 +78,8 @@ SHAPES: dict[str, str] = {
     "expression": "a number, or an expression in quotes",
     "parameters": "an object of a number, an expression or an object each",
     "named points": "an object of [x, y, z] or an object each",
+    "events": "an object of an expression or an object each",
+    "values by path": "an object of a number in SI, or a text with its unit, each",
     "object": "an object",
     "list": "a list of objects",
     "anything": "any value, kept as it is",

@@ -26,7 +26,7 @@ from shiftjax.errors import ModelError, nearest, need_mapping, need_path, shown,
 from shiftjax.formats.writer import to_dict
 from shiftjax.measures.aims import with_good
 from shiftjax.measures.certificate import CERTIFICATE
-from shiftjax.measures.events import Event, written_event
+from shiftjax.mechanism.events import Event, written_event
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze, thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
@@ -78,7 +78,8 @@ class Definition:
         channels: what is recorded of the members that are kept.
         metrics: name -> a text, or a mapping with `of`, in which `good` says whether small or large values are good
             and `limits` between which ones a member is as it should be.
-        events: name -> an expression of channels that comes to zero, or a mapping of the arguments of `Event`.
+        events: name -> an expression of channels that comes to zero, or a mapping of the arguments of `Event`; False
+            for one of the model's file that is switched off.
         keep: whose trajectories are kept: "all", "none", "every 10", how many, a list of members, or a mapping of
             `members`, `worst` and `best`.
         assemble_only: loops are closed and nothing is run; span, step, tolerance, output_step, method and limits say
@@ -118,7 +119,7 @@ class Definition:
     backend: str | None = None
     channels: Sequence[str] = ()
     metrics: Mapping[str, str | Mapping[str, Any]] = EMPTY
-    events: Mapping[str, str | Mapping[str, Any]] = EMPTY
+    events: Mapping[str, str | Mapping[str, Any] | bool] = EMPTY
     keep: str | int | Sequence[int] | Mapping[str, Any] = EMPTY
     assemble_only: bool = False
     strict_start: bool = False

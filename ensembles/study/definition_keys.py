@@ -22,8 +22,8 @@ from shiftjax.errors import ModelError, need, need_count, need_mapping, need_num
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.measures.aims import GOOD, aim_of
 from shiftjax.measures.equations import equation
-from shiftjax.measures.events import ACTIONS, DIRECTIONS, event_of
-from shiftjax.measures.events import MOST as MOST_INSTANTS
+from shiftjax.mechanism.events import ACTIONS, DIRECTIONS, event_of, is_off
+from shiftjax.mechanism.events import MOST as MOST_INSTANTS
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.run.advance.repeats import ACCURACIES
@@ -182,6 +182,8 @@ def _metric(where: str, name: str, value: Any) -> Any:
 
 
 def _event(where: str, name: str, value: Any) -> Any:
+    if is_off(value):
+        return False  # of the model's file: files of studies have no word for nothing
     event_of(name, value, where)
     return value
 
@@ -274,6 +276,7 @@ EVENT = {
          "properties": {"of": TEXT, "direction": {"enum": list(DIRECTIONS)}, "action": {"enum": list(ACTIONS)},
                         "capacity": {"type": "integer", "minimum": 1, "maximum": MOST_INSTANTS},
                         "values": {"type": "object", "additionalProperties": {"anyOf": [NUMBER, TEXT]}}}},
+        {"const": False},
     ]
 }  # fmt: skip
 DRIVE = {"anyOf": [TEXT, NUMBER, {"type": "object", "properties": {"type": TEXT}, "required": ["type"]}]}
@@ -362,8 +365,9 @@ KEYS: dict[str, Key] = {
         Key("events", _entries(_event), _table_schema(EVENT),
             'name -> an expression of channels whose zeros are located within steps: a text, or a table of it as `of`, '
             'the `direction` ("any", "up", "down"), the `action` ("mark"; "stop", which ends the member there; "set", '
-            'which gives numbers of forces the `values` from there on) and the `capacity`, how many instants are noted',
-            "none",
+            'which gives numbers of forces the `values` from there on) and the `capacity`, how many instants are '
+            "noted; `false` switches one of the model's file off",
+            "those of the model's file",
             '[events]\nlow = { of = "rocker_pivot.v", direction = "up" }'),
         Key("keep", lambda where, value: keep_words(value, where),
             {"anyOf": [*MEMBERS["anyOf"], RANKED, KEEP_TABLE]},

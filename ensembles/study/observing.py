@@ -17,6 +17,7 @@ from shiftjax.expressions.dialects import LANES
 from shiftjax.expressions.expression import is_path, names
 from shiftjax.expressions.grammar import parse
 from shiftjax.measures.channels import channels
+from shiftjax.mechanism.events import is_off, of_run
 from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.topology.analysis import analyze
@@ -33,11 +34,12 @@ def observed(groups: Sequence[MemberGroup], definition: Definition) -> tuple[Mem
         return frozenset() if len(lacking) == len(groups) else frozenset(lacking)
 
     of_channels = {path: lost([path]) for path in thaw(definition.channels)}
-    events = {name: _paths(words) for name, words in definition.settings.get("events", {}).items()}
+    asked = {} if definition.assemble_only else of_run(groups[0].model.events, definition.settings.get("events"))
+    events = {name: () if is_off(words) else _paths(words) for name, words in asked.items()}
     of_metrics = {name: lost(_paths(words, events)) for name, words in definition.measured.items()}
     of_events = {name: lost(paths) for name, paths in events.items()}
     every = (_with(group, k, of_channels, of_metrics, definition) for k, group in enumerate(groups))
-    return tuple(_with_events(group, k, of_events) for k, group in enumerate(every))
+    return tuple(_with_events(group, k, asked, of_events) for k, group in enumerate(every))
 
 
 def notes(groups: Sequence[MemberGroup]) -> Iterator[str]:
@@ -68,11 +70,14 @@ def _with(
     )
 
 
-def _with_events(group: MemberGroup, k: int, of_events: Mapping[str, frozenset[int]]) -> MemberGroup:
-    """The k-th group with its events, of a study that has some."""
-    if not of_events:
+def _with_events(
+    group: MemberGroup, k: int, asked: Mapping[str, Any], of_events: Mapping[str, frozenset[int]]
+) -> MemberGroup:
+    """The k-th group with its events, of a study that has some; those of its model that cannot be there are off."""
+    if not asked:
         return group
-    here = {name: words for name, words in group.settings["events"].items() if k not in of_events[name]}
+    here = {name: thaw(words) for name, words in asked.items() if k not in of_events[name]}
+    here |= {name: False for name in group.model.events if k in of_events[name]}
     return dataclasses.replace(group, settings={**group.settings, "events": here})
 
 

@@ -28,8 +28,8 @@ from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.measures.aims import ATTRIBUTES, aim_of
 from shiftjax.measures.channels import channels
-from shiftjax.measures.events import event_of, words_of_event
 from shiftjax.measures.run_metrics import Metrics
+from shiftjax.mechanism.events import events_of, words_of_event
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import plain
 from shiftjax.run.start.prepare import prepare
@@ -40,6 +40,7 @@ REFUSED = 2
 FORCES = 24  # numbers of force laws that are printed
 LONGEST = 90  # characters of a metric in a table
 ROUNDING = 1e-12  # of a start that is zero
+EVENT_HEAD = ("event", "of, direction, action")
 COUNTED = {"bodies": "body", "joints": "joint", "loops": "loop", "restraints": "restraint", "numbers": "number"}
 
 
@@ -88,6 +89,9 @@ def show(name: str, judgement: dict[str, Any]) -> None:
     for kind in ("refused", "errors", "warnings", "notes"):
         for text in judgement[kind]:
             common.put(f"{kind.rstrip('s')}: {text}")
+    if judgement["events"]:
+        common.put()
+        common.table(EVENT_HEAD, [*judgement["events"].items()], left=(0, 1))
     if judgement["forces"]:
         common.put()
         common.put("forces, as they act:")
@@ -139,7 +143,7 @@ def outline(definition: Definition) -> dict[str, Any]:
         "groups": [_group(group) for group in groups],
         "varied": _varied(definition, groups),
         "metrics": {name: _of(words) for name, words in definition.metrics.items()},
-        "events": {name: words_of_event(event_of(name, words)) for name, words in definition.events.items()},
+        "events": _events(groups[0]),
         "aims": {name: aim_of(words, "").attributes for name, words in definition.measured.items()},
         "kept": keeping.text(),
         "kept_members": len(keeping.stated(members)),
@@ -198,6 +202,11 @@ def _optimized(definition: Definition, groups: Sequence[MemberGroup]) -> dict[st
         "iterations": wanted.iterations,
         "bounds": {name: [_finite(a), _finite(b)] for name, a, b in zip(names, low, high, strict=True)},
     }
+
+
+def _events(group: MemberGroup) -> dict[str, str]:
+    """Name -> words of the events of a group's runs, those of the model's file among them."""
+    return {name: words_of_event(event) for name, event in events_of(group.settings.get("events")).items()}
 
 
 def _finite(number: float) -> float | None:
@@ -275,7 +284,7 @@ def show_study(name: str, outlined: dict[str, Any]) -> None:
         common.table(tuple(head[k] for k in used), [tuple(row[k] for k in used) for row in rows], left=(0, 1, 2))
     if outlined["events"]:
         common.put()
-        common.table(("event", "of, direction, action"), [*outlined["events"].items()], left=(0, 1))
+        common.table(EVENT_HEAD, [*outlined["events"].items()], left=(0, 1))
     common.put()
     common.put(f"kept: {outlined['kept']}")
     if asked := outlined["optimized"]:

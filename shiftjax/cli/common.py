@@ -15,7 +15,7 @@ from shiftjax.ensembles.study.spec import parse_set, split_assignment
 from shiftjax.errors import ModelError, printable
 from shiftjax.formats.files import load
 from shiftjax.markup import text_table
-from shiftjax.measures.events import Event, event_of_words
+from shiftjax.mechanism.events import Event, event_of_words
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.quantities import check_unit
@@ -86,9 +86,10 @@ def metrics(options: argparse.Namespace) -> dict[str, str]:
     return texts
 
 
-def events(options: argparse.Namespace) -> dict[str, Event]:
-    """The events of `--event`, by name."""
-    return {name: event_of_words(name, words) for name, words in entries(options.event, "--event").items()}
+def events(options: argparse.Namespace) -> dict[str, Event | None]:
+    """The events of `--event`, by name; None for one of the model's file that is switched off."""
+    every = entries(options.event, "--event").items()
+    return {name: None if words.strip() == "off" else event_of_words(name, words) for name, words in every}
 
 
 def drives(options: argparse.Namespace) -> dict[str, Drive]:

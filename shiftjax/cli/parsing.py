@@ -124,8 +124,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     )
     line = (
         "note when an expression comes to zero, 'ground=tip.position[2]'; with :up or :down in that direction alone, "
+        "with :stop end there; NAME=off for one of the model's file"
     )
-    add("--event", action="append", default=[], metavar="NAME=EXPR[:WAY][:stop]", help=line + "with :stop end there")
+    add("--event", action="append", default=[], metavar="NAME=EXPR[:WAY][:stop]", help=line)
     add_changes(parser)
     add("--strict-start", action="store_true", help="do not run members whose stated start the loops do not allow")
     add("--strict-inertia", action="store_true", help="do not run members with moments of inertia that no body has")

@@ -12,7 +12,7 @@ from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition, document, from_document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.errors import ModelError
-from shiftjax.measures.events import written_event
+from shiftjax.mechanism.events import written_events
 
 SAME = "span step tolerance method output_step backend precision accuracy singular samples keep".split()
 SAME += ["energy_limit", "gap_limit", "angle_limit"]
@@ -33,7 +33,7 @@ def definition_of(options: argparse.Namespace) -> Definition:
         name: common.entries(getattr(options, name), f"--{name}") for name in TABLES
     }
     tables["metrics"] = common.metrics(options)
-    tables["events"] = {name: written_event(event) for name, event in common.events(options).items()}
+    tables["events"] = written_events(common.events(options))
     if study_file.is_study(options.model):
         read = study_file.read(options.model)
         given, folder = document(read), read.folder

@@ -286,6 +286,27 @@ class ModelBuilder:
         self.document.setdefault("points", {})[name] = entry
         return self
 
+    def event(
+        self,
+        name: str,
+        of: str,
+        *,
+        direction: str | None = None,
+        action: str | None = None,
+        capacity: int | None = None,
+        values: Mapping[str, float | str] | None = None,
+    ) -> ModelBuilder:
+        """Adds an event that every run of the model has.
+
+        Args:
+            name: of letters, digits and _. of: an expression of channels and the time t, in SI or with units.
+            direction, action, capacity, values: as of `Event`.
+        """
+        more = {"direction": direction, "action": action, "capacity": capacity, "values": values}
+        entry = {"of": of, **{key: given for key, given in more.items() if given is not None}}
+        self.document.setdefault("events", {})[name] = entry
+        return self
+
     def frame(
         self, name: str, *, T: Numbers = ZERO, R: Sequence[Numbers] = IDENTITY, rotation: Numbers = ZERO
     ) -> ModelBuilder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -39,6 +39,19 @@ def misspelt_of(label: str) -> dict[str, str]:
 def opened(node: Node, label: str) -> Node:
     """The node of an object with known keys only; `label` is what messages call it."""
     return node.object(label, keys_of(label), misspelt_of(label))
+
+
+def named(node: Node, what: str) -> Iterable[tuple[str, Node]]:
+    """Name and value of every entry of a section."""
+    if node.value is None:
+        return
+    if not isinstance(node.value, Mapping):
+        node.refuse(f"an object: name of {what} -> what it is", "Write { ... }.")
+    for name in node.value:
+        if not isinstance(name, str) or not name.isidentifier() or not name.isascii() or name == "pi":
+            allowed = "names of letters, digits and _, other than pi, that expressions can use"
+            node.refuse(allowed, "Rename it.", f"{what} called {str(name)[:60]!r}")
+        yield name, node[name]
 
 
 @cache

@@ -31,7 +31,7 @@ class IncludedNumbers:
     def add(
         self, part: Model, entry: str, prefix: str, taken: set[str], stated: Mapping[str, str],
         rotation: Sequence[Sequence[float]], frames: Mapping[str, tuple[str, Frame, Frame]],
-    ) -> None:  # fmt: skip
+    ) -> dict[str, str]:  # fmt: skip
         """Takes over those of a file.
 
         Args:
@@ -39,6 +39,9 @@ class IncludedNumbers:
             stated: name of one of its parameters -> an expression in the names of the document.
             rotation: of the frame that it is mounted on. frames: of its ground, name -> body that has it now, the
                 frame there, and as it was.
+
+        Returns:
+            name of a parameter or point there -> its name in the document.
         """
         names: dict[str, str] = {}
         before_name = re.sub(r"[^A-Za-z0-9_]|^(?=\d)", "_", entry)  # a name that expressions can use
@@ -60,6 +63,7 @@ class IncludedNumbers:
         self.expressions |= {f"parameters.{names[name]}": text for name, text in stated.items()}
         for name, (body, now, before) in frames.items():
             self._add_frame(child(body, now.name), child(FIXED, name), texts, rotation, (now, before))
+        return names
 
     def _add_frame(
         self, path: str, old: str, texts: Mapping[str, str], rotation: Sequence[Sequence[float]],

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from shiftjax.errors import ModelError, nearest
-from shiftjax.formats.entry import opened
+from shiftjax.formats.entry import named, opened
 from shiftjax.formats.node import NUMERAL, Node
 from shiftjax.formats.scope import Expressed, Scope, has_names, text_in_si
 from shiftjax.mechanism.edit import everything_on
@@ -38,7 +38,7 @@ def read(root: Node, scope: Scope) -> Section:
         ModelError: names that cannot be, units that are none, a circle of expressions, values beyond bounds.
     """
     section = Section()
-    for name, node in _named(root["parameters"], "a parameter"):
+    for name, node in named(root["parameters"], "a parameter"):
         block = opened(_as_object(node, "value"), "a parameter")
         unit = _unit(block["unit"])
         factor = scope.units.factor(unit)
@@ -47,7 +47,7 @@ def read(root: Node, scope: Scope) -> Section:
         section.parameters[name] = node, parameter
         section.nodes[f"parameters.{name}"] = block["value"] if isinstance(node.value, Mapping) else node
         scope.factors[f"parameters.{name}"] = factor
-    for name, node in _named(root["points"], "a point"):
+    for name, node in named(root["points"], "a point"):
         block = opened(_as_object(node, "position"), "a point")
         items = list(block["position"].items())
         if len(items) != 3:
@@ -71,19 +71,6 @@ def _as_object(node: Node, key: str) -> Node:
     if isinstance(node.value, Mapping):
         return node
     return Node({key: node.value}, node.where, node.warnings, node.scope)
-
-
-def _named(node: Node, what: str) -> Iterable[tuple[str, Node]]:
-    """Name and value of every entry of a section."""
-    if node.value is None:
-        return
-    if not isinstance(node.value, Mapping):
-        node.refuse(f"an object: name of {what} -> what it is", "Write { ... }.")
-    for name in node.value:
-        if not isinstance(name, str) or not name.isidentifier() or not name.isascii() or name == "pi":
-            allowed = "names of letters, digits and _, other than pi, that expressions can use"
-            node.refuse(allowed, "Rename it.", f"{what} called {str(name)[:60]!r}")
-        yield name, node[name]
 
 
 def _unit(node: Node) -> str:
@@ -154,7 +141,7 @@ def with_values(part: Model, node: Node, scope: Scope) -> tuple[Model, dict[str,
     """
     values, texts = dict[str, float](), dict[str, str]()
     known = {parameter.name: parameter for parameter in part.parameters}
-    for name, item in _named(node, "a parameter"):
+    for name, item in named(node, "a parameter"):
         if name not in known:
             file = f"parameters of the included file: {listed(known) or 'it has none'}"
             node.refuse(file, nearest(name, known) or "Leave it out.", f"no parameter {name!r}")

@@ -55,6 +55,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "parameters": {**NAMED, "additionalProperties": {"anyOf": [EXPRESSION, {"$ref": "#/$defs/parameter"}]}},
     "named points": {**NAMED, "additionalProperties": {"anyOf": [{**VECTOR, "items": EXPRESSION},
                                                                  {"$ref": "#/$defs/point"}]}},
+    "events": {**NAMED, "additionalProperties": {"anyOf": [TEXT, {"$ref": "#/$defs/event"}]}},
+    "values by path": {"type": "object", "additionalProperties": EXPRESSION},
     "object": {"type": "object"},
     "list": {"type": "array"},
     "anything": {},

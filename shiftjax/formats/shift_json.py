@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shiftjax.formats import connections, include, named_numbers, parts
+from shiftjax.formats import connections, include, named_numbers, parts, stated_events
 from shiftjax.formats.draft import Draft, finished, grafted, preorder
 from shiftjax.formats.entry import Entry, by_name, opened
 from shiftjax.formats.hardpoints import with_points
@@ -23,6 +23,7 @@ from shiftjax.formats.node import Node
 from shiftjax.formats.scope import Scope
 from shiftjax.formats.settings import settings
 from shiftjax.formats.units import Units
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import SI, Model, unused
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import Light, RunSettings, Terrain
@@ -73,10 +74,14 @@ class Document:
         terrain: list[Terrain] = []
         parameters, points = named_numbers.items_of(self.section, self.scope)
         included = IncludedNumbers([*parameters], [*points])
+        events = stated_events.read(self.root)
         taken = {item.name for item in (*parameters, *points)}
         for mount in self.mounts:
             more_lights, more_terrain = mount.place(self.names)
-            included.add(mount.part, mount.entry, mount.prefix, taken, mount.stated, mount.rotation, mount.ground)
+            part, entry, prefix = mount.part, mount.entry, mount.prefix
+            names = included.add(part, entry, prefix, taken, mount.stated, mount.rotation, mount.ground)
+            there = {name: child(body, now.name) for name, (body, now, _) in mount.ground.items()}
+            events |= stated_events.included(part, entry, prefix, {*events}, there, names)
             lights += more_lights
             terrain += more_terrain
         self._connect(preorder(roots))
@@ -96,6 +101,7 @@ class Document:
             comment=self.root["comment"].comment(),
             parameters=tuple(included.parameters),
             points=tuple(included.points),
+            events=FrozenJson(events),
         )
         model = named_numbers.with_expressions(model, self.section, self.scope, included.expressions)
         model = with_points(model, {name: node for name, (node, _) in self.section.points.items()}, self.names)

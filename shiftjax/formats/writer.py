@@ -7,6 +7,7 @@ from typing import Any
 
 from shiftjax.field import Field
 from shiftjax.formats.geometry import written as shape_entry
+from shiftjax.mechanism.events import Event, event_of
 from shiftjax.mechanism.fields import element, label_of, value_of
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.model import Model
@@ -40,6 +41,7 @@ def to_dict(model: Model) -> dict[str, Any]:
         "parameters": {item.name: entry(item, "a parameter") for item in model.parameters},
         # what follows a point stands in the file as expressions, so that nothing is to be searched for
         "points": {item.name: {**entry(item, "a point"), "frames": []} for item in model.points},
+        "events": {name: _event(event_of(name, words)) for name, words in model.events.items()},
     }
     return {**_there(document), "assemblies": _assemblies(model.assemblies)}
 
@@ -53,6 +55,12 @@ def _assemblies(assemblies: tuple[Assembly, ...]) -> list[dict[str, Any]]:
         if assembly.assemblies:
             document["assemblies"] = inside[path] = []
     return roots
+
+
+def _event(event: Event) -> str | dict[str, Any]:
+    """What differs from the defaults; of an event that only marks its expression."""
+    stated = entry(event, "an event")
+    return event.of if stated.keys() == {"of"} else stated
 
 
 def _there(values: dict[str, Any]) -> dict[str, Any]:
@@ -115,6 +123,7 @@ WRITE: dict[str, Callable[[Any], Any]] = {  # shape of a field -> what a file ho
     ),
     **dict.fromkeys(("vector", "matrix", "axis", "numbers", "points", "ascending", "polynomial"), _listed),
     **dict.fromkeys(("pieces", "rows", "velocity"), _listed),
+    "values by path": thaw,
     "reference": _ref,
     "references": lambda refs: [_ref(ref) for ref in refs],
     "joint": _joint,

@@ -29,6 +29,7 @@ from shiftjax.gradients.start.assembled_start import StartDerivative
 from shiftjax.kernels.backends import make_backward
 from shiftjax.kernels.contract import Kernel
 from shiftjax.mechanism.model import Model
+from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.beginning import Begun
 from shiftjax.run.memory import free_memory
 from shiftjax.run.options import Options
@@ -112,7 +113,6 @@ class DifferentiableRun:
         x = np.array([[numbers.get(path, 0.0) for path in self.vary]])
         nominal = self._simulated(x, np.inf)
         self._begun, result = nominal.begun, nominal.result
-        _refuse_acting(nominal.begun)
         self._jumps = Jumps(nominal.begun, self.vary, self.traced)
         if options.numerics.tolerance is not None and self._jumps.metrics:
             jumping = f"a derivative where forces jump ({', '.join(self._jumps.metrics)})"
@@ -176,6 +176,7 @@ class DifferentiableRun:
 
     def tangent(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
         """Changes (K, B, M) of the outputs along changes (K, B, P) of the numbers (B, P)."""
+        _refuse_acting(self._begun)
         taped = self._taped(x)
         begun, result = taped.begun, taped.result
         prepared, lanes = begun.prepared, begun.lanes
@@ -267,6 +268,7 @@ class DifferentiableRun:
             none = ~np.isfinite([*taped.result.metrics.values()]) & (bars != 0.0)  # as no crossing, which is no number
             way.bars.set("acc", measured.of_rows(lanes.measured_of(), np.where(lost | none, 0.0, bars)))
             lost = lost | none.any(0)
+        lost = lost | _beyond_stops(lanes, seeds)
         way.go(seeds, good)
         taped.jumping, taped.missed = passages.uncertain, passages.missed
         way.begin(_unprojected(begun), seeds, good, measured)
@@ -276,7 +278,8 @@ class DifferentiableRun:
         bars_of_numbers = start.adjoint(q_bar, x_bar[:nv], x_bar[nv : nv + ns])
         row = {place: k for k, place in enumerate(prepared.places)}
         for k, place in enumerate(prepared.setup.varied):
-            bars_of_numbers[row[place]] += p_bar[k]
+            if place in row:  # others are set by events alone
+                bars_of_numbers[row[place]] += p_bar[k]
         asked = (y_bar != 0.0).any(1)  # nothing follows from what is masked out, whatever became of the member
         bars_of_numbers[:, lost] = np.where(asked[lost], np.nan, 0.0)
         order = {path: k for k, path in enumerate(prepared.vary)}
@@ -448,11 +451,23 @@ def _key(x: np.ndarray) -> bytes:
 
 
 def _refuse_acting(begun: Begun) -> None:
-    """Raises where events stop members or set numbers: what follows depends on the instant, too."""
+    """Raises where events stop members or set numbers, which forward mode does not follow."""
     for one in (event for event in begun.measured.events.values() if event.event.action != "mark"):
-        todo = "Let it mark, and take metrics such as time_of(...) or value_at(...)."
-        fault = f"{one.event.action}, of a run that is differentiated"
-        raise ModelError(f"event {one.name}: action", fault, "mark", todo)
+        todo = "Take jax.grad, jax.vjp or jax.jacrev in place of jax.jvp and jax.jacfwd, or let it mark."
+        fault = f"{one.event.action}, of a run that is differentiated forward"
+        raise ModelError(f"event {one.name}: action", fault, "mark, or reverse mode", todo)
+
+
+def _beyond_stops(lanes: Ensemble, seeds: np.ndarray) -> np.ndarray:
+    """(B,) members of which something is asked after an event has stopped them, where it is no number; those cotangents
+    (B, n, c) are taken away."""
+    s = lanes.settings
+    tick = np.arange(seeds.shape[1]) * s.every + s.before
+    clock = lanes.clock_of()[:, None]  # fixed steps record nothing where an event is at their end
+    beyond = (lanes.stopped >= 0)[:, None] & ((tick >= clock) if s.tolerance is None else (tick > clock))
+    asked = (seeds != 0.0).any(2) & beyond
+    seeds[beyond] = 0.0
+    return np.asarray(asked.any(1))
 
 
 def _too_little(memory: float, needed: float) -> ModelError:

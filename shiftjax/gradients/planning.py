@@ -139,8 +139,14 @@ class Planner:
         there = free_memory() if memory is None else memory
         room = there / 4 if room is None else room
         ways = DIRECTIONS if self.backward is not None else ("differences",)
+        acting = any(one.event.action != "mark" for one in self.begun.measured.events.values())
+        if acting:
+            ways = tuple(way for way in ways if way != "forward")
         if direction is not None and direction not in ways:
-            raise _none(direction, "the backend has none")
+            why = "the backend has none"
+            if direction == "forward" and acting:
+                why = "an event stops members, or sets numbers, and what that adds is known of reverse mode alone"
+            raise _none(direction, why)
         costs = {way: self.cost(way, outcomes, parameters, members, room, plain_s) for way in ways}
         fitting = {way: cost for way, cost in costs.items() if cost.memory <= there}
         chosen = min(fitting, key=lambda way: costs[way].runs) if fitting else min(ways, key=lambda w: costs[w].memory)

@@ -7,7 +7,8 @@
 `force.power`, `constraint.power`, `joint.power` (of its own springs and dampers), `joint.drive_power`,
 `power.kinetic|gravity|forces|constraints` (`powers`),
 `body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first), `force.STATE` of a force
-with internal states, `force.knots` of one with knots, `energy.kinetic|potential|total`,
+with internal states, `force.knots` of one with knots, `parameters.NAME` and `points.NAME.x`,
+`energy.kinetic|potential|total`,
 `substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity is one entry of `CHANNELS`. Building a channel raises on
 bad paths; observing is lane code.
 """
@@ -26,6 +27,7 @@ from shiftjax.forces import FORCES, Load
 from shiftjax.measures import powers
 from shiftjax.measures.channel import Channel, Quantity
 from shiftjax.measures.observed_state import ObservedState
+from shiftjax.mechanism.parameters import BLOCKS
 from shiftjax.mechanism.paths import listed, split
 from shiftjax.plan_elements import ForceElement, PlacedFrame
 from shiftjax.registry import Registry
@@ -148,6 +150,9 @@ CHANNELS: Registry[Quantity] = Registry(
 )
 
 
+NAMED = Quantity("number", lambda state, place: [state.lane.params.at(place)], lambda plan, k: plan.numbers[k].unit)
+
+
 def channels(plan: Plan, paths: Sequence[str], resolve: Callable[[str], str]) -> tuple[Channel, ...]:
     """The channels of the given paths; one that is named twice is recorded once.
 
@@ -196,6 +201,8 @@ def every_channel(plan: Plan) -> Iterator[Channel]:
 def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
     if path in CHANNELS and not CHANNELS[path].of:
         return _made(plan, path, path, 0)
+    if path.partition(".")[0] in BLOCKS:
+        return _named(plan, path)
     head, _, name = path.rpartition(".")
     quantity = CHANNELS.get(name)
     match = re.fullmatch(r"substructure\[(\d+)\]", head)
@@ -241,6 +248,15 @@ def _made(plan: Plan, path: str, name: str, target: Any) -> Channel:
     unit = quantity.unit(plan, target) if callable(quantity.unit) else quantity.unit
     foreign = not CHANNELS.ships(quantity)
     return Channel(path, quantity, target, size, quantity.scalar and size == 1, unit, foreign)
+
+
+def _named(plan: Plan, path: str) -> Channel:
+    """Of a parameter, or of a coordinate of a point: a number of the design, of which events may be."""
+    known = {number.path: k for k, number in enumerate(plan.numbers) if number.unit}
+    if path not in known:
+        todo = nearest(path, known) or "`shiftjax info MODEL` lists them."
+        raise ModelError(f"channel {path}", "no number of the model", listed(known) or "nothing named", todo)
+    return Channel(path, NAMED, known[path], 1, True, plan.numbers[known[path]].unit)
 
 
 def _joint(plan: Plan, path: str, target: str, name: str) -> int:

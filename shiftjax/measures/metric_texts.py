@@ -27,11 +27,12 @@ from shiftjax.expressions.grammar import parse
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.aims import NO_AIM, Aim, aim_of, without_aim
 from shiftjax.measures.channel import Channel
-from shiftjax.measures.events import MOST, Event, ReadEvent
+from shiftjax.measures.events import ReadEvent
 from shiftjax.measures.expression_units import MIXED, unit_of
 from shiftjax.measures.metric import MetricKind, Option
 from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.terms import Signal, Term
+from shiftjax.mechanism.events import MOST, Event
 from shiftjax.record import record
 
 Options = Mapping[str, Any]  # name -> number, text or tuple of numbers, None where it is none of them
@@ -94,7 +95,11 @@ class Reader:
         if isinstance(node, Operation) and node.sign == "==":
             node = Operation("-", node.left, node.right)
         kind = METRICS[OF_EVENTS["time_of"]]
-        signal = self._signal(node, kind)
+        try:
+            signal = self._signal(node, kind)
+        except ModelError as error:  # of a channel: the event may stand in a file, far from the run
+            where = error.where if error.where.startswith(self.where) else f"{self.where}: {error.where}"
+            raise ModelError(where, error.found, error.allowed, error.todo) from None
         if not signal.channels and "t" not in {one.text for one in names(node)}:
             raise LANES.refused(self.where, shown(event.of), "channels or the time t", "Write it like 'crank.q - pi'.")
         ways = ("up", "down") if event.direction == "any" else (event.direction,)

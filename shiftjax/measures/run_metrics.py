@@ -18,11 +18,11 @@ from shiftjax.measures.aims import NO_AIM, Aim
 from shiftjax.measures.certificate import TAKEN
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels
-from shiftjax.measures.events import event_of
 from shiftjax.measures.metric_texts import Metric, Reader
 from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.step_path import StepPath
 from shiftjax.measures.terms import Signal, Term
+from shiftjax.mechanism.events import events_of
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan
@@ -79,8 +79,8 @@ class Metrics(Accumulators):
             return channels(plan, paths, resolve)
 
         self.events = {
-            name: Reader(f"event {name}", by_path, span).read_event(name, event_of(name, definition))
-            for name, definition in (events or {}).items()
+            name: Reader(f"event {name}", by_path, span).read_event(name, event)
+            for name, event in events_of(events).items()
         }
         self._names = tuple(wanted or ())
         self._metrics: dict[str, Metric] = {}

@@ -16,6 +16,7 @@ from shiftjax.errors import shown
 from shiftjax.field import DAMPER, SPRING, Field, Role, filled
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import KINDS
+from shiftjax.mechanism.events import ACTIONS, CAPACITY, DIRECTIONS
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.parameters import NamedNumbers
 from shiftjax.mechanism.paths import Steps
@@ -56,6 +57,7 @@ ROOT = (
     Field("terrain", "of the scene", "list", of="a terrain"),
     Field("parameters", "named numbers, of which others are expressions in quotes, by name", "parameters"),
     Field("points", "places that positions of frames follow, by name", "named points"),
+    Field("events", "of every run: what is marked, or done, where an expression comes to zero, by name", "events"),
     Field("assemblies", "groups of bodies and what acts on them", "list", of="an assembly", required=True),
 )
 PARAMETERS = (
@@ -175,6 +177,13 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
         ),
         Field("frames", "those that follow it; all that stand there where left out", "references"),
         Field("description", "a sentence", "text", default=""),
+    ),
+    "an event": (
+        Field("of", "an expression of channels and the time t, numbers in SI or with a unit", "text", required=True),
+        Field("direction", "in which it comes to zero", "choice", default="any", choices=DIRECTIONS),
+        Field("action", "what is done there", "choice", default="mark", choices=ACTIONS),
+        Field("capacity", "how many instants are noted in either direction", default=CAPACITY, least=1.0),
+        Field("values", "path of a number of a force, or of gravity -> what it becomes", "values by path"),
     ),
     "fixed": tuple(field for field in ROOT if field.name in ("frames", "lights", "terrain")),
     "an assembly": ASSEMBLY,

@@ -111,6 +111,7 @@ class Model:
     parameters: tuple[Parameter, ...] = ()
     points: tuple[Point, ...] = ()
     expressions: FrozenJson = FrozenJson()  # path of a number -> the text in SI that it follows from
+    events: FrozenJson = FrozenJson()  # name -> words of an `Event` of every run
     origin: Model | None = dataclasses.field(default=None, compare=False, repr=False)  # before the first `replace`
     replaced: tuple[str, ...] = dataclasses.field(default=(), compare=False, repr=False)  # paths, by `replace`
 

@@ -9,6 +9,7 @@ from shiftjax.constraints import CONSTRAINTS
 from shiftjax.field import filled
 from shiftjax.forces import FORCES
 from shiftjax.joints import KINDS
+from shiftjax.mechanism.events import events_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.parameters import NamedNumbers, asking, name_of_path
 from shiftjax.mechanism.paths import listed
@@ -18,6 +19,7 @@ BODY_HEAD = ("body", "mass [kg]", "centre of mass [m]", "inertia xx yy zz [kg m^
 JOINT_HEAD = ("joint", "type", "parent", "child", "starts at, in the file")
 ACTING_HEAD = ("what acts", "type", "of", "numbers, in SI, defaults left out")
 NAMED_HEAD = ("parameter or point", "value", "unit", "from", "to", "meaning", "acts on")
+EVENT_HEAD = ("event of every run", "where this comes to zero", "direction", "what is done there")
 MOST = 6  # numbers of one entry that a line has room for
 
 Row = tuple[str, ...]
@@ -64,6 +66,15 @@ def named_rows(blocks: Iterable[tuple[str, NamedNumbers]], expressions: Mapping[
             follows = [name_of_path(other) or other for other in asking(expressions, path)]
             doc = f"{field.doc}; {expressions[path]}" if path in expressions else field.doc
             yield name, f"{value:.9g}", field.unit, *bounds, doc, listed(follows, 3) or "nothing"
+
+
+def event_rows(definitions: Mapping[str, Any]) -> Iterator[Row]:
+    """A row for each event of a model, under `EVENT_HEAD`."""
+    for name, event in events_of(definitions).items():
+        values = (
+            f"{path} = {value if isinstance(value, str) else f'{value:.6g}'}" for path, value in event.values.items()
+        )
+        yield name, event.of, event.direction, " ".join(filter(None, (event.action, ", ".join(values))))
 
 
 def _stated_numbers(item: Element, x: str) -> str:

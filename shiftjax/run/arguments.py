@@ -22,7 +22,7 @@ from shiftjax.errors import (
 )
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES
-from shiftjax.measures.events import event_of, written_event
+from shiftjax.mechanism.events import written_events
 from shiftjax.run.advance.repeats import ACCURACIES
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import SINGULAR
@@ -124,6 +124,6 @@ WRITTEN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("hold", "independent", "cut"), list),
     "drive": _described,
     "tie": _ties,
-    "events": lambda value: {name: written_event(event_of(name, one)) for name, one in (value or {}).items()},
+    "events": written_events,
     "backend": lambda value: value or "cpu",
 }

@@ -26,7 +26,6 @@ from shiftjax.run.going_on import go_on, program_of
 from shiftjax.run.inertias import judge_inertias, odd_inertias
 from shiftjax.run.options import NumericsOptions, Options
 from shiftjax.run.programs.lane_program import Programs
-from shiftjax.run.results.event_history import EventHistory
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.drives import refuse_beyond_tables
@@ -76,8 +75,6 @@ def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, st
         if not odd_inertias(prepared):  # those are judged member by member
             refuse_massless_motion(prepared, prepared.file_start)
         return with_ways(prepared, start_of(prepared, faulty))
-    if start.events is not None:
-        _refuse_acted(start.events)
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
     if start.final is None or before != now:
         raise ModelError(
@@ -100,19 +97,6 @@ def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, st
     never = status == int(Outcome.not_assembled)
     gaps = np.atleast_1d(start.certificate["gap"])
     return Start.standing(q, v, states, ~never, gaps)
-
-
-def _refuse_acted(history: EventHistory) -> None:
-    """Raises for a result in which events have stopped members, or set numbers that its end does not tell."""
-    stopped = np.flatnonzero(np.atleast_1d(history.stopped) >= 0)
-    if len(stopped):
-        fault = f"a result whose member {stopped[0]} an event has stopped"
-        todo = "Go on from a run that events only mark, or begin at the place and speeds of its `final`."
-        raise ModelError("start", fault, "one that came to its end", todo)
-    for name, count in zip(history.names, np.atleast_2d(history.count).sum(0), strict=True):
-        if count and history.definitions[name].action == "set":
-            todo = "Run the whole span in one call."
-            raise ModelError("start", f"a result in which the event {name} has set numbers", "one without", todo)
 
 
 def lanes_at(

@@ -72,6 +72,7 @@ def go_on(
     for outcome in sorted(o for o in Outcome if o < 0):
         gravest = np.where((gravest == 0) & (lanes.warnings & 1 << -int(outcome) != 0), int(outcome), gravest)
     lanes.status = np.where(status > 0, status, gravest)
+    table.set("watched", 1.0)  # events may be others than those of the run before
     if lanes.layout.ne and (lanes.status <= 0).any():
         lanes.evaluate("events", np.flatnonzero(lanes.status <= 0))
     here = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() == settings.before))

@@ -10,14 +10,17 @@ from shiftjax.errors import need, printable, refuse_text
 from shiftjax.markup import text_table
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import every_channel
+from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.overview import (
     ACTING_HEAD,
     BODY_HEAD,
+    EVENT_HEAD,
     JOINT_HEAD,
     NAMED_HEAD,
     acting_rows,
     body_rows,
+    event_rows,
     joint_rows,
     named_rows,
 )
@@ -42,7 +45,11 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
     need("cluster", cluster, bool, "True or False")
     alone = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
     prepared = prepare(alone, {}, options_of(cut=cut, cluster=cluster), refuse=False)
-    return topology_report(prepared) | {"indeterminate": indeterminate(prepared), "named": _named(model)}
+    return topology_report(prepared) | {
+        "indeterminate": indeterminate(prepared),
+        "named": _named(model),
+        "events": thaw(model.events),
+    }
 
 
 def _named(model: Model) -> list[dict[str, Any]]:
@@ -82,6 +89,8 @@ def text(model: Model) -> str:
     if model.parameters or model.points:
         rows = named_rows(model.named_numbers(), model.expressions)
         lines += [*text_table(NAMED_HEAD, rows, left=(0, 2, 5, 6)), ""]
+    if model.events:
+        lines += [*text_table(EVENT_HEAD, event_rows(model.events), left=(0, 1, 2, 3)), ""]
     for k, s in enumerate(report["substructures"]):
         lines += [
             f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"

@@ -19,19 +19,20 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
-from shiftjax.measures.events import Event
 from shiftjax.measures.passed_knots import watched
 from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.measures.step_path import StepPath
+from shiftjax.mechanism.events import Event, of_run
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import estimated_errors, judge, keep_estimates, moves_freely
-from shiftjax.run.advance.ending import Ending, end_of
+from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.fast_inputs import fast_inputs, knots_of_tables
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
+from shiftjax.run.after_events import begins_at, carried, note_of_instants, numbers_set
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import CLOCKS, Begun, errors_of, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
@@ -75,7 +76,7 @@ def simulate(
     output_step: float | None = None,
     channels: Sequence[str] = (),
     metrics: Mapping[str, Definition] | None = None,
-    events: Mapping[str, Event | str | Mapping[str, Any]] | None = None,
+    events: Mapping[str, Event | str | Mapping[str, Any] | None] | None = None,
     extremes: bool = False,
     keep: int | str | Sequence[int] = "none",
     log_jacobian: bool = False,
@@ -129,6 +130,7 @@ def simulate(
             function of times (n,) and recorded channels by path (B, n, ...) that gives (B,).
         events: name -> an expression of channels that comes to zero, as "crank.q - pi", an `Event`, or a mapping of its
             arguments: `events` of the result has the instants, located within steps, and an event may stop a member.
+            Those of the model's file are among them, but for what is given here by their names: None for none.
         extremes: whether the smallest and the largest value of every channel are taken over all steps.
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
         log_jacobian: the log holds the Jacobian block at every repartition.
@@ -209,13 +211,15 @@ def run_with(model: Model | str, options: Options) -> Result:
     begun = clock.perf_counter()
     check_arguments(**options.flat())
     model = model if isinstance(model, Model) else load(model)
+    options = options.changed(events=of_run(model.events, options.recording.events))
     numerics, recording, machine, before = options.numerics, options.recording, options.machine, options.start.start
     numerics, accuracy = _completed(numerics, model)
     times = _clock(model, options)
     design = options.design.worked_out(model)
-    prepared = prepare(model, design.vary or {}, replace(options, design=design, numerics=numerics))
+    changed = carried(before)
+    prepared = prepare(model, {**(design.vary or {}), **changed}, replace(options, design=design, numerics=numerics))
     observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
-    began_at = end_of(before.ending, before.settings) if before is not None else 0.0
+    began_at = begins_at(before)
     measured = _measured(prepared, options, observed, (began_at, began_at + times[0] * times[1]))
     kernel = make_kernel(machine.backend, numerics.precision, machine.threads)
     share = first_share(prepared.members, accuracy)
@@ -225,16 +229,16 @@ def run_with(model: Model | str, options: Options) -> Result:
         progress=lambda done: machine.progress(share * done),
         tolerance=numerics.tolerance, **numerics.limits,
     )  # fmt: skip
-    faulty = unsound(
-        prepared, settings.t0, settings.t0 + settings.h * settings.steps, strict=options.start.strict_inertia
-    )
+    end = settings.t0 + settings.h * settings.steps
+    faulty = unsound(prepared, settings.t0, end, strict=options.start.strict_inertia)
     posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := _need(prepared, observed, len(posed), settings, measured, machine.backend))
     machine.announce(need)
     began = start_from(prepared, before, faulty)
     blocks = first_partitions(prepared, began, settings, numerics)
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, options)
-    bounds, batched = hold_back(prepared, lanes, began), design.vary is not None or len(prepared.vary) > 0
+    bounds, other_instants = hold_back(prepared, lanes, began), note_of_instants(before, lanes)
+    batched = design.vary is not None or any(path not in changed for path in prepared.vary)
     machine.watch(Begun(prepared, began, lanes, measured))
 
     def gather() -> Result:
@@ -246,13 +250,13 @@ def run_with(model: Model | str, options: Options) -> Result:
             prepared, lanes, began, observed, posed, batched=batched,
             measure=partial(measured.values, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, before, fast),
-            notes=(*_of_start(prepared, began, options),
+            notes=(*other_instants, *_of_start(prepared, began, options),
                    *_of_channels(prepared, lanes, observed, measured, need),
                    *notes_of_events(history, lanes.skipped, lanes.late), *_basis(lanes, accuracy)),
             history=history, ending=_ending(lanes, numerics), report=topology_report(prepared),
             asked={**stated_settings(replace(options, design=design, numerics=numerics), ASKED),
                    "error_growth": _growth(lanes)},
-            wall=lambda: clock.perf_counter() - begun,
+            wall=lambda: clock.perf_counter() - begun, numbers=numbers_set(prepared, changed),
         )  # fmt: skip
 
     def repeat() -> None:

@@ -18,12 +18,15 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError
 from shiftjax.field import Role
 from shiftjax.joints import KINDS
+from shiftjax.measures.run_metrics import Metrics
+from shiftjax.mechanism.events import events_of, words_of_event
 from shiftjax.mechanism.model import ADDED, Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.holding import null_space
 from shiftjax.run.inertias import odd_inertias
 from shiftjax.run.options import options_of
+from shiftjax.run.start.event_values import with_laws
 from shiftjax.run.start.physical import impossible
 from shiftjax.run.start.planar_loops import odd_axes
 from shiftjax.run.start.prepare import prepare
@@ -46,8 +49,8 @@ def verdict(model: Model, tie: Mapping[str, CoordinateFunction | str] | None = N
 
     Returns:
         `valid`: whether a run would begin; `refused`: what it would refuse; `errors`: why it would end at once;
-        `warnings`, `notes`; counts; `start`: a line for every coordinate; `forces`:
-        every number of a force law that is not zero, as it acts, in SI.
+        `warnings`, `notes`; counts; `start`: a line for every coordinate; `events`: those of the file, in words;
+        `forces`: every number of a force law that is not zero, as it acts, in SI.
     """
     model = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
     prepared = prepare(model, {}, options_of(tie=tie), refuse=False)
@@ -55,6 +58,7 @@ def verdict(model: Model, tie: Mapping[str, CoordinateFunction | str] | None = N
     refused = [f"{path}: {what} cannot be simulated yet" for path, what in model.unsupported()]
     errors = list(impossible(model, (), np.zeros((0, 1))).values())
     odd = odd_inertias(prepared)  # these end a run that has begun
+    refused += _refused_events(prepared)
     if faults := _refused(prepared):
         errors += [f"{text}; {fault}" for text in odd.values() for fault in faults]
         refused += [] if odd else faults
@@ -80,6 +84,7 @@ def verdict(model: Model, tie: Mapping[str, CoordinateFunction | str] | None = N
             *(_moved(start) if report["assembled"] else ()),
         ],
         "notes": [*_left_out(model), *notes_of_rounding(prepared), *_unnamed(prepared, report)],
+        "events": {name: words_of_event(event) for name, event in events_of(model.events).items()},
         "forces": _forces(model),
         "start": start,
     }
@@ -103,6 +108,18 @@ def _refused(prepared: Prepared) -> list[str]:
     except ModelError as error:
         return [str(error)]
     return []
+
+
+def _refused_events(prepared: Prepared) -> list[str]:
+    """What a run would raise at an event of the file."""
+    model, plan, faults = prepared.model, prepared.plan, list[str]()
+    for name, words in model.events.items():
+        try:
+            Metrics(None, plan, model.resolve, (0.0, model.settings.span or 0.0), events={name: words})
+            with_laws(plan, model, (), {name: words})
+        except ModelError as error:
+            faults.append(str(error))
+    return faults
 
 
 def _open_loops(prepared: Prepared) -> Iterator[str]:

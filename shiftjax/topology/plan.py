@@ -152,10 +152,11 @@ class Substructure:
 
 @record
 class NumberPlace:
-    """One number of the model: its path and role."""
+    """One number of the model: its path and role; of a parameter or a coordinate of a point its unit, too."""
 
     path: str
     role: Role
+    unit: str = ""
 
 
 @record

@@ -15,6 +15,7 @@ from shiftjax.errors import ModelError
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import JointKind
 from shiftjax.mechanism.fields import INERTIA, numbers_of, numeric_fields, role_of, value_of
+from shiftjax.mechanism.parameters import NamedNumbers
 from shiftjax.mechanism.paths import Steps, child, natural_key, text_of
 from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Element, Frame, FrameRef, Joint, Placement
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
@@ -43,7 +44,8 @@ class Numbering:
     def add(self, item: Any, path: str) -> None:
         """Enters all numbers of an element."""
         for field, steps, _ in numbers_of(item):
-            self.numbers.append(NumberPlace(path + text_of(steps), role_of(field, steps, item)))
+            unit = field.unit if isinstance(item, NamedNumbers) else ""
+            self.numbers.append(NumberPlace(path + text_of(steps), role_of(field, steps, item), unit))
 
     def of(self, item: Any, path: str) -> dict[str, Any]:
         """The indices of all numbers of a record, by field, in the field's shape."""

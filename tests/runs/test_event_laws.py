@@ -122,7 +122,38 @@ def test_what_no_event_sets(name: str) -> None:
         simulate(BRAKED, 1.0, events={"e": event})
 
 
-def test_a_run_does_not_go_on_from_other_laws() -> None:
-    result = simulate(BRAKED, 1.0, events={"line": BRAKE["line"]})
-    with pytest.raises(ModelError, match=r"start.*line has set numbers"):
-        simulate(BRAKED, 1.0, start=result)
+def test_a_run_goes_on_with_the_laws_that_events_have_set() -> None:
+    """To the last bit as one run of both spans; also a run that has no such event any more."""
+    whole, first = braked(step=5e-3, accuracy="local"), ended(1.0, {"line": BRAKE["line"]})
+    second = ended(1.0, BRAKE, start=first)
+    assert whole.final is not None and first.final is not None and second.final is not None
+    assert first.final["a:brake.load"].tolist() == [-2.0] * 3 and second.events is not None
+    for name in ("q", "v", "time"):
+        assert np.array_equal(second.final[name], whole.final[name])
+    assert (second.events.stopped == 1).all() and (second.status == Outcome.event).all()
+    rest = ended(1.0, {"rest": BRAKE["rest"]}, start=first, tolerance=1e-10, step=None)
+    assert rest.final is not None
+    np.testing.assert_allclose(rest.final["q"][:, 0], 0.5 + SPEEDS**2 / 4, atol=EXACT)
+
+
+def test_members_go_on_from_where_they_have_stopped() -> None:
+    """Each from its own instant, on one clock; alone by its own. Back from rest at -2 m/s^2."""
+    stopped = braked(step=5e-3, accuracy="local")
+    back = ended(0.5, None, start=stopped)
+    assert back.final is not None and stopped.final is not None
+    np.testing.assert_allclose(back.final["q"][:, 0], 0.5 + SPEEDS**2 / 4 - 0.25, atol=EXACT)
+    assert back.time.tolist() == [2.0, 2.5] and "different instants, from 1.00455" in back.notes[0]
+    alone = simulate(BRAKED, 2.0, 5e-3, events=BRAKE, accuracy="local")
+    assert alone.final is not None and not alone.batched
+    late = {"late": Event("t - 1.25", action="stop")}
+    further = simulate(BRAKED, 0.5, 5e-3, start=alone, events=late, accuracy="local")
+    assert further.final is not None and further.events is not None and not further.batched
+    assert further.time[0] == alone.final["time"] and abs(further.time[0] - 1.0) < EXACT
+    assert abs(further.events.time[0] - 1.25) < EXACT and abs(further.final["v"][0] + 0.5) < EXACT
+    with pytest.raises(ModelError, match=r"start: found members that stand at different instants.*ask for the time"):
+        ended(0.5, late, start=stopped)
+
+
+def ended(span: float, events: Any, **more: Any) -> Result:
+    given: dict[str, Any] = {"step": 5e-3, "accuracy": "local", **more}
+    return simulate(BRAKED, span, events=events, vary={"rail.initial_velocity": SPEEDS}, **given)

@@ -12,7 +12,7 @@ import pytest
 import shiftjax.gradients.forward.tangents as tangents
 from shiftjax.errors import ModelError
 from shiftjax.gradients.simulate import simulate as simulate_traced
-from shiftjax.measures.events import Event
+from shiftjax.mechanism.events import Event
 from shiftjax.outcome import Outcome
 from shiftjax.run.live import Live
 from shiftjax.run.simulate import simulate

@@ -16,7 +16,7 @@ from shiftjax.ensembles.report.content import content_of
 from shiftjax.ensembles.report.figures import status_colour
 from shiftjax.ensembles.report.sections import _happenings
 from shiftjax.ensembles.store.members import members_of
-from shiftjax.measures.events import event_of_words
+from shiftjax.mechanism.events import event_of_words
 from shiftjax.run.results.event_history import EventHistory, history_of_texts, texts_of
 
 LENGTH = "link.center_of_mass[1]"

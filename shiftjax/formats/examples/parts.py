@@ -41,6 +41,12 @@ PART_EXAMPLES: dict[str, dict[str, Any]] = {
         "integrators": [{"type": "rk4", "time_span": 10, "time_step": 0.01}],
     },
     "units": {"angle": "degrees", "length": "millimeters", "mass": "kilograms", "time": "seconds", "force": "newtons"},
+    "an event": {
+        "of": "crank_pivot.q - 90deg",
+        "direction": "up",
+        "action": "set",
+        "values": {"crank_spring.coefficients[0][0]": 0.0},
+    },
     "a parameter": {"value": 0.2, "unit": "length", "minimum": 0.1, "maximum": 0.4, "description": "of the crank"},
     "a point": {
         "position": [0, 0, -3],

@@ -15,19 +15,21 @@ from shiftjax.gradients.complex_step import pulled
 from shiftjax.gradients.growth import PARTS, Growth
 from shiftjax.gradients.jumps.passages import Knot, Passages, Passing, States
 from shiftjax.gradients.measured import MeasuredAdjoint
+from shiftjax.gradients.reverse.acting_events import ActingEvents
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
-from shiftjax.gradients.reverse.tape import PLAIN_STEPS, ByMember, Notes
+from shiftjax.gradients.reverse.legs import Legs
+from shiftjax.gradients.reverse.tape import PLAIN_STEPS, ByMember
 from shiftjax.kernels.adjoint import AdjointProgram
-from shiftjax.kernels.contract import Backward, Group, Leg
-from shiftjax.kernels.guards import disarm
+from shiftjax.kernels.contract import Backward, Leg
 from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members
 from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.interpolation import interpolated
 from shiftjax.run.advance.schedule import PATTERNS
+from shiftjax.run.advance.switches import ACTED, PART
 from shiftjax.topology.partition import Partition
 
 
-class WayBack:
+class WayBack(Legs):
     """The lanes of a run on their way back.
 
     Args:
@@ -35,7 +37,6 @@ class WayBack:
         passages: jumps that are followed.
 
     Attributes:
-        bars: cotangents of the lanes where they stand.
         followed: (B,) jumps so far.
     """
 
@@ -47,13 +48,12 @@ class WayBack:
         programs: AdjointPrograms,
         passages: Passages,
     ) -> None:
-        self.lanes, self.back, self.programs = lanes, back, programs
-        self.settings, self.layout = lanes.settings, programs.layout
+        super().__init__(lanes, back, programs.of, programs.layout)
         self.notes, self._passages = notes, passages
         self.followed = np.zeros(lanes.table.lanes, int)
-        self.bars = LaneTable.zeros(self.layout, lanes.table.lanes, lanes.table.dtype)
         setup, tau = lanes.setup, self.settings.h * self.settings.steps / PARTS
         self._growth = Growth(setup.plan, setup.length, tau, np.zeros((lanes.table.lanes, 1)))
+        self._acting = ActingEvents(self, notes, passages.measured)
 
     @property
     def growth(self) -> np.ndarray:
@@ -74,13 +74,15 @@ class WayBack:
             at = at - 1
             for choice, pattern, which in self._alike(at):
                 notes, end = self.notes.of(at[which]), self.notes.clock[at[which] + 1]
-                program = self.programs.of(self._partition(choice))
-                table = self._table(notes)
-                if self.settings.tolerance is not None:
-                    self._chosen(program, table, end, members[which], seeds)
+                program = self.program(self.partition(choice))
+                table = self.table_of(notes)
+                if pattern <= ACTED:
+                    self._acting.acted(program, table, at[which], members[which], seeds)
+                elif self.settings.tolerance is not None or pattern == PART:
+                    self._chosen(self.partition(choice), table, end, members[which], seeds, at[which])
                 elif pattern == PLAIN_STEPS:
                     steps = (end - notes.clock).astype(int)
-                    counts = self._counts(self._table(self.notes.of(at[which] + 1))) if self._passages else None
+                    counts = self._counts(self.table_of(self.notes.of(at[which] + 1))) if self._passages else None
                     self._by_way(program, table, steps, members[which], seeds, counts)
                 else:
                     self._off(program, table, PATTERNS[pattern], members[which], seeds)
@@ -98,14 +100,14 @@ class WayBack:
         first, _ = _bounds(self.notes.members, members)
         for choice, _, which in self._alike(first):
             notes = self.notes.of(first[which])
-            program, table = self.programs.of(self._partition(choice)), self._table(notes)
-            self._touch(program, table, members[which], "observe", seeds)
+            program, table = self.program(self.partition(choice)), self.table_of(notes)
+            self.touch(program, table, members[which], "observe", seeds)
             if measured is not None:
                 self._measured(program, table, members[which], measured)
             before, nq = table.copy(), self.layout.layout.nq
             before.set("q", unprojected[:nq, members[which]])
             before.set("x", unprojected[nq:, members[which]])
-            self._touch(program, before, members[which], "project", seeds, table)
+            self.touch(program, before, members[which], "project", seeds, table)
 
     def _grown(self, members: np.ndarray, steps: np.ndarray) -> None:
         """Notes the size of cotangents so many steps before the end."""
@@ -120,7 +122,7 @@ class WayBack:
         begun, before = table.rows("acc", within=METRICS), table.copy()
         self.bars.set("acc", measured.of_beginning(begun, self.bars.rows("acc", members)), members)
         before.set("acc", measured.before(begun), within=METRICS)
-        self._touch(program, before, members, "measure", None)
+        self.touch(program, before, members, "measure", None)
         self.bars.set("acc", 0.0, members)
 
     # -- legs --------------------------------------------------------------------------------------------------------
@@ -135,20 +137,6 @@ class WayBack:
             distinct, which = np.unique(keys, axis=1, return_inverse=True)
             for k, (*choice, pattern) in enumerate(distinct.T):
                 yield np.array(choice), int(pattern), np.flatnonzero(np.ravel(which) == k)
-
-    def _partition(self, choice: np.ndarray) -> Partition:
-        return Partition(tuple(self.lanes.known[s][c] for s, c in enumerate(choice)))
-
-    def _table(self, notes: Notes) -> LaneTable:
-        """The lanes of notes, with no limits."""
-        lanes = self.lanes.table
-        table, state = LaneTable.zeros(lanes.layout, len(notes.members), lanes.dtype), len(lanes.state())
-        table.set_state(notes.columns[:state])
-        table.set("acc", notes.columns[state:], within=METRICS)
-        table.set("p", lanes.rows("p", notes.members))
-        table.set("clock", notes.clock)
-        table.set("fraction", 1.0)
-        return table
 
     def _by_way(
         self,
@@ -178,11 +166,11 @@ class WayBack:
             if single:
                 passings = self._passed(program, begin, passing, new[:, here])
                 of_instants = [self._of_instants(passed, passing[lanes]) for _, lanes, passed in passings]
-                self._sweep(program, begin, many, passing, seeds)
+                self.sweep(program, begin, many, passing, seeds)
                 self._jump(program, begin, passing, passings, of_instants)
                 continue
             half = many // 2
-            middle = self._ahead(program, begin, half)
+            middle = self.ahead(program, begin, half)
             self._by_way(program, middle, many - half, passing, seeds, counts[:, here])
             self._by_way(program, begin, half, passing, seeds, self._counts(middle))
 
@@ -240,7 +228,7 @@ class WayBack:
             passings: of `_passed`. of_instants: (K,) cotangents of their instants.
         """
         plan, s = self.lanes.setup.plan, self.settings
-        self._touch(program, table, members, "accelerate", None)  # the accelerations there are those after it
+        self.touch(program, table, members, "accelerate", None)  # the accelerations there are those after it
         bars, moving = LaneTable.zeros(self.layout, len(members), table.dtype), slice(plan.nv + plan.ns)
         bars.set("dx", self.bars.rows("x", members, moving), within=moving)
         leg = Leg(program, table.array, bars.array, None, np.full(len(members), -1))
@@ -266,41 +254,60 @@ class WayBack:
         longest = self.back.longest(program)
         if steps.max() > longest:
             half = np.where(steps > longest, longest * (-(-steps // longest) // 2), 0)
-            middle = self._ahead(program, table, half)
+            middle = self.ahead(program, table, half)
             self._over(program, middle, steps - half, members, seeds)
             self._over(program, table, half, members, seeds)
             return
-        self._sweep(program, table, steps, members, seeds)
+        self.sweep(program, table, steps, members, seeds)
 
     def _chosen(
-        self, program: AdjointProgram, table: LaneTable, ends: np.ndarray, members: np.ndarray, seeds: np.ndarray
+        self,
+        partition: Partition,
+        table: LaneTable,
+        ends: np.ndarray,
+        members: np.ndarray,
+        seeds: np.ndarray,
+        at: np.ndarray,
     ) -> None:
-        """Back over one step of each lane whose size was chosen, to its clock; that size is no variable.
+        """Back over one step of each lane whose size was chosen, to its clock; that size is no variable, but for what
+        events at its end, or its beginning, do to it.
 
         Output instants in it are ends of shorter steps of their own, from the same beginning.
+
+        Args:
+            at: (K,) notes of the beginning.
         """
         moves = ends > table.row("clock")  # others have changed their partition where they stood
-        table, ends, members = table.take(moves), ends[moves], members[moves]
+        table, ends, members, at = table.take(moves), ends[moves], members[moves], at[moves]
         if not len(members):
             return
-        begin, s = table.row("clock").copy(), self.settings
+        program, begin, s = self.program(partition), table.row("clock").copy(), self.settings
+        clocks, shifted = np.zeros(len(members)), self._acting.shifted[at]
         first, last = (np.floor((clock - s.before) / s.every) for clock in (begin, ends))
+        if s.tolerance is None:  # what an event does at an instant is done before that is recorded
+            at_event = self.notes.pattern[at + 1] <= ACTED
+            last[at_event] = np.ceil((ends[at_event] - s.before) / s.every) - 1
         of_instants = LaneTable.zeros(self.layout, len(members), table.dtype)
         for k in range(1, int((last - first).max(initial=0.0)) + 1):
             due = np.flatnonzero(first + k <= last)
             tick, bars = s.before + (first[due] + k) * s.every, self.bars.take(members[due])
             part = table.take(due)
             part.set("fraction", tick - begin[due])
-            here = self._ahead(program, part, 1)
+            here = self.ahead(program, part, 1)
             here.set("clock", tick)
             self.bars.put(members[due], LaneTable.zeros(self.layout, len(due), table.dtype))
-            self._touch(program, here, members[due], "observe", seeds)
-            self._sweep(program, part, np.ones(len(due), int), members[due], None)
+            self.touch(program, here, members[due], "observe", seeds)
+            late = np.flatnonzero(shifted[due])
+            if len(late):
+                clocks[due[late]] += self._acting.of_begin(program, part.take(late), members[due[late]])[0]
+            self.sweep(program, part, np.ones(len(due), int), members[due], None)
             for name in self.layout.columns():
                 of_instants.add(name, self.bars.rows(name, members[due]), due)
             self.bars.put(members[due], bars)
         table.set("fraction", ends - begin)
-        self._sweep(program, table, np.ones(len(members), int), members, None)
+        self._acting.at_events(partition, table, members, at, clocks)
+        self.sweep(program, table, np.ones(len(members), int), members, None)
+        self._acting.forget_time(members[shifted])
         for name in self.layout.columns():
             self.bars.add(name, of_instants.rows(name), members)
 
@@ -313,15 +320,15 @@ class WayBack:
         for part in parts:
             table.set("clock", begin + len(parts) * done)
             table.set("fraction", len(parts) * part)
-            table = self._ahead(program, table, 1)
+            table = self.ahead(program, table, 1)
             states.append(table)
             done += part
         end = states.pop()
         end.set("clock", begin + len(parts))
-        self._touch(program, end, members, "observe", seeds)
+        self.touch(program, end, members, "observe", seeds)
         earlier = self._between(program, first, end, members, seeds)
         for state in reversed(states):
-            self._sweep(program, state, np.ones(len(members), int), members, None)
+            self.sweep(program, state, np.ones(len(members), int), members, None)
         for name, rows in zip(STATE, self._split(earlier), strict=True):
             self.bars.add(name, rows, members, slice(len(rows)))
 
@@ -352,7 +359,7 @@ class WayBack:
             self._set_moving(here, between(ends))
             here.set("clock", begin[due] + k)
             self.bars.put(members[due], LaneTable.zeros(self.layout, len(due), a.dtype))
-            self._touch(program, here, members[due], "observe", seeds)
+            self.touch(program, here, members[due], "observe", seeds)
             change = self.bars.take(members[due])
             of_begin, of_end = pulled(between, ends, self._moving(change))
             self._set_moving(change, of_end)
@@ -376,56 +383,6 @@ class WayBack:
         """q, x and dx of what `_moving` gives."""
         plan = self.lanes.setup.plan
         return np.split(values, np.cumsum([plan.nq, plan.nv + plan.ns]))
-
-    def _ahead(self, program: AdjointProgram, lanes: LaneTable, steps: np.ndarray | int) -> LaneTable:
-        """Lanes some steps further on."""
-        further, clock = lanes.copy(), lanes.row("clock")
-        until = np.where(np.asarray(steps) > 0, clock + (steps - 0.5) * lanes.row("fraction"), clock)
-        disarm(further)
-        group = Group(program.program, further.array, until, None, np.full(lanes.lanes, -1))
-        self.lanes.kernel.advance([group], h=self.settings.h, t0=self.settings.t0)
-        return further
-
-    def _sweep(
-        self,
-        program: AdjointProgram,
-        table: LaneTable,
-        steps: np.ndarray,
-        members: np.ndarray,
-        seeds: np.ndarray | None,
-    ) -> None:
-        bars = self.bars.take(members)
-        bars.set("steps", steps)
-        leg = self._leg(program, table, bars, members, seeds)
-        s = self.settings
-        self.back.sweep([leg], h=s.h, t0=s.t0, every=s.every if seeds is not None else 0, origin=s.before)
-        self.bars.put(members, bars)
-
-    def _touch(
-        self,
-        program: AdjointProgram,
-        table: LaneTable,
-        members: np.ndarray,
-        phase: str,
-        seeds: np.ndarray | None,
-        ends: LaneTable | None = None,
-    ) -> None:
-        bars, s = self.bars.take(members), self.settings
-        leg = self._leg(program, table, bars, members, seeds)
-        array = None if ends is None else ends.array
-        self.back.touch(leg, phase, array, h=s.h, t0=s.t0, every=s.every, origin=s.before)
-        self.bars.put(members, bars)
-
-    def _leg(
-        self,
-        program: AdjointProgram,
-        table: LaneTable,
-        bars: LaneTable,
-        members: np.ndarray,
-        seeds: np.ndarray | None,
-    ) -> Leg:
-        rows = np.full(len(members), -1) if seeds is None else members
-        return Leg(program, table.array, bars.array, seeds, rows)
 
 
 def _bounds(sorted_members: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,8 @@ class Notes:
     Attributes:
         members: (K,). clock: (K,) in steps. columns: (`states_of`, K) with which lanes go on.
         choice: (S, K) index of the partition of every substructure.
-        pattern: (K,) of the steps that follow, an index into `PATTERNS`, or `PLAIN_STEPS`.
+        pattern: (K,) of the steps that follow, an index into `PATTERNS`, `PLAIN_STEPS`, or as of
+            `run.advance.switches`.
     """
 
     members: np.ndarray
@@ -91,7 +92,8 @@ class Tape:
     def note(self, lanes: Ensemble, members: np.ndarray, pattern: np.ndarray | int = PLAIN_STEPS) -> None:
         """Notes some lanes where they stand."""
         if len(members):
-            columns = np.concatenate([lanes.table.state(members), lanes.measured_of(members)])
+            changing = lanes.table.rows("p", members)[lanes.set_rows]
+            columns = np.concatenate([lanes.table.state(members), lanes.measured_of(members), changing])
             clock, choice = lanes.clock_of(members), lanes.choice[:, members]
             self.notes.append(Notes(members, clock, columns, choice, np.full(len(members), pattern)))
             self.used += columns.nbytes
@@ -100,8 +102,8 @@ class Tape:
 
 
 def states_of(lanes: Ensemble) -> int:
-    """Numbers with which a lane goes on: q, x, dx, and the accumulators of metrics."""
-    return len(lanes.table.state()) + len(lanes.measured_of())
+    """Numbers with which a lane goes on: q, x, dx, the accumulators of metrics, and what events set."""
+    return len(lanes.table.state()) + len(lanes.measured_of()) + len(lanes.set_rows)
 
 
 def note_bytes(states: int, itemsize: int, substructures: int) -> int:

@@ -241,6 +241,11 @@ class Ensemble:
         return self.table.rows("acc", members, self.watched)
 
     @property
+    def set_rows(self) -> list[int]:
+        """Rows of the numbers that events set."""
+        return sorted({row for _, law in self.setup.laws for row, _ in law})
+
+    @property
     def watched(self) -> slice:
         """Those of the accumulators."""
         metrics = self.recordings[0].programs.metrics
@@ -266,6 +271,16 @@ class Ensemble:
             if afresh:
                 metrics.begin_watched(rows)
             self.table.set("acc", rows, members, METRICS)
+
+    def measure_anew(self, members: np.ndarray) -> None:
+        """Takes what metrics hold of the instant at which some members stand again: their rates have changed."""
+        if (metrics := self.recordings[0].programs.metrics) is None or not len(members):
+            return
+        before = self.table.rows("acc", members).copy()
+        self.evaluate("accumulate", members)
+        shared = slice(CERTIFICATE.stop, CERTIFICATE.stop + metrics.shared)
+        before[shared] = self.table.rows("acc", members)[shared]
+        self.table.set("acc", before, members)
 
     def between(self, a: LaneTable, b: LaneTable, s: np.ndarray, span: np.ndarray) -> LaneTable:
         """Lanes between two of the same members, at fractions s (B,) of spans of time (B,) [s]; the rest is b's."""

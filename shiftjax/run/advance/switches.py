@@ -30,6 +30,9 @@ TRIALS = 24  # steps with which a switch is looked for by chords, at most
 HALVINGS = 34  # further ones, where chords lead nowhere: of (x - 1)^3 all of them end on one side
 WIDTH = 1e-10  # of a step: how far past the switch it may end
 WAYS = {"up": 1.0, "down": -1.0, "any": 0.0}  # signs of the directions of events
+# How lanes that a tape notes go on, beside those that step as they are: by a part of a step to where the next note is;
+# by what is done at the guarded event k, `ACTED - k`.
+PART, ACTED = -2, -3
 MOST_EVENTS = 64  # at which something is done in one step of fixed size
 LEAST = 4.0  # roundings of the clock: the shortest rest of a step
 LONGEST = 6  # the most rounds without a switch, as a power of two
@@ -244,8 +247,12 @@ def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
         start: (switches and events, n) before the step that has led there.
     """
     passed = passed_events(lanes, start.astype(float), lanes.table.rows("event", members).astype(float))
-    passed &= lanes.status[members] <= 0
-    laws = dict(lanes.setup.laws)
+    passed &= (lanes.status[members] <= 0) & (lanes.stopped[members] < 0)
+    laws, first = dict(lanes.setup.laws), lanes.setup.switches
+    landed = lanes.table.rows("event", members)[first:]
+    if lanes.tape is not None:
+        doing = passed & np.array([one.event.action != "mark" for one in lanes.guarded_events])[:, None]
+        lanes.tape.note(lanes, members[doing.any(0)], ACTED - doing[:, doing.any(0)].argmax(0))
     for k, one in enumerate(lanes.guarded_events):
         there = members[passed[k]]
         if len(there) and one.event.action == "set":
@@ -253,6 +260,10 @@ def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
         elif len(there) and one.event.action == "stop":
             there = there[lanes.stopped[there] < 0]
             lanes.stop(there, np.full(len(there), k))
+    # Projected anew a lane may stand before the zero again, by its last bit: it has passed it, and does so once.
+    back = passed & (landed * lanes.table.rows("event", members)[first:] < 0.0)
+    for k in np.flatnonzero(back.any(1)).tolist():
+        lanes.table.set("event", 0.0, members[back[k]], first + k)
 
 
 def set_numbers(lanes: Ensemble, members: np.ndarray, values: Sequence[tuple[int, float]]) -> None:
@@ -270,6 +281,7 @@ def set_numbers(lanes: Ensemble, members: np.ndarray, values: Sequence[tuple[int
     gained = lanes.table.rows("rep", members)[energies].astype(float) - before
     lanes.table.add("acc", gained.sum(0), members, ACCUMULATORS.index("start_energy"))
     lanes.table.add("acc", gained[1], members, ACCUMULATORS.index("start_potential"))
+    lanes.measure_anew(members)
 
 
 def passed_events(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -317,6 +329,8 @@ def cross_events(lanes: Ensemble, members: np.ndarray) -> None:
         passed = passed_events(lanes, start, table.rows("event").astype(float)).any(0) & ~lost
         acted[going] |= passed | lost
         here = acted[going]
+        if lanes.tape is not None:
+            lanes.tape.note(lanes, members[going[here]], PART)
         lanes.table.put(members[going[here]], table.take(here))
         lanes.status[members[going[lost]]] = int(Outcome.non_finite)
         act(lanes, members[going[passed]], start[:, passed])
@@ -326,6 +340,8 @@ def cross_events(lanes: Ensemble, members: np.ndarray) -> None:
         _end_steps(lanes, members[going[on & over & here]], ends[going[on & over & here]])
         now, going = table.take(on & ~over), going[on & ~over]
     lanes.status[members[going[acted[going]]]] = int(Outcome.stuck)
+    if lanes.tape is not None:
+        lanes.tape.note(lanes, members[acted & (lanes.status[members] <= 0) & (lanes.stopped[members] < 0)])
     lanes.table.set("event", 0.0, members[~acted])  # what begins at zero has no sign to change
 
 

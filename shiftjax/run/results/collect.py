@@ -43,6 +43,7 @@ def collect(
     asked: dict[str, Any],
     wall: Callable[[], float],
     history: EventHistory | None = None,
+    numbers: Mapping[str, int] | None = None,
 ) -> Result:
     """The result.
 
@@ -52,6 +53,7 @@ def collect(
         measure: the metrics, from instants (n,) and channels (B, n, ...) by path.
         messages, notes: of `run.results.messages`. ending: of `run.going_on`. wall: seconds of the whole call so far.
         asked: further settings, as the user gave them. history: of events.
+        numbers: path of each that events have set -> its row among those of the lanes.
     """
     settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
     ticks = settings.steps // settings.every + 1
@@ -60,8 +62,7 @@ def collect(
     time = settings.t0 + settings.h * settings.every * (settings.before / settings.every + np.arange(ticks))
     measured = measure(time, channels)
     units = prepared.model.number_units()
-    q, x = (lanes.table.rows(name).T.astype(float) for name in ("q", "x"))
-    final = {"q": q, "v": x[:, : plan.nv], "states": x[:, plan.nv : plan.nv + plan.ns]}
+    final = _final(lanes, plan, numbers or {})
     return Result(
         time=time,
         channels={path: pick(values) for path, values in channels.items()},
@@ -110,6 +111,14 @@ def collect(
         ending=ending,
         repeated=lanes.repeats and lanes.repeats.ends,
     )
+
+
+def _final(lanes: Ensemble, plan: Plan, numbers: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """What `Result.final` has of all members."""
+    q, x, p = (lanes.table.rows(name).astype(float) for name in ("q", "x", "p"))
+    v, states = x[: plan.nv].T, x[plan.nv : plan.nv + plan.ns].T
+    time = lanes.settings.t0 + lanes.clock_of().astype(float) * lanes.settings.h
+    return {"q": q.T, "v": v, "states": states, "time": time, **{path: p[row] for path, row in numbers.items()}}
 
 
 def _recorded(

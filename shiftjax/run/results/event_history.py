@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.measures.events import Event, event_of
+from shiftjax.mechanism.events import Event, events_of
 from shiftjax.record import record
 from shiftjax.run.results.plain_values import MISSING_TEXT
 
@@ -140,4 +140,4 @@ def history_in(tree: Any) -> EventHistory | None:
         return None
     asked = json.loads(tree.attrs["settings"])["events"]
     texts = ["" if text == MISSING_TEXT else str(text) for text in members["events"].values]
-    return history_of_texts(texts, {name: event_of(name, words) for name, words in asked.items()})
+    return history_of_texts(texts, events_of(asked))

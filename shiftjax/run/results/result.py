@@ -63,7 +63,8 @@ class Result:
         wall_s: seconds of the whole call.
         notes: what the user said of the start and the loops do not allow, one sentence each.
         branch: (B,) texts: the signs by which the assemblies of the loops differ, one an Assur group ("+-").
-        final: name -> (B, ...) the state at the end.
+        final: name -> (B, ...) the state at the end: "q", "v", "states", the "time" at which a member stands [s], and
+            by their paths the numbers that events have set.
         ending: the lanes at the end, from which `start=` goes on to the last bit; a stored result has none.
         repeated: where members that ran again at half the step ended, from which those of a run that goes on begin; a
             stored result has none.

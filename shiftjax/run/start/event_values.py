@@ -7,7 +7,7 @@ from typing import Any
 
 from shiftjax.errors import ModelError
 from shiftjax.field import Role
-from shiftjax.measures.events import event_of
+from shiftjax.mechanism.events import events_of
 from shiftjax.mechanism.model import Model
 from shiftjax.topology.plan import Plan, flat
 
@@ -33,8 +33,7 @@ def _values(plan: Plan, model: Model, events: Mapping[str, Any]) -> dict[str, di
     """Name of an event -> place of a number of the plan -> value."""
     place, may = {number.path: k for k, number in enumerate(plan.numbers)}, set(_changeable(plan))
     laws: dict[str, dict[int, float]] = {}
-    for name, definition in events.items():
-        event = event_of(name, definition)
+    for name, event in events_of(events).items():
         if event.action != "set":
             continue
         numbers, laws[name] = model.replace(event.values).numbers(), {}
