@@ -55,7 +55,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "Closes the loops of a model, or of many variants of it, and goes no step.",
         ),
         "inverse_dynamics": (
-            "shiftjax.gradients.inverse_dynamics",
+            "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
         ),
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
@@ -132,7 +132,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
     "Results": {
         "Result": ("shiftjax.run.results.result", "The outcome of `simulate`."),
         "InverseDynamics": (
-            "shiftjax.gradients.inverse_dynamics",
+            "shiftjax.inverse.inverse_dynamics",
             "The outcome of `inverse_dynamics`: n instants of B members, or of one without a member axis.",
         ),
         "Interrupted": (
@@ -228,9 +228,9 @@ if TYPE_CHECKING:
     from shiftjax.formats.builder import ModelBuilder as ModelBuilder
     from shiftjax.formats.solids import solid as solid
     from shiftjax.formats.solids import solid_of_mesh as solid_of_mesh
-    from shiftjax.gradients.inverse_dynamics import InverseDynamics as InverseDynamics
-    from shiftjax.gradients.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from shiftjax.gradients.simulate import simulate as simulate
+    from shiftjax.inverse.inverse_dynamics import InverseDynamics as InverseDynamics
+    from shiftjax.inverse.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from shiftjax.joints import KINDS as KINDS
     from shiftjax.joints import JointKind as JointKind
     from shiftjax.kernels.backends import BACKENDS as BACKENDS

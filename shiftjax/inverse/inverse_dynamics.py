@@ -18,9 +18,9 @@ import numpy as np
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need, need_mapping, refuse_text, shown
 from shiftjax.formats.files import load
-from shiftjax.gradients.instants import instants_of
-from shiftjax.gradients.known_motions import DERIVATIVES, KnownMotion, elsewhere, lost_as_nan
 from shiftjax.gradients.traced import is_traced
+from shiftjax.inverse.instants import instants_of
+from shiftjax.inverse.known_motions import DERIVATIVES, KnownMotion, elsewhere, lost_as_nan
 from shiftjax.markup import html_lines
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model

@@ -18,9 +18,9 @@ import numpy as np
 from shiftjax.constraints import Polynomial
 from shiftjax.errors import ModelError
 from shiftjax.field import filled
-from shiftjax.gradients.instants import Instants, refuse_other_members, refuse_other_motion, standing_at
 from shiftjax.gradients.simulate import simulate
 from shiftjax.gradients.traced import is_traced
+from shiftjax.inverse.instants import Instants, refuse_other_members, refuse_other_motion, standing_at
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
