@@ -81,6 +81,18 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.constraints.drives",
             "Accelerations at times, with straight lines between: it is their second integral, in rad or m, seconds.",
         ),
+        "PoseUniform": (
+            "shiftjax.constraints.pose_drives",
+            "A motion of constant acceleration: p + v t + a t^2 / 2, turned by R exp(w t + b t^2 / 2).",
+        ),
+        "PoseHarmonic": (
+            "shiftjax.constraints.pose_drives",
+            "A motion about a pose by sines: position + amplitude sin(frequency t + phase), R exp(amplitude sin(...)).",
+        ),
+        "PoseTable": (
+            "shiftjax.constraints.pose_drives",
+            "A motion through poses at times by cubic splines, of places and of quaternions that are then made units.",
+        ),
         "TimeFunction": (
             "shiftjax.constraints",
             "A function of time on lane scalars with its two derivatives [rad or m, per second, per second squared].",
@@ -206,6 +218,9 @@ if TYPE_CHECKING:
     from shiftjax.constraints.drives import Harmonic as Harmonic
     from shiftjax.constraints.drives import Polynomial as Polynomial
     from shiftjax.constraints.drives import Table as Table
+    from shiftjax.constraints.pose_drives import PoseHarmonic as PoseHarmonic
+    from shiftjax.constraints.pose_drives import PoseTable as PoseTable
+    from shiftjax.constraints.pose_drives import PoseUniform as PoseUniform
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.fisher_information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
