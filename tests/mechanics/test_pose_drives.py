@@ -144,3 +144,15 @@ def test_places_of_a_ball_and_numbers_of_other_joints_are_refused() -> None:
         simulate(model("spherical"), 0.1, drive={"six": SWAY})
     with pytest.raises(ModelError, match=r"drive six: found 3.0; allowed: a PoseTable"):
         simulate(model("spherical"), 0.1, drive={"six": 3.0})
+
+
+def test_sines_too_fast_and_knots_between_steps_are_seen() -> None:
+    """A swing whose phase turns by 1 rad a step warns; steps that a tolerance chooses end at the knots of a table."""
+    fast = PoseHarmonic(100.0, rotation_amplitude=(0.1, 0.0, 0.0))
+    run = simulate(carried(joint="spherical"), 0.1, 1e-2, drive={"six": fast})
+    assert "six_drive is a sine of 100 rad/s, too fast for steps of 10 ms" in run.messages[0]
+    times = np.array([0.0, 0.0301, 0.0617, 0.1])
+    table = PoseTable(times, np.array([1.0, 0.2, 0.0]) * times[:, None] ** 2)
+    run = simulate(carried(joint="spherical"), 0.1, 1e-2, drive={"six": table}, tolerance=1e-6)
+    ends = run.schedule.t0 + run.schedule.step * run.schedule.ends
+    assert run.status == 0 and np.abs(ends[:, None] - times[1:]).min(0).max() < 1e-9

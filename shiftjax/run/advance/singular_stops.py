@@ -15,7 +15,7 @@ from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.mechanism.paths import listed
-from shiftjax.outcome import Outcome
+from shiftjax.outcome import Outcome, WithRemedy
 from shiftjax.run.advance.ensemble import APPROACH, WINDOW, Ensemble, Jacobian
 from shiftjax.run.advance.schedule import PLAIN
 from shiftjax.run.programs.jacobian import jacobian_of
@@ -116,19 +116,19 @@ def _turn(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
     return np.abs(lanes.table.rows("x", members, slice(plan.nv)) / unit).max(0, initial=0.0) * lanes.settings.h
 
 
-def end_at_poses(lanes: Ensemble, members: np.ndarray, clock: np.ndarray, which: np.ndarray) -> None:
+def end_at_poses(lanes: Ensemble, members: np.ndarray, clock: np.ndarray, which: np.ndarray, remedy: str = "") -> None:
     """Ends members at singular poses.
 
     Args:
-        clock: (n,) when they would be there. which: (n,) substructure that loses rank.
+        clock: (n,) when they would be there. which: (n,) substructure that loses rank. remedy: instead of that of the
+            status.
     """
     plan, settings = lanes.setup.plan, lanes.settings
     causes = dict[int, str]()
     for member, at, s in zip(members.tolist(), clock.tolist(), which.tolist(), strict=True):
         loops = listed([plan.constraints[k].name for k in plan.substructures[s].groups])
-        causes[member] = (
-            f"at {settings.t0 + at * settings.h:.6g} s: a singular pose, where the loops of {loops} lose rank"
-        )
+        cause = f"at {settings.t0 + at * settings.h:.6g} s: a singular pose, where the loops of {loops} lose rank"
+        causes[member] = WithRemedy(cause + remedy) if remedy else cause
     lanes.end(causes, Outcome.singular_pose)
 
 
