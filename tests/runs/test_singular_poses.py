@@ -197,6 +197,24 @@ def test_members_away_from_a_flat_file_have_its_rank_again() -> None:
     assert off(result, angles[:, None] + speeds[:, None] * result.time).max() < PASSED
 
 
+def test_a_sarrus_linkage_stretched_out_by_vary_starts_along_its_branch() -> None:
+    """Its file is bent, and has one freedom; stretched out every leg may bend by itself: two of three stated speeds
+    were taken for what follows, and were 0. Between starts a little before and behind, which are regular.
+    """
+    aside, signs = np.array([0.0, 2e-3, -2e-3]), {"east": -1.0, "west": 1.0, "south": 1.0}
+    vary: dict[str, Any] = {}
+    for leg, sign in signs.items():
+        for joint, part in (("base", 1.0), ("knee", -2.0), ("top", 1.0)):
+            vary[f"{leg}_{joint}.initial_displacement"] = sign * part * aside
+            vary[f"{leg}_{joint}.initial_velocity"] = sign * part * np.ones(3)
+    channels = [f"{leg}_base.q" for leg in signs]
+    result = simulate("sarrus", 0.02, 1e-3, vary=vary, channels=channels, output_step=2e-3, accuracy="local")
+    assert (result.status == Outcome.ok).all(), result.messages
+    east, west, south = (sign * result.channels[path] for path, sign in zip(channels, signs.values(), strict=True))
+    assert np.abs(east - west).max() < PASSED and np.abs(east - south).max() < PASSED
+    assert np.abs(east[0] - east[1:].mean(0)).max() < 1e-5 and np.abs(east[0]).max() > 0.1  # 4e-6 times bends
+
+
 @pytest.mark.parametrize("steps", [{"step": 1e-2}, {"tolerance": 1e-6}], ids=["start", "instants"])
 def test_derivatives_that_leave_something_out_there_say_so(steps: dict[str, Any]) -> None:
     """Were off by a fifth, and by a fortieth, without a word."""

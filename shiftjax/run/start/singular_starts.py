@@ -17,6 +17,7 @@ import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.run.closing.closer import CLOSED
+from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.run.closing.poses import close
 from shiftjax.run.start.prepared import Prepared
@@ -91,7 +92,8 @@ def _with_way(prepared: Prepared, start: Start, member: int, s: int) -> Start:
     tolerance = rank_tolerance(plan.substructures[s], prepared.setup.precision)
     led = any(plan.constraints[k].time_dependent for k in plan.substructures[s].groups)
     way = (LedWay if led else _Way)(loops, start.q[:, [member]], tolerance)
-    branch = way.branch(v[loops.columns, member] / loops.unit, start.held_speeds[s] if start.held_speeds else ())
+    stated = pacing(plan, loops.at(start.q[:, [member]])[1][0], s, prepared.statements.speeds)[1]
+    branch = way.branch(v[loops.columns, member] / loops.unit, tuple(stated) if start.held_speeds else ())
     if branch is not None:
         unsure[member] |= branch.unsure
         v[loops.columns, member] = branch.speeds * loops.unit
