@@ -65,6 +65,21 @@ def test_instants_on_the_flat_pose_of_steps_that_a_tolerance_chose() -> None:
     assert all((again.channels[path] == values).all() for path, values in result.channels.items())
 
 
+def test_instants_in_long_steps_across_the_pose_are_as_good_as_the_steps() -> None:
+    """A step to an instant far beyond the pose had a stage on it: the cubic of speeds over the whole step across was
+    taken there, off by 0.012 rad/s, and the quintic of angles by 2e-5 rad, with an error of 1e-5 rad said of the run.
+    """
+    rng = np.random.default_rng(8)
+    speeds, angles = rng.uniform(15.0, 25.0, 40), rng.uniform(-0.3, -0.01, 40)
+    settings: dict[str, Any] = {"tolerance": 1e-2, "output_step": 1e-3, "channels": [*WATCHED, "crank_pivot.v"]}
+    model = FLAT.replace({"crank_pivot.initial_velocity": 0.0})
+    result = simulate(model, 0.1, vary=parallel(angles, speeds), accuracy="local", **settings)
+    assert (result.status == Outcome.ok).all(), result.messages
+    crank, rocker, v = result.channels.values()
+    wanted = np.sqrt(speeds[:, None] ** 2 - 23.544 * (np.sin(crank) - np.sin(angles[:, None])))  # 2 M g l / I
+    assert np.abs(v - wanted).max() < 1e-3 and np.abs(crank - rocker).max() < 1e-5
+
+
 def equal_slider_crank() -> Model:
     """Crank and rod of 1 m: where the crank stands upright the slide may rest and the rod turn with the crank."""
     builder, angle = ModelBuilder(), 0.3
