@@ -1,4 +1,4 @@
-"""Drives that begin where their loops lose rank: along the branch of the speeds, or refused by a status."""
+"""Drives that begin where their loops lose rank, and lanes that are lost elsewhere."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shiftjax.algebra import sqrt
 from shiftjax.constraints import Harmonic, Polynomial
+from shiftjax.field import number
+from shiftjax.forces import FORCES, ForceKind
 from shiftjax.outcome import Outcome
 from shiftjax.run.simulate import simulate
+from tests.extensions import mechanisms
 from tests.runs.test_singular_poses import FLAT, PASSED, WATCHED
 from tests.support.flat_linkages import BASE
 
@@ -58,3 +62,29 @@ def test_what_says_no_branch_is_named() -> None:
     assert "at 0 s: a singular pose" in resting.messages[0] and "begin beside" in resting.messages[0]
     stopped = simulate(FLAT, 0.1, drive={"crank_pivot": SPEEDS}, vary={ROCKER: SPEEDS}, singular="stop")
     assert (stopped.status == Outcome.singular_pose).all() and stopped.certificate["steps"].max() == 0
+
+
+class Gap(ForceKind):
+    """Q = strength sqrt(x^2 - width^2) of the distance x from a place: no number within the width."""
+
+    joints = 1
+    fields = (number("place", "{x}", "of the gap"), number("width", "{x}", "of the gap"))
+
+    def apply(self, element: Any, motion: Any, load: Any, states: Any) -> tuple[()]:
+        n, (joint,) = motion.values(element.numbers), element.coordinates
+        x = motion.coordinate(joint) - n["place"]
+        load.add_generalized(motion.speed_index(joint), 1e-3 * sqrt(x * x - n["width"] * n["width"]))
+        return ()
+
+
+FORCES["my_gap"] = Gap()
+
+
+def test_a_force_that_is_no_number_is_no_pose_to_be_crossed() -> None:
+    """With a tolerance steps across were tried without end, in sizes below the rounding of the clock."""
+    builder, bar = mechanisms.four_bar()
+    bar.force("gap", "my_gap", joint="pivot", place=-0.4, width=0.3)
+    result = simulate(builder.build(), 0.5, tolerance=1e-6, channels=["pivot.q"], output_step=0.01, accuracy="local")
+    assert result.status == Outcome.non_finite, result.messages
+    angles = result.channels["pivot.q"]
+    assert -0.8 < np.nanmax(angles) < -0.7 and np.isnan(angles[-1])

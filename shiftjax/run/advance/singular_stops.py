@@ -68,7 +68,7 @@ def stop_ahead(lanes: Ensemble, members: np.ndarray) -> None:
     lost; of those some as `non_finite`, where no finite numbers show that a pose is in that step.
     """
     before = lanes.table.take(members)
-    clock, which = before.row("clock").copy(), _in_window(lanes, before)
+    clock, which = before.row("clock").copy(), in_window(lanes, before)
     left, came = np.arange(len(members)), which >= 0
     for factor in AHEAD:
         begin, size = before.take(left), factor * before.row("fraction")[left]
@@ -82,7 +82,7 @@ def stop_ahead(lanes: Ensemble, members: np.ndarray) -> None:
     end_at_poses(lanes, members[which >= 0], clock[which >= 0], which[which >= 0])
 
 
-def _in_window(lanes: Ensemble, table: LaneTable) -> np.ndarray:
+def in_window(lanes: Ensemble, table: LaneTable) -> np.ndarray:
     """(n,) the first substructure whose monitor of poses has frozen lanes in their step, -1 for none, or a lost one."""
     window = lanes.setup.pose_monitors
     conditions = table.rows("mon", within=window)
@@ -146,6 +146,19 @@ def passed_poses(
                 first = at < share[here]
                 share[here[first]], which[here[first]] = at[first], s
     return share, which
+
+
+def rank_ratio(lanes: Ensemble, members: np.ndarray, table: LaneTable) -> np.ndarray:
+    """(n,) the least over substructures of the smallest to the largest of as many singular values as a rank."""
+    least = np.full(len(members), np.inf)
+    for s, known in enumerate(lanes.known):
+        for choice in np.unique(lanes.choice[s, members]):
+            here = np.flatnonzero(lanes.choice[s, members] == choice)
+            if rank := len(known[choice].dependent):
+                some = table.take(here)
+                J = _Step(lanes, s, known[choice].primary, some, some).jacobian(some)
+                least[here] = np.minimum(least[here], _ratio(J, rank))
+    return least
 
 
 def substructure_jacobian(lanes: Ensemble, s: int) -> Jacobian:
