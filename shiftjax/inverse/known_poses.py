@@ -142,7 +142,8 @@ def stated_pose(model: Model, path: str, given: Any, where: str) -> KnownPose:
             if (off > NORM).any():
                 fault = f"a quaternion whose length is off 1 by {np.nanmax(off):.3g}"
                 raise ModelError(f"{where}, q", fault, "unit quaternions, w first", "Divide each by its length.")
-    return KnownPose(path, *numbers)
+    q, v, a = (*numbers, None)[:3]
+    return KnownPose(path, q or (), v or (), a)
 
 
 def refuse_other_poses(model: Model, run: Result, instants: Instants, poses: Mapping[str, KnownPose]) -> None:

@@ -154,5 +154,6 @@ def test_sines_too_fast_and_knots_between_steps_are_seen() -> None:
     times = np.array([0.0, 0.0301, 0.0617, 0.1])
     table = PoseTable(times, np.array([1.0, 0.2, 0.0]) * times[:, None] ** 2)
     run = simulate(carried(joint="spherical"), 0.1, drive={"six": table}, tolerance=1e-6)
+    assert run.schedule is not None
     ends = run.schedule.t0 + run.schedule.step * run.schedule.ends
     assert run.status <= 0 and np.abs(ends[:, None] - times[1:]).min(0).max() < 1e-9

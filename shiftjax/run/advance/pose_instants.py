@@ -39,9 +39,9 @@ def beside_poses(
         inside = (to - share * size > first)[open_] & (to + share * size < last)[open_]
         good = inside & sides[0][1] & sides[1][1]
         if good.any():
-            ends = [table.take(np.flatnonzero(good)) for table, _ in sides]
+            near, far = (table.take(np.flatnonzero(good)) for table, _ in sides)
             span = 2.0 * share * size[open_[good]] * lanes.settings.h
-            out.put(open_[good], lanes.between(*ends, np.full(int(good.sum()), 0.5), span))
+            out.put(open_[good], lanes.between(near, far, np.full(int(good.sum()), 0.5), span))
             reached[open_[good]] = True
     open_ = np.flatnonzero(~reached)
     part = (to - first)[open_] / size[open_]

@@ -29,7 +29,7 @@ LATER = tuple(10.0 ** (-k / 2.0) for k in range(8, -1, -1))
 Pose = tuple[np.ndarray, np.ndarray]  # (nq, 1) coordinates and (n,) dimensionless speeds
 
 
-class Branch(NamedTuple):
+class BranchStart(NamedTuple):
     """How a start goes on.
 
     Attributes:
@@ -72,7 +72,7 @@ class LedWay:
                 break
         return max(ranks)
 
-    def branch(self, speeds: np.ndarray, stated: tuple[int, ...]) -> Branch | None:
+    def branch(self, speeds: np.ndarray, stated: tuple[int, ...]) -> BranchStart | None:
         """The branch of some speeds, None where there is none.
 
         Args:
@@ -85,7 +85,7 @@ class LedWay:
         speeds = tangent if between else speeds
         poses, late = self.poses(speeds)
         open_ = speeds.size - self._rank(self.loops, self.q)
-        return Branch(speeds, poses, late, between or len(stated) < open_) if poses else None
+        return BranchStart(speeds, poses, late, between or len(stated) < open_) if poses else None
 
     def tangent(self, speeds: np.ndarray) -> np.ndarray | None:
         """(n,) the speeds of the branch nearest to these, None where none was found."""

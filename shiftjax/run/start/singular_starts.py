@@ -21,7 +21,7 @@ from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.run.closing.poses import close
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.run.start.singular_drives import ASIDE, BESIDE, RESTING, UNSURE, Branch, LedWay
+from shiftjax.run.start.singular_drives import ASIDE, BESIDE, RESTING, UNSURE, BranchStart, LedWay
 from shiftjax.run.start.stated import MIDDLE, NODES, Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 
@@ -131,7 +131,7 @@ class _Way:
         there, gap = close(self.loops.plan, self.loops.lane, q, self.loops.index, still)
         return (there, _null_space(self.loops.at(there)[1][0], self.tolerance)) if gap[0] <= CLOSED else None
 
-    def branch(self, speeds: np.ndarray, stated: tuple[int, ...]) -> Branch | None:
+    def branch(self, speeds: np.ndarray, stated: tuple[int, ...]) -> BranchStart | None:
         """The branch of some speeds; see `LedWay`."""
         size = float(np.linalg.norm(speeds))
         if size <= RESTING or (tangent := self.tangent(speeds)) is None:
@@ -143,7 +143,7 @@ class _Way:
         tangent = np.asarray(MIDDLE) @ np.array([moved for _, moved in poses])
         pace = _pace(tangent, speeds, stated if between else ())
         unsure = between or len(stated) < self.freedoms
-        return Branch(pace * tangent, [(q, pace * moved) for q, moved in poses], 0.0, unsure)
+        return BranchStart(pace * tangent, [(q, pace * moved) for q, moved in poses], 0.0, unsure)
 
     def tangent(self, speeds: np.ndarray) -> np.ndarray | None:
         """(n,) unit tangent of the branch nearest to some speeds, None where none was found."""

@@ -20,7 +20,7 @@ def consistent_speeds(
     lane: StartLane,
     q: np.ndarray,
     designs: Designs,
-    held: Sequence[Sequence[int]],
+    staying: Sequence[Sequence[int]],
     file_J: Sequence[np.ndarray],
     order: Sequence[int],
 ) -> np.ndarray:
@@ -28,8 +28,8 @@ def consistent_speeds(
 
     Args:
         lane: of all members. q: (nq, D) of the designs.
-        held: local columns of every substructure whose speeds stay; file_J: (1, m, n) of every one at the file's pose,
-            from which that follows; at a pose of less rank more stay. order: coordinates whose speeds are stated.
+        staying: local columns of every substructure whose speeds stay; file_J: (1, m, n) of every one at the file's
+            pose, from which that follows; at a pose of less rank more stay. order: coordinates whose speeds are stated.
 
     Returns:
         speeds (nv, B).
@@ -47,7 +47,7 @@ def consistent_speeds(
         J, nu = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], nu, 0.0)
         with np.errstate(over="ignore"):  # speeds of 1e308 in lengths a second
             given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
-        still, asked = list(held[s]), given.copy()
+        still, asked = list(staying[s]), given.copy()
         inverse = designs.spread(_inverse(J, still))
         _agreeing(designs.spread(J), designs.spread(nu), inverse, given, still)
         if len(still) < sum(v in stated for v in columns):
