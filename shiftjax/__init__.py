@@ -55,7 +55,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "Closes the loops of a model, or of many variants of it, and goes no step.",
         ),
         "inverse_dynamics": (
-            "shiftjax.gradients.inverse_dynamics",
+            "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
         ),
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
@@ -80,6 +80,18 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         "AccelerationTable": (
             "shiftjax.constraints.drives",
             "Accelerations at times, with straight lines between: it is their second integral, in rad or m, seconds.",
+        ),
+        "PoseUniform": (
+            "shiftjax.constraints.pose_drives",
+            "A motion of constant acceleration: p + v t + a t^2 / 2, turned by R exp(w t + b t^2 / 2).",
+        ),
+        "PoseHarmonic": (
+            "shiftjax.constraints.pose_drives",
+            "A motion about a pose by sines: position + amplitude sin(frequency t + phase), R exp(amplitude sin(...)).",
+        ),
+        "PoseTable": (
+            "shiftjax.constraints.pose_drives",
+            "A motion through poses at times by cubic splines, of places and of quaternions that are then made units.",
         ),
         "TimeFunction": (
             "shiftjax.constraints",
@@ -132,7 +144,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
     "Results": {
         "Result": ("shiftjax.run.results.result", "The outcome of `simulate`."),
         "InverseDynamics": (
-            "shiftjax.gradients.inverse_dynamics",
+            "shiftjax.inverse.inverse_dynamics",
             "The outcome of `inverse_dynamics`: n instants of B members, or of one without a member axis.",
         ),
         "Interrupted": (
@@ -206,6 +218,9 @@ if TYPE_CHECKING:
     from shiftjax.constraints.drives import Harmonic as Harmonic
     from shiftjax.constraints.drives import Polynomial as Polynomial
     from shiftjax.constraints.drives import Table as Table
+    from shiftjax.constraints.pose_drives import PoseHarmonic as PoseHarmonic
+    from shiftjax.constraints.pose_drives import PoseTable as PoseTable
+    from shiftjax.constraints.pose_drives import PoseUniform as PoseUniform
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.fisher_information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
@@ -228,9 +243,9 @@ if TYPE_CHECKING:
     from shiftjax.formats.builder import ModelBuilder as ModelBuilder
     from shiftjax.formats.solids import solid as solid
     from shiftjax.formats.solids import solid_of_mesh as solid_of_mesh
-    from shiftjax.gradients.inverse_dynamics import InverseDynamics as InverseDynamics
-    from shiftjax.gradients.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from shiftjax.gradients.simulate import simulate as simulate
+    from shiftjax.inverse.inverse_dynamics import InverseDynamics as InverseDynamics
+    from shiftjax.inverse.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from shiftjax.joints import KINDS as KINDS
     from shiftjax.joints import JointKind as JointKind
     from shiftjax.kernels.backends import BACKENDS as BACKENDS

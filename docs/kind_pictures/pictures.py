@@ -14,6 +14,7 @@ from shiftjax.docs.kind_pictures.frame_pictures import FRAMED
 from shiftjax.docs.kind_pictures.joint_force_pictures import JOINT_FORCES, RESTRAINTS
 from shiftjax.docs.kind_pictures.joint_pictures import joint_picture
 from shiftjax.docs.kind_pictures.law_pictures import DRIVERS, LOADS
+from shiftjax.docs.kind_pictures.pose_pictures import POSES_IN_TIME
 from shiftjax.forces import ForceKind
 from shiftjax.joints import JointKind
 
@@ -21,6 +22,7 @@ PICTURES: Mapping[str, Callable[[Any], Drawing]] = {
     **COUPLINGS,
     **FRAMED,
     **DRIVERS,
+    **POSES_IN_TIME,
     **LOADS,
     **JOINT_FORCES,
     **SEATS,

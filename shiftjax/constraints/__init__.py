@@ -19,6 +19,7 @@ from shiftjax.constraints.geneva import Geneva
 from shiftjax.constraints.guides import PointOnCurve, PointOnSurface
 from shiftjax.constraints.kind import ANY, ConstraintKind, Rows, scales
 from shiftjax.constraints.loop_closure import LoopClosure
+from shiftjax.constraints.pose_drivers import POSE_DRIVERS, PoseDriver
 from shiftjax.plan_elements import Loop, RowGroup
 from shiftjax.registry import Registry
 
@@ -52,6 +53,7 @@ CONSTRAINTS: Registry[ConstraintKind] = Registry(
         "frame_angle_harmonic": FrameAngleDriver(time_laws.Harmonic(from_start=False)),
         "frame_angle_polynomial": FrameAngleDriver(time_laws.Polynomial()),
         "frame_angle_table": FrameAngleDriver(time_laws.Table(of_load=False)),
+        **POSE_DRIVERS,
     },
 )
 
@@ -68,6 +70,7 @@ __all__ = [
     "Harmonic",
     "Loop",
     "Polynomial",
+    "PoseDriver",
     "RowGroup",
     "Rows",
     "TimeFunction",

@@ -37,6 +37,10 @@ from shiftjax.run.start.singular_starts import with_ways
 from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import MemberBlocks
 
+NO_BRANCH = (
+    ", and its drivers lead it from there along no branch that was found: begin beside the pose, or, where they do not "
+    "begin at rest, state the speeds of one branch"
+)
 CLOCKS = {"f64": 2.0**53, "f32": 2.0**24}  # steps that a number of the lanes counts exactly
 
 
@@ -140,7 +144,7 @@ def lanes_at(
     lanes.warn(np.flatnonzero(began.changed & good), Outcome.start_changed)
     lanes.warn(np.flatnonzero(began.unsure), Outcome.branch_unsure)
     if began.at_pose is not None:
-        _judge_poses(lanes, began)
+        _judge_poses(lanes, began, prepared)
     if before is not None:
         lanes.samples.drift += errors_of(before)
         ended = np.atleast_1d(before.status) > 0
@@ -148,14 +152,21 @@ def lanes_at(
     return lanes
 
 
-def _judge_poses(lanes: Ensemble, began: Start) -> None:
-    """Members that begin on a singular pose stop there where they are to; nothing says how those at rest go on."""
+def _judge_poses(lanes: Ensemble, began: Start, prepared: Prepared) -> None:
+    """Members that begin on a singular pose stop there where they are to; nothing says how those at rest go on.
+
+    Where drivers lead the loops these would open: such a member does not begin.
+    """
     assert began.at_pose is not None and began.ways is not None
     here = np.flatnonzero((began.at_pose >= 0) & (lanes.status <= 0))
     if lanes.settings.stop_at_poses:
         end_at_poses(lanes, here, lanes.clock_of(here), began.at_pose[here])
         return
-    lanes.warn(here[~np.isfinite(began.ways[:, :, here]).all((0, 1))], Outcome.near_singular)
+    lost = here[~np.isfinite(began.ways[:, :, here]).all((0, 1))]
+    blocks, groups = prepared.plan.substructures, prepared.plan.constraints
+    led = np.array([any(groups[g].time_dependent for g in blocks[s].groups) for s in began.at_pose[lost]], bool)
+    lanes.warn(lost[~led], Outcome.near_singular)
+    end_at_poses(lanes, lost[led], lanes.clock_of(lost[led]), began.at_pose[lost[led]], NO_BRANCH)
 
 
 def errors_of(before: Result | None) -> np.ndarray | float:

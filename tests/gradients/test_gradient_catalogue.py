@@ -22,6 +22,7 @@ from tests.mechanics import test_between_frames as between
 from tests.mechanics import test_couplings as couplings
 from tests.mechanics import test_force_kinds as forces
 from tests.mechanics import test_guides as guides
+from tests.mechanics import test_inverse_poses as poses
 from tests.mechanics import test_tyres as tyres
 
 FAR = 1e6  # of an end that is not there
@@ -91,6 +92,31 @@ ANGLES: dict[str, dict[str, Any]] = {
     "polynomial": {"coefficients": [guides.START, 0.1, -0.2]},
     "table": {"times": [-0.2, 0.1, 0.2], "values": [guides.START, guides.START + 0.02, guides.START + 0.03]},
 }
+POSES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # numbers of places, and of orientations
+    "uniform": (
+        {"position": (0.1, 0.2, 0.3), "velocity": (1.0, -0.5, 0.2), "acceleration": (2.0, 1.0, -3.0)},
+        {"rotation": (0.3, -0.4, 0.5), "angular_velocity": (2.0, 1.0, -3.0),
+         "angular_acceleration": (4.0, -5.0, 6.0), "origin": 0.03},
+    ),
+    "harmonic": (
+        {"position": (0.1, 0.2, 0.3), "position_amplitude": (0.1, -0.05, 0.2)},
+        {"rotation": (0.3, -0.4, 0.5), "rotation_amplitude": (0.4, 0.3, -0.5), "frequency": 9.0, "phase": 0.3},
+    ),
+    "table": (
+        {"positions": [(0.1, 0.2, 0.3), (0.15, 0.25, 0.2), (0.3, 0.2, 0.1)]},
+        {"rotations": [(0.3, -0.4, 0.5), (0.5, -0.3, 0.4), (0.7, -0.4, 0.1)], "times": [-0.05, 0.06, 0.2]},
+    ),
+}  # fmt: skip
+
+
+def posed(what: str, law: str) -> Model:
+    """A body that is led, and an arm that swings on it."""
+    builder, a = poses.top("float" if what == "pose" else "spherical", arm=True)
+    places, turns = POSES[law]
+    a.driver("it", f"{what}_{law}", frames=["fixed", "top"], **turns, **(places if what == "pose" else {}))
+    return builder.build()
+
+
 START = between.GROUND + between.ROCKER * np.cos(between.STARTS["hinge"])
 ROLLING = {"way": 10.0, "spin": 28.0}
 
@@ -125,6 +151,8 @@ CASES: dict[str, Case] = {
         driven("frame_polynomial", coefficients=[START, 0.1, -0.2]), "a:it", "pivot.q"),
     "a driver of type frame_table": Case(
         driven("frame_table", times=[-0.2, 0.1, 0.2], values=[START, START + 0.005, START + 0.02]), "a:it", "pivot.q"),
+    **{f"a driver of type {what}_{law}": Case(lambda what=what, law=law: posed(what, law), "a:it", "arm.position")
+       for what in ("pose", "orientation") for law in POSES},
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.gradients.inverse_dynamics import inverse_dynamics
+from shiftjax.inverse.inverse_dynamics import inverse_dynamics
 from shiftjax.outcome import Outcome
 from shiftjax.run.assemble import assemble
 from tests.mechanics.test_inverse_dynamics import FOUR, LOOPS, asked, loop

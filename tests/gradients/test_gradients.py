@@ -97,6 +97,8 @@ OF_THE_CATALOGUE = {  # whose numbers are all in test_gradient_catalogue.py, whi
         ("constraint", "distance cam point_on_curve point_on_surface"),
         ("driver", "frame_harmonic frame_polynomial frame_table"),
         ("driver", "frame_angle_harmonic frame_angle_polynomial frame_angle_table acceleration_table"),
+        ("driver", "pose_uniform pose_harmonic pose_table"),
+        ("driver", "orientation_uniform orientation_harmonic orientation_table"),
     ) for name in names.split()),
 }  # fmt: skip
 OTHERS = ("a geometry", "a point")  # drawn only; numbers of which others are expressions: test_parameter_runs.py

@@ -54,6 +54,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("measures",),
     ("run",),
     ("gradients",),
+    ("inverse",),
     ("ensembles",),
     ("viewer",),
     ("bench",),

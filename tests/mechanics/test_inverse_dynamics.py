@@ -12,7 +12,7 @@ import pytest
 from shiftjax.constraints import Harmonic
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.gradients.inverse_dynamics import inverse_dynamics
+from shiftjax.inverse.inverse_dynamics import inverse_dynamics
 from shiftjax.mechanism.model import Model
 from shiftjax.run.assemble import assemble
 from shiftjax.run.results.result import Result

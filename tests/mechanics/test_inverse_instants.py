@@ -11,7 +11,7 @@ import pytest
 
 from shiftjax.constraints import Harmonic
 from shiftjax.errors import ModelError
-from shiftjax.gradients.inverse_dynamics import inverse_dynamics
+from shiftjax.inverse.inverse_dynamics import inverse_dynamics
 from shiftjax.outcome import Outcome
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate

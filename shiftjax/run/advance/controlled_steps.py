@@ -7,6 +7,7 @@ lies, so that the state there is of the method's order, and its loops are closed
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import METRICS as MEASURED
 from shiftjax.run.advance.ensemble import Ensemble, Recording
+from shiftjax.run.advance.pose_instants import beside_poses
 from shiftjax.run.advance.sampling import sample_step
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.switches import act
@@ -59,7 +61,7 @@ class Steps:
     def record(self, lanes: Ensemble, lane: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> None:
         """Records the output instants in some steps.
 
-        Where a step to an instant would come too near a singular pose, what is recorded lies between both ends.
+        Where a step to an instant would come too near a singular pose, it is reached as `pose_instants` says.
 
         Args:
             lane: (n,) places of the members of the steps. begins, ends: (numbers, n) clock, state and accumulators of
@@ -81,9 +83,8 @@ class Steps:
             near = lanes.near_pose(members, table) >= 0
             if near.any():
                 lanes.interpolated[members[near]] = True
-                size = (ends[0] - begins[0])[step[near]]
-                share = (instants[near] - begins[0, step[near]]) / size
-                table.put(near, lanes.between(begin.take(near), end.take(near), share, size * lanes.settings.h))
+                ways = begin.take(near), end.take(near), instants[near]
+                table.put(near, beside_poses(lanes, members[near], *ways, partial(self.take, lanes)))
                 table.set("clock", instants)
             program, settings = self.recording.programs.of(self.partition), lanes.settings
             seen = lanes.kernel.evaluate(program, "observe", table.array, settings.t0, settings.h)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints import CONSTRAINTS
+from shiftjax.constraints.pose_laws import HarmonicPoseLaw, TabulatedPoseLaw
 from shiftjax.forces import FORCES
 from shiftjax.forces.loads import JointLoad, TableWrench
 from shiftjax.plan_elements import RowGroup
@@ -108,6 +109,10 @@ def knots_of_tables(prepared: Prepared, lanes: Ensemble) -> np.ndarray:
     loads = ((_rows(n["times"], prepared.members), n) for _, sine, n in _inputs(prepared, lane) if not sine)
     every = [_all_times(times, n["outside"], lanes) for times, n in loads]
     every += [times for _, times in _tables_of_drives(prepared, lanes, lane, prepared.members)]
+    poses = [
+        g for g in prepared.plan.constraints if isinstance(getattr(CONSTRAINTS[g.kind], "law", 0), TabulatedPoseLaw)
+    ]
+    every += [_rows(_at(lane, dict(group.numbers)["times"]), prepared.members) for group in poses]
     for times in every:
         clocks.append(np.where((times > begin) & (times < end), (times - settings.t0) / settings.h, np.nan))
     out = np.concatenate(clocks)
@@ -126,7 +131,7 @@ def _inputs(prepared: Prepared, lane: Any) -> Iterator[tuple[str, bool, dict[str
     """Path, whether it is a sine, and numbers and words of every input that is a sine or a table of a load."""
     groups = [(group.name, CONSTRAINTS[group.kind], group) for group in prepared.plan.constraints]
     for path, kind, element in (*groups, *((f.path, FORCES[f.kind], f) for f in prepared.plan.forces)):
-        sine = isinstance(getattr(kind, "law", None), Harmonic)
+        sine = isinstance(getattr(kind, "law", None), Harmonic | HarmonicPoseLaw)
         numbers = dict(element.numbers)
         if sine or (isinstance(kind, JointLoad | TableWrench) and "times" in numbers):
             yield path, sine, {name: _at(lane, places) for name, places in numbers.items()} | dict(element.words)

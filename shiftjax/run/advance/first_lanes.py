@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.lane_table import STATE, LaneTable
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.ensemble import Ensemble, Programs, recordings_of
+from shiftjax.run.advance.ensemble import Ensemble, Programs, Recording, recordings_of
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS
 from shiftjax.run.start.stated import MIDDLE, Start
@@ -19,6 +19,7 @@ from shiftjax.topology.partition import MemberBlocks
 # Of the model's length, at which a run ends; a projection leaves this much only if a needed row was dropped.
 GAP_LIMIT = {"f64": 1e-5, "f32": 1e-3}
 MASS_LIMIT = 1e12  # diagonal over pivot of Z^T H Z
+Observed = tuple[Recording, np.ndarray, np.ndarray]  # members (K,) of it, and their channels (K, n)
 AWAY = 10.0  # times the pivots of the farthest pose beside a singular one, of a pose at which partitions are taken
 
 
@@ -77,8 +78,9 @@ def begin(
         lanes.evaluate("events", running)
     for s in range(setup.blocks):
         lanes.limit(s, running)
+    observed: list[Observed] = []
     if start.ways is not None:
-        _stand_on_poses(lanes, start, running[np.isfinite(start.ways[:, :, running]).all((0, 1))])
+        observed = _stand_on_poses(lanes, start, running[np.isfinite(start.ways[:, :, running]).all((0, 1))])
     finite = np.logical_and.reduce([table.reduce("finite", name) for name in STATE])
     lanes.status[good & ~finite] = int(Outcome.non_finite)
     running = np.flatnonzero(lanes.status == 0)
@@ -86,27 +88,39 @@ def begin(
     if len(running):
         lanes.begin_metrics(running)
         lanes.evaluate("observe", running)
+    for recording, alike, values in observed:  # loads of drives, reactions: on the pose they are no numbers
+        first = recording.out[recording.row(alike), 0]
+        recording.out[recording.row(alike), 0] = np.where(np.isfinite(first), first, values)
     return lanes
 
 
-def _stand_on_poses(lanes: Ensemble, start: Start, members: np.ndarray) -> None:
+def _stand_on_poses(lanes: Ensemble, start: Start, members: np.ndarray) -> list[Observed]:
     """Sets lanes that begin on a singular pose: what equations say there lies between what they say on both sides.
 
     Six poses at -3 to 3 times the same distance along the branch, their polynomial of the fifth degree at 0. The window
     of the pose is that of a partition taken 0.45 rad away, where pivots are ten times those of the farthest of them.
+
+    Returns:
+        what is observed there.
     """
     if not len(members) or start.ways is None:
-        return
+        return []
     plan, table = lanes.setup.plan, lanes.table
     between = {name: np.zeros_like(table.rows(name, members)) for name in ("dx", "rep")}
+    clock, observed = table.row("clock", members).copy(), list[Observed]()
     for way, weight in zip(start.ways[:, :, members], MIDDLE, strict=True):
         table.set("q", way[: plan.nq], members)
-        table.set("x", way[plan.nq :], members, slice(plan.nv))
+        table.set("x", way[plan.nq : -1], members, slice(plan.nv))
+        table.set("clock", clock + way[-1] / lanes.settings.h, members)
         lanes.evaluate("project", members)
         for name, sums in between.items():
             sums += weight * table.rows(name, members)
+        there = [(recording, alike, weight * values) for recording, alike, values in _observed(lanes, members)]
+        pairs = zip(observed, there, strict=True) if observed else ()
+        observed = [(*one[:2], one[2] + more[2]) for one, more in pairs] or there
     table.set("q", start.q[:, members], members)
     table.set("x", start.v[:, members], members, slice(plan.nv))
+    table.set("clock", clock, members)
     for name, values in between.items():
         table.set(name, values, members)
     for s in range(lanes.setup.blocks):
@@ -116,6 +130,17 @@ def _stand_on_poses(lanes: Ensemble, start: Start, members: np.ndarray) -> None:
         lanes.limit(s, members[here])
     if lanes.layout.ne:
         lanes.evaluate("events", members)
+    return observed
+
+
+def _observed(lanes: Ensemble, members: np.ndarray) -> Iterator[Observed]:
+    """The channels of some members as they stand."""
+    settings = lanes.settings
+    for recording, partition, alike in lanes.groups(members):
+        if recording.out.shape[2]:
+            program, table = recording.programs.of(partition), lanes.table.batch(alike).array
+            seen = lanes.kernel.evaluate(program, "observe", table, settings.t0, settings.h)
+            yield recording, alike, np.asarray(seen).T.astype(float)
 
 
 def begin_certificate(lanes: Ensemble) -> None:

@@ -15,7 +15,7 @@ from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.mechanism.paths import listed
-from shiftjax.outcome import Outcome
+from shiftjax.outcome import Outcome, WithRemedy
 from shiftjax.run.advance.ensemble import APPROACH, WINDOW, Ensemble, Jacobian
 from shiftjax.run.advance.schedule import PLAIN
 from shiftjax.run.programs.jacobian import jacobian_of
@@ -68,7 +68,7 @@ def stop_ahead(lanes: Ensemble, members: np.ndarray) -> None:
     lost; of those some as `non_finite`, where no finite numbers show that a pose is in that step.
     """
     before = lanes.table.take(members)
-    clock, which = before.row("clock").copy(), _in_window(lanes, before)
+    clock, which = before.row("clock").copy(), in_window(lanes, before)
     left, came = np.arange(len(members)), which >= 0
     for factor in AHEAD:
         begin, size = before.take(left), factor * before.row("fraction")[left]
@@ -82,7 +82,7 @@ def stop_ahead(lanes: Ensemble, members: np.ndarray) -> None:
     end_at_poses(lanes, members[which >= 0], clock[which >= 0], which[which >= 0])
 
 
-def _in_window(lanes: Ensemble, table: LaneTable) -> np.ndarray:
+def in_window(lanes: Ensemble, table: LaneTable) -> np.ndarray:
     """(n,) the first substructure whose monitor of poses has frozen lanes in their step, -1 for none, or a lost one."""
     window = lanes.setup.pose_monitors
     conditions = table.rows("mon", within=window)
@@ -116,19 +116,19 @@ def _turn(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
     return np.abs(lanes.table.rows("x", members, slice(plan.nv)) / unit).max(0, initial=0.0) * lanes.settings.h
 
 
-def end_at_poses(lanes: Ensemble, members: np.ndarray, clock: np.ndarray, which: np.ndarray) -> None:
+def end_at_poses(lanes: Ensemble, members: np.ndarray, clock: np.ndarray, which: np.ndarray, remedy: str = "") -> None:
     """Ends members at singular poses.
 
     Args:
-        clock: (n,) when they would be there. which: (n,) substructure that loses rank.
+        clock: (n,) when they would be there. which: (n,) substructure that loses rank. remedy: instead of that of the
+            status.
     """
     plan, settings = lanes.setup.plan, lanes.settings
     causes = dict[int, str]()
     for member, at, s in zip(members.tolist(), clock.tolist(), which.tolist(), strict=True):
         loops = listed([plan.constraints[k].name for k in plan.substructures[s].groups])
-        causes[member] = (
-            f"at {settings.t0 + at * settings.h:.6g} s: a singular pose, where the loops of {loops} lose rank"
-        )
+        cause = f"at {settings.t0 + at * settings.h:.6g} s: a singular pose, where the loops of {loops} lose rank"
+        causes[member] = WithRemedy(cause + remedy) if remedy else cause
     lanes.end(causes, Outcome.singular_pose)
 
 
@@ -146,6 +146,19 @@ def passed_poses(
                 first = at < share[here]
                 share[here[first]], which[here[first]] = at[first], s
     return share, which
+
+
+def rank_ratio(lanes: Ensemble, members: np.ndarray, table: LaneTable) -> np.ndarray:
+    """(n,) the least over substructures of the smallest to the largest of as many singular values as a rank."""
+    least = np.full(len(members), np.inf)
+    for s, known in enumerate(lanes.known):
+        for choice in np.unique(lanes.choice[s, members]):
+            here = np.flatnonzero(lanes.choice[s, members] == choice)
+            if rank := len(known[choice].dependent):
+                some = table.take(here)
+                J = _Step(lanes, s, known[choice].primary, some, some).jacobian(some)
+                least[here] = np.minimum(least[here], _ratio(J, rank))
+    return least
 
 
 def substructure_jacobian(lanes: Ensemble, s: int) -> Jacobian:

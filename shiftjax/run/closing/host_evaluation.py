@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, largest, quotient, zeros
-from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
+from shiftjax.algebra import Mat, Scalar, Vec, largest, quotient, zeros
+from shiftjax.constraints import CONSTRAINTS, DriverKind, PoseDriver, RowGroup, scales
 from shiftjax.dynamics import kinematics
 from shiftjax.dynamics.kinematics import Motion, Parameters
 from shiftjax.dynamics.lane import Lane
@@ -23,7 +23,7 @@ from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.run.closing.polygons import at_corners, excess, judged_loops, sides
 from shiftjax.run.closing.rounding import but_for_rounding
 from shiftjax.topology.partition import Block
-from shiftjax.topology.plan import Plan, flat
+from shiftjax.topology.plan import Plan, TreeJoint, flat
 
 
 @dataclass
@@ -55,7 +55,17 @@ class StartLane(Lane):
             kind = CONSTRAINTS[group.kind]
             if isinstance(kind, DriverKind):
                 values[self.plan.coordinates[group.coordinates[0]].q] = kind.motion(group, motion)[0]
+            elif isinstance(kind, PoseDriver) and (joint := _between(self.plan, group)):
+                values |= self._posed(joint, *kind.pose(group, motion))
         return values
+
+    def _posed(self, joint: TreeJoint, R: Mat, place: Vec | None) -> dict[int, Scalar]:
+        """Coordinates of a joint whose child is turned by R, and moved where a place is said [m]."""
+        shifts = [one for one in joint.kind.coordinates if one.unit == "m"]
+        n = {name: self.params.at(places) for name, places in joint.numbers}
+        values = joint.kind.measured(R, zeros() if place is None else place, n)
+        still = {one.q for one in shifts} if place is None else set()
+        return {joint.q + k: value for k, value in enumerate(values) if k not in still}
 
     def speeds(self) -> Vec:
         """(nv,) as the numbers say."""
@@ -70,6 +80,25 @@ class StartLane(Lane):
             if isinstance(places, int) and self.plan.numbers[places].role is Role.STATE
         ]
         return [self.params.at(places) for places in starts]
+
+
+def _between(plan: Plan, group: RowGroup) -> TreeJoint | None:
+    """The joint whose frames, parent and child, those of a driver are, where it turns any way; None where none is."""
+    for joint in plan.joints:
+        places = (joint.near_place, joint.far_place)
+        if (
+            joint.nv
+            and joint.kind.placed
+            and not joint.chord
+            and group.frames == (places[::-1] if joint.reverse else places)
+        ):
+            return joint
+    return None
+
+
+def leads_joints(plan: Plan) -> bool:
+    """Whether drivers say where joints stand."""
+    return any(isinstance(CONSTRAINTS[group.kind], DriverKind | PoseDriver) for group in plan.constraints)
 
 
 def stated_coordinates(lane: StartLane, members: int) -> np.ndarray:

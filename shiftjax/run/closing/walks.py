@@ -22,7 +22,7 @@ from shiftjax.run.closing.closer import CLOSED, STEP_ANGLE, STEP_LENGTH, Rule, c
 from shiftjax.run.closing.continuation import followed
 from shiftjax.run.closing.determinants import SignWatch
 from shiftjax.run.closing.holding import columns_of
-from shiftjax.run.closing.host_evaluation import Loops, StartLane, can_close, prescribed_coordinates
+from shiftjax.run.closing.host_evaluation import Loops, StartLane, can_close, leads_joints, prescribed_coordinates
 from shiftjax.topology.plan import Plan
 
 JUMP = 0.6  # rad, or of the model's size: a corrector that moves a joint farther has left the path
@@ -91,7 +91,7 @@ class _Walks:
         self.done, self.done_before = np.zeros(q.shape[1]), np.full(q.shape[1], -1.0)
         self.whole = 1.0 / np.maximum.reduce([way.steps, _held_steps(plan, way), _driven_steps(plan, way)])
         self.columns = columns_of(plan, way.index, way.holding)
-        self.driven = any(group.prescribes for group in plan.constraints)
+        self.driven = leads_joints(plan)
         judged = list(way.judged)
         J = Loops(plan, way.lane_of(way.members, 0.0), way.index).at(q)[1] if judged else np.zeros((q.shape[1], 0, 0))
         self.watch = SignWatch(J, judged)
@@ -168,10 +168,10 @@ def _held_steps(plan: Plan, way: Way) -> np.ndarray:
 def _driven_steps(plan: Plan, way: Way) -> np.ndarray:
     """Steps that move the driven coordinates by no more."""
     steps = np.ones(way.begin.shape[1])
-    if not any(group.prescribes for group in plan.constraints):
+    if not leads_joints(plan):
         return steps
     first, last = (prescribed_coordinates(way.lane_of(way.members, fraction)) for fraction in (0.0, 1.0))
-    units = {coordinate.q: coordinate.unit for coordinate in plan.coordinates}
+    units = {row: one.unit for one in plan.coordinates for row in range(one.q, one.q + one.nq)}
     for row, target in last.items():
         reach = STEP_ANGLE if units[row] == "rad" else STEP_LENGTH * way.lane_of(way.members[:1], 1.0).length
         with np.errstate(all="ignore"):  # as in `place`

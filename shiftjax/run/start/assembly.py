@@ -85,7 +85,7 @@ def _started(
     stated = statements.speeds
     keepers = [pacing(plan, part.J[0], part.index, stated) for part in tied]
     paced, columns = [joints for joints, _ in keepers], [speeds for _, speeds in keepers]
-    v = consistent_speeds(plan, full, q[:, designs.first], designs, columns, stated)
+    v = consistent_speeds(plan, full, q[:, designs.first], designs, columns, [part.J for part in tied], stated)
     change, moved, binding = _moved(plan, full, q, target, tied, statements)
     if not statements.alone or statements.led:
         keeping = {k for joints in paced for k in joints} if tied else {*stated}

@@ -10,6 +10,7 @@ import numpy as np
 
 from shiftjax.constraints import CONSTRAINTS, ConstantSpeed, FunctionOfTime, TimeFunction
 from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of
+from shiftjax.constraints.pose_drives import PoseDrive
 from shiftjax.errors import ModelError, refuse_traced, shown
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.edit import rebuilt
@@ -20,9 +21,10 @@ from shiftjax.mechanism.paths import child, parts, split
 from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import Assembly, Element, Joint, walk
 from shiftjax.run.closing.host_evaluation import StartLane
+from shiftjax.run.start.pose_drives import need_posed, pose_element, posed_joint
 from shiftjax.topology.plan import Plan
 
-Drivable = Drive | TimeFunction | float | np.ndarray | Sequence[float] | Callable[[Any], Any]
+Drivable = Drive | PoseDrive | TimeFunction | float | np.ndarray | Sequence[float] | Callable[[Any], Any]
 MOTIONS = ("position", "velocity", "acceleration")
 REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m]
 WHOLE = 1e-9  # of a time: rounding
@@ -31,13 +33,17 @@ ALLOWED = (
 )
 
 
-def driven(model: Model, drive: Mapping[str, Drivable]) -> tuple[Model, dict[str, np.ndarray], dict[str, TimeFunction]]:
+def driven(
+    model: Model, drive: Mapping[str, Drivable], axes: str = "first"
+) -> tuple[Model, dict[str, np.ndarray], dict[str, TimeFunction]]:
     """The model with a driver for every drive that has numbers.
 
     Args:
         drive: coordinate of a joint -> its motion. A number is a constant speed [rad/s or m/s], a (B,) array of them
             one a member. A callable f(t) gives the position [rad or m] of a scalar time [s]; forward mode takes both
-            its derivatives, so that it is pure and made of operators and functions of `numpy` or `jax.numpy`.
+            its derivatives, so that it is pure and made of operators and functions of `numpy` or `jax.numpy`. That of
+            a ball or floating joint is a `PoseTable`, `PoseUniform` or `PoseHarmonic`.
+        axes: "first" or "second", of the frames of such a joint: those of the rows of its driver.
 
     Returns:
         the model, whose new drivers are called `JOINT_drive`, or `JOINT_NAME_drive` of one of several coordinates;
@@ -54,16 +60,25 @@ def driven(model: Model, drive: Mapping[str, Drivable]) -> tuple[Model, dict[str
     varied: dict[str, np.ndarray] = {}
     functions: dict[str, TimeFunction] = {}
     for name, given in drive.items():
-        path = plain_coordinate(model, name, "drive")
-        motion = _motion(name, given)
-        if not isinstance(motion, tuple(TYPES.values())):
-            functions[path] = _checked(motion, f"drive {name}")
+        where = f"drive {name}"
+        if pose := isinstance(given, PoseDrive):
+            path = need_posed(model, name, where)
+        elif posed_joint(model, name):
+            raise ModelError(where, shown(given), "a PoseTable, PoseUniform or PoseHarmonic", "Give one of them.")
+        else:
+            path = plain_coordinate(model, name, "drive")
+        motion = given if pose else _motion(name, given)
+        if not isinstance(motion, PoseDrive | Drive):
+            functions[path] = _checked(motion, where)
             continue
         joint, coordinate = split(path)
         home = joint.rpartition(":")[0]
         taken = {item.name for item in (*assemblies[home].drivers, *made.get(home, ()))}
         called = unused(f"{parts(joint)[-1]}{coordinate.replace('.', '_')}_drive", taken)
-        element, arrays = _element(called, path, _begins(joints[joint], coordinate), motion, f"drive {name}")
+        if isinstance(motion, PoseDrive):
+            element, arrays = pose_element(called, joints[joint], motion, where, axes)
+        else:
+            element, arrays = _element(called, path, _begins(joints[joint], coordinate), motion, where)
         made.setdefault(home, []).append(element)
         varied |= {f"{child(home, called)}.{place}": values for place, values in arrays.items()}
     if not made:

@@ -210,7 +210,7 @@ def _stating(model: Model, start: str) -> list[str]:
 def _led_elsewhere(lane: StartLane, paths: Collection[str]) -> bool:
     """Whether drivers of these coordinates begin where the file does not have them: others follow then."""
     begins = prescribed_coordinates(lane)
-    led = [one for one in lane.plan.coordinates if one.path in paths and one.q in begins]
+    led = [one for one in lane.plan.coordinates if one.plain and one.path in paths and one.q in begins]
     far = [(begins[one.q] - lane.params.at(one.start[0])) / lane.units[one.v] for one in led]
     return bool(np.any(np.abs(np.array(far, float)) > MOVED))
 

@@ -4,9 +4,9 @@ Problem: where loops lose rank several branches meet; the pose alone says neithe
 accelerates. The speeds do: of the motions that the loops allow there to first order only the tangents of branches are
 motions of the mechanism. The tangent is what the null spaces of closed poses on both sides agree on, and along it all
 that the equations say is smooth through the pose, so that it can be taken from poses beside it.
-Not decided here: a start at rest; speeds between two tangents, or fewer than say which (the nearest branch is taken,
-and said to be unsure); poses of which whole neighbourhoods are singular; two substructures on such poses at once; loops
-whose motion is prescribed. Host code.
+Of loops that are led in time `singular_drives` says the same. Not decided here: a start at rest; speeds between two
+tangents, or fewer than say which (the nearest branch is taken, and said to be unsure); poses of which whole
+neighbourhoods are singular; two substructures on such poses at once. Host code.
 """
 
 from __future__ import annotations
@@ -17,19 +17,16 @@ import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.run.closing.closer import CLOSED
+from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.run.closing.poses import close
 from shiftjax.run.start.geometries import Designs, designs_of
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.run.start.stated import MIDDLE, Start
+from shiftjax.run.start.singular_drives import ASIDE, BESIDE, RESTING, UNSURE, BranchStart, LedWay
+from shiftjax.run.start.stated import MIDDLE, NODES, Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 
-BESIDE = 1e-3  # rad, or parts of the model's length: at such poses the null space is the tangent's, to 1e-6
-ASIDE = 0.03  # between poses beside the start; three on either side say all else to some 1e-9
-NODES = (-3, -2, -1, 1, 2, 3)
 TURNS = 8  # from speeds between two branches to the tangent of one
-RESTING = 1e-9  # rad a second, or parts of the model's length: speeds that lead nowhere
-UNSURE = 1e-3  # of the speeds, that no tangent of a branch has
 
 
 def with_ways(prepared: Prepared, start: Start) -> Start:
@@ -46,8 +43,9 @@ def _singular(prepared: Prepared, lane: host.StartLane, start: Start, s: int) ->
     block, plan = prepared.plan.substructures[s], prepared.plan
     groups = [plan.constraints[k] for k in block.groups]
     good = start.closed & np.isfinite(start.q).all(0)
-    if not good.any() or any(group.time_dependent for group in groups):
+    if not good.any():
         return np.zeros(0, int)
+    led = any(group.time_dependent for group in groups)
     tolerance = rank_tolerance(block, prepared.setup.precision)
     designs = designs_of(plan, lane.params.numbers, prepared.members, lane.t)
     if not np.array_equal(designs.spread_last(start.q[:, designs.first]), start.q, equal_nan=True):
@@ -55,10 +53,14 @@ def _singular(prepared: Prepared, lane: host.StartLane, start: Start, s: int) ->
     _, J = host.closure(lane.of(designs.first), start.q[:, designs.first], s)
     ranks = np.where(good, designs.spread(complete_pivoting(J, tolerance).rank), len(block.columns))
     least = int(ranks.min())
-    if len(block.columns) - least < 2:
+    if len(block.columns) - least < (1 if led else 2):
         return np.zeros(0, int)
     lowest = np.flatnonzero(ranks == least)[:1]
-    beside = _rank_beside(Loops(plan, lane.of(lowest), s), start.q[:, lowest], tolerance)
+    loops, q = Loops(plan, lane.of(lowest), s), start.q[:, lowest]
+    if led:
+        beside = LedWay(loops, q, tolerance).rank_beside(start.v[loops.columns, lowest[0]] / loops.unit)
+    else:
+        beside = _rank_beside(loops, q, tolerance)
     return np.flatnonzero(ranks < max(beside, int(ranks[good].max())))
 
 
@@ -85,29 +87,25 @@ def _with_way(prepared: Prepared, start: Start, member: int, s: int) -> Start:
     ways, at_pose = start.ways, start.at_pose
     if at_pose is None or ways is None:
         at_pose = np.full(prepared.members, -1)
-        ways = np.full((len(NODES), plan.nq + plan.nv, prepared.members), np.nan)
+        ways = np.full((len(NODES), plan.nq + plan.nv + 1, prepared.members), np.nan)
     at_pose, ways, v, unsure = at_pose.copy(), ways.copy(), start.v.copy(), start.unsure.copy()
     if at_pose[member] >= 0:
         ways[:, :, member] = np.nan
         return replace(start, ways=ways)
     at_pose[member] = s
     loops = Loops(plan, prepared.lane_of(np.array([member]), 1.0), s)
-    way = _Way(loops, start.q[:, [member]], rank_tolerance(plan.substructures[s], prepared.setup.precision))
-    speeds = v[loops.columns, member] / loops.unit
-    size = float(np.linalg.norm(speeds))
-    if size > RESTING and (tangent := way.tangent(speeds)) is not None:
-        stated = start.held_speeds[s] if start.held_speeds else ()
-        between = bool(np.linalg.norm(size * tangent - speeds) > UNSURE * size)
-        poses = way.poses(tangent if between else speeds / size)
-        if poses:
-            unsure[member] |= between or len(stated) < way.freedoms
-            tangent = np.asarray(MIDDLE) @ np.array([moved for _, moved in poses])
-            pace = _pace(tangent, speeds, stated if between else ())
-            v[loops.columns, member] = pace * tangent * loops.unit
-        for k, (q, moved) in enumerate(poses):
+    tolerance = rank_tolerance(plan.substructures[s], prepared.setup.precision)
+    led = any(plan.constraints[k].time_dependent for k in plan.substructures[s].groups)
+    way = (LedWay if led else _Way)(loops, start.q[:, [member]], tolerance)
+    stated = pacing(plan, loops.at(start.q[:, [member]])[1][0], s, prepared.statements.speeds)[1]
+    branch = way.branch(v[loops.columns, member] / loops.unit, tuple(stated) if start.held_speeds else ())
+    if branch is not None:
+        unsure[member] |= branch.unsure
+        v[loops.columns, member] = branch.speeds * loops.unit
+        for k, (q, moved) in enumerate(branch.poses):
             beside = v[:, member].copy()
-            beside[loops.columns] = pace * moved * loops.unit
-            ways[k, :, member] = np.concatenate([q[:, 0], beside])
+            beside[loops.columns] = moved * loops.unit
+            ways[k, :, member] = np.concatenate([q[:, 0], beside, [NODES[k] * branch.late]])
     return replace(start, v=v, unsure=unsure, ways=ways, at_pose=at_pose)
 
 
@@ -137,6 +135,20 @@ class _Way:
         """A closed pose near one, and its null space."""
         there, gap = close(self.loops.plan, self.loops.lane, q, self.loops.index, still)
         return (there, _null_space(self.loops.at(there)[1][0], self.tolerance)) if gap[0] <= CLOSED else None
+
+    def branch(self, speeds: np.ndarray, stated: tuple[int, ...]) -> BranchStart | None:
+        """The branch of some speeds; see `LedWay`."""
+        size = float(np.linalg.norm(speeds))
+        if size <= RESTING or (tangent := self.tangent(speeds)) is None:
+            return None
+        between = bool(np.linalg.norm(size * tangent - speeds) > UNSURE * size)
+        poses = self.poses(tangent if between else speeds / size)
+        if not poses:
+            return None
+        tangent = np.asarray(MIDDLE) @ np.array([moved for _, moved in poses])
+        pace = _pace(tangent, speeds, stated if between else ())
+        unsure = between or len(stated) < self.freedoms
+        return BranchStart(pace * tangent, [(q, pace * moved) for q, moved in poses], 0.0, unsure)
 
     def tangent(self, speeds: np.ndarray) -> np.ndarray | None:
         """(n,) unit tangent of the branch nearest to some speeds, None where none was found."""

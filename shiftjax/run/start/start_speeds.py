@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import StartLane, closure, per_member, prescribed_speeds
 from shiftjax.run.start.geometries import Designs
-from shiftjax.topology.partition import RANK
+from shiftjax.topology.partition import RANK, complete_pivoting
 from shiftjax.topology.plan import Plan
 
 AGREES = 1e-9  # speeds whose J v - nu is smaller, dimensionless, agree with the loops
@@ -19,14 +20,16 @@ def consistent_speeds(
     lane: StartLane,
     q: np.ndarray,
     designs: Designs,
-    pacing: Sequence[Sequence[int]],
+    staying: Sequence[Sequence[int]],
+    file_J: Sequence[np.ndarray],
     order: Sequence[int],
 ) -> np.ndarray:
     """Stated joints keep their speeds as far as the loops allow, the others take the smallest that agree with J v = nu.
 
     Args:
         lane: of all members. q: (nq, D) of the designs.
-        pacing: local columns of every substructure whose speeds stay. order: coordinates whose speeds are stated.
+        staying: local columns of every substructure whose speeds stay; file_J: (1, m, n) of every one at the file's
+            pose, from which that follows; at a pose of less rank more stay. order: coordinates whose speeds are stated.
 
     Returns:
         speeds (nv, B).
@@ -44,24 +47,38 @@ def consistent_speeds(
         J, nu = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], nu, 0.0)
         with np.errstate(over="ignore"):  # speeds of 1e308 in lengths a second
             given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
-        still = list(pacing[s])
-        rest = [k for k in range(len(columns)) if k not in still]
-        inverse = designs.spread(np.linalg.pinv(J[:, :, rest], rcond=RANK))
-        _agreeing(designs.spread(J), designs.spread(nu), inverse, given, still, rest)
+        still, asked = list(staying[s]), given.copy()
+        inverse = designs.spread(_inverse(J, still))
+        _agreeing(designs.spread(J), designs.spread(nu), inverse, given, still)
+        if len(still) < sum(v in stated for v in columns):
+            for k in np.flatnonzero(complete_pivoting(J, RANK).rank < complete_pivoting(file_J[s], RANK).rank):
+                some, more = designs.of_member == k, pacing(plan, J[k], s, order)[1]
+                again = asked[some]
+                one, right = np.repeat(J[k : k + 1], len(again), 0), np.repeat(nu[k : k + 1], len(again), 0)
+                _agreeing(one, right, _inverse(one, more), again, more)
+                given[some] = again
         with np.errstate(over="ignore"):
             out[columns] = (given * unit).T
     return out
 
 
+def _inverse(J: np.ndarray, still: list[int]) -> np.ndarray:
+    """(B, rest, m) of J (B, m, n) at the other columns, in the sense of Moore and Penrose."""
+    return np.linalg.pinv(J[:, :, _others(J, still)], rcond=RANK)
+
+
+def _others(J: np.ndarray, still: list[int]) -> list[int]:
+    return [k for k in range(J.shape[2]) if k not in still]
+
+
 @np.errstate(all="ignore")  # speeds stated as infinite, or of 1e300, give speeds of their members that are no numbers
-def _agreeing(
-    J: np.ndarray, nu: np.ndarray, inverse: np.ndarray, given: np.ndarray, still: list[int], rest: list[int]
-) -> None:
+def _agreeing(J: np.ndarray, nu: np.ndarray, inverse: np.ndarray, given: np.ndarray, still: list[int]) -> None:
     """Sets speeds given (B, n) so that J v = nu, the `still` ones as they are where the loops allow.
 
     Args:
-        J: (B, m, n). nu: (B, m). inverse: (B, rest, m) of J at the columns `rest`, in the sense of Moore and Penrose.
+        J: (B, m, n). nu: (B, m). inverse: that of `_inverse`.
     """
+    rest = _others(J, still)
     right = nu - (J[:, :, still] @ given[:, still, None])[:, :, 0]
     given[:, rest] = (inverse @ right[:, :, None])[:, :, 0]
     missing = nu - (J @ given[:, :, None])[:, :, 0]

@@ -9,6 +9,7 @@ import numpy as np
 
 # Of six values at -3, -2, -1, 1, 2 and 3 times a distance, what their polynomial of the fifth degree has at 0.
 MIDDLE = (0.05, -0.3, 0.75, 0.75, -0.3, 0.05)
+NODES = (-3, -2, -1, 1, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class Start:
         held_positions: of every substructure the coordinates that keep their stated place, the most binding first.
         held_speeds: of every substructure the local columns of speeds that stay as stated.
         at_pose: (B,) substructure that is on a singular pose, -1 for none; None where no member is on one.
-        ways: (poses, nq + nv, B) coordinates and speeds beside the start, along the branch of those members; not
-            numbers where there are none.
+        ways: (poses, nq + nv + 1, B) coordinates and speeds beside the start, along the branch of those members, and
+            their seconds after the start, 0 where nothing is led in time; not numbers where there are none.
     """
 
     q: np.ndarray

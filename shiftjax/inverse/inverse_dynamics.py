@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import ModelError, need, need_mapping, refuse_text, shown
+from shiftjax.errors import ModelError, need, need_mapping, one_of, refuse_text, shown
 from shiftjax.formats.files import load
-from shiftjax.gradients.instants import instants_of
-from shiftjax.gradients.known_motions import DERIVATIVES, KnownMotion, elsewhere, lost_as_nan
 from shiftjax.gradients.traced import is_traced
+from shiftjax.inverse.instants import instants_of
+from shiftjax.inverse.known_motions import DERIVATIVES, KnownMotion, elsewhere, lost_as_nan
+from shiftjax.inverse.known_poses import AXES, KnownPose, stated_pose
 from shiftjax.markup import html_lines
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
@@ -31,11 +32,13 @@ from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.results.summary import answer_summary
 from shiftjax.run.start.drives import Drivable, driven
+from shiftjax.run.start.pose_drives import posed_joint
 from shiftjax.run.start.prepare import prepare
 
 Array = Any  # of NumPy, or of JAX where it is traced
 Motion = Drivable | Result | tuple[Any, ...]
 DISPLACEMENT = "initial_displacement"
+WRENCH = "N, N m"  # units of a force and a moment
 
 
 @record
@@ -44,7 +47,9 @@ class InverseDynamics:
 
     Attributes:
         times: (n,) instants [s].
-        forces: coordinate -> (B, n) the missing force or torque along it [N, N m], NaN where `status` is above 0.
+        forces: coordinate -> (B, n) the missing force or torque along it [N, N m], NaN where `status` is above 0; of a
+            floating body (B, n, 6), of a ball (B, n, 3): force, and moment about the origin of the joint's frame on the
+            child, which act on the child.
         channels: path -> (B, n, ...) what was asked to be recorded, NaN as forces are.
         units: coordinate or channel path -> unit.
         status: (B, n) `Outcome` of every instant; messages: (B n) texts, "" when good. gap: (B, n) of its loops [m].
@@ -78,6 +83,7 @@ def inverse_dynamics(
     forces: Sequence[str] | None = None,
     state: Mapping[str, Any] | None = None,
     channels: Sequence[str] = (),
+    axes: str = "parent",
     vary: Mapping[str, Any] | None = None,
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
@@ -93,7 +99,9 @@ def inverse_dynamics(
         motion: coordinate -> its place, speed and acceleration (q, v, a), each (n,) or (B, n) [rad or m, per second,
             per second squared]; a `Result` that recorded its channels q, v and a, whose `vary` is to be given, too; or
             what `drive` of `simulate` takes, at the `times`. Of a free coordinate, whose acceleration follows, (q, v).
-            Joints that nothing is said of follow by the loops, or stand where the model has them and are free.
+            Joints that nothing is said of follow by the loops, or stand where the model has them and are free. Of a
+            ball or floating joint the numbers of its channels, (n, k) or (B, n, k); or a `PoseTable`, `PoseUniform` or
+            `PoseHarmonic`.
         times: (n,) of the instants [s], which laws in time see; those of the first `Result`, else 0 where left out. All
             results must be of these.
         along: a run that recorded q and v of every joint and the internal states of forces: at its instants all stands
@@ -105,6 +113,8 @@ def inverse_dynamics(
         state: number path -> (n,) or (B, n) values at the instants: starts of coordinates of several numbers, as
             "ball.initial_velocity[0]", and internal states of forces.
         channels: paths to record at every instant: accelerations, reactions, multipliers, powers.
+        axes: "parent" or "child": along which axes the force and moment at a ball or floating body are, of the joint's
+            frame on the parent (the world, for what floats from there) or on the child.
         vary: number path -> (B,) values, one a member.
         assign, derive, tie, backend, precision, threads: as those of `simulate`.
 
@@ -122,13 +132,22 @@ def inverse_dynamics(
     for where, given in (("motion", motion), ("state", state), ("vary", vary)):
         need_mapping(where, given)
     refuse_text("channels", channels)
-    known, free, laws = _sorted(motion)
-    runs = _runs(motion, along, [*free, *state])
-    acting = [*known, *laws] if forces is None else forces
+    one_of("axes", axes, tuple(AXES))
+    given = {name: _of_result(name, one) for name, one in motion.items()}
+    posed = {name: path for name in given if (path := posed_joint(model, name))}
+    poses = {name: stated_pose(model, path, given[name], f"motion {name}") for name, path in posed.items()}
+    known, free, laws = _sorted({name: one for name, one in given.items() if name not in poses})
+    runs = _runs(motion, along, [*free, *(name for name, pose in poses.items() if not pose.driven), *state])
+    led = [*known, *laws, *(name for name, pose in poses.items() if pose.driven)]
+    acting = led if forces is None else forces
     refuse_text("forces", acting)
-    model = _standing(model, {**dict.fromkeys(acting, "forces"), **dict.fromkeys(motion, "motion")}, tie)
-    arrays = {name: [*given] for name, given in (known | free).items()} | {path: [x] for path, x in state.items()}
-    instants = instants_of(times, runs, arrays, {**vary, **driven(model, laws)[1]})
+    _refuse_other_wrenches(model, acting, poses)
+    named = {**dict.fromkeys(acting, "forces"), **dict.fromkeys(motion, "motion")}
+    model = _standing(model, {name: where for name, where in named.items() if not posed_joint(model, name)}, tie)
+    arrays = {name: [*one] for name, one in (known | free).items()} | {path: [x] for path, x in state.items()}
+    arrays |= {name: pose.arrays for name, pose in poses.items()}
+    by_law = laws | {name: pose.law for name, pose in poses.items() if pose.law is not None}
+    instants = instants_of(times, runs, arrays, {**vary, **driven(model, by_law)[1]})
     numbers = {path: instants.repeated(f"vary {path}", values) for path, values in vary.items()}
     numbers |= {path: instants.flat(f"state {path}", values) for path, values in state.items()}
     flat = {name: [instants.flat(f"motion {name}", x) for x in given] for name, given in (known | free).items()}
@@ -137,7 +156,7 @@ def inverse_dynamics(
         model, {name: flat[name] for name in known}, laws, numbers, starts, instants,
         {"assign": assign, "derive": derive, "tie": tie, "backend": backend, "precision": precision,
          "threads": threads},
-        along,
+        along, {name: pose.flat(f"motion {name}", instants) for name, pose in poses.items()}, axes,
     )  # fmt: skip
     if one.traced and runs:
         todo = "Give its channels as (q, v, a), and what is free by `motion` and `state`."
@@ -162,19 +181,34 @@ def _runs(motion: Mapping[str, Any], along: Result | None, stated: Sequence[str]
     return {"along": along, **runs}
 
 
+def _of_result(name: str, given: Any) -> Any:
+    """The arrays of a motion that a result has recorded; any other one as it is."""
+    if not isinstance(given, Result):
+        return given
+    paths = [f"{name}.{derivative}" for derivative in DERIVATIVES]
+    if missing := [path for path in paths if path not in given.channels]:
+        todo = f"Run it with channels={paths!r}."
+        raise ModelError(f"motion {name}", "a result without " + listed(missing), "one that has them", todo)
+    return tuple(given.channels[path] for path in paths)
+
+
+def _refuse_other_wrenches(model: Model, acting: Sequence[str], poses: Mapping[str, KnownPose]) -> None:
+    """Raises where forces are asked for at balls or floating bodies whose motion is free, or not at all driven ones."""
+    asked = {path for name in acting if (path := posed_joint(model, name))}
+    moved = {pose.path for pose in poses.values() if pose.driven}
+    if asked != moved:
+        fault = f"{listed(sorted(asked)) or 'none'} among balls and floating bodies"
+        allowed = f"those that move in known ways, {listed(sorted(moved)) or 'none'}"
+        raise ModelError("forces", fault, allowed, "Name these, or give (q, v) of what is free.")
+
+
 def _sorted(motion: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]], dict[str, Any]]:
     """What is known by three numbers an instant, what is free and known by two, and laws in time."""
     known: dict[str, Sequence[Any]] = {}
     free: dict[str, Sequence[Any]] = {}
     laws: dict[str, Any] = {}
     for name, given in motion.items():
-        if isinstance(given, Result):
-            paths = [f"{name}.{derivative}" for derivative in DERIVATIVES]
-            if missing := [path for path in paths if path not in given.channels]:
-                todo = f"Run it with channels={paths!r}."
-                raise ModelError(f"motion {name}", "a result without " + listed(missing), "one that has them", todo)
-            known[name] = [given.channels[path] for path in paths]
-        elif isinstance(given, tuple) and len(given) in (2, 3):
+        if isinstance(given, tuple) and len(given) in (2, 3):
             (known if len(given) == 3 else free)[name] = given
         elif isinstance(given, list | tuple) or np.ndim(given) or is_traced(given):
             allowed = "a tuple (q, v, a), or (q, v) of a free one, with one value an instant each"
@@ -215,19 +249,23 @@ def _starts(model: Model, free: Mapping[str, Sequence[Array]]) -> dict[str, Arra
 
 def _answer(motion: KnownMotion, acting: Sequence[str], channels: Sequence[str]) -> InverseDynamics:
     """Forces along some coordinates that bring about the motion, and channels."""
-    loads = {name: f"{name}.drive_load" for name in acting}
+    wrenches = {motion.poses[name].path: path for name, path in motion.wrenches.items()}
+    loads = {name: wrenches.get(motion.model.resolve(name), f"{name}.drive_load") for name in acting}
     asked = {**loads, **{path: path for path in channels}}
-    where = {plain_coordinate(motion.model, name, "forces") for name in acting}
+    plain = [name for name, path in loads.items() if path not in wrenches.values()]
+    where = {plain_coordinate(motion.model, name, "forces") for name in plain}
     led = {plain_coordinate(motion.model, name, "motion") for name in motion.led}
     paths = [*asked.values()]
-    result = motion.result(paths) if where == led else elsewhere(motion, acting, paths)
+    result = motion.result(paths) if where == led else elsewhere(motion, plain, paths)
     shaped, times = motion.instants.shaped, motion.instants.times
     values = {path: shaped(lost_as_nan(result.status, result.channels[path])) for path in asked.values()}
+    units = {name: result.units[path] for name, path in asked.items()}
+    units |= {name: WRENCH for name in loads if units[name] == "mixed"}
     return InverseDynamics(
         times=np.zeros(motion.instants.count) if times is None else times,
         forces={name: values[path] for name, path in loads.items()},
         channels={path: values[path] for path in channels},
-        units={name: result.units[path] for name, path in asked.items()},
+        units=units,
         status=shaped(result.status), gap=shaped(result.certificate["gap"]),
         messages=result.messages, notes=result.notes, model=result.model,
     )  # fmt: skip

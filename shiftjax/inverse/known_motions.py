@@ -7,7 +7,7 @@ are those of drivers there, which must bring about the same motion.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -18,9 +18,10 @@ import numpy as np
 from shiftjax.constraints import Polynomial
 from shiftjax.errors import ModelError
 from shiftjax.field import filled
-from shiftjax.gradients.instants import Instants, refuse_other_members, refuse_other_motion, standing_at
 from shiftjax.gradients.simulate import simulate
 from shiftjax.gradients.traced import is_traced
+from shiftjax.inverse.instants import Instants, refuse_other_members, refuse_other_motion, standing_at
+from shiftjax.inverse.known_poses import KnownPose, refuse_other_poses
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
@@ -54,6 +55,7 @@ class KnownMotion:
         laws: coordinate -> its law in time. numbers: path -> (B n) values, in the units of the paths.
         starts: those of coordinates that are free. instants: which they are.
         others: further options. along: a run at whose instants all stands.
+        poses: name -> what is known of balls and floating bodies. axes: "parent" or "child", of their wrenches.
     """
 
     model: Model
@@ -64,17 +66,35 @@ class KnownMotion:
     instants: Instants
     others: Mapping[str, Any]
     along: Result | None = None
+    poses: Mapping[str, KnownPose] = field(default_factory=dict)
+    axes: str = "parent"
 
     @property
     def led(self) -> tuple[str, ...]:
+        """The coordinates whose accelerations are known."""
         return (*self.known, *self.laws)
+
+    @property
+    def wrenches(self) -> dict[str, str]:
+        """Name of a ball or floating joint whose motion is known -> the channel of its force and moment."""
+        model, paths = self.model, dict[str, str]()
+        for name, pose in self.poses.items():
+            if pose.driven:
+                model, path, _ = pose.driver(model, self.instants, self.axes)
+                paths[name] = f"{path}.multiplier"
+        return paths
 
     @property
     def traced(self) -> bool:
         """Whether JAX traces any of it."""
         return any(
             is_traced(values)
-            for values in (*self.numbers.values(), *self.starts.values(), *chain(*self.known.values()))
+            for values in (
+                *self.numbers.values(),
+                *self.starts.values(),
+                *chain(*self.known.values()),
+                *(x for pose in self.poses.values() for x in pose.arrays),
+            )
         )
 
     def result(self, channels: Sequence[str], start: Result | None = None) -> Result:
@@ -97,13 +117,16 @@ class KnownMotion:
             refuse_other_members(self.model, self.along, self.instants, design.worked_out(self.model).vary or {})
             start = standing_at(model, self.along, self.instants)
             self._refuse_other_motion(model, start, self.known)
+            refuse_other_poses(model, start, self.instants, self.poses)
             by_laws = [f"{name}.{x}" for name in self.laws for x in "qv"]
             run = replace(self, along=None).result([*channels, *by_laws], start)
             self._refuse_other_motion(model, start, {
                 name: [run.channels[f"{name}.{x}"] for x in "qv"] for name in self.laws
             })  # fmt: skip
             return run
-        numbers = {**self.numbers, **columns, **(self.starts if start is None else {})}
+        numbers = {**self.numbers, **columns}
+        if start is None:
+            numbers |= {**self.starts, **{k: x for pose in self.poses.values() for k, x in pose.starts(model).items()}}
         given: dict[str, Any] = {**self.others, "vary": numbers, "drive": functions, "channels": channels}
         if not self.traced:
             run = assembled(model, options_of(**given, start=start), self.instants.seconds)
@@ -122,6 +145,10 @@ class KnownMotion:
         """The model with a driver for each known coordinate, their numbers, and functions of time."""
         model, columns, functions = self.model, dict[str, Array](), dict[str, Any]()
         still, t = np.zeros(self.instants.all), self.instants.seconds
+        for pose in self.poses.values():
+            if pose.driven:
+                model, _, numbers = pose.driver(model, self.instants, self.axes)
+                columns |= numbers
         for name, (q, v, a) in self.known.items():
             model, added, _ = driven(model, {name: Polynomial([still] * 3, origin=still)})
             columns |= dict(zip(added, (q, v, 0.5 * a, t), strict=True))

@@ -1,0 +1,1 @@
+"""The forces that known motions take, at instants by themselves."""
