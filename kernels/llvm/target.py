@@ -107,6 +107,11 @@ def host(precision: str) -> Target:
     )
 
 
+def optimizes() -> bool:
+    """Whether code is made fast at the cost of compiling for longer."""
+    return LEVEL > 0
+
+
 def machine(target: Target, text: str = "") -> llvm.TargetMachine:
     """A code generator for `target`, and for a text.
 
