@@ -177,23 +177,28 @@ class Graph:
 
 def without_dead_code(graph: Graph) -> Graph:
     """The same graph without dead operations."""
-    live = bytearray(len(graph.nodes))
+    nodes = graph.nodes
+    live = bytearray(len(nodes))
     for ref in graph.outputs:
         live[ref >> 1] = 1
-    for number in range(len(graph.nodes) - 1, -1, -1):
-        if live[number] and graph.nodes[number][0] not in ("in", "const"):
-            for ref in graph.nodes[number][1:]:
+    for number in range(len(nodes) - 1, -1, -1):
+        if live[number] and nodes[number][0] not in ("in", "const"):
+            for ref in nodes[number][1:]:
                 live[ref >> 1] = 1
-    new: list[int] = [0] * len(graph.nodes)
+    new: list[int] = [0] * len(nodes)
     result = Graph(signed_zeros=graph.signed_zeros, single=graph.single, level=graph.level, count=graph.count)
     result.outer = graph.outer
-    for number, node in enumerate(graph.nodes):
+    add = result.nodes.append
+    for number, node in enumerate(nodes):
         if live[number]:
             new[number] = 2 * len(result.nodes)
             if node[0] in ("in", "const"):
-                result.nodes.append(node)
+                add(node)
+            elif len(node) == 3:  # most are sums and products
+                name, a, b = node
+                add((name, new[a >> 1] | (a & 1), new[b >> 1] | (b & 1)))
             else:
-                result.nodes.append((node[0], *(new[ref >> 1] | (ref & 1) for ref in node[1:])))
+                add((node[0], *[new[ref >> 1] | (ref & 1) for ref in node[1:]]))
     result.outputs = [new[ref >> 1] | (ref & 1) for ref in graph.outputs]
     return result
 
