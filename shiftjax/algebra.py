@@ -50,7 +50,11 @@ class LaneValue:
             graph = self.graph
             if other is self:
                 return 0.0
-            return LaneValue(graph, graph.add(self.ref, other.ref ^ 1)) if other.graph is graph else _difference(self, other)
+            return (
+                LaneValue(graph, graph.add(self.ref, other.ref ^ 1))
+                if other.graph is graph
+                else _difference(self, other)
+            )
         return self if (other := _known(other)) == 0.0 else _difference(self, other)
 
     def __rsub__(self, other: Any) -> Scalar:
