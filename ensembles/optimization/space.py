@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxpr_as_fun
 
 Array = Any  # of JAX, or NumPy
 BLOCK = 64  # members of one call of a compiled function
@@ -119,16 +120,30 @@ def _program(jaxpr: Any) -> Callable[..., Any]:
     """Compiled operations, of constants and arguments; the last ones are remembered.
 
     Their text says all that decides what they do, numbers with all their digits, but for functions of the host, of
-    which it has the addresses: what calls one is compiled by itself.
+    which it has the addresses, and arrays inside: what has one is compiled by itself.
     """
 
     def run(constants: Sequence[Any], leaves: Sequence[Any]) -> Any:
-        return jax.core.eval_jaxpr(jaxpr, constants, *leaves)
+        return jaxpr_as_fun(ClosedJaxpr(jaxpr, constants))(*leaves)
 
     text = str(jaxpr)
     program = _programs.pop(text, None) or jax.jit(run, compiler_options=OPTIONS.get(jax.default_backend()))
-    if ADDRESS not in text:
+    if ADDRESS not in text and not _has_arrays(jaxpr):
         _programs[text] = program
     for old in list(_programs)[: len(_programs) - PROGRAMS]:
         _programs.pop(old, None)
     return program
+
+
+def _has_arrays(jaxpr: Any) -> bool:
+    """Whether there are arrays in operations, of which the text gives the shape alone."""
+    for equation in jaxpr.eqns:
+        if any(isinstance(value, Literal) and np.ndim(value.val) for value in equation.invars):
+            return True
+        for value in equation.params.values():
+            for part in value if isinstance(value, tuple | list) else (value,):
+                if isinstance(part, np.ndarray | jax.Array) or (isinstance(part, ClosedJaxpr) and part.consts):
+                    return True
+                if isinstance(part, ClosedJaxpr | Jaxpr) and _has_arrays(getattr(part, "jaxpr", part)):
+                    return True
+    return False

@@ -62,3 +62,13 @@ def test_few_are_remembered(compiled: list[Callable[..., Any]], monkeypatch: pyt
     for factor in (2.0, 3.0, 2.0, 4.0, 2.0, 3.0):
         boxed(np.zeros(2), factor)(U)
     assert len(space._programs) == 2 and len(compiled) == 4
+
+
+def test_what_has_arrays_inside_has_its_own(compiled: list[Callable[..., Any]]) -> None:
+    """JAX lifts them out of what it traces; where it does not, the text gives their shapes alone."""
+    whole = jax.make_jaxpr(jax.jit(lambda u: 2.0 * u))(U[0]).jaxpr
+    for factor in (np.array([2.0, 3.0]), np.array([4.0, 5.0])):
+        inside = jax.make_jaxpr(lambda u, factor=factor: factor * u)(U[0])
+        params = {**whole.eqns[0].params, "jaxpr": inside}
+        space._program(whole.replace(eqns=[whole.eqns[0].replace(params=params)]))
+    assert len(compiled) == 3 and not space._programs  # jit of the test among them
