@@ -82,7 +82,7 @@ class MemberwiseFunction:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._traced: dict[Hashable, _Traced] = {}  # by the structure, shapes and types of its arguments
+        self._traced: dict[Hashable, _TracedFunction] = {}  # by the structure, shapes and types of its arguments
 
     def __call__(self, *rows: Any) -> Any:
         """What the function gives, with the axis (N,) of members in front of all its arrays, in NumPy."""
@@ -103,12 +103,12 @@ class MemberwiseFunction:
         if key not in self._traced:
             mapped = jax.make_jaxpr(lambda rows: jax.lax.map(lambda row: self._function(*row), rows), return_shape=True)
             closed, shapes = mapped(rows)
-            self._traced[key] = _Traced(_program(closed.jaxpr), closed.consts, jax.tree.structure(shapes))
+            self._traced[key] = _TracedFunction(_program(closed.jaxpr), closed.consts, jax.tree.structure(shapes))
         traced = self._traced[key]
         return jax.tree.unflatten(traced.structure, traced.program(traced.constants, leaves))
 
 
-class _Traced(NamedTuple):
+class _TracedFunction(NamedTuple):
     """A function for arguments of some shapes: its program, the arrays from around it, the structure of its results."""
 
     program: Callable[..., Any]
