@@ -20,9 +20,7 @@ import xarray as xr
 import zarr
 
 from shiftjax.ensembles.optimization.store_kind import KIND, attributes
-from shiftjax.ensembles.store.folders import CheckedFolder, WrittenFolder, flush, opened_group
-from shiftjax.ensembles.store.new_arrays import new_array, new_group
-from shiftjax.ensembles.store.replacing import remove
+from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, flush, missing_of, opened_group
 from shiftjax.ensembles.store.study_store import array_of, list_contents, say, write_at, writing
 from shiftjax.errors import ModelError
 from shiftjax.plugins import STORED, present
@@ -104,14 +102,14 @@ class Iterates:
         """
         draft = self.place.with_name(f".{self.place.name}.begun")
         with writing(self.place, draft) as files:
-            remove(draft)
+            root = zarr.create_group(files, zarr_format=3, overwrite=True)
             for group in ("evaluations", "history"):
-                new_group(files, group, {})
+                made = root.create_group(group)
                 for axis, entries in names.items():
-                    _labels(files, f"{group}/{axis}", entries)
+                    _labels(made, axis, entries)
                 for name, like in (first if group == "evaluations" else shown(first)).items():
-                    _growing(files, group, name, like, iterations)
-            new_group(files, "", {**FORMAT, STORED: present(), **about, KIND: 1, DONE: 0, COMPLETE: False})
+                    _growing(made, name, like, iterations)
+            root.attrs.update({**FORMAT, STORED: present(), **about, KIND: 1, DONE: 0, COMPLETE: False})
             list_contents(files)
             files.settle()
             draft.rename(self.place)
@@ -138,12 +136,12 @@ class Iterates:
     def finish(self, starts: Arrays, names: Mapping[str, Sequence[str]]) -> None:
         """What came of the starts."""
         with shielded(), writing(self.place) as files:
-            new_group(files, "starts", {}, anew=True)
+            group = zarr.open_group(files, mode="r+").create_group("starts", overwrite=True)
             for axis, entries in names.items():
-                _labels(files, f"starts/{axis}", entries)
+                _labels(group, axis, entries)
             for name, values in starts.items():
-                axes = ("start", *AXES.get(name.removeprefix("first_"), ()))
-                new_array(files, f"starts/{name}", axes, values.shape, values.dtype, chunks=values.shape, values=values)
+                axes = AXES.get(name.removeprefix("first_"), ())
+                _array(group, name, values, values.shape, ("start", *axes))[...] = values
             files.settle()
             list_contents(files)
             say(files, {COMPLETE: True})
@@ -163,13 +161,25 @@ def shown(seen: Arrays) -> dict[str, np.ndarray]:
     )
 
 
-def _growing(files: WrittenFolder, group: str, name: str, like: np.ndarray, iterations: int) -> None:
+def _growing(group: zarr.Group, name: str, like: np.ndarray, iterations: int) -> None:
     axes = ("iteration", "start", *AXES.get(name, ()))
-    chunks = (min(EVERY, iterations), *like.shape)
-    new_array(files, f"{group}/{name}", axes, (iterations, *like.shape), like.dtype, chunks=chunks)
+    chunks = (min(EVERY, iterations), *(max(1, n) for n in like.shape))
+    _array(group, name, like, (iterations, *like.shape), axes, chunks)
 
 
-def _labels(files: WrittenFolder, path: str, entries: Sequence[str]) -> None:
+def _labels(group: zarr.Group, axis: str, entries: Sequence[str]) -> None:
     if entries:
         values = np.array(entries, dtype=object)
-        new_array(files, path, [path.rpartition("/")[2]], values.shape, values.dtype, values=values)
+        _array(group, axis, values, values.shape, (axis,))[...] = values
+
+
+def _array(
+    group: zarr.Group, name: str, like: np.ndarray, shape: tuple[int, ...], axes: Sequence[str],
+    chunks: tuple[int, ...] | None = None,
+) -> Any:  # fmt: skip
+    text = like.dtype.kind in "OU"
+    return group.create_array(
+        name, shape=shape, chunks=chunks or tuple(max(1, n) for n in shape), dtype=str if text else like.dtype,
+        compressors=CODECS, fill_value=missing_of(like.dtype), attributes={"units": "1"}, dimension_names=list(axes),
+        config={"write_empty_chunks": True},
+    )  # fmt: skip

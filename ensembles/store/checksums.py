@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,15 +36,11 @@ def is_metadata(key: str) -> bool:
 def sealed(key: str, data: bytes) -> bytes:
     """What is written as the file `key` of a store: metadata with its checksum, a chunk with its name in its own."""
     if is_metadata(key):
-        return sealed_metadata(key, json.loads(data))
+        document = json.loads(data)
+        attributes = {name: value for name, value in document.get("attributes", {}).items() if name != CHECKSUM}
+        document["attributes"] = {**attributes, CHECKSUM: _of_document(key, {**document, "attributes": attributes})}
+        return json.dumps(document, indent=2).encode()
     return sealed_chunk(key, data[:-CRC])
-
-
-def sealed_metadata(key: str, content: Mapping[str, Any]) -> bytes:
-    """The file of a group's or an array's metadata."""
-    attributes = {name: value for name, value in content.get("attributes", {}).items() if name != CHECKSUM}
-    checksum = _of_document(key, {**content, "attributes": attributes})
-    return json.dumps({**content, "attributes": {**attributes, CHECKSUM: checksum}}, indent=2).encode()
 
 
 def sealed_chunk(key: str, data: bytes) -> bytes:
@@ -110,25 +106,15 @@ def bad_metadata(folder: Path, about: dict[str, Any]) -> Iterator[tuple[str, str
     Args:
         about: attributes of the root. Those of older stores list nothing.
     """
-    for path, content in listed_metadata(folder, about):
-        if isinstance(content, str):
-            yield f"{path}/{METADATA}", content
-
-
-def listed_metadata(folder: Path, about: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    """Path and metadata of every group and array that a store lists, or what is wrong with it.
-
-    Args:
-        about: attributes of the root. Those of older stores list nothing.
-    """
     for path in about.get(CONTENTS, ()):
         key = f"{path}/{METADATA}"
         try:
             data = (folder / key).read_bytes()
         except OSError:
-            yield path, LOST
+            yield key, LOST
             continue
-        yield path, document(key, data, named=True) or CHANGED
+        if document(key, data, named=True) is None:
+            yield key, CHANGED
 
 
 def damaged(folder: Path, key: str, fault: str, todo: str) -> ModelError:
@@ -149,7 +135,7 @@ def _crc(data: bytes) -> bytes:
     return google_crc32c.value(cast(Any, data)).to_bytes(CRC, "little")
 
 
-def _of_document(key: str, content: Mapping[str, Any]) -> str:
+def _of_document(key: str, content: dict[str, Any]) -> str:
     """Of what metadata says, however it is written."""
     text = json.dumps([key, content], sort_keys=True, separators=(",", ":"))
     return _crc(text.encode()).hex()

@@ -7,22 +7,25 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import xarray as xr
+from zarr.codecs import Crc32cCodec, ZstdCodec
 from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import LocalStore
 
 from shiftjax.ensembles.store import checksums
 from shiftjax.ensembles.store.checksums import AGAIN, CHANGED, LOST
-from shiftjax.ensembles.store.stored_arrays import opened
 from shiftjax.errors import ModelError
+from shiftjax.run.results.labelled import MISSING, MISSING_TEXT
 from shiftjax.shield import shielded
 
+CODECS = (ZstdCodec(), Crc32cCodec())  # of every chunk; the checksum last, over what is in the file
 PARTIAL = ".partial"  # the suffix of files, of zarr's and ours, that are not whole yet
 MARKS, MARK = "shards/", b"\1"  # files without a checksum that say what is done, and what is in them
 PATIENCE = 10.0  # s for files that are being written, of a MB each
@@ -33,7 +36,7 @@ class StoreFolder(LocalStore):
     """A folder whose files have checksums, of which zarr sees nothing: metadata is checked when it is read."""
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
-        data = self.get_sync(key, prototype=prototype, byte_range=byte_range)
+        data = await super().get(key, prototype, byte_range)
         if data is None or not checksums.is_metadata(key):
             return data
         content = checksums.document(key, data.to_bytes(), named=False)
@@ -82,14 +85,8 @@ class WrittenFolder(StoreFolder):
 
     def put(self, key: str, data: bytes) -> None:
         """Writes a chunk that was encoded without its checksum, or a mark, in this thread."""
-        self._write(key, data if key.startswith(MARKS) else checksums.sealed_chunk(key, data))
-
-    def describe(self, key: str, content: Mapping[str, Any]) -> None:
-        """Writes metadata that has no checksum yet, in this thread."""
-        self._write(key, checksums.sealed_metadata(key, content))
-
-    def _write(self, key: str, value: bytes) -> None:
         self.refuse_moved()
+        value = data if key.startswith(MARKS) else checksums.sealed_chunk(key, data)
         path = self.root / key
         with self._counted(key):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -252,52 +249,45 @@ class CheckedFolder(StoreFolder):
         self.growing, self._done, self._todo = growing, frozenset(str(chunk) for chunk in done), todo
         about = checksums.attributes_of(root)
         self._named = checksums.is_named(about)
-        self.metadata: dict[str, dict[str, Any]] = {}
-        for path, content in checksums.listed_metadata(root, about):
-            if not isinstance(content, str):
-                self.metadata[path] = content
-            elif not (growing and content == LOST and path.startswith("trajectories/")):  # of the best: written late
-                raise checksums.damaged(root, f"{path}/{checksums.METADATA}", content, todo)
+        for key, fault in checksums.bad_metadata(root, about):
+            if not (growing and fault == LOST and key.startswith("trajectories/")):  # of the best, written at the end
+                raise checksums.damaged(root, key, fault, todo)
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        data = await super().get(key, prototype, byte_range)
         name = key.rpartition("/")[2]
         if checksums.is_metadata(key) or name.startswith(".z"):
-            return await super().get(key, prototype, byte_range)
-        data = self.chunk(key)
-        return None if data is None else _buffer(data, prototype)
-
-    def chunk(self, key: str) -> bytes | None:
-        """The file of a chunk; None for one that nobody has written yet.
-
-        Raises:
-            ModelError: one that is lost or damaged.
-        """
-        try:
-            data = (self.root / key).read_bytes()
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            data = None
+            return data
         if key.startswith(MARKS):
-            return data if data == MARK else None  # none: not done
-        if data is None and self.growing and not (key.startswith("members/") and key.rpartition("/")[2] in self._done):
+            return data if data is not None and data.to_bytes() == MARK else None  # none: not done
+        if data is None and self.growing and not (key.startswith("members/") and name in self._done):
             return None
         if data is None:
             raise checksums.damaged(self.root, key, LOST, self._todo)
-        if not checksums.is_whole(key, data, named=self._named):
+        if not checksums.is_whole(key, data.to_bytes(), named=self._named):
             raise checksums.damaged(self.root, key, CHANGED, self._todo)
         return data
 
 
+def missing_of(dtype: np.dtype[Any]) -> float | int | str:
+    """What a lost chunk of numbers or texts reads as, which no reader takes for good."""
+    return {"f": np.nan, "i": MISSING}.get(dtype.kind, MISSING_TEXT)
+
+
+def encoding(tree: xr.DataTree) -> dict[str, dict[str, dict[str, Any]]]:
+    """How every variable is stored: with a checksum, and with the value of lost chunks."""
+
+    def of(variable: xr.Variable) -> dict[str, Any]:
+        how = {**variable.encoding, "compressors": CODECS, "write_empty_chunks": True}
+        how |= {"_FillValue": None} if variable.dtype.kind == "f" else {}  # NaN are numbers here, not gaps
+        return how | ({"fill_value": missing_of(variable.dtype)} if variable.size else {})
+
+    return {
+        node.path: {str(name): of(variable) for name, variable in node.to_dataset(inherit=False).variables.items()}
+        for node in tree.subtree
+    }
+
+
 def opened_group(folder: CheckedFolder, group: str) -> xr.Dataset:
     """A group of a store, read where it is asked for; not by dask, whose import takes half a second."""
-    groups = opened(folder, [group])
-    return xr.open_zarr(folder, group=group, consolidated=False, chunks=None) if groups is None else groups[group]
-
-
-def opened_tree(folder: CheckedFolder) -> xr.DataTree:
-    """All groups of a store, read where they are asked for."""
-    groups = opened(folder) if folder.metadata else None
-    if groups is None:
-        store: Any = folder
-        return xr.open_datatree(store, engine="zarr", consolidated=False)
-    root = xr.Dataset(attrs=checksums.attributes_of(folder.root))
-    return xr.DataTree.from_dict({"/": root, **groups})
+    return xr.open_zarr(folder, group=group, consolidated=False, chunks=None)

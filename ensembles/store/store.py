@@ -17,17 +17,18 @@ import csv
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles.store.checksums import AGAIN, CONTENTS, MEND, attributes_of
-from shiftjax.ensembles.store.folders import CheckedFolder, naming_disk, opened_tree, written
-from shiftjax.ensembles.store.new_arrays import write_tree
+from shiftjax.ensembles.store.folders import CheckedFolder, encoding, naming_disk, written
 from shiftjax.ensembles.store.replacing import REPLACE, clean, refuse_unwritable, replacing, taken
-from shiftjax.ensembles.store.study_store import done, is_running, is_study
+from shiftjax.ensembles.store.study_store import done, is_running, is_study, list_contents
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
 from shiftjax.outcome import Outcome
@@ -139,10 +140,8 @@ def _opened(source: Path) -> xr.DataTree:
     growing = is_running(about)
     ready = done(source) if growing else ()
     todo = MEND if is_study(about) else AGAIN
-    if checked:
-        tree = with_paths(opened_tree(CheckedFolder(source, growing=growing, done=ready, todo=todo)))
-    else:
-        tree = with_paths(xr.open_datatree(source, engine="zarr", consolidated=False))
+    folder: Any = CheckedFolder(source, growing=growing, done=ready, todo=todo) if checked else source
+    tree = with_paths(xr.open_datatree(folder, engine="zarr", consolidated=False))
     tree.attrs.pop(CONTENTS, None)
     if growing:
         return _unfinished(tree)
@@ -177,8 +176,12 @@ def _read(source: Path, load: Callable[[], xr.DataTree]) -> xr.DataTree:
 
 
 def _write_zarr(result: Result, path: Path, keep: int | str) -> None:
-    with written(path) as folder:
-        write_tree(folder, to_tree(result, keep))
+    tree = to_tree(result, keep)
+    with written(path) as folder, warnings.catch_warnings():
+        # consolidated metadata, with which xarray opens without a warning
+        warnings.filterwarnings("ignore", "Consolidated metadata is currently not part")
+        tree.to_zarr(folder, zarr_format=3, consolidated=True, encoding=encoding(tree))
+        list_contents(folder)
 
 
 def _write_json(result: Result, path: Path, keep: int | str) -> None:

@@ -22,19 +22,21 @@ from typing import Any
 import numpy as np
 import xarray as xr
 import zarr
+from zarr.abc.store import Store
 
 from shiftjax.ensembles.store import checksums
 from shiftjax.ensembles.store.checksums import CONTENTS, LOST, MEND, METADATA
 from shiftjax.ensembles.store.folders import (
+    CODECS,
     MARK,
     PARTIAL,
     CheckedFolder,
     WrittenFolder,
+    missing_of,
     naming_disk,
     replace_safely,
     written,
 )
-from shiftjax.ensembles.store.new_arrays import new_array, new_group
 from shiftjax.ensembles.store.whole_chunks import write_whole
 from shiftjax.errors import ModelError
 from shiftjax.kernels.forks import free_after_forks
@@ -48,7 +50,7 @@ _led: set[Path] = set()  # studies that this process leads: a lock of a file hol
 _guard = free_after_forks(threading.Lock())
 
 
-def create(place: WrittenFolder, about: Mapping[str, Any], rows: xr.Dataset, members: int, size: int) -> None:
+def create(place: Store, about: Mapping[str, Any], rows: xr.Dataset, members: int, size: int) -> None:
     """A store without members.
 
     Args:
@@ -56,33 +58,34 @@ def create(place: WrittenFolder, about: Mapping[str, Any], rows: xr.Dataset, mem
         rows: some rows of the table of members, from which its columns follow.
         members: how many there will be. size: of a shard.
     """
-    new_group(place, "members", {ORDER: [str(name) for name in rows.data_vars]})
+    root = zarr.create_group(place, zarr_format=3)
+    table = root.create_group("members", attributes={ORDER: [str(name) for name in rows.data_vars]})
     for name, variable in rows.variables.items():
-        values = np.arange(members, dtype=variable.dtype) if name == "member" else None
-        _array(place, f"members/{name}", variable, members, (size,), values)
+        _array(table, str(name), variable, members, (size,))
+    array_of(table, "member")[:] = np.arange(members)
     shards = -(-members // size)
-    new_group(place, "shards", {STUDY_DIGEST: about[STUDY_DIGEST], SHARD_SIZE: size})
-    new_array(place, DONE, ["shard"], [shards], np.dtype(np.int8), chunks=[1], fill=0, compressed=False)
-    log = log_dataset(())
-    new_group(place, "log", log.attrs)
-    for name, variable in log.variables.items():
-        _array(place, f"log/{name}", variable, values=variable.values)
-    new_group(place, "", {**about, STATE: "running", SHARD_SIZE: size})  # last: without it there is no study
+    root.create_group("shards", attributes={STUDY_DIGEST: about[STUDY_DIGEST], SHARD_SIZE: size})
+    root.create_array(
+        DONE, shape=(shards,), chunks=(1,), dtype="int8", fill_value=0, compressors=None, attributes={"units": "1"},
+        dimension_names=["shard"],
+    )  # fmt: skip
+    _dataset(root, "log", log_dataset(()))
+    root.attrs.update({**about, STATE: "running", SHARD_SIZE: size})  # last: without it there is no study
 
 
-def create_trajectories(place: WrittenFolder, some: xr.Dataset, members: np.ndarray) -> None:
+def create_trajectories(place: Store, some: xr.Dataset, members: np.ndarray) -> None:
     """Room for the trajectories of the members that are kept, from those of some of them."""
-    new_group(place, "trajectories", some.attrs, anew=True)
+    group = zarr.open_group(place, mode="r+").create_group(
+        "trajectories", attributes={str(k): v for k, v in some.attrs.items()}, overwrite=True
+    )
     for name, variable in some.variables.items():
-        path = f"trajectories/{name}"
         if "member" not in variable.dims:
-            _array(place, path, variable, values=variable.values)
+            _fill(_array(group, str(name), variable, None, None), variable)
         elif name == "member":
-            _array(place, path, variable, len(members), values=members.astype(variable.dtype))
+            _fill(_array(group, "member", variable, len(members), None), xr.Variable("member", members))
         else:  # each member has chunks of its own
-            _array(
-                place, path, variable, len(members), (1, *chunks((1, *variable.shape[1:]), variable.dtype.itemsize)[1:])
-            )
+            chunk = (1, *chunks((1, *variable.shape[1:]), variable.dtype.itemsize)[1:])
+            _array(group, str(name), variable, len(members), chunk)
 
 
 def write_rows(place: WrittenFolder, rows: xr.Dataset, first: int) -> None:
@@ -270,14 +273,16 @@ def about_of(folder: Path) -> dict[str, Any]:
     return about
 
 
-def _array(
-    place: WrittenFolder, path: str, like: xr.Variable, members: int | None = None,
-    chunks: tuple[int, ...] | None = None, values: np.ndarray | None = None,
-) -> None:  # fmt: skip
-    """An array like a variable, with so many members; in one chunk, or in `chunks` of its first axes."""
+def _array(group: zarr.Group, name: str, like: xr.Variable, members: int | None, chunks: tuple[int, ...] | None) -> Any:
+    """An array like a variable, with so many members; a chunk that is lost reads as nothing good."""
     shape = like.shape if members is None else (members, *like.shape[1:])
-    chunk = shape if chunks is None else (*chunks, *shape[len(chunks) :])
-    new_array(place, path, like.dims, shape, like.dtype, chunks=chunk, attributes=like.attrs, values=values)
+    chunk = tuple(max(1, n) for n in (shape if chunks is None else (*chunks, *shape[len(chunks) :])))
+    return group.create_array(
+        name, shape=shape, chunks=tuple(min(c, max(1, n)) for c, n in zip(chunk, shape, strict=True)),
+        dtype=str if like.dtype.kind in "OU" else like.dtype, compressors=CODECS, fill_value=missing_of(like.dtype),
+        attributes={str(key): value for key, value in like.attrs.items()},
+        dimension_names=[str(dim) for dim in like.dims], config={"write_empty_chunks": True},
+    )  # fmt: skip
 
 
 def array_of(group: zarr.Group, name: str) -> Any:
@@ -289,3 +294,15 @@ def array_of(group: zarr.Group, name: str) -> Any:
         raise checksums.damaged(Path(str(getattr(group.store, "root", ""))), key, LOST, MEND) from None
     assert isinstance(array, zarr.Array)
     return array.with_config({"write_empty_chunks": True})
+
+
+def _fill(array: Any, variable: xr.Variable) -> None:
+    if variable.size:
+        array[...] = variable.values
+
+
+def _dataset(root: zarr.Group, name: str, dataset: xr.Dataset) -> None:
+    """A whole group at once."""
+    group = root.create_group(name, attributes={str(k): v for k, v in dataset.attrs.items()})
+    for key, variable in dataset.variables.items():
+        _fill(_array(group, str(key), variable, None, None), variable)

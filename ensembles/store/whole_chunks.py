@@ -65,20 +65,11 @@ def write_whole(place: TakesChunks, path: str, first: int, values: np.ndarray) -
         raise ModelError(where, f"rows {first} to {end}", f"its {shape[0]} rows", todo)
     if first % chunk[0] or (end % chunk[0] and end != shape[0]) or list(values.shape[1:]) != shape[1:]:
         return False
-    write_pieces(place, path, about, first, values)
+    pieces = list(_pieces(values, chunk, about))
+    for where, piece in pieces:
+        number = "/".join(map(str, (where[0] + first // chunk[0], *where[1:])))
+        place.put(f"{path}/c/{number}", _encoded(piece, about["codecs"]))
     return True
-
-
-def write_pieces(place: TakesChunks, path: str, about: dict[str, Any], first: int, values: np.ndarray) -> None:
-    """Writes rows of an array that fill its chunks.
-
-    Args:
-        path, first, values: of `write_whole`. about: metadata of the array.
-    """
-    chunk = about["chunk_grid"]["configuration"]["chunk_shape"]
-    for where, piece in _pieces(values, chunk, about):
-        numbers = (where[0] + first // chunk[0], *where[1:]) if where else ()
-        place.put("/".join((path, "c", *map(str, numbers))), _encoded(piece, about["codecs"]))
 
 
 def _metadata(place: TakesChunks, key: str) -> dict[str, Any]:
@@ -103,9 +94,6 @@ def _pieces(
     counts = [-(-n // size) for n, size in zip(values.shape, chunk, strict=True)]
     for where in product(*map(range, counts)):
         part = values[tuple(slice(k * size, (k + 1) * size) for k, size in zip(where, chunk, strict=True))]
-        if list(part.shape) == chunk:
-            yield where, np.ascontiguousarray(part, dtype)
-            continue
         piece = np.full(chunk, fill, dtype)
         piece[tuple(map(slice, part.shape))] = part
         yield where, piece

@@ -325,16 +325,16 @@ def test_nothing_is_written_where_nothing_is_done(
 def test_an_interrupted_write_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], times: int
 ) -> None:
-    """While chunk after chunk is written."""
-    written = WrittenFolder.put
+    """While threads of zarr write chunk after chunk, which they must not go on doing in a folder that was removed."""
+    written = WrittenFolder.set
     count = iter(range(10**6))
 
-    def interrupting(folder: WrittenFolder, key: str, data: bytes) -> None:
-        if 10 <= next(count) < 10 + times:
+    async def interrupting(folder: WrittenFolder, key: str, value: Any) -> None:
+        if 20 <= next(count) < 20 + times:
             os.kill(os.getpid(), signal.SIGINT)
-        written(folder, key, data)
+        await written(folder, key, value)
 
-    monkeypatch.setattr(WrittenFolder, "put", interrupting)
+    monkeypatch.setattr(WrittenFolder, "set", interrupting)
     assert main([*WORDS, "--out", str(tmp_path / "study.zarr"), "--keep", "all", "--output-step", "1e-3"]) == 130
     out, err = capsys.readouterr()
     assert f"{MEMBERS} members: " in out and "nothing is written" in err and "internal" not in err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,10 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
-from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from shiftjax.ensembles.store import study_store
 from shiftjax.ensembles.store.checksums import sealed
 from shiftjax.ensembles.store.folders import WrittenFolder
-from shiftjax.ensembles.store.new_arrays import missing_of, write_tree
 from shiftjax.ensembles.store.whole_chunks import write_whole
 from shiftjax.errors import ModelError
 
@@ -118,30 +115,3 @@ def test_chunks_that_cannot_carry_a_checksum_are_refused(tmp_path: Path) -> None
     recoded(tmp_path / "store", "swing", lambda codecs: [codecs[0], gzip])
     with pytest.raises(ModelError, match=r"members/swing/zarr.json: found chunks that are encoded by bytes, gzip"):
         write_whole(place, "members/swing", 0, COLUMNS["swing"][:4])
-
-
-def test_a_whole_tree_is_written_as_zarr_writes_it(tmp_path: Path) -> None:
-    """Texts, numbers of every size, several chunks, an array without entries; and the metadata of all in the root."""
-    columns = {name: (("member", "axis")[: values.ndim], values, {"units": "m"}) for name, values in COLUMNS.items()}
-    members = xr.Dataset({**columns, "none": ("line", np.zeros(0, np.int32))}, {"member": np.arange(MEMBERS)})
-    members["wide"].encoding["chunks"] = (SIZE, 2)
-    tree = xr.DataTree.from_dict({"/": xr.Dataset(attrs={"programs": np.int64(2)}), "/members": members})
-    how = {
-        str(name): {
-            **{"compressors": (ZstdCodec(), Crc32cCodec()), "write_empty_chunks": True, **variable.encoding},
-            **({"_FillValue": None} if variable.dtype.kind == "f" else {}),
-            "fill_value": missing_of(variable.dtype),
-        }
-        for name, variable in members.variables.items()
-    }
-    theirs = WrittenFolder(tmp_path / "theirs")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Consolidated metadata is currently not part")
-        tree.to_zarr(theirs, zarr_format=3, consolidated=True, encoding={"/members": how})
-    study_store.list_contents(theirs)
-    write_tree(WrittenFolder(tmp_path / "ours"), tree)
-    ours, zarrs = files(tmp_path / "ours"), files(tmp_path / "theirs")
-    assert {name: json.loads(ours[name]) for name in ours if name.endswith("zarr.json")} == {
-        name: json.loads(zarrs[name]) for name in zarrs if name.endswith("zarr.json")
-    }
-    assert ours == zarrs

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.store.folders import WrittenFolder
-from shiftjax.ensembles.store.new_arrays import write_tree
+from shiftjax.ensembles.store.folders import WrittenFolder, encoding
 from shiftjax.run.results.labelled import ORDER, to_tree
 from shiftjax.run.results.result import Result
 
@@ -28,5 +28,6 @@ def with_metrics(result: Result, metrics: Mapping[str, Metric], keep: int | str 
 
 def written(tree: xr.DataTree, path: Path) -> Path:
     """A tree as a store on disk."""
-    write_tree(WrittenFolder(path), tree)
+    options: dict[str, Any] = {"zarr_format": 3, "consolidated": False, "encoding": encoding(tree)}
+    tree.to_zarr(WrittenFolder(path), **options)
     return path
