@@ -37,23 +37,34 @@ class LaneValue:
         return f"LaneValue({self.graph.nodes[self.ref >> 1][0]})"
 
     def __add__(self, other: Any) -> Scalar:
-        if type(other) is not LaneValue and (other := _known(other)) == 0.0:
-            return self
-        return _sum(self, other)
+        if type(other) is LaneValue:
+            graph = self.graph
+            return LaneValue(graph, graph.add(self.ref, other.ref)) if other.graph is graph else _sum(self, other)
+        return self if (other := _known(other)) == 0.0 else _sum(self, other)
 
     def __radd__(self, other: Any) -> Scalar:
         return self if (number := _known(other)) == 0.0 else _sum(number, self)
 
     def __sub__(self, other: Any) -> Scalar:
-        if type(other) is not LaneValue and (other := _known(other)) == 0.0:
-            return self
-        return 0.0 if other is self else _difference(self, other)
+        if type(other) is LaneValue:
+            graph = self.graph
+            if other is self:
+                return 0.0
+            return (
+                LaneValue(graph, graph.add(self.ref, other.ref ^ 1))
+                if other.graph is graph
+                else _difference(self, other)
+            )
+        return self if (other := _known(other)) == 0.0 else _difference(self, other)
 
     def __rsub__(self, other: Any) -> Scalar:
         return -self if (number := _known(other)) == 0.0 else _difference(number, self)
 
     def __mul__(self, other: Any) -> Scalar:
-        return _product(self, other) if type(other) is LaneValue else self.__rmul__(other)
+        if type(other) is LaneValue:
+            graph = self.graph
+            return LaneValue(graph, graph.mul(self.ref, other.ref)) if other.graph is graph else _product(self, other)
+        return self.__rmul__(other)
 
     def __rmul__(self, other: Any) -> Scalar:
         number = _known(other)
@@ -281,7 +292,10 @@ def largest(values: Sequence[Scalar]) -> Scalar:
 
 def dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
     """Sum of products; constant zeros cost nothing."""
-    return total(a * b for a, b in zip(x, y, strict=True))
+    out: Scalar = 0.0
+    for a, b in zip(x, y, strict=True):
+        out = out + a * b
+    return out
 
 
 def plus(x: Sequence[Scalar], y: Sequence[Scalar]) -> Vec:

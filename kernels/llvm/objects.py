@@ -8,7 +8,7 @@ import llvmlite.binding as llvm
 
 from shiftjax.kernels import object_cache as disk
 from shiftjax.kernels.forks import free_after_forks
-from shiftjax.kernels.llvm.target import Target, machine
+from shiftjax.kernels.llvm.target import Target, machine, optimizes
 from shiftjax.kernels.workers import in_thread
 
 # llvmlite lets one thread at a time into LLVM, by a lock that a forked process never got if another thread held it: of
@@ -21,7 +21,9 @@ def compile_text(text: str, target: Target, *, optimize: bool, vectorize: bool =
     """Object code. Pieces come simplified and skip LLVM's middle end; the step loop goes through it.
 
     Args:
-        optimize: whether the text goes through the middle end, vectorize: and has its loops vectorized there.
+        optimize: whether the text goes through the middle end, as long as code is generated at a level that is not 0
+            (a step loop of a four-bar takes 85 ms there, and 20 to 30 in all without); vectorize: always, and it has
+            its loops vectorized there.
 
     Code generation takes 2.6 s for 20 000 operations at level 1, 2 or 3 alike and 0.6 s at level 0, whose code is 2.5
     times slower.
@@ -29,7 +31,7 @@ def compile_text(text: str, target: Target, *, optimize: bool, vectorize: bool =
     module = llvm.parse_assembly(text, llvm.create_context())
     module.verify()
     generator = machine(target, text)
-    if optimize:
+    if optimize and (vectorize or optimizes()):
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.loop_vectorization = options.slp_vectorization = vectorize
         builder = llvm.create_pass_builder(generator, options)

@@ -14,9 +14,9 @@ from shiftjax.record import record
 # Two independent vectors hide each other's instruction latency: 5 % on a four-bar, 3 % on a Bricard, none on N = 5.
 INTERLEAVE = 2
 # Level of code generation. Tests of few steps take 0, half of the time to compile and code that is 2.5 times slower;
-# not for long texts, each of whose values has a place of its own on the stack then.
+# not for long functions, each of whose values has a place of its own on the stack then.
 LEVEL = 2
-LONG = 300_000  # characters
+LONG = 300_000  # characters of a function
 
 
 @record
@@ -107,6 +107,11 @@ def host(precision: str) -> Target:
     )
 
 
+def optimizes() -> bool:
+    """Whether code is made fast at the cost of compiling for longer."""
+    return LEVEL > 0
+
+
 def machine(target: Target, text: str = "") -> llvm.TargetMachine:
     """A code generator for `target`, and for a text.
 
@@ -115,7 +120,7 @@ def machine(target: Target, text: str = "") -> llvm.TargetMachine:
     percent of speed.
     """
     _initialize()
-    level = LEVEL if len(text) < LONG else 2
+    level = LEVEL if max(map(len, text.split("\ndefine "))) < LONG else 2
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=level, reloc="static", codemodel="large"
     )

@@ -31,11 +31,14 @@ class Tile:
 def levels(graph: Graph) -> list[int]:
     """Depth of each operation in nested sines; all sines of one depth share one check of their arguments."""
     levels: list[int] = []
-    for node in graph.nodes:
-        if node[0] in LEAVES:
-            levels.append(0)
-        else:
-            levels.append(max((levels[ref >> 1] for ref in node[1:]), default=0) + (node[0] in ("sin", "cos")))
+    for name, *refs in graph.nodes:
+        deepest = 0
+        if name not in LEAVES:
+            for ref in refs:
+                if levels[ref >> 1] > deepest:
+                    deepest = levels[ref >> 1]
+            deepest += name in ("sin", "cos")
+        levels.append(deepest)
     return levels
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 Key = tuple[Any, ...]
 
+ZERO, ONE = ("const", 0.0), ("const", 1.0)
 SWAPPED = {"gt": "lt", "ge": "le"}
 BOOLEANS = {"lt", "le", "eq", "ne", "and", "or", "not", "is_finite", "true", "false"}
 
@@ -99,9 +100,10 @@ class Graph:
             a, b = b, a
         if self.signed_zeros:
             return self.node("add", a, b)
-        if self.value(a) == 0.0:
+        nodes = self.nodes
+        if nodes[a >> 1] == ZERO:
             return b
-        if self.value(b) == 0.0:
+        if nodes[b >> 1] == ZERO:
             return a
         sign = a & 1
         return self.node("add", a ^ sign, b ^ sign) ^ sign
@@ -110,15 +112,16 @@ class Graph:
         """a * b; a factor 1 is dropped, and a power of two in a factor of a constant joins it, which rounds nothing."""
         sign = (a ^ b) & 1
         a, b = a & ~1, b & ~1
-        for number, other in ((self.value(a), b), (self.value(b), a)):
-            joined = self._joined(number, other) if number else None
+        nodes = self.nodes
+        for number, other in ((nodes[a >> 1], b), (nodes[b >> 1], a)):
+            joined = self._joined(number[1], other) if number[0] == "const" and number[1] else None
             if joined is not None:
                 return self.mul(*joined) ^ sign
-        if self.value(a) == 1.0:
+        if nodes[a >> 1] == ONE:
             return b ^ sign
-        if self.value(b) == 1.0:
+        if nodes[b >> 1] == ONE:
             return a ^ sign
-        return self.node("mul", min(a, b), max(a, b)) ^ sign
+        return (self.node("mul", a, b) if a < b else self.node("mul", b, a)) ^ sign
 
     def _joined(self, number: float, ref: int) -> tuple[int, int] | None:
         """number * ref as another constant and what it multiplies, where `ref` is a product by a power of two."""
@@ -174,23 +177,28 @@ class Graph:
 
 def without_dead_code(graph: Graph) -> Graph:
     """The same graph without dead operations."""
-    live = bytearray(len(graph.nodes))
+    nodes = graph.nodes
+    live = bytearray(len(nodes))
     for ref in graph.outputs:
         live[ref >> 1] = 1
-    for number in range(len(graph.nodes) - 1, -1, -1):
-        if live[number] and graph.nodes[number][0] not in ("in", "const"):
-            for ref in graph.nodes[number][1:]:
+    for number in range(len(nodes) - 1, -1, -1):
+        if live[number] and nodes[number][0] not in ("in", "const"):
+            for ref in nodes[number][1:]:
                 live[ref >> 1] = 1
-    new: list[int] = [0] * len(graph.nodes)
+    new: list[int] = [0] * len(nodes)
     result = Graph(signed_zeros=graph.signed_zeros, single=graph.single, level=graph.level, count=graph.count)
     result.outer = graph.outer
-    for number, node in enumerate(graph.nodes):
+    add = result.nodes.append
+    for number, node in enumerate(nodes):
         if live[number]:
             new[number] = 2 * len(result.nodes)
             if node[0] in ("in", "const"):
-                result.nodes.append(node)
+                add(node)
+            elif len(node) == 3:  # most are sums and products
+                name, a, b = node
+                add((name, new[a >> 1] | (a & 1), new[b >> 1] | (b & 1)))
             else:
-                result.nodes.append((node[0], *(new[ref >> 1] | (ref & 1) for ref in node[1:])))
+                add((node[0], *[new[ref >> 1] | (ref & 1) for ref in node[1:]]))
     result.outputs = [new[ref >> 1] | (ref & 1) for ref in graph.outputs]
     return result
 
