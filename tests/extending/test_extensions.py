@@ -96,7 +96,6 @@ def test_rows_and_powers_are_derivatives(case: Case) -> None:
 @pytest.mark.parametrize(
     ("name", "backend"), [*((name, "numpy") for name in CASES), ("gear", "xla"), ("maxwell", "xla")]
 )
-@pytest.mark.usefixtures("quick_xla")
 def test_backends_agree(name: str, backend: str) -> None:
     """The compiled code beside the step loop on NumPy, which evaluates the same graphs as XLA does; XLA on two."""
     case = CASES[name]
