@@ -11,21 +11,13 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from shiftjax import disk_cache
+from tests.support import quick_xla as quick_xla_options
 
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(disk_cache.folder() / "tests-xla"))  # read when jax is imported
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
-
-# XLA compiles the small operations around a run in half of the time and lane programs in 40 % of it, into slower code:
-# name of an option -> its value here, and the one that users have. It was a fifth of the time of tests of gradients.
-XLA = {
-    "xla_backend_optimization_level": (0, 3),
-    "xla_cpu_use_fusion_emitters": (False, True),
-    "xla_cpu_parallel_codegen_split_count": (1, 32),
-}
-os.environ.setdefault("XLA_FLAGS", " ".join(f"--{name}={quick}".lower() for name, (quick, _) in XLA.items()))
+os.environ.setdefault("XLA_FLAGS", quick_xla_options.FLAGS)
 
 if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -58,8 +50,9 @@ DRAWING = {  # tests/test_NAME.py
     "member_scenes", "picking", "recording", "renderer", "saved_view", "showing", "springs",
     "study_pane", "terrain", "window",
 }  # fmt: skip
-# Tests with code of LLVM and XLA as users have it: of the kernels, of objects, of bits on file, and of runs of many steps.
+# Tests with code of LLVM and XLA as users have it: of kernels, of objects, of bits on file, and of runs of many steps.
 AS_USED = {"kernels", "test_cache", "test_digest", "test_library_runs", "test_references", "test_scaling"}
+USERS_XLA = xla_executables.OPTIONS["cpu"]
 PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
 
@@ -100,15 +93,10 @@ def jumps_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passages, "MOST", 0)
 
 
-def xla_options(place: int) -> dict[str, Any]:
-    """Of lane programs: those for tests (0), or as users have them (1)."""
-    return {**xla_executables.OPTIONS["cpu"], **{name: values[place] for name, values in XLA.items()}}
-
-
 @pytest.fixture
 def quick_xla(monkeypatch: pytest.MonkeyPatch) -> None:
     """Quick to compile for a test of the files `AS_USED`, too: for those that run few steps of it."""
-    monkeypatch.setitem(xla_executables.OPTIONS, "cpu", xla_options(0))
+    monkeypatch.setitem(xla_executables.OPTIONS, "cpu", {**USERS_XLA, **quick_xla_options.QUICK})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -121,7 +109,7 @@ def quick_compilers(request: pytest.FixtureRequest) -> Iterator[None]:
         if AS_USED.isdisjoint((request.path.parent.name, request.path.stem)):
             patch.setattr(target, "LEVEL", 0)
         else:
-            patch.setitem(xla_executables.OPTIONS, "cpu", xla_options(1))
+            patch.setitem(xla_executables.OPTIONS, "cpu", {**USERS_XLA, **quick_xla_options.AS_USED})
         yield
 
 
