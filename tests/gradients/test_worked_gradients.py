@@ -16,6 +16,7 @@ import shiftjax.models as models
 from shiftjax.ensembles import Definition, optimize
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.designs import designs
+from tests.support.complete import complete_only
 
 NOISE = 1e-4  # rad, of the measured angles
 SLOPE = 1e-9  # N m^2 m/N: where the search for a balance ends
@@ -262,6 +263,7 @@ def test_least_torque_of_an_arm_is_the_cubic() -> None:
     assert found.to_pandas()["objective"].to_numpy() == pytest.approx(least, rel=MEAN)
 
 
+@complete_only
 def test_least_torque_of_a_delta_robot() -> None:
     """What the library's study finds is stationary by differences, and better than its neighbours and the cubic."""
     (group,) = designs(study_file.read(models.study("delta_minimum_torque")))

@@ -128,7 +128,7 @@ def test_a_start_at_a_bound_is_run_there() -> None:
 def test_a_constraint_that_is_never_active_changes_nothing() -> None:
     """To the last bit, over corrections of its multiplier."""
     study = arm(optimize={"objective": "100 * (end - swing ** 2) ** 2 + swing ** 2", "method": "lbfgs",
-                          "iterations": 15, "tolerance": 1e-14, "correction_every": 2})  # fmt: skip
+                          "iterations": 8, "tolerance": 1e-14, "correction_every": 2})  # fmt: skip
     limited = dataclasses.replace(study, optimize={**(study.optimize or {}), "constraints": ["swing <= 100"]})
     free, bound = optimize(study), optimize(limited)
     for name in ("numbers", "objective", "gradient_norm", "ended"):

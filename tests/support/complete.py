@@ -9,9 +9,13 @@ import os
 from collections.abc import Collection, Iterable
 from typing import TypeVar
 
+import pytest
+
 T = TypeVar("T")
 VARIABLE = "SHIFTJAX_COMPLETE_SWEEPS"
 COMPLETE = bool(os.environ.get(VARIABLE))
+# A study that is too slow for every run; `test_reference_studies.py` and others have smaller ones of its kind.
+complete_only = pytest.mark.skipif(not COMPLETE, reason="a study: python benchmarks/study_complete.py")
 
 
 def without(cases: Iterable[T], large: Collection[T]) -> list[T]:
