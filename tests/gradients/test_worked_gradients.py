@@ -59,6 +59,7 @@ def measured_angles() -> Any:
     return jax.jit(angles)
 
 
+@complete_only  # docs/gradients.md has it in every run, without the check of the noise
 def test_mass_and_stiffness_from_noisy_motion() -> None:
     """Gauss-Newton finds both within 3 sigma of the truth, sigma^2 being noise^2 (J^T J)^-1, and the noise itself."""
     angles = measured_angles()
@@ -119,6 +120,7 @@ def toe_of(hardpoints: Any) -> Any:
     return angle - angle[0]
 
 
+@complete_only  # docs/gradients.md has the first of both in every run
 def test_bump_steer_of_a_suspension() -> None:
     """Three Gauss-Newton steps, of the file's rack and of one that stands 10 mm too low, end at the same hardpoints."""
     toe, slopes = jax.jit(toe_of), jax.jit(jax.jacfwd(toe_of))

@@ -14,7 +14,7 @@ import pytest
 T = TypeVar("T")
 VARIABLE = "SHIFTJAX_COMPLETE_SWEEPS"
 COMPLETE = bool(os.environ.get(VARIABLE))
-# A study that is too slow for every run; `test_reference_studies.py` and others have smaller ones of its kind.
+# A study that is too slow for every run, of which a page or another test has a smaller one.
 complete_only = pytest.mark.skipif(not COMPLETE, reason="a study: python benchmarks/study_complete.py")
 
 
