@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shiftjax import disk_cache
+from tests.support import quick_xla as quick_xla_options
 
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(disk_cache.folder() / "tests-xla"))  # read when jax is imported
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+os.environ.setdefault("XLA_FLAGS", quick_xla_options.FLAGS)
 
 if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -48,8 +50,9 @@ DRAWING = {  # tests/test_NAME.py
     "member_scenes", "picking", "recording", "renderer", "saved_view", "showing", "springs",
     "study_pane", "terrain", "window",
 }  # fmt: skip
-# Tests with code of LLVM as users have it: of the kernels, of objects, of bits on file, and of runs of many steps.
+# Tests with code of LLVM and XLA as users have it: of kernels, of objects, of bits on file, and of runs of many steps.
 AS_USED = {"kernels", "test_cache", "test_digest", "test_library_runs", "test_references", "test_scaling"}
+USERS_XLA = xla_executables.OPTIONS["cpu"]
 PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
 
@@ -92,24 +95,21 @@ def jumps_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def quick_xla(monkeypatch: pytest.MonkeyPatch) -> None:
-    """XLA compiles lane programs in 40 % of the time, into slower code: for tests that run few steps of it.
-
-    As users have it, it is compiled for others of the tests of the kernels.
-    """
-    quick = {
-        "xla_cpu_use_fusion_emitters": False,
-        "xla_backend_optimization_level": 0,
-        "xla_cpu_parallel_codegen_split_count": 1,
-    }
-    monkeypatch.setitem(xla_executables.OPTIONS, "cpu", {**xla_executables.OPTIONS["cpu"], **quick})
+    """Quick to compile for a test of the files `AS_USED`, too: for those that run few steps of it."""
+    monkeypatch.setitem(xla_executables.OPTIONS, "cpu", {**USERS_XLA, **quick_xla_options.QUICK})
 
 
 @pytest.fixture(scope="module", autouse=True)
-def quick_llvm(request: pytest.FixtureRequest) -> Iterator[None]:
-    """LLVM generates code in half of the time, into slower code with the same bits, but for the tests `AS_USED`."""
+def quick_compilers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """LLVM generates code in half of the time, into slower code with the same bits, but for the tests `AS_USED`.
+
+    These have the options of XLA that users have, too.
+    """
     with pytest.MonkeyPatch.context() as patch:
         if AS_USED.isdisjoint((request.path.parent.name, request.path.stem)):
             patch.setattr(target, "LEVEL", 0)
+        else:
+            patch.setitem(xla_executables.OPTIONS, "cpu", {**USERS_XLA, **quick_xla_options.AS_USED})
         yield
 
 

@@ -199,7 +199,6 @@ def test_members_do_not_depend_on_each_other() -> None:
     assert np.array_equal(together, batch)
 
 
-@pytest.mark.usefixtures("quick_xla")
 def test_on_the_reference_backend() -> None:
     kind, start, numbers = CASES["a step in space"]
     model, x = slider(kind, numbers), jnp.array([*start, *numbers])

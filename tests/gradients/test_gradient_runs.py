@@ -150,7 +150,6 @@ def test_single_precision() -> None:
     agree(tangents("four_bar", FOUR_BAR, **run, precision="f32"), gradient("four_bar", FOUR_BAR, **run), SINGLE)
 
 
-@pytest.mark.usefixtures("quick_xla")
 def test_the_backend_xla_has_the_same_gradient() -> None:
     """By `jax.vjp` of the step loop, which shares no code with the compiled sweeps; two legs, ticks and a metric."""
     run = {"span": 0.08, "output_step": 0.004, "channels": [ANGLE], "hold": ["crank_pivot"]}
@@ -164,7 +163,6 @@ def test_the_backend_xla_has_the_same_gradient() -> None:
     assert np.abs(found - wanted).max() <= OTHER_RUN * np.abs(wanted).max()
 
 
-@pytest.mark.usefixtures("quick_xla")
 def test_the_backend_xla_has_the_same_tangents() -> None:
     run = {"span": 0.02, "channels": ["pivot.q"], "step": 1e-3}
     given = {"pivot.initial_displacement": np.array([0.3, 0.5])}

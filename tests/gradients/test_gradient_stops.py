@@ -47,7 +47,16 @@ def forward(function: Callable[[Any], Any]) -> np.ndarray:
     return np.asarray(jax.jvp(function, (jnp.array(SPEEDS),), (jnp.ones(len(SPEEDS)),))[1])
 
 
-def quietly(mode: Callable[..., np.ndarray], function: Callable[[Any], Any]) -> np.ndarray:
+def reverse_of_each(metrics: Callable[[Any], Any]) -> dict[str, Any]:
+    """Of several metrics of one run."""
+    return jax.jacrev(lambda v: {name: values.sum() for name, values in metrics(v).items()})(jnp.array(SPEEDS))
+
+
+def forward_of_each(metrics: Callable[[Any], Any]) -> dict[str, Any]:
+    return jax.jvp(lambda v: dict(metrics(v)), (jnp.array(SPEEDS),), (jnp.ones(len(SPEEDS)),))[1]
+
+
+def quietly(mode: Callable[..., Any], function: Callable[[Any], Any]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return mode(function)
@@ -106,12 +115,13 @@ def test_several_passages_and_integrals(model: Model, limits: tuple[float, ...])
     """Both modes alike, in steps of 1 ms; limits are about thrice the errors seen; stays are of over 100 steps."""
     metrics: dict[str, str] = dict(zip("xyz", ("final(slide.v)", "integral(slide.a)", "rms(slide.a)"), strict=True))
     fine, coarse = (run(model, step, metrics, 0.9) for step in (FINE, 1e-3))
+    every = reverse_of_each(fine)
+    backward, ahead = (quietly(mode, coarse) for mode in (reverse_of_each, forward_of_each))
     for name, within in zip(metrics, limits, strict=True):
-        right = reverse(lambda v, name=name: fine(v)[name])
-        backward, ahead = (quietly(mode, lambda v, name=name: coarse(v)[name]) for mode in (reverse, forward))
+        right = every[name]
         size = np.abs(right).max()
-        np.testing.assert_allclose(backward, right, rtol=0, atol=within * size, err_msg=name)
-        np.testing.assert_allclose(ahead, backward, rtol=0, atol=MODES * size, err_msg=name)
+        np.testing.assert_allclose(backward[name], right, rtol=0, atol=within * size, err_msg=name)
+        np.testing.assert_allclose(ahead[name], backward[name], rtol=0, atol=MODES * size, err_msg=name)
 
 
 def test_a_stop_passed_in_three_steps_is_warned_of() -> None:

@@ -16,6 +16,7 @@ import shiftjax.models as models
 from shiftjax.ensembles import Definition, optimize
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.designs import designs
+from tests.support.complete import complete_only
 
 NOISE = 1e-4  # rad, of the measured angles
 SLOPE = 1e-9  # N m^2 m/N: where the search for a balance ends
@@ -58,6 +59,7 @@ def measured_angles() -> Any:
     return jax.jit(angles)
 
 
+@complete_only  # docs/gradients.md has it in every run, without the check of the noise
 def test_mass_and_stiffness_from_noisy_motion() -> None:
     """Gauss-Newton finds both within 3 sigma of the truth, sigma^2 being noise^2 (J^T J)^-1, and the noise itself."""
     angles = measured_angles()
@@ -118,6 +120,7 @@ def toe_of(hardpoints: Any) -> Any:
     return angle - angle[0]
 
 
+@complete_only  # docs/gradients.md has the first of both in every run
 def test_bump_steer_of_a_suspension() -> None:
     """Three Gauss-Newton steps, of the file's rack and of one that stands 10 mm too low, end at the same hardpoints."""
     toe, slopes = jax.jit(toe_of), jax.jit(jax.jacfwd(toe_of))
@@ -262,6 +265,7 @@ def test_least_torque_of_an_arm_is_the_cubic() -> None:
     assert found.to_pandas()["objective"].to_numpy() == pytest.approx(least, rel=MEAN)
 
 
+@complete_only
 def test_least_torque_of_a_delta_robot() -> None:
     """What the library's study finds is stationary by differences, and better than its neighbours and the cubic."""
     (group,) = designs(study_file.read(models.study("delta_minimum_torque")))

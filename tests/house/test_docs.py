@@ -37,6 +37,7 @@ from shiftjax.measures.channels import CHANNELS
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.registry import Registry
 from shiftjax.run.results.result import CERTIFICATE
+from tests.support.in_this_process import run_here
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(
@@ -77,6 +78,7 @@ def run_shell(code: str, before: Callable[[], object] = lambda: None) -> None:
 def test_every_block_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
+    run_here(monkeypatch)
     names: dict[str, object] = {}
     for kind, code in blocks(text(name)):
         if kind == "printed":

@@ -20,6 +20,7 @@ from tests.extensions import numpy_backend, rodas4  # noqa: F401
 from tests.support.ptx_on_host import PtxOnHost
 from tests.support.sample_programs import BOGACKI, get, orbit, table
 
+pytestmark = pytest.mark.usefixtures("quick_xla")  # test_kernels.py has XLA as users have it
 ROUNDING = 1e-12  # a few hundred steps
 H = 1e-2  # s
 TOLERANCES = (1e-3, 1e-5, 1e-7, 1e-9)

@@ -14,6 +14,7 @@ from jax.experimental.compilation_cache import compilation_cache
 
 import shiftjax
 from shiftjax.kernels import object_cache, xla, xla_executables, xla_on_disk
+from tests.support import quick_xla
 from tests.support.sample_programs import advance, pendulum, pendulums, untraceable
 
 LATER = """
@@ -56,6 +57,15 @@ def executables(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.xla"))
 
 
+@pytest.fixture
+def plain_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options of lane programs as a child process has them: those of its environment."""
+    known = xla_executables.OPTIONS["cpu"]
+    plain = {name: value for name, value in known.items() if name not in quick_xla.OPTIONS}
+    monkeypatch.setitem(xla_executables.OPTIONS, "cpu", plain)
+
+
+@pytest.mark.usefixtures("plain_options")
 def test_a_later_process_compiles_nothing_and_has_the_same_bits() -> None:
     run = shiftjax.simulate("pendulum", 0.01, 1e-3, backend="xla", channels=["pivot.q"])
     environment = {**os.environ, "JAX_ENABLE_COMPILATION_CACHE": "0"}

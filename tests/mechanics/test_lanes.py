@@ -192,7 +192,6 @@ def sprung() -> Model:
 
 
 @pytest.mark.parametrize("backend", ["cpu", "xla"])
-@pytest.mark.usefixtures("quick_xla")
 def test_a_force_that_reads_a_file_is_never_stale(spring: Path, backend: str) -> None:
     """x = x0 cos(sqrt(k/m) t) for both stiffnesses, of one model and of a second one, with the same cache."""
     model = sprung()

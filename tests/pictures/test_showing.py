@@ -12,6 +12,7 @@ from PIL import Image
 import shiftjax
 from shiftjax.cli import export, main, render, showing, view
 from shiftjax.viewer.study import opening
+from tests.support.in_this_process import run_here
 from tests.support.mechanisms import pendulum
 
 SIZE = ("--size", "160x120", "--fast")
@@ -25,6 +26,13 @@ def sweep(tmp_path_factory):
     words = ["sweep", "four_bar", "--vary", "four_bar:coupler:tip.T[0]=0.45:0.6:6", "--span", "0.5"]
     assert main([*words, "--output-step", "0.02", "--keep", "4", "--out", str(place)]) == 0
     return place
+
+
+@pytest.fixture(autouse=True)
+def run_in_this_process(request, monkeypatch):
+    """Models that are opened, but for a test of the process that runs them elsewhere."""
+    if request.function is not test_a_model_is_run_first:
+        run_here(monkeypatch)
 
 
 @pytest.fixture
@@ -224,6 +232,7 @@ def test_an_export_of_both_kinds(shell, sweep, tmp_path):
 
 
 def test_a_model_is_run_first(shell, tmp_path):
+    """In a process of its own."""
     code, _, err = shell("render", "pendulum", "--span", 0.2, "--out", tmp_path / "a.png", *SIZE)
     assert code == 0, err
     assert picture(tmp_path / "a.png").std() > 10

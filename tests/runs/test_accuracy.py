@@ -20,6 +20,7 @@ from shiftjax.run.advance.accuracy import smaller_step
 from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
+from tests.support.complete import part
 from tests.support.mechanisms import rod
 
 WRONG = 1e-3  # rad: what a member without a warning may be off at most
@@ -171,7 +172,7 @@ def speeds(rng: np.random.Generator, members: int, largest: float) -> np.ndarray
 )
 def test_none_without_a_warning_is_wrong(name: str, model: Any, joints: Sequence[str], largest: float) -> None:
     """`benchmarks/study_accuracy.py` has 5 000 of them. False alarms stay few where runs are fine."""
-    rng, members = np.random.default_rng(5), 24 if name == "rssr" else 60
+    rng, members = np.random.default_rng(5), part(24, 16) if name == "rssr" else part(60, 36)
     vary = near_change_points(rng, members) if name == "change point" else {}
     vary[f"{joints[0]}.initial_velocity"] = speeds(rng, members, largest)
     settings: dict[str, Any] = {"vary": vary, "channels": [f"{joint}.q" for joint in joints], "output_step": 0.1}

@@ -80,7 +80,6 @@ def test_neither_a_moving_frame_nor_a_neighbour_hides_a_small_part(carrier: floa
 
 
 @pytest.mark.parametrize("backend", ["cpu", "xla"])
-@pytest.mark.usefixtures("quick_xla")
 def test_a_run_shorter_than_the_way_to_a_sample_has_an_estimate(backend: str) -> None:
     """What its first step does wrong stands for all of them."""
     result = simulate("four_bar", 0.01, 1e-3, backend=backend)

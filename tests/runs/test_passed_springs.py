@@ -260,7 +260,6 @@ def test_loops_move_with_the_mass_of_their_pose() -> None:
 
 
 @pytest.mark.parametrize("backend", ["cpu", "xla"])
-@pytest.mark.usefixtures("quick_xla")
 def test_backends_and_batches_agree(backend: str) -> None:
     model, at = tent(100.0, 1e-3), 0.1 + 1e-3 * np.arange(30)
     vary = {f"barrier.knot_points[{k}]": at + share * 1e-3 for k, share in enumerate((0.0, 0.5, 1.0))}

@@ -72,7 +72,7 @@ class Stop(Exception):
 
 @pytest.mark.parametrize("method", ["adam", "lbfgs"])
 def test_what_is_resumed_is_the_same_to_the_last_bit(tmp_path: Path, method: str) -> None:
-    study = arm(optimize={"objective": VALLEY, "iterations": 9, "method": method, "tolerance": 0.0})
+    study = arm(samples=2, optimize={"objective": VALLEY, "iterations": 9, "method": method, "tolerance": 0.0})
     whole = optimize(study, tmp_path / "whole.zarr")
 
     def stop(progress: DescentProgress) -> None:
@@ -84,7 +84,7 @@ def test_what_is_resumed_is_the_same_to_the_last_bit(tmp_path: Path, method: str
     with pytest.raises(ModelError, match="has not ended"):
         Optimum(tmp_path / "cut.zarr")
     words = {"iterations": 9, "method": method, "tolerance": 0.0}
-    other = arm(seed=5, optimize={**words, "objective": "swing ** 2", "penalty": 3.0})
+    other = arm(samples=2, seed=5, optimize={**words, "objective": "swing ** 2", "penalty": 3.0})
     with pytest.raises(ModelError, match=r"another study: seed, optimize\.objective, optimize\.penalty differs"):
         optimize(other, tmp_path / "cut.zarr", resume=True)
     again = optimize(study, tmp_path / "cut.zarr", resume=True)
@@ -94,26 +94,26 @@ def test_what_is_resumed_is_the_same_to_the_last_bit(tmp_path: Path, method: str
 
 @pytest.mark.parametrize("words", [{"objective": "swing"}, {"residuals": ["10 * (end - swing ** 2)", "swing"]}])
 def test_more_iterations_go_on_as_if_asked_for_at_once(tmp_path: Path, words: dict[str, Any]) -> None:
-    """3 iterations, then 7, are 7 to the last bit, of a store that had ended."""
-    few, many = (arm(optimize={**words, "tolerance": 0.0, "iterations": count}) for count in (3, 7))
+    """2 iterations, then 5, are 5 to the last bit, of a store that had ended."""
+    few, many = (arm(samples=2, optimize={**words, "tolerance": 0.0, "iterations": count}) for count in (2, 5))
     whole, place = optimize(many, tmp_path / "whole.zarr"), tmp_path / "grown.zarr"
     first = optimize(few, place)
-    assert first.history.sizes["iteration"] == 3
+    assert first.history.sizes["iteration"] == 2
 
     def stop(progress: DescentProgress) -> None:
-        assert progress.iterations == 7
-        if progress.iteration == 5:
+        assert progress.iterations == 5
+        if progress.iteration == 4:
             raise Stop
 
     with pytest.raises(Stop):
         optimize(many, place, resume=True, progress=stop)
-    assert Iterates(place).done == 5 and not Iterates(place).complete
+    assert Iterates(place).done == 4 and not Iterates(place).complete
     again = optimize(many, place, resume=True)
-    assert asked(again.definition)[1].iterations == 7
+    assert asked(again.definition)[1].iterations == 5
     assert whole.evaluations.load().identical(again.evaluations.load())
     assert whole.history.load().identical(again.history.load()) and whole.starts.identical(again.starts)
     assert optimize(many, place, resume=True).starts.identical(whole.starts)
-    with pytest.raises(ModelError, match="7, with which the store was begun, or more"):
+    with pytest.raises(ModelError, match="5, with which the store was begun, or more"):
         optimize(few, place, resume=True)
 
 
@@ -247,7 +247,7 @@ def test_designs_that_do_not_close_turn_back() -> None:
     study = Definition(
         model="four_bar", span=0.1, step=2e-3, samples=4, hold=["crank_pivot"],
         vary={"coupler:tip.T[0]": "0.30:1.5~sobol"}, metrics={"height": "final(coupler:tip.position[0])"},
-        optimize={"objective": "-height", "iterations": 25, "learning_rate": 0.5},
+        optimize={"objective": "-height", "iterations": 15, "learning_rate": 0.5},
     )  # fmt: skip
     found = optimize(study)
     last = found.history.isel(iteration=-1)
@@ -257,28 +257,12 @@ def test_designs_that_do_not_close_turn_back() -> None:
     assert not any(np.isnan(values.values).any() for values in found.evaluations.data_vars.values())
 
 
-def test_where_nothing_runs_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Couplers that are all too long, the model's own among them."""
-    study = Definition(
-        model="four_bar", span=0.02, samples=2, hold=["crank_pivot"], set={"rocker:tip.T[0]": 0.01},
-        vary={"coupler:tip.T[0]": "1.5:1.6~sobol"}, metrics={"end": "final(rocker_pivot.q)"},
-        optimize={"objective": "end", "iterations": 40},
-    )  # fmt: skip
-    study_file.write(study, tmp_path / "study.toml")
-    out = str(tmp_path / "none.zarr")
-    assert main(["optimize", str(tmp_path / "study.toml"), "--out", out]) == 3
-    assert "no design that runs was found" in capsys.readouterr().out
-    found = Optimum(out)
-    assert found.ending == ["infeasible"] * 2 and np.isinf(found.objective).all()
-    assert np.isnan([*found.best.metrics.values()]).all()
-
-
 def test_least_squares_turn_back_from_designs_that_do_not_close() -> None:
     """The coupler's tip is wanted where no coupler brings it."""
     study = Definition(
         model="four_bar", span=0.1, step=2e-3, samples=4, hold=["crank_pivot"],
         vary={"coupler:tip.T[0]": "0.30:1.5~sobol"}, metrics={"height": "final(coupler:tip.position[0])"},
-        optimize={"residuals": ["height - 5"], "iterations": 15},
+        optimize={"residuals": ["height - 5"], "iterations": 10},
     )  # fmt: skip
     found = optimize(study)
     assert found.evaluations["status"].values.max() > 0 and np.isfinite(found.objective).all()

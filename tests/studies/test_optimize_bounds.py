@@ -14,20 +14,22 @@ from scipy.optimize import lsq_linear
 import shiftjax
 from shiftjax.ensembles.optimization.methods.complementarity import complementary
 from shiftjax.ensembles.optimization.optimize import optimize
+from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.study.definition import Definition
 from tests.studies.test_optimize import STIFFNESS, arm, balanced_arm
+from tests.support.complete import COMPLETE, part
 
 EQUAL = 1e-9  # relative: of sums of squares at one optimum, reached from different starts
 
 
 def test_the_least_squares_of_a_box_are_those_of_an_active_set_method() -> None:
-    """200 random ones of up to 8 numbers, columns of sizes 0.01 to 100, about half of whose numbers end at bounds."""
+    """Random ones of up to 8 numbers, columns of sizes 0.01 to 100, about half of whose numbers end at bounds."""
     random = np.random.default_rng(0)
-    at_bounds = 0
+    at_bounds, problems, sizes = 0, part(200, 60), [*range(1, 9)] if COMPLETE else [1, 3, 8]  # one is compiled a size
     with jax.enable_x64(True):
         solve = jax.jit(complementary)
-        for _ in range(200):
-            count = int(random.integers(1, 9))
+        for _ in range(problems):
+            count = int(random.choice(sizes))
             jacobian = random.standard_normal((count + 2, count)) * 10 ** random.uniform(-2, 2, count)
             right = random.standard_normal(count + 2)
             low, high = -random.uniform(0, 1, count), random.uniform(0, 1, count)
@@ -37,16 +39,16 @@ def test_the_least_squares_of_a_box_are_those_of_an_active_set_method() -> None:
             assert costs[0] <= costs[1] * (1 + 1e-12)
             assert (w[side < 0] == low[side < 0]).all() and (w[side > 0] == high[side > 0]).all()
             at_bounds += int((side != 0).sum())
-    assert at_bounds > 200
+    assert at_bounds > problems
 
 
 def test_programs_of_constraints_at_prices_are_solved() -> None:
-    """200 random ones as SQP has them: 6 or 9 numbers between bounds, 3 constraints at prices of 1 to 10 000. Forces
+    """Random ones as SQP has them: 6 or 9 numbers between bounds, 3 constraints at prices of 1 to 10 000. Forces
     within bounds are 0, at bounds lead outwards, by 1e-9 of their terms."""
     random = np.random.default_rng(0)
     with jax.enable_x64(True):
         solve = jax.jit(complementary)
-        for program in range(200):
+        for program in range(part(200, 60)):
             count = (6, 9)[program % 2]
             half = random.standard_normal((count, count)) * 10 ** random.uniform(-2, 0.5, count)
             curvature, rows = half @ half.T, random.uniform(-1, 1, (3, count))
@@ -82,9 +84,15 @@ def test_every_start_of_an_identification_comes_to_the_truth(tmp_path: Path) -> 
     np.testing.assert_allclose(found.designs["a:arm.mass"], 2.3, rtol=1e-6)
 
 
-def test_every_start_ends_at_a_bound_where_the_optimum_is(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def bounded(tmp_path_factory: pytest.TempPathFactory) -> Optimum:
+    """An identification whose stiffness lies beyond its bound of 40 N/m."""
+    return optimize(identified(tmp_path_factory.mktemp("bounded"), "10:40~sobol"))
+
+
+def test_every_start_ends_at_a_bound_where_the_optimum_is(bounded: Optimum) -> None:
     """To the last bit at the bound, with the same sum; the mass is free there."""
-    found = optimize(identified(tmp_path, "10:40~sobol"))
+    found = bounded
     assert found.ending == ["converged"] * 24 and (found.designs[f"a:{STIFFNESS}"] == 40.0).all()
     np.testing.assert_allclose(found.objective, found.objective.min(), rtol=EQUAL)
     assert found.objective.min() > 1.0  # the motion is that of a stiffness beyond
@@ -120,7 +128,7 @@ def test_a_start_at_a_bound_is_run_there() -> None:
 def test_a_constraint_that_is_never_active_changes_nothing() -> None:
     """To the last bit, over corrections of its multiplier."""
     study = arm(optimize={"objective": "100 * (end - swing ** 2) ** 2 + swing ** 2", "method": "lbfgs",
-                          "iterations": 15, "tolerance": 1e-14, "correction_every": 2})  # fmt: skip
+                          "iterations": 8, "tolerance": 1e-14, "correction_every": 2})  # fmt: skip
     limited = dataclasses.replace(study, optimize={**(study.optimize or {}), "constraints": ["swing <= 100"]})
     free, bound = optimize(study), optimize(limited)
     for name in ("numbers", "objective", "gradient_norm", "ended"):
@@ -128,8 +136,8 @@ def test_a_constraint_that_is_never_active_changes_nothing() -> None:
     assert free.starts["iterations"].values.min() > 2  # a correction at least
 
 
-def test_rejected_points_take_no_slopes(tmp_path: Path) -> None:
+def test_rejected_points_take_no_slopes(bounded: Optimum) -> None:
     """Runs and slopes are counted; of Levenberg-Marquardt the difference is what was taken back."""
-    starts = optimize(identified(tmp_path, "10:40~sobol")).starts
+    starts = bounded.starts
     assert (starts["runs"].values - starts["slopes"].values == starts["halved"].values).all()
     assert starts["halved"].values.sum() > 0

@@ -41,12 +41,12 @@ def four_bar(constraints: list[str], **more: Any) -> Definition:
 
 def test_the_method_of_choice_meets_constraints_from_every_start() -> None:
     """An active bound of a metric; L-BFGS with an augmented Lagrangian finds the same in more runs."""
-    found = optimize(four_bar(["reach >= 0.6"]))
+    found = optimize(four_bar(["reach >= 0.6"], samples=4))
     assert found.definition.optimized is not None and found.definition.optimized.method == "sqp"
-    assert found.ending == ["converged"] * 6 and (found.starts["excess"].values <= MET).all()
+    assert found.ending == ["converged"] * 4 and (found.starts["excess"].values <= MET).all()
     reach = found.starts["metrics"].values[:, found.metrics.index("reach")]
     np.testing.assert_allclose(reach, 0.6, atol=2 * MET)
-    other = optimize(four_bar(["reach >= 0.6"], words={"method": "lbfgs", "iterations": 150}))
+    other = optimize(four_bar(["reach >= 0.6"], samples=4, words={"method": "lbfgs", "iterations": 150}))
     assert found.objective.min() <= other.objective[other.starts["excess"].values <= MET].min() + 1e-5
     assert found.starts["slopes"].values.sum() < other.starts["slopes"].values.sum()
 

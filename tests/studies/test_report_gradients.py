@@ -17,6 +17,7 @@ from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.report.html import number
 from shiftjax.ensembles.report.slope_figures import ranked
 from shiftjax.ensembles.sensitivities.slopes import sensitivity
+from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 
@@ -74,14 +75,21 @@ def test_the_page_of_an_optimisation_says_what_the_store_holds(store: Path, tmp_
     assert again.read_bytes() == page.read_bytes()
 
 
-def test_starts_of_which_none_runs_are_told_with_their_cause(tmp_path: Path) -> None:
+def test_starts_of_which_none_runs_are_told_with_their_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Couplers that are all too long, the model's own among them."""
     study = Definition(
         model="four_bar", span=0.02, samples=2, hold=["crank_pivot"], set={"rocker:tip.T[0]": 0.01},
         vary={"coupler:tip.T[0]": "1.5:1.6~sobol"}, metrics={"end": "final(rocker_pivot.q)"},
         optimize={"objective": "end", "iterations": 31, "constraints": ["end <= 1"]},
     )  # fmt: skip
-    optimize(study, tmp_path / "none.zarr")
+    study_file.write(study, tmp_path / "study.toml")
+    assert main(["optimize", str(tmp_path / "study.toml"), "--out", str(tmp_path / "none.zarr")]) == 3
+    assert "no design that runs was found" in capsys.readouterr().out
+    found = Optimum(tmp_path / "none.zarr")
+    assert found.ending == ["infeasible"] * 2 and np.isinf(found.objective).all()
+    assert np.isnan([*found.best.metrics.values()]).all()
     assert main(["report", str(tmp_path / "none.zarr"), "--out", str(tmp_path / "none.html")]) == 0
     words = words_of(tmp_path / "none.html")
     assert "2 infeasible" in words and "No start found a design that runs" in words

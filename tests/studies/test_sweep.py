@@ -256,7 +256,7 @@ def test_every_row_is_its_member_alone(name: str, folder: Path) -> None:
     rng = np.random.default_rng(len(name))
     status = found.table["status"].to_numpy()
     assert set(status) <= {"ok", "inaccurate", *FAILED} and np.isin(status, ["ok", "inaccurate"]).any()
-    rows = [0, 24, 25 % found.members, found.members - 1, *rng.integers(found.members, size=4).tolist()]
+    rows = [0, 24, 25 % found.members, found.members - 1, *rng.integers(found.members, size=2).tolist()]
     rows += np.flatnonzero(np.isin(status, FAILED))[:2].tolist()
     assert name not in ("plain", "tables") or np.isin(status, FAILED).any()
     for k in rows:

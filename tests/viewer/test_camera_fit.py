@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from shiftjax.cli import main
 from shiftjax.errors import ModelError
 from shiftjax.poses import matrices
 from shiftjax.viewer.gui.actions import actions, looking
@@ -33,7 +32,7 @@ def design(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """A run of two seconds, stored."""
     target = tmp_path_factory.mktemp("runs") / f"{request.param}.zarr"
     words = ["run", request.param, "--span", "2", "--output-step", "0.01", "--out", str(target)]
-    subprocess.run([sys.executable, "-m", "shiftjax", *words], check=True, capture_output=True)
+    assert main(words) == 0
     return Design(MemberScenes(ViewedStudy.open(target)), 0)
 
 
@@ -168,7 +167,7 @@ def test_only_the_members_shown_are_read(tmp_path: Path) -> None:
     target = tmp_path / "many.zarr"
     words = ["sweep", "four_bar", "--vary", "four_bar:crank:tip.T[0]=0.15:0.25:40", "--span", "0.1",
              "--keep", "all", "--out", str(target)]  # fmt: skip
-    subprocess.run([sys.executable, "-m", "shiftjax", *words], check=True, capture_output=True)
+    assert main(words) == 0
     study, read = ViewedStudy.open(target), []
     scenes, track = MemberScenes(study), study.track
     study.track = lambda member: (read.append(member), track(member))[1]  # type: ignore[method-assign]

@@ -19,6 +19,7 @@ from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
+from tests.support.in_this_process import run_here
 
 BODY = "meshed_pendulum:link"
 
@@ -68,7 +69,10 @@ def test_a_store_whose_model_is_gone_is_shown_with_automatic_shapes(source: Path
 # -- what is no stored study -------------------------------------------------------------------------------------------
 
 
-def test_a_model_without_a_span_runs_for_some_seconds_and_says_so(source: Path, capsys) -> None:
+def test_a_model_without_a_span_runs_for_some_seconds_and_says_so(
+    source: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_here(monkeypatch)
     document = json.loads(source.read_text(encoding="utf-8"))
     for integrator in document["model_parameters"]["integrators"]:
         integrator.pop("time_span")
