@@ -6,6 +6,7 @@ import dataclasses
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,6 +63,18 @@ def test_a_result_is_some_lines(one: shiftjax.Result, many: shiftjax.Result) -> 
     for result in (one, many):
         assert max(map(len, repr(result).splitlines())) <= 120 and len(repr(result).splitlines()) <= 10
         assert "np." not in repr(result) and repr(result).splitlines()[0] in result._repr_html_()
+
+
+def test_a_result_shows_metrics_and_events() -> None:
+    asked: dict[str, Any] = {
+        "events": {"low": {"of": "pivot.q", "action": "stop"}},
+        "metrics": {"when": "time_of(low)"},
+    }
+    lines = repr(shiftjax.simulate("pendulum", 2.0, 1e-2, **asked)).splitlines()
+    assert "  metric: when 0.59196 s" in "\n".join(lines) and "  event: low 1 times, ended the run" in lines
+    lines = repr(shiftjax.simulate("pendulum", 2.0, 1e-2, vary={"rod.mass": [1.0, 2.0]}, **asked)).splitlines()
+    assert "  event: low 2 times, ended 2 members" in lines
+    assert any(re.fullmatch(r"  metric: when from 0\.5919\d* to 0\.5919\d* s", line) for line in lines)
 
 
 def test_the_certificate_of_one_run_has_plain_numbers(one: shiftjax.Result) -> None:

@@ -46,6 +46,8 @@ def summary(result: Any) -> list[str]:
     lines += [f"  varied: {line}" for line in _some(_varied(result))]
     if is_known(result.status):
         lines.append("  certificate: " + ", ".join(_certificate(result)))
+    lines += [f"  metric: {line}" for line in _some(_metrics(result))]
+    lines += [f"  event: {line}" for line in _some(_events(result))]
     lines += [f"  channel: {line}" for line in _some(_channels(result))]
     if result.poses:
         lines.append(f"  poses: {len(result.poses)} bodies of {len(np.atleast_1d(result.kept))} members")
@@ -88,11 +90,34 @@ def _certificate(result: Any) -> Iterator[str]:
             yield f"{name} {value:.2g}{unit}" + (f" (member {member})" if result.batched else "")
 
 
+def _metrics(result: Any) -> Iterator[str]:
+    for name, values in result.metrics.items():
+        unit = result.metric_units.get(name, "1")
+        yield f"{name} {_size(values)}" + (f" {unit}" if unit != "1" else "")
+
+
+def _events(result: Any) -> Iterator[str]:
+    if result.events is None or not is_known(result.status):
+        return
+    counts, stopped = np.atleast_2d(result.events.count).sum(0), np.atleast_1d(result.events.stopped)
+    for k, name in enumerate(result.events.names):
+        ended = int((stopped == k).sum())
+        stop = f", ended {ended} members" if result.batched else ", ended the run"
+        yield f"{name} {counts[k]:g} times" + (stop if ended else "")
+
+
+def _size(values: Any) -> str:
+    """One number as it is, of many the range; the shape of what is not known."""
+    if not (is_known(values) and np.isfinite(values).any()):
+        return "NaN" if is_known(values) else f"{np.shape(values)}"
+    if np.size(values) == 1:
+        return f"{float(np.ravel(values)[0]):.6g}"
+    return f"from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}"
+
+
 def _forces(answer: Any) -> Iterator[str]:
     for path, values in answer.forces.items():
-        known = is_known(values) and np.isfinite(values).any()
-        sizes = f"from {np.nanmin(values):.6g} to {np.nanmax(values):.6g}" if known else f"{np.shape(values)}"
-        yield f"{path} {sizes} {answer.units.get(path, '')}"
+        yield f"{path} {_size(values)} {answer.units.get(path, '')}"
 
 
 def _channels(result: Any) -> Iterator[str]:
