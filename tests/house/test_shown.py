@@ -72,7 +72,7 @@ def test_a_result_shows_metrics_and_events() -> None:
     }
     lines = repr(shiftjax.simulate("pendulum", 2.0, 1e-2, **asked)).splitlines()
     assert "  metric: when 0.59196 s" in "\n".join(lines) and "  event: low 1 times, ended the run" in lines
-    lines = repr(shiftjax.simulate("pendulum", 2.0, 1e-2, vary={"rod.mass": [1.0, 2.0]}, **asked)).splitlines()
+    lines = repr(shiftjax.simulate("pendulum", 2.0, 1e-2, vary={"link.mass": [1.0, 2.0]}, **asked)).splitlines()
     assert "  event: low 2 times, ended 2 members" in lines
     assert any(re.fullmatch(r"  metric: when from 0\.5919\d* to 0\.5919\d* s", line) for line in lines)
 
