@@ -1,4 +1,4 @@
-"""Couplings and constraints between frames on four-bars and cranks (E10): each beside the mechanism that it amounts to."""
+"""Couplings and constraints between frames in closed loops (E10): each beside the mechanism that it amounts to."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicSpline
 
 import shiftjax
 from shiftjax.formats.builder import ModelBuilder
@@ -21,17 +22,16 @@ from tests.support.mechanisms import CRANK, rod
 SAME = 1e-9  # rad: two ways of writing one mechanism, of RK4 at 1 ms over 0.3 s
 RELATIVE = 1e-9  # of forces in the same runs
 INTEGRATED = 1e-9  # against DOP853 at 1e-12
-SPUN = 0.004  # kg m^2 of a disc, whatever it turns for
 DISCS = np.array([1.0, 2.0, 0.5])  # designs
-I_B, I_C = 0.004, 0.001
+I_B, I_C = 0.004, 0.001  # kg m^2 of the discs
 SUN, RING = 24.0, 72.0
 TRAIN = SUN**2 / ((SUN + RING) ** 2 / I_C + RING**2 / I_B)  # of the sun, with ring and carrier free (Willis 1841)
-# kind -> numbers, joints, whether the shaft slides, what the crank feels of it [kg m^2], what the shaft turns for a turn
+# kind -> numbers, joints, what the crank feels of it [kg m^2], how far the shaft goes for a turn of the crank
 COUPLED: dict[str, tuple[dict[str, Any], tuple[str, ...], float, float]] = {
-    "gear": ({"ratio": -2.5}, ("pivot", "b"), SPUN / 2.5**2, -1 / 2.5),
-    "belt": ({"radius_1": 0.1, "radius_2": 0.25}, ("pivot", "b"), SPUN / 2.5**2, 1 / 2.5),
-    "mimic": ({"multiplier": 3.0, "offset": -1.0}, ("pivot", "b"), SPUN / 9.0, 1 / 3.0),
-    "equation": ({"equation": "q[0] == -1 + 0.5 * q[1]"}, ("pivot", "b"), 4.0 * SPUN, 2.0),
+    "gear": ({"ratio": -2.5}, ("pivot", "b"), I_B / 2.5**2, -1 / 2.5),
+    "belt": ({"radius_1": 0.1, "radius_2": 0.25}, ("pivot", "b"), I_B / 2.5**2, 1 / 2.5),
+    "mimic": ({"multiplier": 3.0, "offset": -1.0}, ("pivot", "b"), I_B / 9.0, 1 / 3.0),
+    "equation": ({"equation": "q[0] == -1 + 0.5 * q[1]"}, ("pivot", "b"), 4.0 * I_B, 2.0),
     "rack": ({"radius": 0.08}, ("b", "pivot"), 2.0 * 0.08**2, 0.08),
     "screw_coupling": ({"pitch": 0.05}, ("b", "pivot"), 2.0 * 0.05**2, 0.05),
     "planetary": ({"sun_teeth": SUN, "ring_teeth": RING}, ("pivot", "b", "c"), TRAIN, 0.0),
@@ -130,51 +130,111 @@ def test_a_geneva_wheel_on_a_driven_four_bar() -> None:
     assert np.abs(result.channels["tie.multiplier"][1] - I_B * result.channels["b.a"][1]).max() < 1e-11
 
 
-ARM = np.array([0.06, 0.0, 0.04])  # m, of the table's centre of mass from the crank's tip
+ARM = np.array([0.06, 0.05, 0.04])  # m, of the table's centre of mass from the crank's tip
 TABLE = 2.0  # kg
+PULL = np.array([0.0, 0.7, -9.81])  # m/s^2
+LEAN = 0.3  # rad, between a surface and the frame in which it is written
+
+
+def table(kind: str) -> Model:
+    """A table on a crank's tip, which does not turn: by balls, rods, planes, and rows between axes."""
+    builder = ModelBuilder(gravity=tuple(PULL)).frame("flat", rotation=(math.pi / 2, 0.0, 0.0))
+    builder.frame("leaning", rotation=(math.pi / 2 + LEAN, 0.0, 0.0))
+    a = builder.assembly("a").body("crank", **rod(CRANK))
+    axes = {"flat": {"rotation": (math.pi / 2, 0.0, 0.0)}, "across": {"rotation": (0.0, math.pi / 2, 0.0)}}
+    a.body("table", mass=TABLE, inertia=(0.01, 0.012, 0.014), center_of_mass=tuple(ARM), frames=axes)
+    a.joint("pivot", "Ry", child="crank", initial_displacement=0.3, initial_velocity=1.0)
+    if kind == "same_orientation":
+        turned_back = {"rotation": [0.0, -0.3, 0.0]}
+        a.joint("pin", "spherical", parent=("crank", "tip"), child="table", initial_displacement=turned_back)
+        a.constraint("it", kind, frames=["fixed", "table"])
+        return builder.build()
+    tip = [CRANK * math.cos(0.3), 0.0, -CRANK * math.sin(0.3)]
+    a.joint("free", "float", child="table", initial_displacement={"T": tip})
+    if kind == "parallel_axes":
+        a.constraint("pin", "coincident", frames=[("crank", "tip"), "table"])
+        a.constraint("it", kind, frames=[("fixed", "flat"), ("table", "flat")])
+        a.constraint("level", "perpendicular_axes", frames=["fixed", ("table", "across")])
+        return builder.build()
+    a.constraint("upright", "same_orientation", frames=["fixed", "table"])
+    a.constraint("pin", "point_on_line", frames=[("crank", "across"), "table"])
+    a.entry["bodies"][0]["frames"].append({"name": "across", "T": [CRANK, 0, 0], "rotation": [math.pi / 2, 0.0, 0.0]})
+    if kind == "point_on_plane":
+        a.constraint("it", kind, frames=[("fixed", "flat"), "table"])
+    else:
+        a.constraint("it", kind, frames=[("fixed", "leaning"), "table"], polynomial=[[0.0, -math.tan(LEAN)]])
+    return builder.build()
 
 
 @pytest.mark.parametrize("kind", ["same_orientation", "parallel_axes", "point_on_plane", "point_on_surface"])
 def test_a_table_that_a_crank_leads_without_turning_is_a_weight_at_its_tip(kind: str) -> None:
-    """(I + m r^2) q'' = (m_c r / 2 + m r) g cos q, of three weights; what keeps its orientation bears its moment."""
-    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("flat", rotation=(math.pi / 2, 0.0, 0.0))
-    a = builder.assembly("a").body("crank", **rod(CRANK))
-    upright = {"flat": {"rotation": (math.pi / 2, 0.0, 0.0)}}  # its z axis is across the crank's plane
-    a.body("table", mass=TABLE, inertia=(0.01, 0.012, 0.014), center_of_mass=tuple(ARM), frames=upright)
-    a.joint("pivot", "Ry", child="crank", initial_displacement=0.3, initial_velocity=1.0)
-    tip = [CRANK * math.cos(0.3), 0.0, -CRANK * math.sin(0.3)]
-    if kind == "same_orientation":
-        a.joint(
-            "pin",
-            "spherical",
-            parent=("crank", "tip"),
-            child="table",
-            initial_displacement={"rotation": [0.0, -0.3, 0.0]},
-        )
-        a.constraint("it", kind, frames=["fixed", "table"])
-    else:
-        a.joint("free", "float", child="table", initial_displacement={"T": tip})
-        a.constraint("point", "coincident", frames=[("crank", "tip"), "table"])
-        a.constraint("it", "same_orientation", frames=["fixed", "table"])
-    if kind == "parallel_axes":  # of two axes, beside a point that lies on a line through the first
-        a.entry["constraints"].pop()
-        a.constraint("it", kind, frames=[("fixed", "flat"), ("table", "flat")])
-        a.constraint("level", "perpendicular_axes", frames=["fixed", ("table", "across")])
-        a.entry["bodies"][1]["frames"].append({"name": "across", "rotation": [0.0, math.pi / 2, 0.0]})
-    elif kind in ("point_on_plane", "point_on_surface"):  # in place of the pin's row across the plane
-        a.entry["constraints"].pop(0)
-        more = {"polynomial": [[0.0]]} if kind == "point_on_surface" else {}
-        a.constraint("plane", kind, frames=[("fixed", "flat"), "table"], **more)
-        a.constraint("rod", "distance", frames=["fixed", "table"], length=CRANK)
+    """(I + m r^2) q'' = (m_c / 2 + m) r g cos q, of three weights; its rows bear F = m (a - g) and the moment of F."""
     masses = TABLE * DISCS
-    result = shiftjax.simulate(builder.build(), 0.3, 1e-3, vary={"table.mass": masses}, output_step=0.05,
-                               channels=["pivot.q", "table.position", "table.velocity", "it.multiplier"])  # fmt: skip
+    result = shiftjax.simulate(table(kind), 0.3, 1e-3, vary={"table.mass": masses}, output_step=0.05,
+                               channels=["table.position", "it.multiplier"])  # fmt: skip
     assert (result.status == 0).all(), result.messages
-    print(kind, result.channels["it.multiplier"][0, :2])
+    t = result.time
     for k, m in enumerate(masses):
-        inertia = CRANK**2 / 3.0 + m * CRANK**2
-        weight = (0.5 + m) * CRANK * 9.81
-        way = solve_ivp(lambda t, x, i=inertia, w=weight: [x[1], w / i * np.cos(x[0])], (0.0, 0.3), [0.3, 1.0], "DOP853",
-                        t_eval=result.time, rtol=1e-12, atol=1e-13).y  # fmt: skip
-        place = CRANK * np.stack([np.cos(way[0]), 0.0 * way[0], -np.sin(way[0])], 1)
-        assert np.abs(result.channels["table.position"][k] - place).max() < INTEGRATED
+        pull = (0.5 + m) * CRANK * -PULL[2] / (CRANK**2 / 3.0 + m * CRANK**2)
+        motion = solve_ivp(lambda _, x, pull=pull: [x[1], pull * np.cos(x[0])], (0.0, t[-1]), [0.3, 1.0], "DOP853",
+                           t_eval=t, rtol=1e-12, atol=1e-13)  # fmt: skip
+        q, v = motion.y
+        x, z = (np.stack(axes, 1) for axes in ((np.cos(q), 0 * q, -np.sin(q)), (-np.sin(q), 0 * q, -np.cos(q))))
+        assert np.abs(result.channels["table.position"][k] - CRANK * x).max() < INTEGRATED
+        force = m * (CRANK * ((pull * np.cos(q))[:, None] * z - (v**2)[:, None] * x) - PULL)
+        moment = np.cross(ARM, force)
+        exact = {
+            "same_orientation": moment[:, [2, 1, 0]] * [1.0, -1.0, 1.0],
+            "parallel_axes": moment[:, [2, 0]] * [1.0, -1.0],  # along y and -x of a frame whose y axis is up
+            "point_on_plane": -force[:, 1],
+            "point_on_surface": -force[:, 1] * math.cos(LEAN),  # of z + y tan, whose slope is 1 / cos long
+        }[kind]
+        assert np.abs(result.channels["it.multiplier"][k] - exact).max() < 1e-8 * np.abs(force).max()
+
+
+@pytest.mark.parametrize("law", ["frame_harmonic", "frame_polynomial", "frame_table"])
+def test_a_frame_that_is_driven_on_a_tree(law: str) -> None:
+    """A free block whose corner follows a law along y: the row bears m y'', of two masses, and turns nothing."""
+    times = np.linspace(-0.1, 0.5, 13)
+    laws: dict[str, tuple[dict[str, Any], Any]] = {
+        "frame_harmonic": ({"amplitude": 0.2, "frequency": 5.0}, lambda t: -5.0 * np.sin(5.0 * t)),
+        "frame_polynomial": ({"coefficients": [0.0, 0.3, -2.0, 1.0]}, lambda t: -4.0 + 6.0 * t),
+        "frame_table": (
+            {"times": [*times], "values": [*times**2]},
+            CubicSpline(times, times**2, bc_type="natural").derivative(2),
+        ),
+    }
+    numbers, acceleration = laws[law]
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("block", mass=2.0, inertia=(0.1,) * 3)
+    a.joint("free", "translational_3d", child="block", initial_velocity={"x": 0.5})
+    a.driver("it", law, frame="block", component="y", **numbers)
+    masses = np.array([2.0, 3.0])
+    result = shiftjax.simulate(builder.build(), 0.4, 1e-3, vary={"block.mass": masses}, output_step=0.05,
+                               channels=["it.multiplier", "block.position"])  # fmt: skip
+    assert (result.status == 0).all()
+    assert np.abs(result.channels["block.position"][:, :, 0] - 0.5 * result.time).max() < SAME
+    bears = result.channels["it.multiplier"]
+    assert np.abs(bears - masses[:, None] * acceleration(result.time)).max() < 1e-9
+
+
+def test_a_cam_on_a_four_bar() -> None:
+    """A round cam beside the crank's shaft lifts a flat face as a sine; the row bears m (y'' + g), of two lifters."""
+    radius, beside = 0.05, 0.02
+    angles = np.linspace(-np.pi, np.pi, 120, endpoint=False)
+    builder, bar = four_bar()
+    bar.body("cam", frames={"axis": {"rotation": (-math.pi / 2, 0.0, 0.0)}}, mass=0.3, inertia=(0.001,) * 3)
+    bar.joint("key", "rigid", parent="crank", child="cam")
+    bar.body("lifter", mass=0.5, inertia=(0.01,) * 3, frames={"tip": {"rotation": (0.0, -math.pi / 2, 0.0)}})
+    bar.joint("lift", "Tz", child="lifter", initial_displacement=0.06)
+    frames = [("cam", "axis"), ("lifter", "tip")]
+    bar.constraint("it", "cam", frames=frames, radii=[*(radius + beside * np.cos(angles))], follower="flat")
+    masses = np.array([0.5, 1.0])
+    result = shiftjax.simulate(builder.build(), 0.3, 1e-3, vary={"lifter.mass": masses}, output_step=0.05,
+                               channels=["pivot.q", "pivot.v", "pivot.a", "lift.q", "it.multiplier"])  # fmt: skip
+    assert (result.status == 0).all() and result.certificate["energy_error"].max() < 1e-6
+    q, v, a = (result.channels[f"pivot.{what}"] for what in "qva")
+    assert np.abs(result.channels["lift.q"] - radius + beside * np.sin(q)).max() < 1e-8, "a spline through 120 radii"
+    lifted = beside * (np.sin(q) * v**2 - np.cos(q) * a)
+    force = masses[:, None] * (lifted + 9.81)
+    assert np.abs(np.abs(result.channels["it.multiplier"]) - force).max() < 1e-4 * force.max()  # second slopes of it
