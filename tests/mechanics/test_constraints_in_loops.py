@@ -192,30 +192,73 @@ def test_a_table_that_a_crank_leads_without_turning_is_a_weight_at_its_tip(kind:
         assert np.abs(result.channels["it.multiplier"][k] - exact).max() < 1e-8 * np.abs(force).max()
 
 
-@pytest.mark.parametrize("law", ["frame_harmonic", "frame_polynomial", "frame_table"])
-def test_a_frame_that_is_driven_on_a_tree(law: str) -> None:
-    """A free block whose corner follows a law along y: the row bears m y'', of two masses, and turns nothing."""
-    times = np.linspace(-0.1, 0.5, 13)
-    laws: dict[str, tuple[dict[str, Any], Any]] = {
-        "frame_harmonic": ({"amplitude": 0.2, "frequency": 5.0}, lambda t: -5.0 * np.sin(5.0 * t)),
-        "frame_polynomial": ({"coefficients": [0.0, 0.3, -2.0, 1.0]}, lambda t: -4.0 + 6.0 * t),
-        "frame_table": (
-            {"times": [*times], "values": [*times**2]},
-            CubicSpline(times, times**2, bc_type="natural").derivative(2),
-        ),
-    }
-    numbers, acceleration = laws[law]
-    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+TIMES = np.linspace(-0.1, 0.5, 13)
+CURVE = CubicSpline(TIMES, TIMES**2, bc_type="natural").derivative(2)
+SHAKES = {"times": [-0.1, 0.15, 0.5], "accelerations": [2.0, 6.0, -3.0]}
+LAWS: dict[str, tuple[dict[str, Any], Any]] = {  # numbers, and the acceleration [m/s^2]
+    "constant_speed": ({"speed": 0.4}, lambda t: 0.0 * t),
+    "harmonic": ({"amplitude": 0.2, "frequency": 5.0}, lambda t: -5.0 * np.sin(5.0 * t)),
+    "polynomial": ({"coefficients": [0.0, 0.3, -2.0, 1.0]}, lambda t: -4.0 + 6.0 * t),
+    "table": ({"times": [*TIMES], "values": [*TIMES**2]}, CURVE),
+    "acceleration_table": (SHAKES, lambda t: np.interp(t, SHAKES["times"], SHAKES["accelerations"])),
+}
+DRIVEN = [*LAWS, "frame_harmonic", "frame_polynomial", "frame_table"]
+
+
+@pytest.mark.parametrize("kind", DRIVEN)
+def test_what_is_driven_on_a_tree_takes_mass_times_acceleration(kind: str) -> None:
+    """Of a free block, along y: m (y'' + g) of two masses, by a coordinate or a frame; x goes on freely."""
+    numbers, acceleration = LAWS[kind.removeprefix("frame_")]
+    builder = ModelBuilder(gravity=(0.0, -3.0, 0.0))
     a = builder.assembly("a").body("block", mass=2.0, inertia=(0.1,) * 3)
     a.joint("free", "translational_3d", child="block", initial_velocity={"x": 0.5})
-    a.driver("it", law, frame="block", component="y", **numbers)
-    masses = np.array([2.0, 3.0])
+    of: dict[str, Any] = {"frame": "block", "component": "y"} if "frame" in kind else {"joint": "free.y"}
+    a.driver("it", kind, **of, **numbers)
+    masses, load = np.array([2.0, 3.0]), "it.multiplier" if "frame" in kind else "free.y.drive_load"
     result = shiftjax.simulate(builder.build(), 0.4, 1e-3, vary={"block.mass": masses}, output_step=0.05,
-                               channels=["it.multiplier", "block.position"])  # fmt: skip
+                               channels=[load, "block.position"])  # fmt: skip
     assert (result.status == 0).all()
     assert np.abs(result.channels["block.position"][:, :, 0] - 0.5 * result.time).max() < SAME
-    bears = result.channels["it.multiplier"]
-    assert np.abs(bears - masses[:, None] * acceleration(result.time)).max() < 1e-9
+    exact = masses[:, None] * (acceleration(result.time) + 3.0)
+    assert np.abs(result.channels[load] - exact).max() < 1e-9
+
+
+def test_a_distance_makes_a_conical_pendulum() -> None:
+    """w^2 = g / (l cos a), and the row pulls by m g / cos a, of two masses."""
+    length, lean, g = 0.5, 0.6, 9.81
+    spin = math.sqrt(g / (length * math.cos(lean)))
+    radius, deep = length * math.sin(lean), length * math.cos(lean)
+    builder = ModelBuilder(gravity=(0.0, 0.0, -g))
+    a = builder.assembly("a").body("bob", mass=1.0, inertia=(0.1,) * 3)
+    a.joint("free", "translational_3d", child="bob", initial_displacement={"x": radius, "y": 0.0, "z": -deep},
+            initial_velocity={"y": spin * radius})  # fmt: skip
+    a.constraint("it", "distance", frames=["fixed", "bob"], length=length)
+    masses = np.array([1.0, 2.5])
+    result = shiftjax.simulate(builder.build(), 0.5, 1e-3, vary={"bob.mass": masses}, output_step=0.1,
+                               channels=["bob.position", "it.multiplier"])  # fmt: skip
+    turn = spin * result.time
+    exact = np.stack([radius * np.cos(turn), radius * np.sin(turn), 0.0 * turn - deep], 1)
+    assert np.abs(result.channels["bob.position"] - exact).max() < SAME
+    pull = np.abs(result.channels["it.multiplier"])
+    assert pull == pytest.approx(np.repeat(masses[:, None] * g / math.cos(lean), len(turn), 1), rel=1e-8)
+
+
+def test_a_rod_on_a_coincident_point_is_let_go_level() -> None:
+    """w^2 = 3 g sin q / l; the point bears 5/2 m g sin q along the rod and 1/4 m g cos q across it; of two masses."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    a = builder.assembly("a").body("rod", **rod(1.0)).joint("free", "float", child="rod")
+    a.constraint("it", "coincident", frames=["fixed", "rod"])
+    scale = np.array([1.0, 2.0])
+    vary = {"rod.mass": scale, "rod.inertia.Iyy": scale / 12.0}
+    result = shiftjax.simulate(builder.build(), 0.3, 1e-3, vary=vary, output_step=0.05,
+                               channels=["rod:tip.position", "rod.angular_velocity", "it.multiplier"])  # fmt: skip
+    for k, m in enumerate(scale):
+        along = result.channels["rod:tip.position"][k]
+        across, sine = np.stack([along[:, 2], along[:, 1], -along[:, 0]], 1), -along[:, 2]
+        assert np.abs(result.channels["rod.angular_velocity"][k, :, 1] ** 2 - 3.0 * 9.81 * sine).max() < 1e-8
+        force = -2.5 * m * 9.81 * sine[:, None] * along - 0.25 * m * 9.81 * along[:, [0]] * across
+        assert np.abs(result.channels["it.multiplier"][k] - force).max() < 1e-8
+    assert sine[-1] > 0.3
 
 
 def test_a_cam_on_a_four_bar() -> None:
