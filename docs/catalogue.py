@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Iterable
 
 from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
+from shiftjax.docs.kind_checks import checked
 from shiftjax.docs.kind_pictures.pictures import picture
 from shiftjax.field import Field
 from shiftjax.forces import FORCES, ForceKind
@@ -134,9 +135,9 @@ def _restraint_row(name: str) -> str:
 
 
 def _row(name: str, kind: JointKind | ConstraintKind | ForceKind, of: str, text: str, numbers: str) -> str:
-    """A picture, and beside it a line each: the name and what it is of, what it does, its numbers."""
-    lines = (f"**`{name}`** – {of}", text, *([f"*Numbers:* {numbers}"] if numbers else ()))
-    return f"{picture(name, kind).svg()} | {' <br>'.join(lines)}"
+    """A picture, and beside it a line each: the name and what it is of, what it does, its numbers, its check."""
+    lines = (f"**`{name}`** – {of}", text, f"*Numbers:* {numbers}" if numbers else "", checked(name))
+    return f"{picture(name, kind).svg()} | {' <br>'.join(line for line in lines if line)}"
 
 
 def _parts(kind: ConstraintKind | ForceKind) -> str:
