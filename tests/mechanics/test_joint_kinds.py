@@ -10,13 +10,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-import shiftjax
 from shiftjax.dynamics.reactions import Reactions
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.joints import KINDS
@@ -34,7 +31,6 @@ SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8
 BALANCE = 1e-8  # of the largest force or moment: second differences over 1 ms of poses of 1 m, rounded to 1e-16
 POSES = 1e-11  # m and entries of rotations: what closing a loop leaves
 RATES = 1e-8  # m/s^2, rad/s^2 and of speeds, of what the loop leaves open: the same differences
-SLOPE = 1e-6  # relative, of differences of order 4 with steps of a hundredth
 GRAVITY = np.array([0.5, -1.0, -9.81])
 AXIS = np.array([2.0, -1.0, 2.0]) / 3.0
 RAIL = np.array([6.0, 2.0, -3.0]) / 7.0
@@ -251,33 +247,6 @@ def check(kind: str, state: dict[str, Any], wrenches: dict[str, np.ndarray]) -> 
         size = max(size, np.abs(push).max(), np.abs(spin).max())
         assert np.abs(force - push).max() < BALANCE * size, body
         assert np.abs(moment - np.cross(places[4], push) - spin).max() < BALANCE * size, body
-
-
-SLIDES = ("Ty", "Tz", "prismatic")  # the kinds of one coordinate whose gradients no other test has
-
-
-def test_gradients_of_slides_are_those_of_differences() -> None:
-    """Of a body on three slides in a row, by reverse mode, of two designs, by the stiffness of each."""
-    builder = ModelBuilder(gravity=tuple(GRAVITY))
-    a, parent = builder.assembly("a"), "fixed"
-    for kind in SLIDES:
-        a.body(kind, mass=MASS, inertia=tuple(np.diag(INERTIA)))
-        axis: dict[str, Any] = {"axis": AXIS.tolist()} if kind == "prismatic" else {}
-        a.joint(f"on_{kind}", kind, parent=parent, child=kind, stiffness=[0.0, 30.0], initial_displacement=0.1, **axis)
-        parent = kind
-    model, stiffness = builder.build(), np.array([20.0, 40.0])
-
-    def ends(vary: Any) -> Any:
-        run = shiftjax.simulate(model, 0.1, 2e-3, vary=vary, channels=["prismatic.position"], output_step=0.1)
-        return run.channels["prismatic.position"][:, -1].sum(1)
-
-    paths = [f"on_{kind}.stiffness[1]" for kind in SLIDES]
-    slopes = jax.grad(lambda vary: ends(vary).sum())({path: jnp.asarray(stiffness) for path in paths})
-    for path in paths:
-        around = {each: np.repeat(stiffness, 4) for each in paths}
-        around[path] = (stiffness[:, None] * (1.0 + 1e-2 * np.array([-2.0, -1.0, 1.0, 2.0]))).ravel()
-        exact = np.asarray(ends(around)).reshape(2, 4) @ [1.0, -8.0, 8.0, -1.0] / (12.0 * 1e-2 * stiffness)
-        assert np.abs(exact).min() > 1e-6 and np.asarray(slopes[path]) == pytest.approx(exact, rel=SLOPE)
 
 
 def test_every_kind_of_joint_is_here() -> None:
