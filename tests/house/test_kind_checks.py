@@ -81,7 +81,8 @@ def words(module: str, name: str, seen: set[tuple[str, str]]) -> Iterator[str]:
         return
     seen.add((module, name))
     if isinstance(node, ast.Constant):
-        yield from words(*str(node.value).split(":"), seen)
+        there, _, other = str(node.value).partition(":")
+        yield from words(there, other, seen)
         return
     for each in ast.walk(node):
         if isinstance(each, ast.Constant) and isinstance(each.value, str):

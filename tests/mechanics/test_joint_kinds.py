@@ -180,7 +180,8 @@ def moved(kind: str, q: np.ndarray, change: np.ndarray) -> np.ndarray:
 def ends(kind: str, name: str) -> tuple[Pose, Pose]:
     """The joint's frames in its parent and in its child."""
     if LOOP[name][0]:
-        return (Pose(np.eye(3), np.array(PLACES[name])),) * 2
+        place = Pose(np.eye(3), np.array(PLACES[name]))
+        return place, place
     return HUB, HUB @ start(kind)[0]
 
 
