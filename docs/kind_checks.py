@@ -91,7 +91,7 @@ BETWEEN, GUIDES = "mechanics/test_between_frames.py::", "mechanics/test_guides.p
 AS_JOINT, ITS_SLOPES = f"{BETWEEN}test_it_moves_as_the_joint_does", f"{BETWEEN}test_its_slopes_are_those_of_differences"
 TABLE = f"{LOOPS}test_a_table_that_a_crank_leads_without_turning_is_a_weight_at_its_tip"
 WEIGHT = "a table that a crank leads without turning it, beside a pendulum's integral, what it bears to 1e-8"
-INERTIA = "two shafts in closed form, a four-bar's crank with its inertia, what the row bears to 1e-9"
+INERTIA = "two shafts, and a four-bar's crank, move as with one inertia; the row bears what turns it, to 1e-9"
 WITHOUT_NUMBERS = f"{LOOPS}test_slopes_of_what_has_no_numbers"
 
 
@@ -106,14 +106,14 @@ def _framed(by: str, tree: str, loop: tuple[str, ...]) -> Check:
 CONSTRAINTS = {
     "equation": _coupling(
         f"{BETWEEN}test_a_cycloidal_cam", WITHOUT_NUMBERS,
-        "a cycloidal cam's acceleration (Norton), a four-bar's crank with its inertia, what the row bears to 1e-9"),
+        "a cycloidal cam (Norton); a four-bar's crank moves as with its inertia, what the row bears to 1e-9"),
     **{name: _coupling(PAIR) for name in ("gear", "belt", "rack", "screw_coupling", "mimic")},
     "planetary": _coupling(
         f"{COUPLINGS}test_an_epicyclic_train",
-        by="Willis' equation to 1e-12, a four-bar's crank with its inertia, what the row bears to 1e-9"),
+        by="Willis' equation to 1e-12; a four-bar's crank moves as with its inertia, what the row bears to 1e-9"),
     "differential": _coupling(
         f"{COUPLINGS}test_a_differential_turns_its_shafts_by_the_same_torque", WITHOUT_NUMBERS,
-        "half of the torque for each shaft, a four-bar's crank with its inertia, what the row bears to 1e-9"),
+        "half of the torque for each shaft; a four-bar's crank moves as with its inertia, what the row bears to 1e-9"),
     "geneva": Check(
         "its angle, dwells and peak speed in closed form (Norton) to 1e-9, on a four-bar, too, with what it takes from "
         "the drive; slopes of runs",
@@ -160,11 +160,13 @@ DRIVERS = {
     "acceleration_table": Check(LAW, (ON_TREE,), (CRANK, POWER), (CATALOGUE,)),
     **{f"frame_{name}": Check(
         "x of a four-bar's pin to 1e-11, its work; on a mass m (a + g) to 1e-9; slopes of runs",
-        (ON_TREE,), (f"{BETWEEN}test_a_driven_frame",), (CATALOGUE,)) for name in ("harmonic", "polynomial", "table")},
+        (ON_TREE,), (f"{BETWEEN}test_a_driven_frame",), (CATALOGUE,))
+       for name in ("harmonic", "polynomial", "table")},
     **{f"frame_angle_{name}": Check(
-        "the joints of a gimbal, and the pitch of a four-bar's coupler, to 1e-11; slopes of runs",
-        (f"{GUIDES}test_driven_angles_of_a_gimbal",), (f"{GUIDES}test_a_driven_angle_in_a_closed_loop",),
-        (CATALOGUE,)) for name in ("harmonic", "polynomial", "table")},
+        "a gimbal's joints and the pitch of a four-bar's coupler to 1e-11; a disc takes I yaw'' to 1e-9; slopes of runs",
+        (f"{GUIDES}test_driven_angles_of_a_gimbal", f"{LOOPS}test_a_driven_angle_takes_inertia_times_acceleration"),
+        (f"{GUIDES}test_a_driven_angle_in_a_closed_loop",), (CATALOGUE,))
+       for name in ("harmonic", "polynomial", "table")},
 }  # fmt: skip
 
 # -- forces --------------------------------------------------------------------------------------------------------
@@ -189,9 +191,10 @@ def _force(by: str, *tree: str, slopes: tuple[str, ...] = (WITH_SLOPES, CATALOGU
 
 
 FORCES = {
-    **{name: _force(
-        "a pendulum beside SciPy's integral, to 1e-9, of tables to 1e-7", INTEGRATED, slopes=(EVERY_NUMBER,))
-       for name in ("constant_load", "harmonic_load", "polynomial_load", "table_load")},
+    **{name: _force("a pendulum beside SciPy's integral, to 1e-9", INTEGRATED, slopes=(EVERY_NUMBER,))
+       for name in ("constant_load", "harmonic_load", "polynomial_load")},
+    "table_load": _force(
+        "a pendulum beside SciPy's integral, by splines and lines, to 1e-7", INTEGRATED, slopes=(EVERY_NUMBER,)),
     "constant_wrench": _force(
         "gravity, a torque, a thrust on a spinning body in closed form, to 1e-9",
         f"{LOADS}test_a_thrust_on_a_free_body", f"{LOADS}test_axes_of_a_wrench", slopes=(EVERY_NUMBER,)),

@@ -223,6 +223,19 @@ def test_what_is_driven_on_a_tree_takes_mass_times_acceleration(kind: str) -> No
     assert np.abs(result.channels[load] - exact).max() < 1e-9
 
 
+@pytest.mark.parametrize("kind", ["frame_angle_harmonic", "frame_angle_polynomial", "frame_angle_table"])
+def test_a_driven_angle_takes_inertia_times_acceleration(kind: str) -> None:
+    """The yaw of a disc on its shaft, of two inertias: the row bears I yaw''."""
+    numbers, acceleration = LAWS[kind.removeprefix("frame_angle_")]
+    a = (builder := ModelBuilder()).assembly("a").body("disc", mass=1.0, inertia=(0.2,) * 3)
+    a.joint("shaft", "Rz", child="disc").driver("it", kind, frame="disc", angle="yaw", **numbers)
+    moments = np.array([0.2, 0.35])
+    result = shiftjax.simulate(builder.build(), 0.4, 1e-3, vary={"disc.inertia.Izz": moments}, output_step=0.05,
+                               channels=["it.multiplier"])  # fmt: skip
+    assert (result.status == 0).all()
+    assert np.abs(result.channels["it.multiplier"] - moments[:, None] * acceleration(result.time)).max() < 1e-9
+
+
 def test_a_distance_makes_a_conical_pendulum() -> None:
     """w^2 = g / (l cos a), and the row pulls by m g / cos a, of two masses."""
     length, lean, g = 0.5, 0.6, 9.81
