@@ -163,7 +163,7 @@ DRIVERS = {
         (ON_TREE,), (f"{BETWEEN}test_a_driven_frame",), (CATALOGUE,))
        for name in ("harmonic", "polynomial", "table")},
     **{f"frame_angle_{name}": Check(
-        "a gimbal's joints and the pitch of a four-bar's coupler to 1e-11; a disc takes I yaw'' to 1e-9; slopes of runs",
+        "a gimbal's joints and the pitch of a four-bar's coupler to 1e-11; a disc takes I yaw'' to 1e-9; slopes",
         (f"{GUIDES}test_driven_angles_of_a_gimbal", f"{LOOPS}test_a_driven_angle_takes_inertia_times_acceleration"),
         (f"{GUIDES}test_a_driven_angle_in_a_closed_loop",), (CATALOGUE,))
        for name in ("harmonic", "polynomial", "table")},
