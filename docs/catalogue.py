@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Iterable
 
 from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
+from shiftjax.docs.kind_checks import checked
 from shiftjax.docs.kind_pictures.pictures import picture
 from shiftjax.field import Field
 from shiftjax.forces import FORCES, ForceKind
@@ -22,6 +23,9 @@ your own, in some 30 lines.
 In the pictures what holds is grey, what moves is blue, and what is between them ochre. An orange arrow is a coordinate
 or a speed, its filled head the positive sense; forces and springs are red. Arrows of joints, curves over time,
 displacement or speed, and how far gears turn are computed by the kinds themselves.
+
+*Checked* says against what the tests hold a kind, on a tree and in a closed loop, and by which files under `tests/`;
+constraints, drivers and forces in batches of designs. Slopes are derivatives by reverse mode, beside differences.
 
 A slider on a spindle, between stops, held by a controller, three targets at once:
 
@@ -175,9 +179,9 @@ def _restraint_row(name: str) -> str:
 
 
 def _row(name: str, kind: JointKind | ConstraintKind | ForceKind, of: str, text: str, numbers: str) -> str:
-    """A picture, and beside it a line each: the name and what it is of, what it does, its numbers."""
-    lines = (f"**`{name}`** – {of}", text, *([f"*Numbers:* {numbers}"] if numbers else ()))
-    return f"{picture(name, kind).svg()} | {' <br>'.join(lines)}"
+    """A picture, and beside it a line each: the name and what it is of, what it does, its numbers, its check."""
+    lines = (f"**`{name}`** – {of}", text, f"*Numbers:* {numbers}" if numbers else "", checked(name))
+    return f"{picture(name, kind).svg()} | {' <br>'.join(line for line in lines if line)}"
 
 
 def _parts(kind: ConstraintKind | ForceKind) -> str:

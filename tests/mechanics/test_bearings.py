@@ -89,6 +89,24 @@ def test_a_block_on_an_incline_sticks_or_slides() -> None:
     assert gained == pytest.approx(fall[0] + levels[2:] * fall[1], rel=1e-3)  # of bristles that still yield: 5e-4
 
 
+def test_a_bearing_with_bristles_holds_a_pendulum_up_to_its_friction() -> None:
+    """At sin(angle) = coefficient radius / arm it slips; below it swings on its bristles until these rest."""
+    radius, arm, mu = 0.05, 0.1, 0.4
+    builder, a = made()
+    a.body("bob", mass=2.0, inertia=(0.01,) * 3, center_of_mass=(0.0, 0.0, -arm))
+    a.joint("pivot", "Ry", child="bob")
+    limits = {"static_coefficient": mu, "kinetic_coefficient": mu, "stribeck_speed": 0.1}
+    a.force("rub", "bearing_bristles", joint="pivot", radius=radius, stiffness=200.0, damping=9.0, **limits)
+    begun = np.arcsin(mu * radius / arm * np.array([0.5, 0.8, 1.25]))
+    seen = run(
+        builder.build(), 1.0, "pivot.q", "pivot.v", "rub.bend", vary={"pivot.initial_displacement": begun}
+    ).channels
+    assert np.abs(seen["pivot.v"][:2, -1]).max() < 1e-3
+    held = np.sin(np.abs(seen["pivot.q"][:2, -1])) * arm / radius / 200.0
+    assert np.abs(seen["rub.bend"][:2, -1]) == pytest.approx(held, rel=1e-2)
+    assert abs(seen["pivot.q"][2, -1] - begun[2]) > 0.01, "the last one slips"
+
+
 SPINNING: dict[str, tuple[dict[str, float], tuple[float, float, float], float]] = {  # numbers, gravity, lever of m g
     "weight across": ({}, (0.0, -G, 0.0), 0.02),
     "weight along, on the collar": ({"axial_radius": 0.05}, (0.0, 0.0, -G), 0.05),
@@ -154,8 +172,12 @@ def test_a_sleeve_slips_along_its_way() -> None:
 RUBBING = ("main", "wrist", "guide")
 
 
-def slider_crank(a: AssemblyBuilder, of: str, rubbing: Sequence[str]) -> None:
-    """A planar one with friction in some of its joints; the block is held in a guide of 0.2 m."""
+def slider_crank(a: AssemblyBuilder, of: str, rubbing: Sequence[str], *, turns: bool = False) -> None:
+    """A planar one with friction in some of its joints; the block is held in a guide of 0.2 m.
+
+    Args:
+        turns: whether the guide is round, so that the rest of the loop alone holds the block upright.
+    """
     a.body(f"crank{of}", mass=1.0, inertia=(0.01,) * 3, center_of_mass=(0.1, 0.0, 0.0), frames={"tip": (CRANK, 0, 0)})
     a.body(f"rod{of}", mass=0.8, inertia=(0.02,) * 3, center_of_mass=(0.3, 0.0, 0.0), frames={"tip": (ROD, 0, 0)})
     a.body(f"block{of}", mass=2.0, inertia=(0.01,) * 3)
@@ -164,7 +186,10 @@ def slider_crank(a: AssemblyBuilder, of: str, rubbing: Sequence[str]) -> None:
     a.joint(f"main{of}", "Ry", child=f"crank{of}", initial_displacement=angle, initial_velocity=8.0)
     a.joint(f"pin{of}", "Ry", parent=(f"crank{of}", "tip"), child=f"rod{of}", initial_displacement=-lean - angle)
     a.joint(f"wrist{of}", "Ry", parent=(f"rod{of}", "tip"), child=f"block{of}", initial_displacement=lean)
-    a.joint(f"guide{of}", "Tx", child=f"block{of}", initial_displacement=way)
+    if turns:
+        a.joint("guide", "cylindrical", child="block", axis="x", initial_displacement=[0.0, way])
+    else:
+        a.joint(f"guide{of}", "Tx", child=f"block{of}", initial_displacement=way)
     seats = {"main": {"radius": 0.03}, "wrist": {"radius": 0.02}, "guide": {"span": 0.2}}
     for joint in rubbing:
         kind = "slide_friction" if joint == "guide" else "bearing_friction"
@@ -251,6 +276,45 @@ def test_the_motion_is_that_of_any_cut(cut_in_turn: dict[str, shiftjax.Result]) 
         assert other.certificate["energy_error"] < 1e-6
 
 
+LEVELS = {"static_coefficient": 0.4, "kinetic_coefficient": 0.3, "stribeck_speed": 0.1}
+IN_LOOP: dict[str, tuple[str, dict[str, Any]]] = {  # kind -> its joint, its numbers
+    "bearing_bristles": ("main", {"radius": 0.03, "stiffness": 50.0, "damping": 0.5}),
+    "slide_bristles": ("guide", {"span": 0.2, "stiffness": 200.0, "damping": 2.0}),
+    "sleeve_friction": ("guide", {"span": 0.2, "radius": 0.05, **DRY}),
+}
+
+
+@pytest.mark.parametrize("kind", IN_LOOP)
+def test_friction_in_a_loop_is_its_coefficient_times_what_the_joint_bears(kind: str) -> None:
+    """In the slider-crank, by formulas from the recorded reaction, speed and bend of the bristles; work in balance."""
+    joint, numbers = IN_LOOP[kind]
+    builder, a = made()
+    sleeve_in_loop, bristles = kind == "sleeve_friction", "stiffness" in numbers
+    slider_crank(a, "", (), turns=sleeve_in_loop)
+    where: dict[str, Any] = {"joints": ["guide.angle", "guide.slide"]} if sleeve_in_loop else {"joint": joint}
+    a.force("it", kind, **where, **numbers, **(LEVELS if bristles else {}))
+    bend = ["it.bend"] if bristles else []
+    reaction = [f"{joint}.reaction_{what}" for what in ("force", "moment")]
+    result = run(builder.build(), 0.1, f"{joint}.v", "it.friction", *reaction, *bend)
+    seen, axis = result.channels, np.array([0.0, 1.0, 0.0] if joint == "main" else [1.0, 0.0, 0.0])
+    force, moment = (seen[name] for name in reaction)
+    across = force - np.outer(force @ axis, axis)
+    N = np.linalg.norm(across, axis=1)
+    if "span" in numbers:
+        couple = np.cross(moment, axis) / numbers["span"]
+        N = np.linalg.norm(across / 2 + couple, axis=1) + np.linalg.norm(across / 2 - couple, axis=1)
+    v = seen[f"{joint}.v"][:, 1] if sleeve_in_loop else seen[f"{joint}.v"]
+    coefficient = MU * np.tanh(v / DRY["slip_speed"])
+    if bristles:
+        level = 0.3 + 0.1 * np.exp(-((v / 0.1) ** 2))
+        spring = numbers["stiffness"] * seen["it.bend"]
+        coefficient = spring + numbers["damping"] * (v - np.abs(v) * spring / level)
+    friction = seen["it.friction"][:, 1] if sleeve_in_loop else seen["it.friction"]
+    wanted = -coefficient * N * (numbers["radius"] if joint == "main" else 1.0)
+    assert np.abs(friction - wanted).max() < 1e-9 * np.abs(wanted).max() and np.abs(wanted[1:]).min() > 1e-3
+    assert result.certificate["energy_error"] < 1e-5, "bristles bend in a few steps"
+
+
 def test_slopes_by_a_coefficient() -> None:
     """Both modes against differences of order 4; of two loops, which are pieces of several blocks, the same."""
 
@@ -316,7 +380,7 @@ def test_joints_without_such_surfaces_are_refused() -> None:
         a.entry["force_modules"].clear()
 
 
-def test_bristles_fall_to_their_kinetic_level() -> None:
+def test_a_kinetic_level_above_the_static_one_is_refused() -> None:
     builder, a = made()
     a.body("block", mass=1.0, inertia=(0.1,) * 3).joint("j", "Tx", child="block")
     with pytest.raises(ModelError, match="a kinetic coefficient above the static one"):

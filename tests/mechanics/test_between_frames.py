@@ -104,6 +104,22 @@ def stage(by: str) -> Model:
     return builder.build()
 
 
+def upright(by: str) -> Model:
+    """A block on a spring, whose z axis stays upright while it spins about it."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("hook", T=(0.1, 0.2, 1.0))
+    a = builder.assembly("a").body("block", mass=2.0, inertia=(0.02, 0.03, 0.04), frames={"eye": (0.05, 0.02, 0.1)})
+    if by == "joint":
+        a.body("part", mass=0.0, inertia=(0.0, 0.0, 0.0))
+        a.joint("free", "translational_3d", child="part", initial_velocity={"x": 0.4})
+        a.joint("turn", "Rz", parent="part", child="block", initial_velocity=2.0)
+    else:
+        a.joint("free", "float", child="block", initial_velocity=[0.4, 0.0, 0.0, 0.0, 0.0, 2.0])
+        a.constraint("tie", "parallel_axes", frames=["fixed", "block"])
+    ends = [("fixed", "hook"), ("block", "eye")]
+    a.restraint("spring", "spring", frames=ends, coefficients=[[200.0, -100.0]])
+    return builder.build()
+
+
 def shafts(by: str) -> Model:
     """Two shafts at an angle, coupled by a cross; by constraints, a ball and two axes across each other."""
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0)).frame("tilted", rotation=(0.4, 0.0, 0.0))
@@ -125,6 +141,7 @@ CASES: dict[str, tuple[Callable[[str], Model], str, str, float]] = {  # model, c
     "distance": (rodded, "pivot.q", "rocker.mass", 1.0),
     "point_on_line": (slotted, "pivot.q", "rocker.mass", 1.0),
     "point_on_plane": (table, "block.position", "block.mass", 2.0),
+    "parallel_axes": (upright, "block.position", "block.mass", 2.0),
     "same_orientation": (stage, "block.position", "block.mass", 2.0),
     "perpendicular_axes": (shafts, "bearing.q", "other.inertia.Izz", 0.03),
 }

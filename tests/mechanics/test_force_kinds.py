@@ -121,6 +121,19 @@ def test_a_controller_of_positions_follows_a_table() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["joint_position_pid", "frame_position_pid"])
+def test_a_controller_of_positions_settles_as_its_poles_say(kind: str) -> None:
+    """Of m s^3 + d s^2 + p s + i = m (s + a)^3: the error is target (1 + a t - (a t)^2) e^(-a t)."""
+    m, a_, target = 2.0, 3.0, 0.4
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("cart", mass=m, inertia=(0.1,) * 3).joint("rail", "Tx", child="cart")
+    reads: dict[str, Any] = {"joints": ["rail", "rail"]} if "joint" in kind else {"frame": "cart", "joint": "rail"}
+    a.force("hold", kind, p=3.0 * m * a_**2, d=3.0 * m * a_, i=m * a_**3, target=target, **reads)
+    found = run((builder, a), 2.0, "rail.q")
+    t = a_ * found.time
+    assert np.abs(found.channels["rail.q"] - target * (1.0 - (1.0 + t - t**2) * np.exp(-t))).max() < RK4
+
+
 def test_controllers_of_public_files_are_read() -> None:
     """S42: their own notation becomes kinds; what they cannot be is refused."""
     document = to_dict(looped("joint_spring"))

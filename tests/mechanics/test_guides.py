@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 import shiftjax
 from shiftjax.errors import ModelError
@@ -161,12 +162,30 @@ def tilted(law: str, **numbers: Any) -> Model:
     return builder.build()
 
 
-def test_a_driven_angle_in_a_closed_loop() -> None:
+KNOTS, REACHED = np.array([0.0, 0.25, 0.5]), np.array([[0.0, 0.02, 0.03], [0.0, 0.02, -0.01]])
+PITCHES: dict[str, tuple[dict[str, Any], str, list[float], Any]] = {  # numbers, one of two designs, the angle of each
+    "frame_angle_harmonic": (
+        SWING, "amplitude", [0.02, 0.05], lambda t: START + np.outer([0.02, 0.05], np.sin(4.0 * t))
+    ),
+    "frame_angle_polynomial": (
+        {"coefficients": [START, 0.1, -0.2]}, "coefficients[2]", [-0.2, -0.1],
+        lambda t: START + 0.1 * t + np.outer([-0.2, -0.1], t**2),
+    ),
+    "frame_angle_table": (
+        {"times": [*KNOTS], "values": [*(START + REACHED[0])]}, "values[2]", [*(START + REACHED[:, 2])],
+        lambda t: START + CubicSpline(KNOTS, REACHED, axis=1, bc_type="natural")(t),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("law", PITCHES)
+def test_a_driven_angle_in_a_closed_loop(law: str) -> None:
     """The pitch of a four-bar's coupler is prescribed: its drive's work is in the balance of energy."""
-    model = tilted("frame_angle_harmonic", **SWING)
-    found = run(model, 0.5, ["pivot.q", "pin.q", "it.multiplier"], vary={"it.amplitude": [0.02, 0.05]})
+    numbers, name, values, exact = PITCHES[law]
+    channels = ["pivot.q", "pin.q", "it.multiplier"]
+    found = run(tilted(law, **numbers), 0.5, channels, BENT, vary={f"it.{name}": values})
     turned = found.channels["pivot.q"] + found.channels["pin.q"]
-    assert np.abs(turned - START - np.outer([0.02, 0.05], np.sin(4.0 * found.time))).max() < GAP
+    assert np.abs(turned - exact(found.time)).max() < GAP
     assert np.abs(found.channels["it.multiplier"]).max() > 1.0 and found.units["it.multiplier"] == "N m"
 
 

@@ -33,8 +33,8 @@ def test_a_driver_of_a_file_begins_where_it_says() -> None:
     assert run.certificate["energy_error"].max() < 1e-6
 
 
-def carried(*, joint: str = "float") -> Model:
-    """A four-bar whose frame floats."""
+def carrying(joint: str) -> tuple[ModelBuilder, Any]:
+    """A four-bar whose frame is on a joint to ground."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -G))
     a = builder.assembly("a").body("base", mass=3.0, inertia=(0.1, 0.2, 0.3), frames={"far": (0.5, 0.0, 0.0)})
     a.joint("six", joint, child="base")
@@ -43,7 +43,12 @@ def carried(*, joint: str = "float") -> Model:
         a.body(f"b{k}", **rod(length)).joint(f"j{k}", "Ry", parent=near, child=f"b{k}", initial_displacement=angle)
         near = (f"b{k}", "tip")
     a.joint("j3", "Ry", parent=near, child=("base", "far"))
-    return builder.build()
+    return builder, a
+
+
+def carried(*, joint: str = "float") -> Model:
+    """A four-bar whose frame floats."""
+    return carrying(joint)[0].build()
 
 
 def test_the_wrench_at_a_base_does_not_ask_which_joint_moves_the_loop() -> None:
