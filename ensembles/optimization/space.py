@@ -120,7 +120,7 @@ def _program(jaxpr: Any) -> Callable[..., Any]:
     """Compiled operations, of constants and arguments; the last ones are remembered.
 
     Their text says all that decides what they do, numbers with all their digits, but for functions of the host, of
-    which it has the addresses, and arrays inside: what has one is compiled by itself.
+    some of which it has the addresses, and arrays inside: what has one is compiled by itself.
     """
 
     def run(constants: Sequence[Any], leaves: Sequence[Any]) -> Any:
@@ -128,22 +128,24 @@ def _program(jaxpr: Any) -> Callable[..., Any]:
 
     text = str(jaxpr)
     program = _programs.pop(text, None) or jax.jit(run, compiler_options=OPTIONS.get(jax.default_backend()))
-    if ADDRESS not in text and not _has_arrays(jaxpr):
+    if ADDRESS not in text and not _says_too_little(jaxpr):
         _programs[text] = program
     for old in list(_programs)[: len(_programs) - PROGRAMS]:
         _programs.pop(old, None)
     return program
 
 
-def _has_arrays(jaxpr: Any) -> bool:
-    """Whether there are arrays in operations, of which the text gives the shape alone."""
+def _says_too_little(jaxpr: Any) -> bool:
+    """Whether there are calls of the host, or arrays in operations, of which the text gives the shape alone."""
     for equation in jaxpr.eqns:
+        if "callback" in equation.primitive.name:  # a method is told apart from another object's by no address
+            return True
         if any(isinstance(value, Literal) and np.ndim(value.val) for value in equation.invars):
             return True
         for value in equation.params.values():
             for part in value if isinstance(value, tuple | list) else (value,):
                 if isinstance(part, np.ndarray | jax.Array) or (isinstance(part, ClosedJaxpr) and part.consts):
                     return True
-                if isinstance(part, ClosedJaxpr | Jaxpr) and _has_arrays(getattr(part, "jaxpr", part)):
+                if isinstance(part, ClosedJaxpr | Jaxpr) and _says_too_little(getattr(part, "jaxpr", part)):
                     return True
     return False

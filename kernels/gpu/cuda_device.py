@@ -6,6 +6,7 @@ import ctypes
 import functools
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -200,9 +201,11 @@ def linked(ptx: str, arch: str) -> tuple[bytes, str]:
 
 def other_devices(first: Device) -> list[Device]:
     """The GPUs of this machine that are of the same kind as its first, without that."""
-    driver = driver_bindings()
-    count = int(driver.cuDeviceGetCount()[1])
-    return [device for device in map(cuda_device, range(1, count)) if device.arch == first.arch]
+    driver, out = driver_bindings(), list[Device]()
+    for number in range(1, int(driver.cuDeviceGetCount()[1])):
+        with suppress(ModelError):  # others hold it: what the first one can do is done
+            out.append(cuda_device(number))
+    return [device for device in out if device.arch == first.arch]
 
 
 @functools.cache

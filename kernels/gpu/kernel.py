@@ -159,17 +159,17 @@ class GpuKernel:
         for group in groups:
             members = host.check(group.program, group.table, group.rows, group.out)
             checked.append(DeviceLanes(group, host.stops(group.table, group.until), members, slice(0, len(members))))
-        shares = self._shares(sum(len(one.members) for one in checked))
-        work = deque(portion for one in checked for portion in self._portions(one, shares))
+        taking = self._taking(sum(len(one.members) for one in checked))
+        work = deque(portion for one in checked for portion in self._portions(one, taking))
         numbers = (int(every), int(origin), float(h), float(t0))
-        if shares == 1:
+        if len(taking) == 1:
             while work:
                 self._run(work.popleft(), 0, numbers, Stop())
             return
         for portion in work:
-            for number in range(shares):
+            for number in taking:
                 self.prepare(portion.group.program, number)
-        free = deque(range(shares))
+        free = deque(taking)
 
         def run_on_one(stop: Stop) -> None:
             number = free.popleft()
@@ -180,15 +180,17 @@ class GpuKernel:
                     return
                 self._run(portion, number, numbers, stop)
 
-        run_all(Threads(shares).pool(), shares, run_on_one)
+        run_all(Threads(len(taking)).pool(), len(taking), run_on_one)
 
-    def _shares(self, lanes: int) -> int:
-        """Over how many devices so many lanes are divided."""
+    def _taking(self, lanes: int) -> list[int]:
+        """The devices over which so many lanes are divided: those with half as much free memory as the first."""
         if lanes < 2 * FULL:
-            return 1
+            return [0]
         if len(self._devices) == 1:
             self._devices += self._others(self.device)
-        return min(len(self._devices), lanes // FULL)
+        enough = self.device.free_bytes() / 2
+        able = [number for number, device in enumerate(self._devices) if number == 0 or device.free_bytes() >= enough]
+        return able[: lanes // FULL]
 
     def _run(self, portion: DeviceLanes, number: int, numbers: tuple[int, int, float, float], stop: Stop) -> None:
         group, ready, device = portion.group, self.prepare(portion.group.program, number), self._devices[number]
@@ -196,8 +198,8 @@ class GpuKernel:
         with OnDevice(device, group, portion.until, portion.members, portion.lanes) as memory:
             _launches(device, ready, memory, (every, *numbers[1:]), stop)
 
-    def _portions(self, whole: DeviceLanes, shares: int) -> Iterator[DeviceLanes]:
-        """Lanes of a group that the memory of a device holds at once, in as many portions at least as there are shares.
+    def _portions(self, whole: DeviceLanes, taking: Sequence[int]) -> Iterator[DeviceLanes]:
+        """Lanes of a group that the memory of a device holds at once, in as many portions at least as devices take.
 
         Raises:
             ModelError: it does not hold one.
@@ -206,12 +208,12 @@ class GpuKernel:
         rows, lanes = group.table.shape
         ticks, channels = (0, 0) if group.out is None or (members < 0).all() else group.out.shape[1:]
         one = (rows + ticks * channels + 2) * self.dtype.itemsize + 8  # `until`, `taken` and `member` beside them
-        room = min(int(SHARE * device.free_bytes() / one) for device in self._devices[:shares])
+        room = min(int(SHARE * self._devices[number].free_bytes() / one) for number in taking)
         if room < 1 and lanes:
-            free = min(device.free_bytes() for device in self._devices[:shares])
+            free = min(self._devices[number].free_bytes() for number in taking)
             what = f"a member of {one} bytes on a device with {free} free"
             raise ModelError("backend 'gpu'", what, "less than what is free", "Record fewer instants or channels.")
-        room = min(room, -(-lanes // shares))
+        room = min(room, -(-lanes // len(taking)))
         for first in range(0, lanes, max(room, 1)):
             yield whole._replace(lanes=slice(first, min(first + room, lanes)))
 

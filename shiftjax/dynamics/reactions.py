@@ -34,6 +34,7 @@ from shiftjax.algebra import (
     cross,
     dot,
     is_zero,
+    largest,
     minus,
     negative,
     norm_squared,
@@ -56,7 +57,8 @@ from shiftjax.topology.partition import Block
 # Of 3 000 random joints of a gain of 0.7 what is left after 4, 5, 6 of them is at most 2e-6, 6e-12, 0; of 0.9 4e-4,
 # 4e-7, 7e-13; of 0.99 5e-3, 4e-4, 4e-6, where some are taken for jammed. Dry bearings have gains of 0.1 and less.
 ITERATIONS = 6
-CONVERGED = 1e-3  # of all loads: what the last iteration may change, since the next would change its square
+CONVERGED = 1e-3  # of a load: what the last iteration may change, since the next would change its square
+ROUNDED = 1e-9  # of all loads: what rounding changes in one, which may be 0
 NOTHING = 1e-24  # N^2, (N m)^2: beside a load squared, which may be 0 and then has no direction
 
 
@@ -205,9 +207,12 @@ def _solved(seats: Sequence[_Seat]) -> Vec:
         matrix = [[(1.0 if i == j else 0.0) - slopes[i][j] for j in count] for i in count]
         change = _eliminated(matrix, minus(loads, u))
         u = plus(u, change)
-    size, last = (total(abs(x) for x in xs) for xs in (u, change))
-    converged = last <= CONVERGED * size + sqrt(NOTHING)
-    return [select(converged, x, math.nan) for x in u]
+    # Each by its own size, and none below 0: a light joint that jams is not hidden by a heavy one beside it.
+    least = ROUNDED * total(abs(x) for x in u) + sqrt(NOTHING)
+    missed = largest(
+        [missing for x, dx in zip(u, change, strict=True) for missing in (abs(dx) - CONVERGED * abs(x), -x)]
+    )
+    return [select(missed <= least, x, math.nan) for x in u]
 
 
 def _eliminated(A: Mat, b: Vec) -> Vec:

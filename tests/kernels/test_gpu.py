@@ -238,7 +238,9 @@ def test_many_lanes_are_divided_over_all_devices(monkeypatch: pytest.MonkeyPatch
 
     rows, opened = np.roll(np.arange(count), 3), []
     first, *others = Waiting(), Waiting(), Waiting()
-    kernel = GpuKernel("f64", 1, first, others=lambda device: opened.append(device) or others)
+    held = PtxOnHost()
+    held.size = 10  # another process has its memory
+    kernel = GpuKernel("f64", 1, first, others=lambda device: opened.append(device) or [held, *others])
     few = begun[:, :7].copy()
     kernel.advance([Group(program, few, np.full(7, 100.0), None, np.full(7, -1))], h=H)
     assert not opened and first.launches
@@ -255,7 +257,11 @@ def test_many_lanes_are_divided_over_all_devices(monkeypatch: pytest.MonkeyPatch
         )  # fmt: skip
         seen.append((np.concatenate(tables, axis=1), out))
     assert all(same_bits(*pair) for pair in zip(*seen, strict=True)) and np.isfinite(seen[0][1][:, 1:]).all()
-    assert opened == [first] and all(device.launches and not device.memory for device in (first, *others))
+    assert (
+        not held.launches
+        and opened == [first]
+        and all(device.launches and not device.memory for device in (first, *others))
+    )
     assert kernel.launched_s > 0.0
 
 

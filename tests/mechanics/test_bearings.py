@@ -350,6 +350,20 @@ def test_friction_that_presses_more_than_it_holds() -> None:
     assert result.status == 2 and "the friction a:it has no solution there" in result.messages[0]
 
 
+def test_a_light_joint_that_jams_is_not_hidden_by_a_heavy_one() -> None:
+    """Newton's iterates of the light one go round, by less than the load of the heavy one is rounded to."""
+    builder, a = made(gravity=(5.54, 0.0, -8.1))
+    a.body("big", mass=100.0, inertia=(1e3,) * 3).joint("rail", "Tx", child="big")
+    a.force("heavy", "slide_friction", joint="rail", friction_coefficient=0.1, slip_speed=1e-3)
+    a.body("light", mass=2.0, center_of_mass=(0.08, 0.02, 0.2), inertia=(1.0, 1.0, 1.0))
+    a.joint("way", "Tx", child="light", initial_velocity=1.0)
+    jammed: dict[str, float] = {"friction_coefficient": 1.0, "span": 0.3, "width": 0.2, "preload": 5.0}
+    a.force("it", "slide_friction", joint="way", slip_speed=1e-3, **jammed)
+    a.restraint("tie", "spring", frames=["big", "light"], distance_type="Ty", coefficients=[[1e-3, 0.0]])
+    result = shiftjax.simulate(builder.build(), 0.01, 1e-3, vary={"big.mass": [1e2, 2e4]})
+    assert (result.status == shiftjax.Outcome.non_finite).all() and "Painleve" in result.messages[1]
+
+
 def test_reactions_that_are_indeterminate_are_said_to_be() -> None:
     """A planar loop leaves open what presses its guide sideways, not what presses pins without a span."""
     result = run(cranks(), 0.01, "guide.q")

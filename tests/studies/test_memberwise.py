@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -23,6 +24,16 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Callable[..., Any]]:
     monkeypatch.setattr(space, "_programs", {})
     monkeypatch.setattr(jax, "jit", lambda run, **how: (programs.append(run), jit(run, **how))[1])
     return programs
+
+
+@dataclass
+class Law:
+    """A table, whose last entry is a factor."""
+
+    table: np.ndarray
+
+    def of(self, u: np.ndarray) -> np.ndarray:
+        return self.table[-1] * np.asarray(u)
 
 
 def boxed(low: np.ndarray, factor: float = 2.0) -> MemberwiseFunction:
@@ -53,6 +64,15 @@ def test_what_calls_the_host_has_its_own(compiled: list[Callable[..., Any]]) -> 
             return factor * u
 
         called = MemberwiseFunction(lambda u, host=host: jax.pure_callback(host, jax.ShapeDtypeStruct((2,), float), u))
+        assert np.array_equal(called(U), factor * U)
+    assert len(compiled) == 2 and not space._programs
+
+
+def test_methods_that_call_the_host_have_their_own(compiled: list[Callable[..., Any]]) -> None:
+    """Their text is that of their object, of whose array it shows a part."""
+    for factor in (2.0, 3.0):
+        law = Law(np.r_[np.ones(2000), factor])
+        called = MemberwiseFunction(lambda u, law=law: jax.pure_callback(law.of, jax.ShapeDtypeStruct((2,), float), u))
         assert np.array_equal(called(U), factor * U)
     assert len(compiled) == 2 and not space._programs
 

@@ -71,7 +71,7 @@ def pose_element(called: str, joint: Joint, motion: PoseDrive, where: str, axes:
     law = next(name for name, one in POSE_TYPES.items() if isinstance(motion, one))
     type_ = f"{'pose' if whole else 'orientation'}_{law}"
     given = numbers_of_pose(motion, where)
-    moved = next((name for name in PLACES if np.any(given.get(name, 0.0))), None)
+    moved = next((name for name in PLACES if _not_zero(given.get(name, 0.0))), None)
     if moved and not whole:
         raise ModelError(f"{where}.{moved}", "places of a ball", "its orientation alone", "Leave it out.")
     if law == "table" and whole and "positions" not in given:
@@ -90,6 +90,11 @@ def pose_element(called: str, joint: Joint, motion: PoseDrive, where: str, axes:
         if fault.bad[0]:
             raise ModelError(where, fault.found(0), fault.allowed, fault.todo)
     return element, arrays
+
+
+def _not_zero(given: Any) -> bool:
+    """Whether there is another number than 0 in nested lists of numbers and arrays."""
+    return any(map(_not_zero, given)) if isinstance(given, list | tuple) else bool(np.any(given))
 
 
 def _start_of(joint: Joint) -> dict[str, tuple[float, ...]]:
