@@ -8,13 +8,16 @@ is right where nothing asks for the time; else they are refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.lanes.graph import Graph
+from shiftjax.mechanism.model import Model
 from shiftjax.run.advance.ending import end_of
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.options import DesignOptions
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.prepared import Prepared
 
@@ -30,10 +33,30 @@ def numbers_set(prepared: Prepared, carried: Mapping[str, np.ndarray]) -> dict[s
     return {plan.numbers[varied[row]].path: row for row in sorted(rows)}
 
 
-def carried(before: Result | None) -> dict[str, np.ndarray]:
-    """Number path -> (B,) values that events have set in an earlier run, or in one before that."""
+def carried(before: Result | None, model: Model, design: DesignOptions) -> dict[str, np.ndarray]:
+    """Number path -> (B,) values that events have set in an earlier run, or in one before that.
+
+    But for those that the caller states anew: by `assign`, or by other values of `vary` than those of that run.
+
+    Raises:
+        ModelError: a run of many members, without their `vary`.
+    """
     final = {} if before is None or before.final is None else before.final
-    return {path: np.atleast_1d(values) for path, values in final.items() if path not in STATE}
+    values = {path: np.atleast_1d(numbers) for path, numbers in final.items() if path not in STATE}
+    if before is None or not values:
+        return {}
+    if before.batched and design.vary is None:
+        raise ModelError("start", f"{before.members} members", "1", "Go on with the same vary.")
+    stated = {model.resolve(path): numbers for path, numbers in (design.vary or {}).items()}
+    anew = {path for path, numbers in stated.items() if not np.array_equal(numbers, before.design.get(path, np.nan))}
+    anew |= {model.resolve(path) for path in design.assign or ()}
+    return {path: numbers for path, numbers in values.items() if path not in anew}
+
+
+def varied_beside(carried: Mapping[str, np.ndarray], model: Model, design: DesignOptions) -> dict[str, Any]:
+    """What varies, with the numbers that are carried in place of those that the caller gave of them."""
+    given = {path: numbers for path, numbers in (design.vary or {}).items() if model.resolve(path) not in carried}
+    return {**given, **carried}
 
 
 def begins_at(before: Result | None) -> float:

@@ -32,7 +32,7 @@ from shiftjax.run.advance.fast_inputs import fast_inputs, knots_of_tables
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
-from shiftjax.run.after_events import begins_at, carried, note_of_instants, numbers_set
+from shiftjax.run.after_events import begins_at, carried, note_of_instants, numbers_set, varied_beside
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import CLOCKS, Begun, errors_of, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
@@ -216,8 +216,10 @@ def run_with(model: Model | str, options: Options) -> Result:
     numerics, accuracy = _completed(numerics, model)
     times = _clock(model, options)
     design = options.design.worked_out(model)
-    changed = carried(before)
-    prepared = prepare(model, {**(design.vary or {}), **changed}, replace(options, design=design, numerics=numerics))
+    changed = carried(before, model, design)
+    prepared = prepare(
+        model, varied_beside(changed, model, design), replace(options, design=design, numerics=numerics)
+    )  # fmt: skip
     observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
     began_at = begins_at(before)
     measured = _measured(prepared, options, observed, (began_at, began_at + times[0] * times[1]))

@@ -157,3 +157,79 @@ def test_members_go_on_from_where_they_have_stopped() -> None:
 def ended(span: float, events: Any, **more: Any) -> Result:
     given: dict[str, Any] = {"step": 5e-3, "accuracy": "local", **more}
     return simulate(BRAKED, span, events=events, vary={"rail.initial_velocity": SPEEDS}, **given)
+
+
+def slid(speed: float, load: float, place: float = 0.0) -> Model:
+    """The sled from a place, at a speed, under a load."""
+    model = BRAKED.replace({"brake.load": load, "rail.initial_displacement": place, "rail.initial_velocity": speed})
+    assert isinstance(model, Model)
+    return model
+
+
+# name -> model, events, span, place and speed at the end
+SETS: dict[str, tuple[Model, dict[str, Any], float, tuple[float, float]]] = {
+    "another event after a speed that comes to its value exactly": (
+        slid(1.0, -1.0),
+        {
+            "off": Event("rail.v - 0.4", "down", "set", values={"brake.load": 2.0}),
+            "end": Event("rail.q - 1.2", "up", "stop"),
+        },
+        1.5, (1.2, np.sqrt(0.4**2 + 4.0 * 0.78)),
+    ),
+    "a stop at the place of the start, left backwards": (
+        slid(-1.0, -1.0, 0.1 + 0.2),
+        {"top": Event("rail.q - 0.3", "up", "stop"), "bottom": Event("rail.q + 1.2", "down", "stop")},
+        1.5, (-1.2, -2.0),
+    ),
+    "at the end of a step": (
+        slid(1.0, 0.0), {"on": Event("rail.q - 0.5", "up", "set", values={"brake.load": 1.0})}, 1.0, (1.125, 1.5)),
+    "a stop at the end of a step": (
+        slid(1.0, 0.0), {"end": Event("rail.q - 0.5", "up", "stop")}, 1.0, (0.5, 1.0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("step", [0.01, 0.1])
+def test_events_whose_zero_is_where_a_step_begins_or_ends(name: str, step: float) -> None:
+    """Steps of no length, which have no values, made other events happen there, or ended members as stuck."""
+    model, events, span, (place, speed) = SETS[name]
+    result = simulate(model, span, step, events=events, accuracy="local")
+    assert result.status in (0, Outcome.event) and result.final is not None and result.events is not None
+    assert abs(result.final["q"][0] - place) < 1e-9 and abs(result.final["v"][0] - speed) < 1e-9
+    assert [event.name for event in result.events.of()] == [name for name in events if name not in ("top",)]
+
+
+def test_a_control_that_switches_between_two_speeds() -> None:
+    """Each event by itself, in its turn; the other one is far."""
+    events = {
+        "fast": Event("rail.v - 0.9071", "up", "set", values={"brake.load": -1.5}),
+        "slow": Event("rail.v - 0.4123", "down", "set", values={"brake.load": 2.0}),
+    }
+    for step in (1e-3, 1e-2):
+        result = simulate(slid(0.503, 2.0), 3.0, step, events=events, accuracy="local")
+        assert result.status == 0 and result.final is not None and result.events is not None
+        names = [event.name for event in result.events.of()]
+        assert names == [("fast", "slow")[k % 2] for k in range(len(names))] and len(names) > 6
+        (up, down), period = (0.9071 - 0.4123) / np.array([2.0, 1.5]), (0.9071 - 0.4123) * (1 / 2.0 + 1 / 1.5)
+        first = (0.9071 - 0.503) / 2.0
+        last = first + period * ((len(names) - 1) // 2)
+        left = 3.0 - last - (down if len(names) % 2 == 0 else 0.0)
+        speed = 0.4123 + 2.0 * left if len(names) % 2 == 0 else 0.9071 - 1.5 * left
+        assert abs(result.final["v"][0] - speed) < 1e-9 and up > 0
+
+
+def test_a_batch_goes_on_with_its_vary_or_what_is_stated_anew() -> None:
+    """Numbers that were set stay; others than those of the first run, and assigned ones, are the caller's."""
+    varied = {"rail.initial_velocity": SPEEDS, "brake.load": np.zeros(3)}
+    first = simulate(BRAKED, 1.0, 5e-3, vary=varied, events={"line": BRAKE["line"]}, accuracy="local")
+    assert first.final is not None and first.final["a:brake.load"].tolist() == [-2.0] * 3
+    with pytest.raises(ModelError, match=r"start: found 3 members; allowed: 1\. Go on with the same vary"):
+        simulate(BRAKED, 0.1, 5e-3, start=first)
+    for more, load in (
+        ({"vary": varied}, -2.0),
+        ({"vary": {**varied, "brake.load": np.ones(3)}}, 1.0),
+        ({"vary": {"rail.initial_velocity": SPEEDS}, "assign": {"brake.load": 0.0}}, 0.0),
+    ):
+        second = simulate(BRAKED, 0.1, 5e-3, start=first, accuracy="local", **more)
+        assert second.batched and second.final is not None
+        np.testing.assert_allclose(second.final["v"] - first.final["v"], 0.1 * load, atol=EXACT)

@@ -105,6 +105,7 @@ def _turned(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.nd
     with np.errstate(all="ignore"):
         share, between = turn(start, values, seconds * rates_before, seconds * rates, np.asarray, np.where)
     turned = np.where(crossed(start, between), share, np.inf).min(0, initial=np.inf)
+    turned[size == 0.0] = np.inf  # a step of no length leads nowhere, and its values are none
     which = np.flatnonzero(np.isfinite(turned))
     there = np.full_like(start, np.nan)
     there[:, which] = values_after(lanes, members[which], before.take(which), turned[which] * size[which])
