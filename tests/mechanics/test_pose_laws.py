@@ -34,7 +34,8 @@ def lists(**rows: Any) -> dict[str, Any]:
 
 
 # law -> numbers of both, of places, of orientations; the place, and the rotation vector after a rotation, of a time
-Numbers, InTime = dict[str, Any], Callable[[float], Any]
+Numbers = dict[str, Any]
+InTime = Callable[[float], Any]
 LAWS: dict[str, tuple[Numbers, Numbers, Numbers, InTime, InTime]] = {
     "uniform": (
         {}, lists(position=P, velocity=V, acceleration=A),

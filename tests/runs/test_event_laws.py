@@ -225,11 +225,12 @@ def test_a_batch_goes_on_with_its_vary_or_what_is_stated_anew() -> None:
     assert first.final is not None and first.final["a:brake.load"].tolist() == [-2.0] * 3
     with pytest.raises(ModelError, match=r"start: found 3 members; allowed: 1\. Go on with the same vary"):
         simulate(BRAKED, 0.1, 5e-3, start=first)
-    for more, load in (
+    stated: list[tuple[dict[str, Any], float]] = [
         ({"vary": varied}, -2.0),
         ({"vary": {**varied, "brake.load": np.ones(3)}}, 1.0),
         ({"vary": {"rail.initial_velocity": SPEEDS}, "assign": {"brake.load": 0.0}}, 0.0),
-    ):
+    ]
+    for more, load in stated:
         second = simulate(BRAKED, 0.1, 5e-3, start=first, accuracy="local", **more)
         assert second.batched and second.final is not None
         np.testing.assert_allclose(second.final["v"] - first.final["v"], 0.1 * load, atol=EXACT)
