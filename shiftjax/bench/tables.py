@@ -33,7 +33,7 @@ def rates_table(lines: Iterable[Line]) -> Table:
     rows = [
         (
             f"{line['members']:,}".replace(",", " "), rate(line["steps_per_s"]), rate(line["stepping_per_s"]),
-            rate(line["stepping_per_cpu_s"]), f"{line['of_limit']:.0%}" if line["of_limit"] else "not measured",
+            rate(line["stepping_per_cpu_s"]), "not measured" if line["of_limit"] is None else f"{line['of_limit']:.0%}",
             rate(line["real_time"]), small(line["gap"]), small(line["energy_error"]),
             rate(line["measured_bytes_a_member"] or line["estimated_bytes_a_member"]), str(line["failed"]),
         )

@@ -11,6 +11,7 @@ import pytest
 
 from shiftjax.bench import card, first_calls, rates
 from shiftjax.bench.machine import machine
+from shiftjax.bench.tables import rates_table
 from shiftjax.bench.watched_kernel import watched
 from shiftjax.bench.workload import workload
 from shiftjax.cli import main
@@ -71,6 +72,26 @@ def test_fast_models_have_steps_and_spans_of_their_files() -> None:
     fast, usual = workload("andrews"), workload("pendulum")
     assert (fast.span, fast.step, usual.span, usual.step) == (0.05, 1e-5, 1.0, 1e-3)
     assert workload("andrews", span=0.1, step=1e-4).step == 1e-4 and workload("pendulum", tolerance=1e-6).step is None
+
+
+def test_only_motion_that_members_make_counts(shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "ROUNDS_S", 0.0)
+    code, out, _ = shell("bench", "four_bar", "--step", "0.5", "--span", "1", *SHORT[2:], "--members", "1")
+    assert code == 3 and "real time, one member: 0 times as a whole call, 0 times in the step loop" in out
+    assert "  0%  " in out.splitlines()[3], "a limit was measured, and no step was done"
+    document = json.loads(path("pendulum").read_text(encoding="utf-8"))
+    document["events"] = {"half": {"of": "t - 10.5 ms", "action": "stop"}}
+    (tmp_path / "stopped.json").write_text(json.dumps(document), encoding="utf-8")
+    for settings in ((), ("--tolerance", "1e-6")):
+        words = ("bench", str(tmp_path / "stopped.json"), "--members", "1", *SHORT, *settings, "--json")
+        line = json.loads(shell(*words)[1])
+        assert line["real_time"] == pytest.approx(0.0105 / line["call_s"], rel=1e-6), "not the span"
+
+
+def test_a_limit_that_is_not_measured_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "limit_of", lambda work: (0.0, "not measured"))
+    (line,) = rates.rates(workload("pendulum", span=0.01, threads=1), [1], 0.0)
+    assert line["of_limit"] is None and rates_table([line])[1][0][4] == "not measured"
 
 
 def test_rates_end_where_their_time_does(shell) -> None:
