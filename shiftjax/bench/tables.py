@@ -46,7 +46,9 @@ def card_table(lines: Iterable[Line]) -> Table:
     """The report card."""
     head = ("model", "precision", "step loop [steps/cpu-s]", "gap [m]", "energy error", "gradient error", "failed")
     rows = [
-        (
+        (line["model"], line["precision"], "", "", "", "", line["refused"])
+        if "refused" in line
+        else (
             line["model"], line["precision"], rate(line["stepping_per_cpu_s"]), small(line["gap"]),
             small(line["energy_error"]),
             small(line["gradient_error"]) if "gradient_error" in line else line.get("gradient_left_out", ""),

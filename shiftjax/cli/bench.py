@@ -200,15 +200,17 @@ def _show_rates(lines: Sequence[Mapping[str, Any]], apart: str = "") -> None:
 
 
 def _card(options: argparse.Namespace, lines: _Lines) -> int:
-    """The report card."""
+    """The report card; what is measured until an error or Ctrl-C ends it is shown, too."""
     rows, chosen = [], [*(options.models or names())]
-    for figures in card.card(chosen, options.threads, options.seconds or SECONDS_OF_CARD):
-        lines.add("card", figures)
-        rows.append(figures)
-    rows.sort(key=lambda row: chosen.index(row["model"]))
-    if not lines.printed:
-        common.table(*tables.card_table(rows), left=(0, 1))
-    return SOME_FAILED if any(row["failed"] for row in rows) else 0
+    try:
+        for figures in card.card(chosen, options.threads, options.seconds or SECONDS_OF_CARD):
+            lines.add("card", figures)
+            rows.append(figures)
+    finally:
+        rows.sort(key=lambda row: chosen.index(row["model"]))
+        if rows and not lines.printed:
+            common.table(*tables.card_table(rows), left=(0, 1))
+    return SOME_FAILED if any("refused" in row or row["failed"] for row in rows) else 0
 
 
 def _rivals(options: argparse.Namespace, lines: _Lines) -> int:

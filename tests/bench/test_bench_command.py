@@ -96,6 +96,36 @@ def test_a_limit_that_is_not_measured_is_empty(monkeypatch: pytest.MonkeyPatch) 
     assert line["of_limit"] is None and rates_table([line])[1][0][4] == "not measured"
 
 
+def with_integrator(folder: Path, **integrator: Any) -> str:
+    """A file of a pendulum whose integrator says so."""
+    document = json.loads(path("pendulum").read_text(encoding="utf-8"))
+    document["model_parameters"]["integrators"] = [integrator]
+    (folder / "own.json").write_text(json.dumps(document), encoding="utf-8")
+    return str(folder / "own.json")
+
+
+def test_the_method_of_a_file_is_measured(shell, tmp_path: Path) -> None:
+    euler = workload(with_integrator(tmp_path, type="euler", time_span=10, time_step=0.01), method="file")
+    assert (euler.method, euler.step, euler.tolerance) == ("euler", 1e-3, None)
+    name = with_integrator(tmp_path, type="ode113", relative_error=1e-7, time_span=10, time_step=0.01)
+    words = ("bench", name, "--members", "1", *SHORT, "--method", "file")
+    line = json.loads(shell(*words, "--json")[1])
+    assert (line["method"], line["tolerance"], line["step"]) == ("dopri5", 1e-7, None) and line["failed"] == 0
+    assert "found 0.001 beside method='file'" in shell(*words, "--step", "0.001")[2]
+
+
+def test_spans_left_out_are_whole_steps(tmp_path: Path) -> None:
+    whole = workload(with_integrator(tmp_path, type="rk4", time_span=0.5, time_step=3e-4))
+    assert (whole.step, whole.span) == (3e-4, pytest.approx(1666 * 3e-4, rel=1e-12))
+    brief = workload(with_integrator(tmp_path, type="rk4", time_span=4e-4, time_step=0.01))
+    assert (brief.step, brief.span) == (4e-4, 4e-4)
+    assert workload("pendulum", step=0.3).span == pytest.approx(0.9)
+    name = with_integrator(tmp_path, type="rk4", time_span=0, time_step=0.01)
+    with pytest.raises(ModelError, match="found a time_span of 0 s in the file; allowed: a span above 0 s"):
+        workload(name)
+    assert workload(name, span=0.1).span == 0.1
+
+
 def test_rates_end_where_their_time_does(shell) -> None:
     code, out, err = shell("bench", "four_bar", "--members", "64", *SHORT, "--seconds", "1e-9")
     head, row, after = out.splitlines()[2:5]
@@ -162,6 +192,27 @@ def test_f19_the_card_has_both_precisions(monkeypatch: pytest.MonkeyPatch) -> No
     left_out = [*card.card(["four_bar"], 1, 0.0)]
     assert [line["gradient_left_out"] for line in left_out] == ["no time was left"] * 2
     assert all("gradient_error" not in line for line in left_out)
+
+
+def test_a_card_goes_on_and_loses_nothing(shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(card, "SPAN", 0.01)
+    monkeypatch.setattr(card, "MEMBERS", 2)
+    odd = with_integrator(tmp_path, type="rk4", time_span=10, time_step=3e-4)
+    target = tmp_path / "card.jsonl"
+    words = ("bench", "--card", "no_such", odd, "--threads", "1", "--seconds", "1e-9", "--output", str(target))
+    code, out, _ = shell(*words)
+    lines = [json.loads(text) for text in target.read_text(encoding="utf-8").splitlines()]
+    assert code == 3 and [line["model"] for line in lines] == ["no_such"] * 2 + [odd] * 2
+    assert all("no_such" in line["refused"] for line in lines[:2]) and lines[0]["refused"] in out
+    assert lines[2]["span"] == pytest.approx(33 * 3e-4) and lines[2]["failed"] == 0
+
+    def ended(pair: card.Pair) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(card, "graded", ended)
+    code, out, _ = shell(*words[:3], odd, "--threads", "1", "--json")
+    lines = [json.loads(text) for text in out.splitlines()]
+    assert code == 130 and [line.get("gradient_left_out") for line in lines[2:]] == ["the card was ended before"] * 2
 
 
 def test_what_was_measured_is_drawn(shell, tmp_path: Path) -> None:
