@@ -104,10 +104,14 @@ def by_workload(lines: Iterable[Line]) -> list[list[Line]]:
 
 
 def differences(groups: Sequence[Sequence[Line]], shown: Iterable[str]) -> list[str]:
-    """By what each group of `by_workload` differs from others, in words, beside the keys that are shown anyway."""
+    """By what each group of `by_workload` differs, in words, from those that are alike in the keys that are shown."""
+    shown, texts = tuple(shown), []
     firsts = [group[0] for group in groups]
-    keys = [key for key in WORKLOAD if key not in shown and any(one.get(key) != firsts[0].get(key) for one in firsts)]
-    return [", ".join(f"{key} {_words(one.get(key))}" for key in keys) for one in firsts]
+    for one in firsts:
+        alike = [other for other in firsts if all(other.get(key) == one.get(key) for key in shown)]
+        keys = [key for key in WORKLOAD if any(other.get(key) != one.get(key) for other in alike)]
+        texts.append(", ".join(f"{key} {_words(one.get(key))}" for key in keys))
+    return texts
 
 
 def _words(value: Any) -> str:

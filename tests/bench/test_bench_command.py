@@ -245,7 +245,7 @@ def line_of(members: int, **changes: Any) -> dict[str, Any]:
 def test_only_what_differs_in_members_alone_is_one_table(shell, tmp_path: Path) -> None:
     differing = ({}, {"tolerance": 1e-6, "step": None}, {"method": "euler"}, {"varied": "y"}, {"threads": 1},
                  {"cpu": "z"}, {"date": "2026-11-27"}, {"versions": {"jax": "2"}})  # fmt: skip
-    lines = [line_of(n, **changes) for n in (1, 4) for changes in differing]
+    lines = [line_of(n, **changes) for n in (1, 4) for changes in (*differing, {"model": "n", "varied": "v"})]
     text = "\n".join(map(json.dumps, lines)) + "\n"
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -253,6 +253,7 @@ def test_only_what_differs_in_members_alone_is_one_table(shell, tmp_path: Path) 
     heads = [row for row in out.splitlines() if row.startswith("m: cpu, f64, 1 s, ")]
     assert code == 0 and len(heads) == len(set(heads)) == 2 * len(differing), "each says how it differs"
     assert "method euler" in heads[2] and "versions jax 2" in heads[7] and heads[8].endswith(f"{tmp_path / 'b.jsonl'}")
+    assert f"n: cpu, f64, 1 s, steps of 0.001 s, file {tmp_path / 'b.jsonl'}\n" in out, "other models are not like it"
 
 
 @pytest.mark.parametrize(
