@@ -91,6 +91,9 @@ class GpuKernel:
         tuning: of the code. others: opens more GPUs of the kind of the first, when there are lanes for them; left out
             those of this machine, beside a `device` that is given none.
 
+    Attributes:
+        devices_used: over how many devices a call of `advance` has divided its lanes, at most.
+
     Raises:
         ModelError: no GPU, or no bindings of its driver.
     """
@@ -110,6 +113,7 @@ class GpuKernel:
         self.batch, self._devices = BATCH, [self.device]
         self._others = others or (other_devices if device is None else lambda first: ())
         self._written, self._written_s = 0, 0.0
+        self.devices_used = 1
         self._ready: dict[tuple[int, int], tuple[LaneProgram, LoadedLoop]] = {}
 
     @property
@@ -160,6 +164,7 @@ class GpuKernel:
             members = host.check(group.program, group.table, group.rows, group.out)
             checked.append(DeviceLanes(group, host.stops(group.table, group.until), members, slice(0, len(members))))
         taking = self._taking(sum(len(one.members) for one in checked))
+        self.devices_used = max(self.devices_used, len(taking))
         work = deque(portion for one in checked for portion in self._portions(one, taking))
         numbers = (int(every), int(origin), float(h), float(t0))
         if len(taking) == 1:

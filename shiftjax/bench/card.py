@@ -15,7 +15,7 @@ import numpy as np
 from shiftjax.bench.rates import accuracy, ratio
 from shiftjax.bench.timing import timed
 from shiftjax.bench.watched_kernel import Watch, watched
-from shiftjax.bench.workload import Workload, workload
+from shiftjax.bench.workload import Workload, whole_steps, workload
 from shiftjax.errors import ModelError
 from shiftjax.gradients.simulate import simulate
 
@@ -27,37 +27,67 @@ SIDES, STENCIL = np.array([2.0, 1.0, -1.0, -2.0]), np.array([-1.0, 8.0, -8.0, 1.
 CHANGE = 1e-3  # of the number, a side of the differences: what is left is of the size of 1e-12
 OUTPUT = "energy.kinetic"  # whose final value is differentiated: all models have it
 PRECISIONS = ("f64", "f32")
+Pair = list[tuple[Workload, dict[str, Any]]]  # a model in the precisions in which it runs, with its figures
 
 
 def card(
     names: Sequence[str], threads: int | None, seconds: float, clock: Callable[[], float] = time.perf_counter
 ) -> Iterator[dict[str, Any]]:
-    """A mapping of figures for each model and precision, models whose code is short first.
+    """A mapping of figures for each model and precision, as soon as it is whole, models whose code is short first.
 
     Rates and accuracies of all models are measured before the first gradient is compiled; gradients that the time no
-    longer allows are left out, with the reason in `gradient_left_out`.
+    longer allows are left out, with the reason in `gradient_left_out`. A model that cannot run has `model`,
+    `precision` and the reason in `refused`. Where anything ends the card, what is measured comes without gradients.
 
     Args:
         seconds: for all of them. clock: seconds.
     """
     end = clock() + seconds
-    rows = []
-    for name in names:
-        for precision in PRECISIONS:
-            work = workload(name, precision=precision, threads=threads)
-            work = replace(work, span=min(SPAN, work.span))
-            with watched(work.backend) as watch:
-                rows.append((work, _run(work.on(watch.backend), watch)))
-    longest = 0.0  # of the gradients so far, a model
-    for k in sorted(range(0, len(rows), len(PRECISIONS)), key=lambda k: rows[k][1]["operations_compiled"]):
-        pair, begun = rows[k : k + len(PRECISIONS)], clock()
-        if begun + longest < end:
-            graded(pair)
-            longest = max(longest, clock() - begun)
-        else:
-            for _, figures in pair:
-                figures["gradient_left_out"] = "no time was left"
-        yield from ({**work.settings(), **figures} for work, figures in pair)
+    pairs: list[Pair] = []
+    try:
+        for name in names:
+            pair: Pair = []
+            pairs.append(pair)
+            for precision in PRECISIONS:
+                try:
+                    pair.append(_measured(name, precision, threads))
+                except ModelError as error:
+                    yield {"model": name, "precision": precision, "refused": f"{error}"}
+            if not pair or clock() >= end:
+                yield from _lines(pairs.pop(), "no time was left")
+        longest = 0.0  # of the gradients so far, a model
+        pairs.sort(key=lambda pair: pair[0][1]["operations_compiled"], reverse=True)
+        while pairs:
+            pair, begun = pairs[-1], clock()
+            in_time = begun + longest < end
+            if in_time:
+                graded(pair)
+                longest = max(longest, clock() - begun)
+            yield from _lines(pairs.pop(), "" if in_time else "no time was left")
+    except (Exception, KeyboardInterrupt):
+        for pair in pairs:
+            yield from _lines(pair, "the card was ended before")
+        raise
+
+
+def _measured(name: str, precision: str, threads: int | None) -> tuple[Workload, dict[str, Any]]:
+    """A model in one precision and its figures without gradients.
+
+    Raises:
+        ModelError: it cannot run.
+    """
+    work = workload(name, precision=precision, threads=threads)
+    work = replace(work, span=whole_steps(min(SPAN, work.span), work.step))
+    with watched(work.backend) as watch:
+        return work, _run(work.on(watch.backend), watch)
+
+
+def _lines(pair: Pair, left_out: str) -> Iterator[dict[str, Any]]:
+    """The lines of a model; why none of them has a gradient, or ""."""
+    for work, figures in pair:
+        if left_out and "gradient_error" not in figures:
+            figures["gradient_left_out"] = left_out
+        yield {**work.settings(), **figures}
 
 
 def _run(work: Workload, watch: Watch) -> dict[str, Any]:
@@ -79,17 +109,20 @@ def _run(work: Workload, watch: Watch) -> dict[str, Any]:
     }
 
 
-def graded(pair: Sequence[tuple[Workload, dict[str, Any]]]) -> None:
+def graded(pair: Pair) -> None:
     """Adds errors of gradients to the figures of one model: those of f64 against differences of runs in f64, those of
     f32 against f64, each as a part of the slope."""
     exact = None
     for work, figures in pair:
         try:
             (slope, took), reference = gradient(work), exact
-            if reference is None:
+            if work.precision == PRECISIONS[0]:
                 exact, reference = slope, difference(work)
         except ModelError as error:
             figures["gradient_left_out"] = error.found
+            continue
+        if reference is None:
+            figures["gradient_left_out"] = f"no slope in {PRECISIONS[0]} to compare it with"
             continue
         error = abs(slope - reference) / abs(reference) if reference else float("nan")
         figures |= {"gradient_first_s": took}
@@ -117,7 +150,7 @@ def difference(work: Workload) -> float:
 
 def _final(work: Workload, values: Any) -> Any:
     """(B,) final kinetic energies [J]."""
-    span = min(GRADIENT_SPAN, work.span)
+    span = whole_steps(min(GRADIENT_SPAN, work.span), work.step)
     result = simulate(
         work.model, span, work.step, output_step=span, channels=[OUTPUT], vary={work.varied: values},
         precision=work.precision, threads=work.threads, accuracy="local",

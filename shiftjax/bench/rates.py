@@ -40,7 +40,7 @@ def series(members: int) -> list[int]:
 
 
 def limit_of(work: Workload) -> tuple[float, str]:
-    """Multiplications and additions a second that the device of a workload can do, and of what: a processor's are those
+    """Multiplications and additions a second that one device of a workload can do, and of what: a processor's are those
     of one core, of a second of processor time; 0 where nothing measures them."""
     if work.backend != "gpu" and (work.backend != "xla" or jax.default_backend() == "cpu"):
         return peak_of_core(work.precision), "core"
@@ -70,10 +70,10 @@ def rates(work: Workload, counts: Sequence[int], seconds: float) -> Iterator[dic
                 return
             figures = measured(work.on(watch.backend), members, watch, end)
             expected, last = figures["call_s"], members
-            of_limit = 0.0
+            of_limit = None
             if limit:
                 rate = figures["stepping_per_s" if whose == "device" else "stepping_per_cpu_s"]
-                of_limit = rate * figures["operations"] / limit
+                of_limit = rate * figures["operations"] / (limit * figures["devices"])
             yield {**work.settings(), **figures, "limit_per_s": limit, "limit_of": whose, "of_limit": of_limit}
 
 
@@ -100,6 +100,7 @@ def measured(work: Workload, members: int, watch: Watch, end: float) -> dict[str
         inside_cpu.append(watch.stepping.cpu_s)
     steps = float(np.sum(result.certificate["steps"]))
     wall, cpu, step, step_cpu = (statistics.median(one) for one in (walls, cpus, inside, inside_cpu))
+    motion = covered(result)
     lane = watch.program.layout.row_count * watch.table.dtype.itemsize
     return {
         "members": members,
@@ -112,14 +113,23 @@ def measured(work: Workload, members: int, watch: Watch, end: float) -> dict[str
         "steps_per_cpu_s": ratio(steps, cpu),
         "stepping_per_s": ratio(steps, step),
         "stepping_per_cpu_s": ratio(steps, step_cpu),
-        "real_time": ratio(members * work.span, wall),
-        "real_time_stepping": ratio(members * work.span, step),
+        "real_time": ratio(motion, wall),
+        "real_time_stepping": ratio(motion, step),
+        "devices": watch.devices,
         "operations": operations_of_a_step(watch.program),
         "lane_bytes": lane,
         "estimated_bytes_a_member": needs[0].total / members,
         "measured_bytes_a_member": peak / members if peak and peak > SEEN else None,
         **accuracy(result),
     }
+
+
+def covered(result: Result) -> float:
+    """Motion of all members together, up to where each stands at the end [s]: those that events stopped, or that
+    failed, stand before the end of the span."""
+    if result.final is None:
+        raise ValueError("a result without the state at its end")
+    return float(np.sum(result.final["time"] - result.settings["t0"]))
 
 
 def ratio(amount: float, seconds: float) -> float:

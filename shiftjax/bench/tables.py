@@ -33,7 +33,7 @@ def rates_table(lines: Iterable[Line]) -> Table:
     rows = [
         (
             f"{line['members']:,}".replace(",", " "), rate(line["steps_per_s"]), rate(line["stepping_per_s"]),
-            rate(line["stepping_per_cpu_s"]), f"{line['of_limit']:.0%}" if line["of_limit"] else "not measured",
+            rate(line["stepping_per_cpu_s"]), "not measured" if line["of_limit"] is None else f"{line['of_limit']:.0%}",
             rate(line["real_time"]), small(line["gap"]), small(line["energy_error"]),
             rate(line["measured_bytes_a_member"] or line["estimated_bytes_a_member"]), str(line["failed"]),
         )
@@ -46,7 +46,9 @@ def card_table(lines: Iterable[Line]) -> Table:
     """The report card."""
     head = ("model", "precision", "step loop [steps/cpu-s]", "gap [m]", "energy error", "gradient error", "failed")
     rows = [
-        (
+        (line["model"], line["precision"], "", "", "", "", line["refused"])
+        if "refused" in line
+        else (
             line["model"], line["precision"], rate(line["stepping_per_cpu_s"]), small(line["gap"]),
             small(line["energy_error"]),
             small(line["gradient_error"]) if "gradient_error" in line else line.get("gradient_left_out", ""),

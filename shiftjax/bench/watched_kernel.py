@@ -34,6 +34,11 @@ class Watch:
         self.kernels: list[Any] = []
         self.forget()
 
+    @property
+    def devices(self) -> int:
+        """Over how many devices the run has divided its lanes: GPUs of the backend gpu, 1 of all others."""
+        return max((getattr(kernel, "devices_used", 1) for kernel in self.kernels), default=1)
+
     def forget(self) -> None:
         """Begins again, with the next run."""
         self.stepping, self.lanes = Stopwatch(), 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,9 @@ from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
+from shiftjax.run.file_integrator import completed
+from shiftjax.run.options import NumericsOptions
+from shiftjax.run.programs.integrators import FILE
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import DEFAULT_STEP, simulate
 
@@ -69,23 +73,50 @@ def workload(source: str | Model, varied: str = "", **settings: Any) -> Workload
     Args:
         source: a name of the library, a path, or a model. varied: the path of the number that varies; left out, that of
             `moving_mass`. settings: attributes of `Workload`; left out, the span is 1 s and
-            the step 1 ms, or those of the file where these are smaller.
+            the step 1 ms, or those of the file where these are smaller; of that span whole steps. The method "file" is
+            what the integrator of the file asks for, with its tolerance.
 
     Raises:
-        ModelError: no such model, none of its bodies has a mass, or a span of a part of a step.
+        ModelError: no such model, none of its bodies has a mass, a span of a part of a step, no span, or the method
+            "file" of a file that asks for none.
     """
     model = source if isinstance(source, Model) else load(source)
     name = source if isinstance(source, str) else model.name or "model"
     varied = varied or moving_mass(model, f"bench {name}")
-    usual = {"span": min(SPAN, model.settings.span or SPAN), "step": None}
-    if settings.get("tolerance") is None:
-        usual["step"] = min(DEFAULT_STEP, model.settings.output_step or DEFAULT_STEP)
-    settings = {**usual, **settings}
-    span, step = settings["span"], settings["step"]
+    if settings.get("method") == FILE:
+        given = {one: settings[one] for one in ("step", "tolerance", "method", "precision") if one in settings}
+        numerics = completed(NumericsOptions(**given), model.settings)
+        settings |= {"tolerance": numerics.tolerance, "method": numerics.method}
+    span, step = settings.get("span"), settings.get("step")
+    if step is None and settings.get("tolerance") is None:
+        steps = (DEFAULT_STEP, model.settings.output_step, model.settings.span if span is None else None)
+        step = min(one for one in steps if one)
+    if span is None:
+        span = whole_steps(_usual_span(model, name), step)
+    settings |= {"span": span, "step": step}
     if step is not None and (span < step or abs(span / step - round(span / step)) > WHOLE):
         todo = "Change one of them."
         raise ModelError(f"bench {name}", f"a span of {span:g} s", f"whole steps of {step:g} s", todo)
     return Workload(name, model, varied, float(model.numbers()[varied]), **settings)
+
+
+def _usual_span(model: Model, name: str) -> float:
+    """The span where none is asked for [s].
+
+    Raises:
+        ModelError: that of the file is 0.
+    """
+    if model.settings.span == 0.0:
+        todo = "Write a longer one into the file, or give --span."
+        raise ModelError(f"bench {name}", "a time_span of 0 s in the file", "a span above 0 s", todo)
+    return min(SPAN, model.settings.span or SPAN)
+
+
+def whole_steps(span: float, step: float | None) -> float:
+    """The longest span of whole steps that is no longer [s]; the span itself where a tolerance chooses steps, and where
+    it is shorter than a step."""
+    count = 0 if step is None else math.floor(span / step + WHOLE)
+    return span if step is None or not count or abs(span / step - count) <= WHOLE else count * step
 
 
 def moving_mass(model: Model, where: str) -> str:

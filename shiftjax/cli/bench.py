@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from shiftjax.bench import card, doctor, figure, rates, tables
+from shiftjax.bench import card, doctor, figure, rate_lines, rates, tables
 from shiftjax.bench.first_calls import first_calls
 from shiftjax.bench.machine import cores
 from shiftjax.bench.rivals.race import RIVALS, raced
@@ -30,6 +30,7 @@ MODES = ("doctor", "rivals", "card", "read")
 MEMBERS, MEMBERS_OF_GPU, MEMBERS_OF_RIVALS = 4096, 1 << 20, 1024
 SECONDS, SECONDS_OF_CARD = 20.0, 240.0
 ROUNDS = 5
+SHOWN = ("model", "backend", "precision", "span", "step", "tolerance")  # in the first line of a table
 OF_RUNS = ("span", "step", "tolerance", "method")
 ALLOWED = {  # what a mode has no use for
     "doctor": ("models", "members", "precision", "threads", "seconds", "plot", "no_start", "rival", "rounds", *OF_RUNS),
@@ -80,11 +81,20 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError("--tolerance", "beside --step", "one of them", "Leave one of them out.")
     if options.plot is not None:
         picture.check_target(options.plot, force=options.force)
+        _check_apart(options)
     if mode == "read":
         return _read(options)
     with _lines(options) as write:
         measure = {"doctor": _doctor, "rivals": _rivals, "card": _card, "": _rates}[mode]
         return measure(options, write)
+
+
+def _check_apart(options: argparse.Namespace) -> None:
+    """Raises where the picture would replace the lines that it is drawn of."""
+    for name, files in (("output", [options.output]), ("read", options.read or [])):
+        if any(file is not None and Path(file).resolve() == Path(options.plot).resolve() for file in files):
+            fault = f"the file of --{name}"
+            raise ModelError(f"--plot {options.plot}", fault, "a file of its own", "Choose another name.")
 
 
 class _Lines:
@@ -97,8 +107,11 @@ class _Lines:
         """One line."""
         text = line(benchmark, figures)
         if self._file is not None:
-            self._file.write(text + "\n")
-            self._file.flush()
+            try:
+                self._file.write(text + "\n")
+                self._file.flush()
+            except OSError as error:
+                raise _unwritten(self._file.name, error) from error
         if self.printed:
             common.put_json(json.loads(text))
 
@@ -113,12 +126,21 @@ def _lines(options: argparse.Namespace) -> Iterator[_Lines]:
     if target.exists() and not (options.force and target.is_file()):
         raise ModelError(f"--output {target}", "something of that name", "a new name", todo)
     try:
-        with target.open("w", encoding="utf-8") as file:
-            yield _Lines(file, printed=options.json)
+        file = target.open("w", encoding="utf-8")
     except OSError as error:
-        why = error.strerror or str(error)
-        raise ModelError(f"--output {target}", why, "a file that can be written", "Choose another place.") from error
+        raise _unwritten(target, error) from error
+    try:
+        yield _Lines(file, printed=options.json)
+    finally:
+        with suppress(OSError):  # every line is on its way already: where one is not, `add` has said so
+            file.close()
     common.say(f"written: {target}")
+
+
+def _unwritten(target: str | Path, error: OSError) -> ModelError:
+    """The error of lines that cannot be written."""
+    why = error.strerror or str(error)
+    return ModelError(f"--output {target}", why, "a file that can be written", "Choose another place.")
 
 
 def _works(options: argparse.Namespace) -> list[Workload]:
@@ -149,11 +171,16 @@ def _rates(options: argparse.Namespace, lines: _Lines) -> int:
     return SOME_FAILED if failed else 0
 
 
-def _show_rates(lines: Sequence[Mapping[str, Any]]) -> None:
-    """A model's rates as a person reads them."""
+def _show_rates(lines: Sequence[Mapping[str, Any]], apart: str = "") -> None:
+    """A model's rates as a person reads them.
+
+    Args:
+        apart: by what they differ from others that are shown, beside what the first line has of all.
+    """
     first = lines[0]
     steps = f"tolerance {first['tolerance']:g}" if first["step"] is None else f"steps of {first['step']:g} s"
-    common.put(f"{first['model']}: {first['backend']}, {first['precision']}, {first['span']:g} s, {steps}")
+    settings = (first["backend"], first["precision"], f"{first['span']:g} s", steps, *filter(None, [apart]))
+    common.put(f"{first['model']}: {', '.join(settings)}")
     if "cold_compile_s" in first:
         for kind, words in (("cold", "first call, nothing compiled"), ("warm", "compiled code on disk")):
             compile_s, call_s = first[f"{kind}_compile_s"], first[f"{kind}_call_s"]
@@ -173,15 +200,17 @@ def _show_rates(lines: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _card(options: argparse.Namespace, lines: _Lines) -> int:
-    """The report card."""
+    """The report card; what is measured until an error or Ctrl-C ends it is shown, too."""
     rows, chosen = [], [*(options.models or names())]
-    for figures in card.card(chosen, options.threads, options.seconds or SECONDS_OF_CARD):
-        lines.add("card", figures)
-        rows.append(figures)
-    rows.sort(key=lambda row: chosen.index(row["model"]))
-    if not lines.printed:
-        common.table(*tables.card_table(rows), left=(0, 1))
-    return SOME_FAILED if any(row["failed"] for row in rows) else 0
+    try:
+        for figures in card.card(chosen, options.threads, options.seconds or SECONDS_OF_CARD):
+            lines.add("card", figures)
+            rows.append(figures)
+    finally:
+        rows.sort(key=lambda row: chosen.index(row["model"]))
+        if rows and not lines.printed:
+            common.table(*tables.card_table(rows), left=(0, 1))
+    return SOME_FAILED if any("refused" in row or row["failed"] for row in rows) else 0
 
 
 def _rivals(options: argparse.Namespace, lines: _Lines) -> int:
@@ -220,23 +249,16 @@ def _doctor(options: argparse.Namespace, lines: _Lines) -> int:
 
 def _read(options: argparse.Namespace) -> int:
     """What files have, as tables or as a picture."""
-    lines = [one for path in options.read for one in figure.lines_of(path)]
+    lines = [one for path in options.read for one in rate_lines.lines_of(path, common.say)]
     if options.json:
         for one in lines:
-            common.put_json(one)
+            common.put_json({name: value for name, value in one.items() if name != rate_lines.FILE})
     elif options.plot is None:
-        for group in _by_workload(lines):
-            _show_rates(group)
+        groups = rate_lines.by_workload(lines)
+        for group, apart in zip(groups, rate_lines.differences(groups, SHOWN), strict=True):
+            _show_rates(group, apart)
     _plot(options, lines)
     return 0
-
-
-def _by_workload(lines: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """Lines that differ in the number of members only, together."""
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for one in lines:
-        groups.setdefault(tuple(one[key] for key in ("model", "backend", "precision", "span", "step")), []).append(one)
-    return list(groups.values())
 
 
 def _plot(options: argparse.Namespace, lines: Sequence[Mapping[str, Any]]) -> None:

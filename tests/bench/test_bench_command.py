@@ -1,19 +1,22 @@
 """`shiftjax bench`: what it measures is what was run, files and refusals. Real commands, in this process."""
 
+import io
 import json
 import os
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from shiftjax.bench import card, first_calls, rates
 from shiftjax.bench.machine import machine
+from shiftjax.bench.tables import rates_table
 from shiftjax.bench.watched_kernel import watched
 from shiftjax.bench.workload import workload
-from shiftjax.cli import main
+from shiftjax.cli import common, main
 from shiftjax.errors import ModelError
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.models import path
@@ -71,6 +74,56 @@ def test_fast_models_have_steps_and_spans_of_their_files() -> None:
     fast, usual = workload("andrews"), workload("pendulum")
     assert (fast.span, fast.step, usual.span, usual.step) == (0.05, 1e-5, 1.0, 1e-3)
     assert workload("andrews", span=0.1, step=1e-4).step == 1e-4 and workload("pendulum", tolerance=1e-6).step is None
+
+
+def test_only_motion_that_members_make_counts(shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "ROUNDS_S", 0.0)
+    code, out, _ = shell("bench", "four_bar", "--step", "0.5", "--span", "1", *SHORT[2:], "--members", "1")
+    assert code == 3 and "real time, one member: 0 times as a whole call, 0 times in the step loop" in out
+    assert "  0%  " in out.splitlines()[3], "a limit was measured, and no step was done"
+    document = json.loads(path("pendulum").read_text(encoding="utf-8"))
+    document["events"] = {"half": {"of": "t - 10.5 ms", "action": "stop"}}
+    (tmp_path / "stopped.json").write_text(json.dumps(document), encoding="utf-8")
+    for settings in ((), ("--tolerance", "1e-6")):
+        words = ("bench", str(tmp_path / "stopped.json"), "--members", "1", *SHORT, *settings, "--json")
+        line = json.loads(shell(*words)[1])
+        assert line["real_time"] == pytest.approx(0.0105 / line["call_s"], rel=1e-6), "not the span"
+
+
+def test_a_limit_that_is_not_measured_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "limit_of", lambda work: (0.0, "not measured"))
+    (line,) = rates.rates(workload("pendulum", span=0.01, threads=1), [1], 0.0)
+    assert line["of_limit"] is None and rates_table([line])[1][0][4] == "not measured"
+
+
+def with_integrator(folder: Path, **integrator: Any) -> str:
+    """A file of a pendulum whose integrator says so."""
+    document = json.loads(path("pendulum").read_text(encoding="utf-8"))
+    document["model_parameters"]["integrators"] = [integrator]
+    (folder / "own.json").write_text(json.dumps(document), encoding="utf-8")
+    return str(folder / "own.json")
+
+
+def test_the_method_of_a_file_is_measured(shell, tmp_path: Path) -> None:
+    euler = workload(with_integrator(tmp_path, type="euler", time_span=10, time_step=0.01), method="file")
+    assert (euler.method, euler.step, euler.tolerance) == ("euler", 1e-3, None)
+    name = with_integrator(tmp_path, type="ode113", relative_error=1e-7, time_span=10, time_step=0.01)
+    words = ("bench", name, "--members", "1", *SHORT, "--method", "file")
+    line = json.loads(shell(*words, "--json")[1])
+    assert (line["method"], line["tolerance"], line["step"]) == ("dopri5", 1e-7, None) and line["failed"] == 0
+    assert "found 0.001 beside method='file'" in shell(*words, "--step", "0.001")[2]
+
+
+def test_spans_left_out_are_whole_steps(tmp_path: Path) -> None:
+    whole = workload(with_integrator(tmp_path, type="rk4", time_span=0.5, time_step=3e-4))
+    assert (whole.step, whole.span) == (3e-4, pytest.approx(1666 * 3e-4, rel=1e-12))
+    brief = workload(with_integrator(tmp_path, type="rk4", time_span=4e-4, time_step=0.01))
+    assert (brief.step, brief.span) == (4e-4, 4e-4)
+    assert workload("pendulum", step=0.3).span == pytest.approx(0.9)
+    name = with_integrator(tmp_path, type="rk4", time_span=0, time_step=0.01)
+    with pytest.raises(ModelError, match="found a time_span of 0 s in the file; allowed: a span above 0 s"):
+        workload(name)
+    assert workload(name, span=0.1).span == 0.1
 
 
 def test_rates_end_where_their_time_does(shell) -> None:
@@ -141,16 +194,110 @@ def test_f19_the_card_has_both_precisions(monkeypatch: pytest.MonkeyPatch) -> No
     assert all("gradient_error" not in line for line in left_out)
 
 
+def test_a_card_goes_on_and_loses_nothing(shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(card, "SPAN", 0.01)
+    monkeypatch.setattr(card, "MEMBERS", 2)
+    odd = with_integrator(tmp_path, type="rk4", time_span=10, time_step=3e-4)
+    target = tmp_path / "card.jsonl"
+    words = ("bench", "--card", "no_such", odd, "--threads", "1", "--seconds", "1e-9", "--output", str(target))
+    code, out, _ = shell(*words)
+    lines = [json.loads(text) for text in target.read_text(encoding="utf-8").splitlines()]
+    assert code == 3 and [line["model"] for line in lines] == ["no_such"] * 2 + [odd] * 2
+    assert all("no_such" in line["refused"] for line in lines[:2]) and lines[0]["refused"] in out
+    assert lines[2]["span"] == pytest.approx(33 * 3e-4) and lines[2]["failed"] == 0
+
+    def ended(pair: card.Pair) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(card, "graded", ended)
+    code, out, _ = shell(*words[:3], odd, "--threads", "1", "--json")
+    lines = [json.loads(text) for text in out.splitlines()]
+    assert code == 130 and [line.get("gradient_left_out") for line in lines[2:]] == ["the card was ended before"] * 2
+
+
 def test_what_was_measured_is_drawn(shell, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    lines = [
-        {"benchmark": "bench", "model": "m", "backend": "cpu", "precision": "f64", "members": n, "steps_per_s": n,
-         "stepping_per_s": 2 * n, "of_limit": 0.5, "span": 1.0, "step": 1e-3} for n in (1, 8)
-    ]  # fmt: skip
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    lines = [line_of(n, method=method, of_limit=None) for method in (None, "dopri5") for n in (1, 8)]
+    (tmp_path / "a.svg").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     target = tmp_path / "rates.svg"
-    code, _, err = shell("bench", "--read", str(tmp_path / "a.jsonl"), "--plot", str(target))
-    assert code == 0 and err == f"drawn: {target}\n" and "m, cpu, f64" in target.read_text(encoding="utf-8")
+    code, _, err = shell("bench", "--read", str(tmp_path / "a.svg"), "--plot", str(target))
+    drawn = target.read_text(encoding="utf-8")
+    assert code == 0 and err == f"drawn: {target}\n"
+    assert "m, cpu, f64, method left out" in drawn and "m, cpu, f64, method dopri5" in drawn
+    for words in (("--read", str(tmp_path / "a.svg")), ("m", "--output", str(tmp_path / "b" / ".." / "a.svg"))):
+        code, _, err = shell("bench", *words, "--plot", str(tmp_path / "a.svg"), "--force")
+        assert code == 2 and f"--plot {tmp_path / 'a.svg'}: found the file of {words[-2]}" in err
+    assert len((tmp_path / "a.svg").read_text(encoding="utf-8").splitlines()) == 4, "nothing measured is lost"
+
+
+def line_of(members: int, **changes: Any) -> dict[str, Any]:
+    """A line of rates, as `--output` writes it."""
+    texts = dict.fromkeys(("varied", "limit_of", "device", "cpu"), "x")
+    names = ("steps_per_s", "stepping_per_s", "stepping_per_cpu_s", "real_time", "real_time_stepping", "limit_per_s",
+             "estimated_bytes_a_member")  # fmt: skip
+    none = dict.fromkeys(("tolerance", "method", "threads", "gap", "energy_error", "measured_bytes_a_member"))
+    line = {**texts, **dict.fromkeys(names, 7.0), **none, "benchmark": "bench", "model": "m", "backend": "cpu",
+            "precision": "f64", "members": members, "of_limit": 0.5, "span": 1.0, "step": 1e-3, "failed": 0,
+            "operations": 9, "cores": 2, "versions": {"jax": "1"}, "date": "2026-11-26"}  # fmt: skip
+    return {**line, **changes}
+
+
+def test_only_what_differs_in_members_alone_is_one_table(shell, tmp_path: Path) -> None:
+    differing = ({}, {"tolerance": 1e-6, "step": None}, {"method": "euler"}, {"varied": "y"}, {"threads": 1},
+                 {"cpu": "z"}, {"date": "2026-11-27"}, {"versions": {"jax": "2"}})  # fmt: skip
+    lines = [line_of(n, **changes) for n in (1, 4) for changes in (*differing, {"model": "n", "varied": "v"})]
+    text = "\n".join(map(json.dumps, lines)) + "\n"
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    code, out, _ = shell("bench", "--read", str(tmp_path / "a.jsonl"), "--read", str(tmp_path / "b.jsonl"))
+    heads = [row for row in out.splitlines() if row.startswith("m: cpu, f64, 1 s, ")]
+    assert code == 0 and len(heads) == len(set(heads)) == 2 * len(differing), "each says how it differs"
+    assert "method euler" in heads[2] and "versions jax 2" in heads[7] and heads[8].endswith(f"{tmp_path / 'b.jsonl'}")
+    assert f"n: cpu, f64, 1 s, steps of 0.001 s, file {tmp_path / 'b.jsonl'}\n" in out, "other models are not like it"
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        ("[1]", "found no figures of a benchmark"),
+        ("{", "found lines that are no figures"),
+        (json.dumps(line_of(1, span=float("nan"))), "found lines that are no figures"),
+        (json.dumps({k: v for k, v in line_of(1).items() if k != "gap"}), "found no `gap`; allowed: a line of rates"),
+        (json.dumps(line_of(1, span="1")), 'found `span` "1"; allowed: a number.'),
+        (json.dumps(line_of(1, threads=1.5)), "found `threads` 1.5; allowed: a whole number or null."),
+        (json.dumps(line_of(0)), "found `members` 0; allowed: 1 or more."),
+        (json.dumps(line_of(1, cold_compile_s=1.0)), "found no `cold_call_s`"),
+    ],
+)
+def test_a_line_that_was_not_written_is_named(shell, tmp_path: Path, row: str, text: str) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text("\n".join([json.dumps(line_of(1)), row, json.dumps(line_of(4)), ""]), encoding="utf-8")
+    code, out, err = shell("bench", "--read", str(file))
+    assert (code, out) == (2, "") and f"{file}, line 2: {text}" in err and len(err.splitlines()) == 1
+
+
+def test_a_line_that_was_cut_off_is_left_out(shell, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text(json.dumps(line_of(1)) + "\n" + json.dumps(line_of(4))[:90], encoding="utf-8")
+    code, out, err = shell("bench", "--read", str(file), "--json")
+    assert code == 0 and json.loads(out) == line_of(1) and err == f"note: {file}, line 2: cut off: it is left out\n"
+
+
+def test_only_a_file_that_cannot_be_written_is_to_blame(shell, tmp_path: Path, monkeypatch) -> None:
+    def gone(*_: object) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    words = ("bench", "pendulum", "--members", "1", *SHORT, "--json")
+    monkeypatch.setattr(rates, "ROUNDS_S", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(common, "put_json", gone)
+        patch.setattr("sys.stderr", io.StringIO())  # which the command closes
+        assert main([*words, "--output", str(tmp_path / "a.jsonl")]) == 1, "as of all commands whose reader has gone"
+    assert json.loads((tmp_path / "a.jsonl").read_text(encoding="utf-8"))["members"] == 1
+    if Path("/dev/full").exists():
+        monkeypatch.setattr(Path, "exists", lambda _: False)
+        code, _, err = shell(*words, "--output", "/dev/full")
+        assert code == 2 and "--output /dev/full: found No space left on device" in err
 
 
 @pytest.mark.parametrize(

@@ -122,17 +122,25 @@ def test_every_code_that_is_shipped_runs_or_says_what_is_missing() -> None:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("slider_crank", "of type"), ("scissor_lift", "bench --rivals"), ("excavator", "bench --rivals")],
+    [
+        ("slider_crank", "of type"),
+        ("scissor_lift", "bench --rivals"),
+        ("excavator", "bench --rivals"),
+        ("pendulum", "found no loop"),
+    ],
 )
 def test_what_others_would_move_otherwise_is_refused(name: str, text: str) -> None:
     with pytest.raises(ModelError, match=text):
         race_of(workload(name), 2, 1)
 
 
-def test_a_tolerance_and_an_open_start_are_refused() -> None:
+def test_a_tolerance_a_part_of_ten_steps_and_an_open_start_are_refused() -> None:
     with pytest.raises(ModelError, match="All codes take equal steps"):
         race_of(workload("four_bar", tolerance=1e-6), 2, 1)
     open_model = load("four_bar").replace({"crank_pivot.initial_displacement": 0.3})
+    for span in (0.005, 0.025):
+        with pytest.raises(ModelError, match=f"found a span of {span:g} s; allowed: whole multiples of 10 steps"):
+            race_of(workload("four_bar", span=span), 2, 1)
     with pytest.raises(ModelError, match="a start whose loops are open"):
         race_of(workload(open_model), 2, 1)
 

@@ -60,19 +60,26 @@ def race_of(work: Workload, members: int, threads: int) -> Race:
     """The mechanism of a workload, for all codes.
 
     Raises:
-        ModelError: one that others would not move as it moves here, or whose file does not close its loops.
+        ModelError: one that others would not move as it moves here, that has no loop, whose file does not close its
+            loops, or whose span ends between instants that are judged.
     """
     where = f"bench --rivals {work.name}"
     check_hinges(work.model, where)
     if work.step is None:
         raise ModelError(where, "a tolerance", "a step", "All codes take equal steps: leave --tolerance out.")
+    steps = round(work.span / work.step)
+    if not steps or steps % EVERY:
+        few = f"whole multiples of {EVERY} steps, {EVERY * work.step:g} s"
+        raise ModelError(where, f"a span of {work.span:g} s", few, "Give another --span or --step.")
     tree = tree_of(work.model)
-    open_by = max((cut.open_by for cut in tree.cuts), default=0.0)
+    if not tree.cuts:
+        todo = "Take four_bar, n_four_bar_5, bricard or bennett."
+        raise ModelError(where, "no loop", "a mechanism whose loops are judged", todo)
+    open_by = max(cut.open_by for cut in tree.cuts)
     if open_by > CLOSED:
         todo = "Write the angles of its start into the file."
         raise ModelError(where, f"a start whose loops are open by {open_by:.1e} m", f"{CLOSED:g} m", todo)
     varied = [link.path for link in tree.links].index(work.varied.removesuffix(".mass"))
-    steps = max(EVERY, round(work.span / work.step / EVERY) * EVERY)
     return Race(tree, varied, work.values(max(2, members)), work.step, steps, threads, work.precision)
 
 
