@@ -33,6 +33,54 @@ def test_a_driver_of_a_file_begins_where_it_says() -> None:
     assert run.certificate["energy_error"].max() < 1e-6
 
 
+MOVED = PoseUniform(position=(1.0, 2.0, 3.0), rotation=(0.0, -1.0, 0.0))
+
+
+def placed(joint: str = "float") -> Model:
+    """A body that states where it starts."""
+    start: dict[str, Any] = {"T": (5.0, 0.0, 0.0)} if joint == "float" else {}
+    return top(joint, initial_displacement={**start, "rotation": (0.0, 1.0, 0.0)})[0].build()
+
+
+def test_a_stated_start_that_a_driver_of_a_pose_overrides_is_noted() -> None:
+    """By how far, also where the orientation differs in its sense alone; nothing is said of a start that is met."""
+    run = simulate(placed(), 0.01, 1e-2, drive={"six": MOVED}, strict_start=True)
+    note = "a:six starts where its driver a:six_drive does, up to 4 m and 2 rad from its initial_displacement"
+    assert run.status == 0 and [text for text in run.notes if note in text]
+    for joint in ("spherical", "spherical_vector"):
+        still = {"six": PoseUniform(rotation=(0.0, 1.0, 0.0))}
+        assert simulate(placed(joint), 0.01, 1e-2, drive=still).notes == ()
+        run = simulate(placed(joint), 0.01, 1e-2, drive={"six": PoseUniform(rotation=(0.0, -1.0, 0.0))})
+        assert "up to 2 rad from its initial_displacement" in run.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"hold": ["six"]}, "hold a:six.x: found a joint that the driver a:six_drive moves"),
+        ({"vary": {"six.initial_displacement.T[0]": [5.0, 6.0]}}, "initial_displacement of a:six"),
+        ({"assign": {"six.initial_displacement.rotation[2]": 1.0}}, "initial_displacement of a:six"),
+        ({"vary": {"six.initial_velocity[5]": [1.0]}}, "initial_velocity of a:six.rotation"),
+    ],
+)
+def test_a_driver_of_a_pose_alone_decides_where_its_joint_starts(options: dict[str, Any], match: str) -> None:
+    with pytest.raises(ModelError, match=match):
+        simulate(placed(), 0.01, 1e-2, drive={"six": MOVED}, **options)
+
+
+def test_a_driver_of_an_orientation_leaves_the_place_free() -> None:
+    """In a file, of a floating body: its place starts where the file or members say, and may be held; not its turn."""
+    builder, a = top("float", initial_displacement={"T": (5.0, 0.0, 0.0)})
+    a.driver("turn", "orientation_uniform", frames=["fixed", "top"], rotation=(0.0, 0.0, 0.5))
+    built = builder.build()
+    vary = {"six.initial_displacement.T[1]": [1.0, 2.0]}
+    run = simulate(built, 0.01, 1e-2, vary=vary, hold=["six.x"], channels=["six.q"])
+    assert np.abs(run.channels["six.q"][:, 0, :3] - [[5.0, 1.0, 0.0], [5.0, 2.0, 0.0]]).max() < EXACT
+    assert "driver a:turn does, up to 0.5 rad from" in run.notes[0]
+    with pytest.raises(ModelError, match="that the driver a:turn moves"):
+        simulate(built, 0.01, 1e-2, vary={"six.initial_displacement.rotation[0]": [1.0]})
+
+
 def carrying(joint: str) -> tuple[ModelBuilder, Any]:
     """A four-bar whose frame is on a joint to ground."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -G))

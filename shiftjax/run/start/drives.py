@@ -26,7 +26,6 @@ from shiftjax.topology.plan import Plan
 
 Drivable = Drive | PoseDrive | TimeFunction | float | np.ndarray | Sequence[float] | Callable[[Any], Any]
 MOTIONS = ("position", "velocity", "acceleration")
-REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m]
 WHOLE = 1e-9  # of a time: rounding
 ALLOWED = (
     "a speed, (B,) speeds, ConstantSpeed, Harmonic, Polynomial, Table, AccelerationTable, or a function f(t) of time"
@@ -177,46 +176,6 @@ def _element(name: str, path: str, start: float, motion: Drive, where: str) -> t
         if fault.bad[0]:
             raise ModelError(where, fault.found(0), fault.allowed, fault.todo)
     return given_number, arrays
-
-
-def refuse_driven(plan: Plan, holding: Sequence[int], moved: Sequence[int], thrown: Sequence[int]) -> None:
-    """Raises where the user asks for a start of a coordinate that its driver decides.
-
-    Args:
-        holding, moved, thrown: coordinates that are held, or whose initial displacement or speed was named.
-    """
-    drivers = {k: group for group in plan.constraints if group.prescribes for k in group.coordinates}
-    asked = (("hold", holding), ("initial_displacement of", moved), ("initial_velocity of", thrown))
-    for where, coordinates in asked:
-        for k in coordinates:
-            begins_there = k in drivers and plan.coordinates[k].start[0] in dict(drivers[k].numbers).values()
-            if k in drivers and not (coordinates is moved and begins_there):
-                fault = f"a joint that the driver {drivers[k].name} moves"
-                todo = "Leave it out, or change the driver."
-                raise ModelError(f"{where} {plan.coordinates[k].path}", fault, "joints that start freely", todo)
-
-
-def moved_by_drivers(lane: StartLane, q: np.ndarray, closed: np.ndarray, model: Model) -> list[str]:
-    """Notes of joints that start elsewhere than the model says, since their drivers do.
-
-    Args:
-        q: (nq, B) at the start. closed: (B,) whose loops are.
-    """
-    joints = dict(model.joints())
-    out: list[str] = []
-    for group in lane.plan.constraints:
-        for coordinate in (lane.plan.coordinates[k] for k in group.coordinates if group.prescribes):
-            stated = np.asarray(lane.params.at(coordinate.start[0]))
-            far = np.abs(q[coordinate.q] - stated)
-            path, name = split(coordinate.path)
-            elsewhere = (far > REPORTED) & closed & joints[path].states("initial_displacement", name[1:])
-            if elsewhere.any():
-                driver = group.name if group.function < 0 else "of drive="
-                out.append(
-                    f"{coordinate.path} starts where its driver {driver} does, up to {far[elsewhere].max():.3g}"
-                    f" from its initial_displacement in {elsewhere.sum()} members"
-                )
-    return out
 
 
 def covered(plan: Plan, lane: StartLane) -> tuple[float, float, str]:
