@@ -81,6 +81,47 @@ def test_a_driver_of_an_orientation_leaves_the_place_free() -> None:
         simulate(built, 0.01, 1e-2, vary={"six.initial_displacement.rotation[0]": [1.0]})
 
 
+@pytest.mark.parametrize("joint", ["float", "spherical_vector"])
+def test_a_run_goes_on_where_a_driver_of_a_pose_begins(joint: str) -> None:
+    """2.9 rad away, at the time at which it goes on, with a note; with the same driver it goes on where it was."""
+    before = simulate(placed(joint), 0.02, 1e-2)
+    place: dict[str, Any] = {"position": (9.0, 0.0, 0.0), "velocity": (1.0, 0.0, 0.0)} if joint == "float" else {}
+    far = {"six": PoseUniform(rotation=(0.0, -1.9, 0.0), **place)}
+    run = simulate(placed(joint), 0.02, 1e-2, start=before, drive=far, channels=["six.q"])
+    assert run.status == 0 and "a:six goes on where its driver a:six_drive begins, up to " in run.notes[0]
+    assert run.final is not None and "2.9 rad from where the run before" in run.notes[0]
+    turn = np.array([np.cos(0.95), 0.0, -np.sin(0.95), 0.0]) if joint == "float" else np.array([0.0, -1.9, 0.0])
+    first = run.channels["six.q"][0]
+    assert np.abs(first[-len(turn) :] * np.sign(first[-len(turn) :] @ turn) - turn).max() < EXACT
+    if joint == "float":
+        assert np.abs(first[0] - 9.02) < EXACT
+    again = simulate(placed(joint), 0.02, 1e-2, start=run, drive=far)
+    assert again.status == 0 and again.notes == ()
+
+
+def test_loops_follow_a_driver_that_begins_elsewhere() -> None:
+    """A base takes its four-bar along; of a rod on a ball, with a telescope from its tip to a point, that follows."""
+    before = simulate(carried(), 0.01, 1e-2)
+    run = simulate(carried(), 0.01, 1e-2, start=before, drive={"six": PoseUniform(rotation=(0.0, 0.0, 2.9))})
+    assert run.status == 0 and " rad from where the run before" in run.notes[0]
+    assert before.final is not None and run.final is not None
+    assert np.abs(run.final["q"][7:] - before.final["q"][7:]).max() < 0.1
+    builder = ModelBuilder().frame("there", T=(2.0, 0.0, 0.0))
+    a = builder.assembly("a").body("rod", **rod(0.5)).joint("six", "spherical", child="rod")
+    a.body("tube", mass=1.0, inertia=(0.1, 0.1, 0.1)).joint("knee", "spherical", parent=("rod", "tip"), child="tube")
+    a.body("inner", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    a.joint("slide", "Tx", parent="tube", child="inner", initial_displacement=1.5)
+    a.joint("end", "spherical", parent="fixed:there", child="inner")
+    built = builder.build()
+    before = simulate(built, 0.01, 1e-2)
+    turned = {"six": PoseUniform(rotation=(0.0, 2.0, 0.0))}
+    run = simulate(built, 0.01, 1e-3, start=before, drive=turned, channels=["six.q", "slide.q"])
+    assert run.status == 0 and "up to 2 rad from where the run before" in run.notes[0]
+    assert np.abs(np.abs(run.channels["six.q"][0]) - [np.cos(1.0), 0.0, np.sin(1.0), 0.0]).max() < EXACT
+    length = np.hypot(2.0 - 0.5 * np.cos(2.0), 0.5 * np.sin(2.0))
+    assert abs(abs(run.channels["slide.q"][0]) - length) < EXACT
+
+
 def carrying(joint: str) -> tuple[ModelBuilder, Any]:
     """A four-bar whose frame is on a joint to ground."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -G))

@@ -11,7 +11,16 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
 from shiftjax.mechanism.records import Joint
-from shiftjax.run.closing.host_evaluation import StartLane, coordinates_of_numbers, deciding_drivers, drives_places
+from shiftjax.run.closing.closer import CLOSED
+from shiftjax.run.closing.host_evaluation import (
+    StartLane,
+    closure,
+    coordinates_of_numbers,
+    deciding_drivers,
+    drives_places,
+    prescribed_coordinates,
+)
+from shiftjax.run.closing.poses import close
 from shiftjax.run.start.branches import distances
 from shiftjax.topology.plan import Plan, flat
 
@@ -70,23 +79,88 @@ def moved_by_drivers(lane: StartLane, q: np.ndarray, closed: np.ndarray, model: 
 
 def _poses_moved(lane: StartLane, q: np.ndarray, closed: np.ndarray, joints: Mapping[str, Joint]) -> list[str]:
     """The same of balls and floating bodies: by how far their places and their orientations differ."""
-    plan, out = lane.plan, list[str]()
-    drivers = {k: one for k, one in deciding_drivers(plan).items() if not one.prescribes}
-    if not drivers:
-        return out
-    stated = coordinates_of_numbers(lane, q.shape[1])
-    for driver in dict.fromkeys(drivers.values()):
-        led = [k for k, one in drivers.items() if one is driver]
-        path = plan.joints[plan.coordinates[led[0]].joint].path
-        far = np.nan_to_num(distances(plan, q, stated, led))
-        elsewhere = (far > REPORTED).any(0) & closed
-        if not elsewhere.any() or not joints[path].states("initial_displacement", ""):
-            continue
-        units = [plan.coordinates[k].unit for k in led]
-        most = {unit: max(far[row][elsewhere].max() for row, x in enumerate(units) if x == unit) for unit in units}
-        size = " and ".join(f"{value:.3g} {unit}" for unit, value in most.items() if value > REPORTED)
-        out.append(
-            f"{path} starts where its driver {driver.name} does, up to {size} from its initial_displacement"
-            f" in {elsewhere.sum()} members"
-        )
+    led = _led_by_poses(lane.plan)
+    if not led:
+        return []
+    stated, out = coordinates_of_numbers(lane, q.shape[1]), list[str]()
+    for driver, (path, coordinates) in led.items():
+        far, members = _apart(lane.plan, q, stated, coordinates, closed)
+        if far and joints[path].states("initial_displacement", ""):
+            out.append(
+                f"{path} starts where its driver {driver} does, up to {far} from its initial_displacement"
+                f" in {members} members"
+            )
     return out
+
+
+def put_on_drivers(
+    lane: StartLane, q: np.ndarray, good: np.ndarray, limit: float
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Where an earlier run has left members, moved to where their drivers of poses begin, and notes of it.
+
+    Projections of a step take the sines of half turns for small ones; here residuals are logarithms, and a change is at
+    most 10 degrees at once, so that loops stay on their branch.
+
+    Args:
+        lane: at the time at which the run begins. q: (nq, B). good: (B,) members that go on.
+        limit: rows of drivers that are off by less stay, dimensionless.
+
+    Returns:
+        (nq, B) coordinates; those of members that cannot be moved there as they were.
+    """
+    plan, before, q = lane.plan, q, q.copy()
+    led = _led_by_poses(plan)
+    for s, block in enumerate(plan.substructures):
+        groups = [plan.constraints[k] for k in block.groups]
+        rows = np.repeat([group.name in led for group in groups], [group.rows for group in groups])
+        if not rows.any():
+            continue
+        away = np.flatnonzero(good & (np.abs(closure(lane, q, s)[0][:, rows]).max(1) > limit))
+        if not len(away):
+            continue
+        part = lane.of(away)
+        assert isinstance(part, StartLane)
+        moved, places = q[:, away], prescribed_coordinates(part)
+        for k in (k for group in groups if group.name in led for k in led[group.name][1]):
+            for place in range(plan.nq)[plan.coordinates[k].places]:
+                moved[place] = places[place]
+        # A body that carries loops takes them along; one within a loop is brought there from where it was.
+        within = np.abs(closure(part, moved, s)[0]).max(1) > limit
+        moved[:, within] = q[:, away[within]]
+        moved, size = close(plan, part, moved, s, ())
+        q[:, away] = np.where(size <= CLOSED, moved, q[:, away])
+    notes: list[str] = []
+    for driver, (path, coordinates) in led.items():
+        far, members = _apart(plan, q, before, coordinates, good & (q != before).any(0))
+        if far:
+            notes.append(
+                f"{path} goes on where its driver {driver} begins, up to {far} from where the run before has left it"
+                f" in {members} members"
+            )
+    return q, tuple(notes)
+
+
+def _led_by_poses(plan: Plan) -> dict[str, tuple[str, list[int]]]:
+    """Driver of a pose -> its joint, and the coordinates of that of which it decides."""
+    led: dict[str, tuple[str, list[int]]] = {}
+    for k, driver in deciding_drivers(plan).items():
+        if not driver.prescribes:
+            led.setdefault(driver.name, (plan.joints[plan.coordinates[k].joint].path, []))[1].append(k)
+    return led
+
+
+def _apart(
+    plan: Plan, q: np.ndarray, others: np.ndarray, coordinates: Sequence[int], judged: np.ndarray
+) -> tuple[str, int]:
+    """By how far coordinates (nq, B) of one joint are from others at most, as "4 m and 2 rad", and in how many members.
+
+    Args:
+        judged: (B,) members that count.
+    """
+    far = np.nan_to_num(distances(plan, q, others, coordinates))
+    elsewhere = (far > REPORTED).any(0) & judged
+    most: dict[str, float] = {}
+    for k, row in zip(coordinates, far, strict=True):
+        unit = plan.coordinates[k].unit
+        most[unit] = max(most.get(unit, 0.0), row[elsewhere].max(initial=0.0))
+    return " and ".join(f"{x:.3g} {unit}" for unit, x in most.items() if x > REPORTED), int(elsewhere.sum())
