@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from shiftjax.constraints.drives import Table
 from shiftjax.constraints.pose_drives import PoseHarmonic, PoseTable, PoseUniform
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
@@ -194,6 +195,39 @@ def test_slopes_of_a_moment() -> None:
         h = 1e-4 * np.eye(3)[k]
         difference = (moment(*(np.array(at) + h)) - moment(*(np.array(at) - h))) / 2e-4
         assert abs(slope) > 0.1 and abs(slope - difference) < 1e-6 * max(1.0, abs(difference))
+
+
+def test_two_drivers_of_one_pose_are_refused() -> None:
+    """By the names of one joint, in runs and in inverse dynamics, and between two bodies of a file."""
+    built, two = placed(), {"six": PoseUniform(), "a:six": PoseUniform()}
+    match = "a:six: found two drivers, a:six_drive and a:six_drive_2; allowed: one driver a joint"
+    with pytest.raises(ModelError, match=match):
+        simulate(built, 0.1, drive=two)
+    with pytest.raises(ModelError, match=match):
+        inverse_dynamics(built, two, [0.0])
+    builder, a = top("float")
+    a.driver("carry", "pose_uniform", frames=["fixed", "top"])
+    a.driver("turn", "orientation_uniform", frames=["top", ("fixed", "there")])
+    builder.frame("there", T=(1.0, 0.0, 0.0))
+    with pytest.raises(
+        ModelError, match="a:turn: found two drivers, a:carry and a:turn; allowed: one driver of a pose"
+    ):
+        simulate(builder.build(), 0.1)
+
+
+def test_what_drivers_of_poses_advise_they_take() -> None:
+    """Words of tables are those of their kind; a joint of another kind is no misspelt one."""
+    table = PoseTable([0.0, 0.5], np.zeros((2, 3)), np.zeros((2, 3)))
+    with pytest.raises(ModelError, match=r'another span, or say "outside": "hold"\.'):
+        simulate(placed(), 1.0, drive={"six": table})
+    with pytest.raises(ModelError, match=r'"outside": "hold", "linear" or "repeat"\.'):
+        simulate(top("float", arm=True)[0].build(), 1.0, drive={"hinge": Table([0.0, 0.5], [0.0, 1.0])})
+    with pytest.raises(ModelError, match=r"others take a Table"):
+        simulate(top("float", arm=True)[0].build(), 0.1, drive={"hinge": PoseUniform()})
+    with pytest.raises(ModelError, match=r"Did you mean 'a:six'"):
+        simulate(placed(), 0.1, drive={"six.x": PoseUniform()})
+    with pytest.raises(ModelError, match=r"Give one in Python, or a driver in the file: command lines"):
+        simulate(placed(), 0.1, drive={"six": 3.0})
 
 
 UNIT = np.array([[1.0, 0.0, 0.0, 0.0]])

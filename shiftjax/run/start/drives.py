@@ -12,6 +12,8 @@ from shiftjax.constraints import CONSTRAINTS, ConstantSpeed, FunctionOfTime, Tim
 from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of
 from shiftjax.constraints.pose_drives import PoseDrive
 from shiftjax.errors import ModelError, refuse_traced, shown
+from shiftjax.field import Field
+from shiftjax.forces import FORCES
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.fields import numbers_of
@@ -63,7 +65,8 @@ def driven(
         if pose := isinstance(given, PoseDrive):
             path = need_posed(model, name, where)
         elif posed_joint(model, name):
-            raise ModelError(where, shown(given), "a PoseTable, PoseUniform or PoseHarmonic", "Give one of them.")
+            todo = "Give one in Python, or a driver in the file: command lines and studies have no words for them."
+            raise ModelError(where, shown(given), "a PoseTable, PoseUniform or PoseHarmonic", todo)
         else:
             path = plain_coordinate(model, name, "drive")
         motion = given if pose else _motion(name, given)
@@ -180,21 +183,32 @@ def _element(name: str, path: str, start: float, motion: Drive, where: str) -> t
 
 def covered(plan: Plan, lane: StartLane) -> tuple[float, float, str]:
     """From when to when the tables that refuse other times last [s], and the path of the shortest."""
-    first, last, name = -np.inf, np.inf, ""
-    elements = [(group.name, group) for group in plan.constraints] + [(force.path, force) for force in plan.forces]
-    for path, element in elements:
+    return _covered(plan, lane)[:3]
+
+
+def _covered(plan: Plan, lane: StartLane) -> tuple[float, float, str, Sequence[Field]]:
+    """The same, and the words that its kind may say."""
+    first, last, name, words = -np.inf, np.inf, "", tuple[Field, ...]()
+    elements = [(group.name, group, CONSTRAINTS[group.kind].words) for group in plan.constraints]
+    for path, element, known in [*elements, *((force.path, force, FORCES[force.kind].words) for force in plan.forces)]:
         if ("outside", "refuse") in element.words:
             times: Any = dict(element.numbers)["times"]
             begins, ends = (lane.params.at(times[k]) for k in (0, -1))
             if np.max(begins) > first or np.min(ends) < last:
-                first, last, name = max(first, float(np.max(begins))), min(last, float(np.min(ends))), path
-    return first, last, name
+                first, last = max(first, float(np.max(begins))), min(last, float(np.min(ends)))
+                name, words = path, known
+    return first, last, name, words
 
 
 def refuse_beyond_tables(plan: Plan, lane: StartLane, begin: float, end: float) -> None:
     """Raises where a run leaves a table that says nothing of other times."""
-    first, last, name = covered(plan, lane)
+    first, last, name, words = _covered(plan, lane)
     if begin < first - WHOLE * abs(first) or end > last + WHOLE * abs(last):
         fault = f"a table from {first:g} to {last:g} s, and a run from {begin:g} to {end:g} s"
-        todo = 'Choose another span, or say "outside": "hold", "linear" or "repeat".'
+        others = [
+            f'"{word}"' for field in words if field.name == "outside" for word in field.choices if word != "refuse"
+        ]
+        todo = (
+            f'Choose another span, or say "outside": {", ".join(others[:-1])}{" or " * (len(others) > 1)}{others[-1]}.'
+        )
         raise ModelError(name, fault, "a table as long as the run", todo)
