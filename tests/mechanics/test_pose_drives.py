@@ -163,9 +163,20 @@ def test_a_run_takes_no_wrench_where_it_fell_and_another_motion_is_refused() -> 
     for motion in (run, (q, v, a)):
         answer = inverse_dynamics(built, {"six": motion}, along=run)
         assert (answer.status == 0).all() and np.abs(answer.forces["six"]).max() < 1e-9
+    with pytest.raises(ModelError, match=r"motion a:six: found q = .* at instant 0.*where `along` has it"):
+        inverse_dynamics(built, {"six": MOVED}, along=run)
     v[1, 4] += 0.01
     with pytest.raises(ModelError, match=r"motion a:six: found v = .* at instant 1, at 0.1 s; .*where `along`"):
         inverse_dynamics(built, {"six": (q, v, a)}, along=run)
+
+
+def test_a_law_along_its_run_takes_the_wrench_of_its_driver() -> None:
+    """It is what that run was driven by, at every instant."""
+    load, built = "six_drive.multiplier", top("float")[0].build()
+    run = simulate(built, 0.1, 1e-2, drive={"six": SWAY}, channels=[load, "six.q", "six.v"], output_step=0.05)
+    answer = inverse_dynamics(built, {"six": SWAY}, along=run)
+    assert (answer.status == 0).all()
+    assert np.abs(answer.forces["six"] - run.channels[load]).max() < LOOPS * np.abs(run.channels[load]).max()
 
 
 def test_free_balls_and_bodies_are_stated_by_place_and_speed() -> None:
