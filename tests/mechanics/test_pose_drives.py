@@ -214,8 +214,12 @@ def test_two_drivers_of_one_pose_are_refused() -> None:
     match = "a:six: found two drivers, a:six_drive and a:six_drive_2; allowed: one driver a joint"
     with pytest.raises(ModelError, match=match):
         simulate(built, 0.1, drive=two)
-    with pytest.raises(ModelError, match=match):
-        inverse_dynamics(built, two, [0.0])
+    still: Any = (np.hstack([np.zeros((1, 3)), UNIT]), np.zeros((1, 6)))
+    for given in (two, {"six": still, "a:six": PoseUniform()}, {"six": still, "a:six": still}):
+        with pytest.raises(ModelError, match="motion a:six: found two motions of a:six, also by 'six'"):
+            inverse_dynamics(built, given, [0.0])
+    with pytest.raises(ModelError, match="motion a:hinge: found two motions of a:hinge"):
+        inverse_dynamics(top("float", arm=True)[0].build(), {"hinge": ([0.0], [0.0]), "a:hinge": ([1.0], [0.0])})
     builder, a = top("float")
     a.driver("carry", "pose_uniform", frames=["fixed", "top"])
     a.driver("turn", "orientation_uniform", frames=["top", ("fixed", "there")])
