@@ -76,7 +76,8 @@ class PoseTable:
     Attributes:
         times: (n,) rising [s].
         rotations: (n, 3) rotation vectors [rad], or (n, 4) quaternions, w first, of either sign and any length, of the
-            child's frame in the parent's.
+            child's frame in the parent's. Any of them names an orientation, not a way there: from one to the next it
+            goes the shorter way, so that rows must be within half a turn of each other.
         positions: (n, 3) of the child's frame along the axes of the parent's [m]; None of a ball.
         outside: what holds before and after the table: "refuse" (a run that leaves it is refused), "hold" (the end, at
             rest).

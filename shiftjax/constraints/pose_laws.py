@@ -130,7 +130,7 @@ class TabulatedPoseLaw(PoseLaw):
     """Poses at times, with cubic splines between: of places, and of quaternions that are then made units.
 
     Of the two quaternions of an orientation the one nearer to that before it is taken, so that rotation vectors may be
-    given in any way.
+    given in any way; it goes the shorter way, and rows must be within half a turn of each other.
     """
 
     moves = (Field("positions", "of the second frame's origin in the first, at the times", "points", Role.NUMBER, "m",

@@ -137,6 +137,7 @@ def inverse_dynamics(
     posed = {name: path for name in given if (path := posed_joint(model, name))}
     poses = {name: stated_pose(model, path, given[name], f"motion {name}") for name, path in posed.items()}
     known, free, laws = _sorted({name: one for name, one in given.items() if name not in poses})
+    _refuse_twice(model, motion, posed)
     runs = _runs(motion, along, [*free, *(name for name, pose in poses.items() if not pose.driven), *state])
     led = [*known, *laws, *(name for name, pose in poses.items() if pose.driven)]
     acting = led if forces is None else forces
@@ -162,6 +163,17 @@ def inverse_dynamics(
         todo = "Give its channels as (q, v, a), and what is free by `motion` and `state`."
         raise ModelError(next(iter(runs)), "a result, in a call that JAX traces", "arrays of numbers", todo)
     return _answer(one, acting, channels)
+
+
+def _refuse_twice(model: Model, motion: Mapping[str, Motion], posed: Mapping[str, str]) -> None:
+    """Raises where two names of a motion are of one joint or coordinate: the last one would count."""
+    name_of: dict[str, str] = {}
+    for name in motion:
+        path = posed.get(name) or plain_coordinate(model, name, "motion")
+        if path in name_of:
+            fault = f"two motions of {path}, also by {name_of[path]!r}"
+            raise ModelError(f"motion {name}", fault, "one motion a joint", "Leave one of them out.")
+        name_of[path] = name
 
 
 def _runs(motion: Mapping[str, Any], along: Result | None, stated: Sequence[str]) -> dict[str, Result]:

@@ -118,10 +118,15 @@ class KnownMotion:
             start = standing_at(model, self.along, self.instants)
             self._refuse_other_motion(model, start, self.known)
             refuse_other_poses(model, start, self.instants, self.poses)
-            by_laws = [f"{name}.{x}" for name in self.laws for x in "qv"]
+            posed = {name: pose for name, pose in self.poses.items() if pose.law is not None}
+            by_laws = [f"{name}.{x}" for name in (*self.laws, *posed) for x in "qv"]
             run = replace(self, along=None).result([*channels, *by_laws], start)
             self._refuse_other_motion(model, start, {
                 name: [run.channels[f"{name}.{x}"] for x in "qv"] for name in self.laws
+            })  # fmt: skip
+            refuse_other_poses(model, start, self.instants, {
+                name: replace(pose, **{x: [*run.channels[f"{name}.{x}"].T] for x in "qv"})
+                for name, pose in posed.items()
             })  # fmt: skip
             return run
         numbers = {**self.numbers, **columns}

@@ -63,8 +63,8 @@ class KnownPose:
         return replace(self, q=q, v=v, a=None if self.a is None else a)
 
     def starts(self, model: Model) -> dict[str, Array]:
-        """Number path -> (B n) values that put it there; none for a law, whose driver says it."""
-        if self.law is not None:
+        """Number path -> (B n) values that put it there; none where it is driven: its driver says it."""
+        if self.driven:
             return {}
         joint = dict(model.joints())[self.path]
         place, rotation = self._displacement(joint)

@@ -6,7 +6,7 @@ Host code; what `simulate` steps from, and `assemble` gives as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from shiftjax.run.options import NumericsOptions, Options
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.assembly import start_of
+from shiftjax.run.start.driven_starts import put_on_drivers
 from shiftjax.run.start.drives import refuse_beyond_tables
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import impossible
@@ -72,8 +73,12 @@ class Begun:
     measured: Metrics
 
 
-def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, str]) -> Start:
-    """Assembled starts, or the end of an earlier result."""
+def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, str], t0: float = 0.0) -> Start:
+    """Assembled starts, or the end of an earlier result.
+
+    Args:
+        t0: the time at which that goes on [s], where members do not stand at instants of their own.
+    """
     if start is None:
         refuse_open_welds(prepared)
         if not odd_inertias(prepared):  # those are judged member by member
@@ -100,7 +105,9 @@ def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, st
     # The numbers of a member that ended early stay; only one that never started has none.
     never = status == int(Outcome.not_assembled)
     gaps = np.atleast_1d(start.certificate["gap"])
-    return Start.standing(q, v, states, ~never, gaps)
+    lane = lane if prepared.instants is not None else replace(lane, t=t0)
+    q, remarks = put_on_drivers(lane, q, good, GAP_LIMIT[prepared.setup.precision])
+    return replace(Start.standing(q, v, states, ~never, gaps), remarks=remarks)
 
 
 def lanes_at(

@@ -236,7 +236,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := _need(prepared, observed, len(posed), settings, measured, machine.backend))
     machine.announce(need)
-    began = start_from(prepared, before, faulty)
+    began = start_from(prepared, before, faulty, began_at)
     blocks = first_partitions(prepared, began, settings, numerics)
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, options)
     bounds, other_instants = hold_back(prepared, lanes, began), note_of_instants(before, lanes)
@@ -307,9 +307,9 @@ def _measured(prepared: Prepared, options: Options, observed: Sequence[Channel],
 
 
 def _of_start(prepared: Prepared, began: Start, options: Options) -> tuple[str, ...]:
-    """Notes of a run that does not go on from another one."""
+    """Notes of where a run begins."""
     if options.start.start is not None:
-        return ()
+        return began.remarks
     return (*unasked(prepared.model.settings, options.numerics), *notes(prepared, began))
 
 

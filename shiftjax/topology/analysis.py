@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shiftjax.connected import connected
-from shiftjax.constraints import CONSTRAINTS
+from shiftjax.constraints import CONSTRAINTS, PoseDriver
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
@@ -73,6 +73,7 @@ def analyze(
             function, next_function = next_function, next_function + 1
         constraints.append(TreeConstraint(path, item.type, named, item.frames, coupled, function, item=item))
     _refuse_two_drivers(tree, constraints)
+    _refuse_two_poses(tree, constraints)
     _refuse_twice(constraints)
     clusters = _clusters(tree, constraints, cluster)
     order = _order(tree, constraints, clusters)
@@ -96,6 +97,22 @@ def _refuse_two_drivers(tree: SpanningTree, constraints: Sequence[TreeConstraint
                 branch = tree.branches[named[0]]
                 raise ModelError(branch.kind.path_of(branch.path, named[1]), drivers, "one driver a joint", todo)
             driver_of[named] = constraint.name
+
+
+def _refuse_two_poses(tree: SpanningTree, constraints: Sequence[TreeConstraint]) -> None:
+    """Raises where two constraints prescribe the orientation of one body before another one."""
+    driver_of: dict[frozenset[str], str] = {}
+    for constraint in constraints:
+        if not isinstance(CONSTRAINTS[constraint.kind], PoseDriver):
+            continue
+        bodies = frozenset(ref.body for ref in constraint.frames)
+        if bodies in driver_of:
+            joints = [one.path for one in tree.branches if {one.joint.parent, one.joint.child} == {*constraint.frames}]
+            drivers = f"two drivers, {driver_of[bodies]} and {constraint.name}"
+            todo = 'Set "active": false on one of them, or leave one out.'
+            allowed = "one driver a joint" if joints else "one driver of a pose between two bodies"
+            raise ModelError(joints[0] if joints else constraint.name, drivers, allowed, todo)
+        driver_of[bodies] = constraint.name
 
 
 def _refuse_twice(constraints: Sequence[TreeConstraint]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from shiftjax.constraints.pose_laws import TabulatedPoseLaw
 from shiftjax.run.simulate import simulate
 from tests.mechanics.test_inverse_poses import top
 from tests.mechanics.test_pose_drives import carrying
@@ -80,3 +81,12 @@ def test_what_is_driven_is_where_the_law_says_and_takes_its_work(kind: str, wher
             assert (Rotation.from_quat(q[-4:], scalar_first=True).inv() * wanted).magnitude() < TURNED
             if what == "pose":
                 assert np.abs(q[:3] - place(t)).max() < CLOSED
+
+
+def test_a_table_goes_the_shorter_way() -> None:
+    """Between rows of 3.5 rad about an axis it turns back by 2 pi - 3.5, whichever way its rows are written."""
+    numbers = {"times": [0.0, 1.0], "outside": "refuse"}
+    for end in (3.5, 3.5 - 2.0 * np.pi, 3.5 + 2.0 * np.pi):
+        rows = [[0.0, 0.0, 0.0], [0.0, 0.0, end]]
+        w, x, y, z = TabulatedPoseLaw().orientation({**numbers, "rotations": rows}, 0.5)
+        assert x == y == 0.0 and abs(2.0 * np.arctan(z / w) - (0.5 * 3.5 - np.pi)) < 1e-12  # rounding

@@ -32,6 +32,13 @@ class StartLane(Lane):
 
     def coordinates(self) -> Vec:
         """(nq,) as the numbers and drivers say, loops open as they may be."""
+        out = self.of_numbers()
+        for place, value in self.prescribed().items():
+            out[place] = value
+        return out
+
+    def of_numbers(self) -> Vec:
+        """(nq,) as the numbers of starts say, drivers apart."""
         out: Vec = []
         for joint in self.plan.joints:
             if not joint.nq:
@@ -43,8 +50,6 @@ class StartLane(Lane):
             p = [*(self.params.at(shift[0]) if shift else ()), *zeros()][:3]
             n = {name: self.params.at(places) for name, places in joint.numbers}
             out += joint.kind.measured(self.params.rotation(joint.matrix, vector), p, n)
-        for place, value in self.prescribed().items():
-            out[place] = value
         return out
 
     def prescribed(self) -> dict[int, Scalar]:
@@ -96,6 +101,30 @@ def _between(plan: Plan, group: RowGroup) -> TreeJoint | None:
     return None
 
 
+def deciding_drivers(plan: Plan) -> dict[int, RowGroup]:
+    """Coordinate -> the driver that says where it stands: one of it alone, or of the pose of its joint."""
+    out: dict[int, RowGroup] = {}
+    for group in plan.constraints:
+        if group.prescribes:
+            out |= dict.fromkeys(group.coordinates, group)
+        elif (joint := led_joint(plan, group)) is not None:
+            led = [k for k, one in enumerate(plan.coordinates) if plan.joints[one.joint] is joint]
+            whole = drives_places(group)
+            out |= {k: group for k in led if whole or plan.coordinates[k].unit == "rad"}
+    return out
+
+
+def led_joint(plan: Plan, group: RowGroup) -> TreeJoint | None:
+    """The joint whose pose a driver says; None of other constraints, and of drivers of other frames."""
+    return _between(plan, group) if isinstance(CONSTRAINTS[group.kind], PoseDriver) else None
+
+
+def drives_places(group: RowGroup) -> bool:
+    """Whether a driver of a pose says where the joint's child is, too, not its orientation alone."""
+    kind = CONSTRAINTS[group.kind]
+    return isinstance(kind, PoseDriver) and kind.whole
+
+
 def leads_joints(plan: Plan) -> bool:
     """Whether drivers say where joints stand."""
     return any(isinstance(CONSTRAINTS[group.kind], DriverKind | PoseDriver) for group in plan.constraints)
@@ -105,6 +134,12 @@ def stated_coordinates(lane: StartLane, members: int) -> np.ndarray:
     """(nq, B) coordinates as the numbers of all members and their drivers say."""
     values = MemberValues()
     return per_member(values.numbers(lane.in_graph(values).coordinates()), members)
+
+
+def coordinates_of_numbers(lane: StartLane, members: int) -> np.ndarray:
+    """(nq, B) coordinates as the numbers of all members say, drivers apart."""
+    values = MemberValues()
+    return per_member(values.numbers(lane.in_graph(values).of_numbers()), members)
 
 
 def prescribed_coordinates(lane: StartLane) -> dict[int, float | np.ndarray]:

@@ -17,7 +17,7 @@ from shiftjax.run.advance.accuracy import inaccuracies
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.drives import moved_by_drivers
+from shiftjax.run.start.driven_starts import moved_by_drivers
 from shiftjax.run.start.overdriven import immovable, overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.rounded import notes_of_rounding

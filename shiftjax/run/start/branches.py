@@ -67,7 +67,7 @@ def gaps(plan: Plan, lane: StartLane, q: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def distances(plan: Plan, q: np.ndarray, target: np.ndarray, coordinates: Sequence[int]) -> np.ndarray:
-    """(J, B) by which coordinates miss their targets [rad or m]; of orientations twice the largest entry."""
+    """(J, B) by which coordinates miss their targets [rad or m]; of orientations the angle between them."""
     out = np.zeros((len(coordinates), q.shape[1]))
     for line, k in zip(out, coordinates, strict=True):
         rows = plan.coordinates[k].places
@@ -78,7 +78,8 @@ def distances(plan: Plan, q: np.ndarray, target: np.ndarray, coordinates: Sequen
                 ends = [q[rows], target[rows]]
                 if plan.coordinates[k].vector:
                     ends = [np.array(quaternion_of_vector([*end])) for end in ends]
-                line[:] = 2.0 * np.abs(np.abs(ends[0]) - np.abs(ends[1])).max(0)
+                apart = [np.linalg.norm(ends[0] + sign * ends[1], axis=0) for sign in (-1.0, 1.0)]
+                line[:] = 4.0 * np.arcsin(0.5 * np.minimum(*apart))
     return out
 
 

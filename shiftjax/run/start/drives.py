@@ -12,6 +12,8 @@ from shiftjax.constraints import CONSTRAINTS, ConstantSpeed, FunctionOfTime, Tim
 from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of
 from shiftjax.constraints.pose_drives import PoseDrive
 from shiftjax.errors import ModelError, refuse_traced, shown
+from shiftjax.field import Field
+from shiftjax.forces import FORCES
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.fields import numbers_of
@@ -26,7 +28,6 @@ from shiftjax.topology.plan import Plan
 
 Drivable = Drive | PoseDrive | TimeFunction | float | np.ndarray | Sequence[float] | Callable[[Any], Any]
 MOTIONS = ("position", "velocity", "acceleration")
-REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m]
 WHOLE = 1e-9  # of a time: rounding
 ALLOWED = (
     "a speed, (B,) speeds, ConstantSpeed, Harmonic, Polynomial, Table, AccelerationTable, or a function f(t) of time"
@@ -64,7 +65,8 @@ def driven(
         if pose := isinstance(given, PoseDrive):
             path = need_posed(model, name, where)
         elif posed_joint(model, name):
-            raise ModelError(where, shown(given), "a PoseTable, PoseUniform or PoseHarmonic", "Give one of them.")
+            todo = "Give one in Python, or a driver in the file: command lines and studies have no words for them."
+            raise ModelError(where, shown(given), "a PoseTable, PoseUniform or PoseHarmonic", todo)
         else:
             path = plain_coordinate(model, name, "drive")
         motion = given if pose else _motion(name, given)
@@ -179,63 +181,34 @@ def _element(name: str, path: str, start: float, motion: Drive, where: str) -> t
     return given_number, arrays
 
 
-def refuse_driven(plan: Plan, holding: Sequence[int], moved: Sequence[int], thrown: Sequence[int]) -> None:
-    """Raises where the user asks for a start of a coordinate that its driver decides.
-
-    Args:
-        holding, moved, thrown: coordinates that are held, or whose initial displacement or speed was named.
-    """
-    drivers = {k: group for group in plan.constraints if group.prescribes for k in group.coordinates}
-    asked = (("hold", holding), ("initial_displacement of", moved), ("initial_velocity of", thrown))
-    for where, coordinates in asked:
-        for k in coordinates:
-            begins_there = k in drivers and plan.coordinates[k].start[0] in dict(drivers[k].numbers).values()
-            if k in drivers and not (coordinates is moved and begins_there):
-                fault = f"a joint that the driver {drivers[k].name} moves"
-                todo = "Leave it out, or change the driver."
-                raise ModelError(f"{where} {plan.coordinates[k].path}", fault, "joints that start freely", todo)
-
-
-def moved_by_drivers(lane: StartLane, q: np.ndarray, closed: np.ndarray, model: Model) -> list[str]:
-    """Notes of joints that start elsewhere than the model says, since their drivers do.
-
-    Args:
-        q: (nq, B) at the start. closed: (B,) whose loops are.
-    """
-    joints = dict(model.joints())
-    out: list[str] = []
-    for group in lane.plan.constraints:
-        for coordinate in (lane.plan.coordinates[k] for k in group.coordinates if group.prescribes):
-            stated = np.asarray(lane.params.at(coordinate.start[0]))
-            far = np.abs(q[coordinate.q] - stated)
-            path, name = split(coordinate.path)
-            elsewhere = (far > REPORTED) & closed & joints[path].states("initial_displacement", name[1:])
-            if elsewhere.any():
-                driver = group.name if group.function < 0 else "of drive="
-                out.append(
-                    f"{coordinate.path} starts where its driver {driver} does, up to {far[elsewhere].max():.3g}"
-                    f" from its initial_displacement in {elsewhere.sum()} members"
-                )
-    return out
-
-
 def covered(plan: Plan, lane: StartLane) -> tuple[float, float, str]:
     """From when to when the tables that refuse other times last [s], and the path of the shortest."""
-    first, last, name = -np.inf, np.inf, ""
-    elements = [(group.name, group) for group in plan.constraints] + [(force.path, force) for force in plan.forces]
-    for path, element in elements:
+    return _covered(plan, lane)[:3]
+
+
+def _covered(plan: Plan, lane: StartLane) -> tuple[float, float, str, Sequence[Field]]:
+    """The same, and the words that its kind may say."""
+    first, last, name, words = -np.inf, np.inf, "", tuple[Field, ...]()
+    elements = [(group.name, group, CONSTRAINTS[group.kind].words) for group in plan.constraints]
+    for path, element, known in [*elements, *((force.path, force, FORCES[force.kind].words) for force in plan.forces)]:
         if ("outside", "refuse") in element.words:
             times: Any = dict(element.numbers)["times"]
             begins, ends = (lane.params.at(times[k]) for k in (0, -1))
             if np.max(begins) > first or np.min(ends) < last:
-                first, last, name = max(first, float(np.max(begins))), min(last, float(np.min(ends))), path
-    return first, last, name
+                first, last = max(first, float(np.max(begins))), min(last, float(np.min(ends)))
+                name, words = path, known
+    return first, last, name, words
 
 
 def refuse_beyond_tables(plan: Plan, lane: StartLane, begin: float, end: float) -> None:
     """Raises where a run leaves a table that says nothing of other times."""
-    first, last, name = covered(plan, lane)
+    first, last, name, words = _covered(plan, lane)
     if begin < first - WHOLE * abs(first) or end > last + WHOLE * abs(last):
         fault = f"a table from {first:g} to {last:g} s, and a run from {begin:g} to {end:g} s"
-        todo = 'Choose another span, or say "outside": "hold", "linear" or "repeat".'
+        others = [
+            f'"{word}"' for field in words if field.name == "outside" for word in field.choices if word != "refuse"
+        ]
+        todo = (
+            f'Choose another span, or say "outside": {", ".join(others[:-1])}{" or " * (len(others) > 1)}{others[-1]}.'
+        )
         raise ModelError(name, fault, "a table as long as the run", todo)

@@ -46,9 +46,9 @@ def need_posed(model: Joints, name: str, where: str) -> str:
     if path is None:
         known = [joint for joint, item in model.joints() if is_posed(item)]
         allowed = f"one of {known}" if known else "a ball or floating joint, of which this model has none"
-        todo = (
-            nearest(model.resolve(name), known) or "Name such a joint; others take a Table, a Harmonic, a Polynomial."
-        )
+        path = model.resolve(name)
+        near = "" if path in dict(model.joints()) else nearest(path, known)
+        todo = near or "Name such a joint; others take a Table, a Harmonic, a Polynomial."
         raise ModelError(where, f"a motion of a pose, of {name!r}", allowed, todo)
     return path
 

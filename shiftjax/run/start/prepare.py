@@ -19,12 +19,18 @@ from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
 from shiftjax.real_arrays import real_array
-from shiftjax.run.closing.host_evaluation import StartLane, prescribed_coordinates
+from shiftjax.run.closing.host_evaluation import (
+    StartLane,
+    coordinates_of_numbers,
+    deciding_drivers,
+    stated_coordinates,
+)
 from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
 from shiftjax.run.start.assembly import assemble
-from shiftjax.run.start.branches import MOVED
-from shiftjax.run.start.drives import driven, refuse_driven
+from shiftjax.run.start.branches import MOVED, distances, units_of
+from shiftjax.run.start.driven_starts import refuse_driven
+from shiftjax.run.start.drives import driven
 from shiftjax.run.start.event_values import with_laws
 from shiftjax.run.start.prepared import Prepared, coordinates_named, start_lane
 from shiftjax.run.start.rounded import rounded
@@ -182,8 +188,8 @@ def _statements(plan: Plan, model: Model, named: Sequence[int], holding: Sequenc
     placed = [index[path] for path in _stating(model, "initial_displacement")]
     timed = [index[path] for path in _stating(model, "initial_velocity")]
     moving = [k for k in timed if any(numbers[place] for place in plan.coordinates[k].velocity)]
-    refuse_driven(plan, holding, moved, thrown)
-    led = {k for group in plan.constraints if group.prescribes for k in group.coordinates}  # their driver says both
+    refuse_driven(plan, holding, moved, thrown, named)
+    led = {*deciding_drivers(plan)}  # their driver says both
     positions = [*moved, *holding, *(k for k in (*moving, *timed, *placed) if k in placed)]
     speeds = [k for k in (*thrown, *moving, *(k for k in moved if k in timed), *timed) if k not in led]
     return Statements(
@@ -209,10 +215,11 @@ def _stating(model: Model, start: str) -> list[str]:
 
 def _led_elsewhere(lane: StartLane, paths: Collection[str]) -> bool:
     """Whether drivers of these coordinates begin where the file does not have them: others follow then."""
-    begins = prescribed_coordinates(lane)
-    led = [one for one in lane.plan.coordinates if one.plain and one.path in paths and one.q in begins]
-    far = [(begins[one.q] - lane.params.at(one.start[0])) / lane.units[one.v] for one in led]
-    return bool(np.any(np.abs(np.array(far, float)) > MOVED))
+    led = [k for k in deciding_drivers(lane.plan) if lane.plan.coordinates[k].path in paths]
+    if not led:
+        return False
+    far = distances(lane.plan, stated_coordinates(lane, 1), coordinates_of_numbers(lane, 1), led)
+    return bool((far / units_of(lane.plan, lane, led) > MOVED).any())
 
 
 def _vector(plan: Plan, model: Model) -> tuple[float, ...]:

@@ -50,6 +50,7 @@ class Start:
         at_pose: (B,) substructure that is on a singular pose, -1 for none; None where no member is on one.
         ways: (poses, nq + nv + 1, B) coordinates and speeds beside the start, along the branch of those members, and
             their seconds after the start, 0 where nothing is led in time; not numbers where there are none.
+        remarks: notes of a start that is not where an earlier run has ended.
     """
 
     q: np.ndarray
@@ -70,6 +71,7 @@ class Start:
     held_speeds: tuple[tuple[int, ...], ...]
     at_pose: np.ndarray | None = None
     ways: np.ndarray | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def changed(self) -> np.ndarray:
@@ -106,7 +108,7 @@ class Start:
     @classmethod
     def _arrays(cls) -> list[str]:
         """The attributes with an axis of members."""
-        others = ("held_positions", "held_speeds", "at_pose", "ways")
+        others = ("held_positions", "held_speeds", "at_pose", "ways", "remarks")
         return [item.name for item in fields(cls) if item.name not in others]
 
     @classmethod
