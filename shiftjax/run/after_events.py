@@ -47,16 +47,24 @@ def carried(before: Result | None, model: Model, design: DesignOptions) -> dict[
         return {}
     if before.batched and design.vary is None:
         raise ModelError("start", f"{before.members} members", "1", "Go on with the same vary.")
-    stated = {model.resolve(path): numbers for path, numbers in (design.vary or {}).items()}
+    stated = {_full(model, path): numbers for path, numbers in (design.vary or {}).items()}
     anew = {path for path, numbers in stated.items() if not np.array_equal(numbers, before.design.get(path, np.nan))}
-    anew |= {model.resolve(path) for path in design.assign or ()}
+    anew |= {_full(model, path) for path in design.assign or ()}
     return {path: numbers for path, numbers in values.items() if path not in anew}
 
 
 def varied_beside(carried: Mapping[str, np.ndarray], model: Model, design: DesignOptions) -> dict[str, Any]:
     """What varies, with the numbers that are carried in place of those that the caller gave of them."""
-    given = {path: numbers for path, numbers in (design.vary or {}).items() if model.resolve(path) not in carried}
+    given = {path: numbers for path, numbers in (design.vary or {}).items() if not carried or _full(model, path) not in carried}
     return {**given, **carried}
+
+
+def _full(model: Model, path: str) -> str:
+    """The full form of a path; of a number of `drive=`, which the model does not have yet, the path itself."""
+    try:
+        return model.resolve(path)
+    except ModelError:
+        return path
 
 
 def begins_at(before: Result | None) -> float:

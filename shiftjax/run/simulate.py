@@ -217,9 +217,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     times = _clock(model, options)
     design = options.design.worked_out(model)
     changed = carried(before, model, design)
-    prepared = prepare(
-        model, varied_beside(changed, model, design), replace(options, design=design, numerics=numerics)
-    )  # fmt: skip
+    prepared = prepare(model, varied_beside(changed, model, design), replace(options, design=design, numerics=numerics))
     observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
     began_at = begins_at(before)
     measured = _measured(prepared, options, observed, (began_at, began_at + times[0] * times[1]))

@@ -104,7 +104,7 @@ def test_short_paths_hold_where_unique() -> None:
     assert model.resolve("substructure[0].b_norm") == "substructure[0].b_norm"
     with pytest.raises(ModelError, match="2 objects of this name; allowed: pendulum:link1, two:link1"):
         model.resolve("link1.mass")
-    with pytest.raises(ModelError, match="no active frame called 'distal'"):
+    with pytest.raises(ModelError, match="no active driver or frame called 'distal'"):
         model.resolve("distal.position")  # the body may not be left out
 
 

@@ -106,6 +106,9 @@ DRAWN = "drawn only, nothing of a run depends on it"
 RUN_ONLY = "what a run is asked for: an argument of `simulate`, not a number of the mechanism"
 UNUSED = "kept as it is, not used"
 WITHOUT = {  # numbers of a file that are no numbers of the model
+    "events": "expressions, of parameters that are varied: test_gradient_events.py",
+    "capacity": "how many instants are noted",
+    "values": "what numbers become, not what they are",
     "R": "nine numbers of three freedoms: `rotation`, which follows it, is varied",
     **dict.fromkeys(("colour", "size", "radius", "radii", "length", "spheres", "points"), DRAWN),
     **dict.fromkeys(("Ka", "Kd", "Ks", "cone", "scale", "x_scale", "y_scale"), DRAWN),

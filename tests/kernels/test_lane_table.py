@@ -91,8 +91,9 @@ def test_nobody_else_indexes_the_array() -> None:
     """Where the numbers live is known to kernels and to the table; what advances lanes, and what goes back, hands its
     array to kernels."""
     indexed, array = re.compile(r"\btable\[|layout\.rows\("), re.compile(r"(?<!np)\.array\b")
-    files = ("advance/ensemble", "advance/controlled_run", "advance/controlled_steps", "reverse/backward")
-    hands_over = tuple(f"/{name}.py" for name in files)
+    files = ("advance/ensemble", "advance/first_lanes", "advance/controlled_run", "advance/controlled_steps")
+    back = ("reverse/backward", "reverse/legs", "reverse/acting_events")
+    hands_over = tuple(f"/{name}.py" for name in (*files, *back))
     wrong = [
         f"{path.relative_to(ROOT)}:{number} {line.strip()}"
         for room in ("run", "gradients")

@@ -19,7 +19,7 @@ from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS, Setup
 
 SLOWEST = 1e-3  # of the largest kinetic energy: at turning points the speed vanishes, not the error of its square
-AT_ONCE = 1 << 20  # numbers of members of which copies take a step on trial
+AT_ONCE = 1 << 16  # numbers of members of which copies take a step on trial
 ROUNDED = 8.0  # units in the last place of a coordinate, by which the two may differ without an error
 
 
