@@ -55,8 +55,10 @@ def carried(before: Result | None, model: Model, design: DesignOptions) -> dict[
 
 def varied_beside(carried: Mapping[str, np.ndarray], model: Model, design: DesignOptions) -> dict[str, Any]:
     """What varies, with the numbers that are carried in place of those that the caller gave of them."""
-    given = {path: numbers for path, numbers in (design.vary or {}).items() if not carried or _full(model, path) not in carried}
-    return {**given, **carried}
+    given = design.vary or {}
+    if not carried:
+        return dict(given)
+    return {**{path: numbers for path, numbers in given.items() if _full(model, path) not in carried}, **carried}
 
 
 def _full(model: Model, path: str) -> str:
