@@ -15,6 +15,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from shiftjax.dynamics.reactions import Reactions
+from shiftjax.dynamics.tree import tree_terms
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.model import Model
@@ -206,7 +207,8 @@ def test_every_body_is_balanced_by_reactions_that_do_no_work(kind: str) -> None:
     a, _ = solved(prepared, q, v)
     assert min(np.abs(v).max(), np.abs(a).max()) > 0.1, "they move"
     for k, blocks in enumerate(own_blocks(prepared, q)):
-        found = Reactions(lane, blocks, lane.motion(list(q[:, [k]]), list(v[:, [k]])), (), list(a[:, [k]]))
+        motion = lane.motion(list(q[:, [k]]), list(v[:, [k]]))
+        found = Reactions(lane, blocks, motion, tree_terms(motion, lane.gravity(), (), list(a[:, [k]])))
         state, wrenches = {}, {}
         for j, joint in enumerate(plan.joints):
             name, speeds = joint.path.rpartition(":")[2], slice(joint.v, joint.v + joint.nv)
