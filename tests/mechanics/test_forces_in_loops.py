@@ -337,6 +337,6 @@ def test_its_power_is_taken_from_the_drive(kind: str) -> None:
 
 
 def test_every_force_is_here_or_on_wheels() -> None:
-    """Of the package; tyres stand in test_tyres_in_loops.py."""
-    kinds = {name for name, kind in FORCES.items() if kind.listed and FORCES.ships(kind)}
+    """Of the package; tyres stand in test_tyres_in_loops.py, friction by loads in test_bearings.py."""
+    kinds = {name for name, kind in FORCES.items() if kind.listed and FORCES.ships(kind) and not kind.bears}
     assert {name for name in kinds if not name.endswith("_tyre")} <= CASES.keys()
