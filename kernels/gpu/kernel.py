@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,11 +111,25 @@ class GpuKernel:
         self.target = gpu(precision, self.device.arch)
         self.host = ReversibleCpuKernel(precision, threads)
         self.dtype = self.host.dtype
-        self.batch, self._devices = BATCH, [self.device]
+        self.batch = BATCH
         self._others = others or (other_devices if device is None else lambda first: ())
         self._written, self._written_s = 0, 0.0
         self.devices_used = 1
         self._ready: dict[tuple[int, int], tuple[LaneProgram, LoadedLoop]] = {}
+
+    @cached_property
+    def _devices(self) -> tuple[Device, ...]:
+        """All that lanes may be divided over, opened when there are lanes for them; the first is `device`."""
+        return (self.device, *self._others(self.device))
+
+    def _numbered(self, number: int) -> Device:
+        """A device by its number; for the first one no other is opened."""
+        return self._devices[number] if number else self.device
+
+    @cached_property
+    def _threads(self) -> Threads:
+        """One a device."""
+        return Threads(len(self._devices))
 
     @property
     def compiled(self) -> int:
@@ -139,7 +154,7 @@ class GpuKernel:
         begun = time.perf_counter()
         places = program_places(program, self.target, self.tuning)
         shared, identity = places.bytes(self.target), program_identity(program, self.target, self.tuning)
-        function = self._devices[number].load(identity, lambda: self._ptx(program), ENTRY, shared)
+        function = self._numbered(number).load(identity, lambda: self._ptx(program), ENTRY, shared)
         ready = LoadedLoop(function, self.tuning.block, shared, LaunchPace())
         self._written_s += time.perf_counter() - begun
         self._ready[id(program), number] = (program, ready)
@@ -185,20 +200,18 @@ class GpuKernel:
                     return
                 self._run(portion, number, numbers, stop)
 
-        run_all(Threads(len(taking)).pool(), len(taking), run_on_one)
+        run_all(self._threads.pool(), len(taking), run_on_one)
 
     def _taking(self, lanes: int) -> list[int]:
         """The devices over which so many lanes are divided: those with half as much free memory as the first."""
         if lanes < 2 * FULL:
             return [0]
-        if len(self._devices) == 1:
-            self._devices += self._others(self.device)
         enough = self.device.free_bytes() / 2
         able = [number for number, device in enumerate(self._devices) if number == 0 or device.free_bytes() >= enough]
         return able[: lanes // FULL]
 
     def _run(self, portion: DeviceLanes, number: int, numbers: tuple[int, int, float, float], stop: Stop) -> None:
-        group, ready, device = portion.group, self.prepare(portion.group.program, number), self._devices[number]
+        group, ready, device = portion.group, self.prepare(portion.group.program, number), self._numbered(number)
         every = numbers[0] if group.out is not None else 0
         with OnDevice(device, group, portion.until, portion.members, portion.lanes) as memory:
             _launches(device, ready, memory, (every, *numbers[1:]), stop)
@@ -213,9 +226,9 @@ class GpuKernel:
         rows, lanes = group.table.shape
         ticks, channels = (0, 0) if group.out is None or (members < 0).all() else group.out.shape[1:]
         one = (rows + ticks * channels + 2) * self.dtype.itemsize + 8  # `until`, `taken` and `member` beside them
-        room = min(int(SHARE * self._devices[number].free_bytes() / one) for number in taking)
+        free = min(self._numbered(number).free_bytes() for number in taking)
+        room = int(SHARE * free / one)
         if room < 1 and lanes:
-            free = min(self._devices[number].free_bytes() for number in taking)
             what = f"a member of {one} bytes on a device with {free} free"
             raise ModelError("backend 'gpu'", what, "less than what is free", "Record fewer instants or channels.")
         room = min(room, -(-lanes // len(taking)))
