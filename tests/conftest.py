@@ -9,7 +9,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from shiftjax import disk_cache
@@ -27,6 +27,7 @@ if sys.dont_write_bytecode:
 import jax
 import pytest
 
+from shiftjax.cli import main
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.gradients.jumps import passages
 from shiftjax.kernels import xla_executables
@@ -85,6 +86,18 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> ViewedStudy:
 def scene(study: ViewedStudy) -> Scene:
     """Of the first of them."""
     return MemberScenes(study).first
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command of words; returns exit code, stdout, stderr."""
+
+    def run(*words: object) -> tuple[int, str, str]:
+        code = main([str(word) for word in words])
+        caught = capsys.readouterr()
+        return code, caught.out, caught.err
+
+    return run
 
 
 @pytest.fixture

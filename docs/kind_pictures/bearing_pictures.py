@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
-from shiftjax.docs.kind_pictures.drawing import CHILD, FORCE, MOTION, PARENT, Drawing, Point, between
+from shiftjax.docs.kind_pictures.drawing import CHILD, FORCE, MOTION, PARENT, Drawing
 from shiftjax.docs.kind_pictures.joint_force_pictures import GRAPH, OneJoint
 from shiftjax.docs.kind_pictures.machine_parts import (
     axis_line,
@@ -57,14 +58,8 @@ def _law(d: Drawing, kind: Any) -> None:
         d.word((222, height), text, colour=FORCE, anchor="end", size=11.0)
 
 
-def _bristles(d: Drawing, start: Point, end: Point, *, count: int, lean: tuple[float, float]) -> None:
-    for k in range(count):
-        x, y = between(start, end, k / (count - 1))
-        d.line([(x, y), (x + lean[0], y + lean[1])], colour=FORCE)
-
-
-def _bearing(kind: Any, text: str, *, bristles: bool) -> Drawing:
-    d = Drawing(text)
+def _bearing(text: str, kind: Any) -> Drawing:
+    d, bristles = Drawing(text), bool(kind.states)
     d.circle(MIDDLE, 46.0, PARENT)
     d.circle(MIDDLE, HOLE, "var(--md-default-bg-color,Canvas)")
     shaft = (MIDDLE[0], MIDDLE[1] - (HOLE - SHAFT) + (3.0 if bristles else 0.0))
@@ -83,26 +78,14 @@ def _bearing(kind: Any, text: str, *, bristles: bool) -> Drawing:
     return d
 
 
-def bearing_friction(kind: Any) -> Drawing:
-    return _bearing(
-        kind, "A shaft turns in a bearing and presses on it; friction is against the speed, at a level that grows with "
-        "the load", bristles=False,
-    )  # fmt: skip
-
-
-def bearing_bristles(kind: Any) -> Drawing:
-    return _bearing(
-        kind, "A shaft in a bearing with bristles between them, which bend and then slide; their level grows with the "
-        "load", bristles=True,
-    )  # fmt: skip
-
-
-def _slide(kind: Any, text: str, *, bristles: bool) -> Drawing:
-    d = Drawing(text)
+def _slide(text: str, kind: Any) -> Drawing:
+    d, bristles = Drawing(text), bool(kind.states)
     low = 66.0 if bristles else 56.0
     d.shape([(12, 44), (118, 44), (118, 56), (12, 56)], PARENT)
     if bristles:
-        _bristles(d, (40, low), (96, low), count=9, lean=(-7.0, -10.0))
+        for k in range(9):
+            x = 40.0 + 7.0 * k
+            d.line([(x, low), (x - 7.0, low - 10.0)], colour=FORCE)
     d.shape(rectangle(65, low + 17, 64, 34), CHILD)
     for x in (44.0, 86.0):
         force_mark(d, (x, low), (x, low + 30), "")
@@ -114,21 +97,8 @@ def _slide(kind: Any, text: str, *, bristles: bool) -> Drawing:
     return d
 
 
-def slide_friction(kind: Any) -> Drawing:
-    return _slide(
-        kind, "A block slides on a rail that bears it at two supports; friction is against the speed, at a level that "
-        "grows with the load", bristles=False,
-    )  # fmt: skip
-
-
-def slide_bristles(kind: Any) -> Drawing:
-    return _slide(
-        kind, "Bristles between a block and its rail bend, then slide; their level grows with the load", bristles=True
-    )
-
-
-def sleeve_friction(kind: Any) -> Drawing:
-    d = Drawing("A sleeve turns and slides on a rod; friction is against the way on which its surface slips")
+def _sleeve(text: str, kind: Any) -> Drawing:
+    d = Drawing(text)
     d.shape([(8, 74), (122, 74), (122, 90), (8, 90)], PARENT)
     for low in (64.0, 90.0):
         d.shape([(40, low), (90, low), (90, low + 10), (40, low + 10)], CHILD)
@@ -143,7 +113,19 @@ def sleeve_friction(kind: Any) -> Drawing:
     return d
 
 
-SEATS: dict[str, Callable[[ForceKind], Drawing]] = {
-    draw.__name__: draw
-    for draw in (bearing_friction, bearing_bristles, slide_friction, slide_bristles, sleeve_friction)
-}
+TEXTS: dict[str, tuple[Callable[[str, Any], Drawing], str]] = {
+    "bearing_friction": (
+        _bearing, "A shaft turns in a bearing and presses on it; friction is against the speed, at a level that grows "
+        "with the load"),
+    "bearing_bristles": (
+        _bearing, "A shaft in a bearing with bristles between them, which bend and then slide; their level grows with "
+        "the load"),
+    "slide_friction": (
+        _slide, "A block slides on a rail that bears it at two supports; friction is against the speed, at a level "
+        "that grows with the load"),
+    "slide_bristles": (
+        _slide, "Bristles between a block and its rail bend, then slide; their level grows with the load"),
+    "sleeve_friction": (
+        _sleeve, "A sleeve turns and slides on a rod; friction is against the way on which its surface slips"),
+}  # fmt: skip
+SEATS: dict[str, Callable[[ForceKind], Drawing]] = {name: partial(draw, text) for name, (draw, text) in TEXTS.items()}

@@ -26,18 +26,6 @@ SLOPES, SLOPES_F32 = 1e-8, 1e-3  # of a slope: differences of fourth order, f32 
 SHORT = ("--span", "0.02", "--no-start", "--threads", "1")
 
 
-@pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str]):
-    """Runs a command; returns exit code, stdout, stderr."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        caught = capsys.readouterr()
-        return code, caught.out, caught.err
-
-    return run
-
-
 def test_s17_figures_are_those_of_the_runs(shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates, "ROUNDS_S", 0.05)
     target = tmp_path / "figures.jsonl"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shiftjax import __version__
-from shiftjax.cli import COMMANDS, main
+from shiftjax.cli import COMMANDS
 from shiftjax.ensembles.store import store
 from shiftjax.field import Role
 from shiftjax.formats import load
@@ -31,18 +31,6 @@ SUBSTRUCTURE = {"loops", "rows", "columns", "rank", "joints", "dependent", "inde
 SHORT = ("--span", "0.05", "--step", "1e-3", "--output-step", "0.01")
 GRAVITY = "model_parameters.gravity[0]"
 JOINT, MASS, LENGTH = "four_bar:crank_pivot", "four_bar:coupler.mass", "four_bar:coupler:tip.T[0]"
-
-
-@pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str]):
-    """Runs a command; returns exit code, stdout, stderr."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        caught = capsys.readouterr()
-        return code, caught.out, caught.err
-
-    return run
 
 
 def test_version(shell) -> None:

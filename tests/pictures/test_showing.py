@@ -35,16 +35,6 @@ def run_in_this_process(request, monkeypatch):
         run_here(monkeypatch)
 
 
-@pytest.fixture
-def shell(capsys):
-    def run(*words) -> tuple[int, str, str]:
-        code = main([str(word) for word in words])
-        caught = capsys.readouterr()
-        return code, caught.out, caught.err
-
-    return run
-
-
 def picture(path) -> np.ndarray:
     with Image.open(path) as image:
         return np.asarray(image.convert("RGB")).astype(int)
