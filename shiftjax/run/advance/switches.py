@@ -105,7 +105,6 @@ def _turned(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.nd
     with np.errstate(all="ignore"):
         share, between = turn(start, values, seconds * rates_before, seconds * rates, np.asarray, np.where)
     turned = np.where(crossed(start, between), share, np.inf).min(0, initial=np.inf)
-    turned[size == 0.0] = np.inf  # a step of no length leads nowhere, and its values are none
     which = np.flatnonzero(np.isfinite(turned))
     there = np.full_like(start, np.nan)
     there[:, which] = values_after(lanes, members[which], before.take(which), turned[which] * size[which])
@@ -214,7 +213,10 @@ def _after(lanes: Ensemble, members: np.ndarray, before: LaneTable, size: np.nda
     table, clock = before.copy(), before.row("clock")
     table.set("fraction", (clock + size) - clock)  # rounded as in the step that is taken in the end
     disarm(table)
-    return table, lanes.step(members, table).places
+    lost = lanes.step(members, table).places
+    still = np.flatnonzero(table.row("fraction") == 0.0)  # a step that the clock does not tell has left them disarmed
+    table.put(still, before.take(still))
+    return table, lost
 
 
 # -- events at which something is done -----------------------------------------------------------------------------
