@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
-from bench_kernel import counted, pieces_of_a_step
+from bench_kernel import counted
 from figures.style import BLUE, DARK, GREEN, GREY, ORANGE, RED, WIDE, bar, figure, ground, sketch, write
 
 import shiftjax
-from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.llvm import cpu
+from shiftjax.bench.operations import pieces_of_a_step
+from shiftjax.bench.watched_kernel import watched
 from shiftjax.kernels.llvm.target import host
 
 COLOURS = (BLUE, ORANGE, GREEN, RED)
@@ -175,20 +174,11 @@ def _operations(name: str, *, every: bool) -> int:
     wanted = ("kg", "kg m^2", "m", "rad") if every else ("kg",)
     paths = [path for path, number in described.items() if number.unit in wanted and not number.role.of_start]
     paths = paths if every else paths[:1]
-    captured: list[LaneProgram] = []
-    advance = cpu.CpuKernel.advance
-
-    def watched(self: cpu.CpuKernel, groups: Any, *rest: Any, **named: Any) -> None:
-        captured.append(groups[0].program)
-        advance(self, groups, *rest, **named)
-
-    cpu.CpuKernel.advance = watched
-    try:
-        shiftjax.simulate(model, 1e-3, 1e-3, vary={path: np.full(2, described[path].value) for path in paths})
-    finally:
-        cpu.CpuKernel.advance = advance
+    vary = {path: np.full(2, described[path].value) for path in paths}
+    with watched("cpu") as watch:
+        shiftjax.simulate(model, 1e-3, 1e-3, vary=vary, backend=watch.backend)
     total: Counter[str] = Counter()
-    for times, piece in pieces_of_a_step(captured[0]):
+    for times, piece in pieces_of_a_step(watch.program):
         for kind, count in counted(piece, host("f64")).items():
             total[kind] += times * count
     return sum(total.values())

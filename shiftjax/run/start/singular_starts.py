@@ -22,11 +22,9 @@ from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.run.closing.poses import close
 from shiftjax.run.start.geometries import Designs, designs_of
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.run.start.singular_drives import ASIDE, BESIDE, RESTING, UNSURE, BranchStart, LedWay
+from shiftjax.run.start.singular_drives import ASIDE, BESIDE, RESTING, TURNS, UNSURE, BranchStart, LedWay
 from shiftjax.run.start.stated import MIDDLE, NODES, Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
-
-TURNS = 8  # from speeds between two branches to the tangent of one
 
 
 def with_ways(prepared: Prepared, start: Start) -> Start:
