@@ -1,0 +1,205 @@
+"""Linkages as arrays for the compiled programs: topologies, numbers of drawn points, motions and their derivatives.
+
+B linkages of at most N nodes, M dyads at most of one, T poses. Linear maps of points, `tangent` and its transpose
+`adjoint`, are exact derivatives of `follow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from shiftjax.families.dyad import LENGTHS, NUMBERS, components
+from shiftjax.families.kernel import aligned, row_length, run, width
+from shiftjax.families.order import Order
+from shiftjax.record import record
+
+
+@record
+class Turn:
+    """Angles of the motor's bar, from the x axis.
+
+    Attributes:
+        cos, sin: (1 or B, L) of all poses, the last one repeated to the length of a row. poses: T.
+    """
+
+    cos: np.ndarray
+    sin: np.ndarray
+    poses: int
+
+    @staticmethod
+    def of(angles: np.ndarray) -> Turn:
+        """Of angles (T,) or (B, T) [rad]."""
+        angles = np.atleast_2d(angles)
+        full = aligned((len(angles), row_length(angles.shape[1])))
+        full[:, : angles.shape[1]], full[:, angles.shape[1] :] = angles, angles[:, -1:]
+        cos, sin = aligned(full.shape), aligned(full.shape)
+        return Turn(np.cos(full, out=cos), np.sin(full, out=sin), angles.shape[1])
+
+
+@record
+class Family:
+    """What linkages are without their points.
+
+    Attributes:
+        order: the dyads of each. fixed: (B, N) bool. motor: (B, 2) the fixed node and the moving one of its bar.
+        counts: (B, 2) of fixed nodes and of dyads. fixed_list: (B, N) the fixed nodes, first in their row.
+    """
+
+    order: Order
+    fixed: np.ndarray
+    motor: np.ndarray
+    counts: np.ndarray
+    fixed_list: np.ndarray
+
+    @staticmethod
+    def of(order: Order, fixed: np.ndarray, motor: np.ndarray) -> Family:
+        """Of solution orders."""
+        counts = np.stack([fixed.sum(1), order.counts], 1).astype(np.int64)
+        listed = np.argsort(~fixed, axis=1, kind="stable").astype(np.int64)
+        return Family(order, fixed, np.ascontiguousarray(motor, np.int64), counts, listed)
+
+    def numbers(self, points: np.ndarray) -> np.ndarray:
+        """(B, M, 5) `NUMBERS` of every dyad, of drawn points (B, N, 2); those beyond a linkage's count mean nothing."""
+        AP, BP = self._bars(points)
+        p, q = (AP * AP).sum(-1), (BP * BP).sum(-1)
+        AB = AP - BP
+        double = 2.0 * np.sqrt(p * q)
+        with np.errstate(divide="ignore"):
+            return np.stack(
+                [p - q, p + q, double, 1.0 / double, np.sign(AB[..., 0] * AP[..., 1] - AB[..., 1] * AP[..., 0])], -1
+            )
+
+    def cranks(self, points: np.ndarray) -> np.ndarray:
+        """(B, 3) centre and length of the motor's bar."""
+        centre, arm = self._arms(points)
+        return np.concatenate([centre, np.hypot(*arm.T)[:, None]], 1)
+
+    def follow(self, points: np.ndarray, turn: Turn, order: int, *, stop: bool = False) -> np.ndarray:
+        """(B, member) rows of all results, poses last; see `split`.
+
+        Args:
+            points: (B, N, 2) drawn. stop: True leaves a linkage at its first dyad that does not close in all poses.
+        """
+        rows = components(order) * points.shape[1] + 1
+        out = aligned((len(points), rows * turn.cos.shape[1]))
+        run("values", order, len(points), {**self._job(points, turn, out), "stop": int(stop)})
+        return out
+
+    def tangent(self, points: np.ndarray, dots: np.ndarray, turn: Turn, order: int) -> np.ndarray:
+        """(B, member) the derivative of `follow` along changes (B, N, 2) of the points."""
+        rows = components(order) * points.shape[1] + 1
+        out = aligned((len(points), 2 * rows * turn.cos.shape[1]))
+        centre_dot, arm_dot = self._arms(dots)
+        arm = self._arms(points)[1]
+        length_dot = (arm * arm_dot).sum(1, keepdims=True) / np.hypot(*arm.T)[:, None]
+        AP, BP = self._bars(points)
+        AP_dot, BP_dot = self._bars(dots)
+        p_dot, q_dot = 2.0 * (AP * AP_dot).sum(-1), 2.0 * (BP * BP_dot).sum(-1)
+        p, q = (AP * AP).sum(-1), (BP * BP).sum(-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            double = 2.0 * np.sqrt(p * q)
+            double_dot = 2.0 * (q * p_dot + p * q_dot) / double
+            numbers_dot = np.stack([p_dot - q_dot, p_dot + q_dot, double_dot, -double_dot / double**2], -1)
+        dotted = {
+            "x0_dot": np.ascontiguousarray(dots),
+            "crank_dot": np.concatenate([centre_dot, length_dot], 1),
+            "numbers_dot": numbers_dot,
+        }
+        run("tangents", order, len(points), {**self._job(points, turn, out), **dotted})
+        return out[:, rows * turn.cos.shape[1] :]
+
+    def adjoint(
+        self, points: np.ndarray, bars: Sequence[np.ndarray | None], margin_bar: np.ndarray | None, turn: Turn
+    ) -> np.ndarray:
+        """(B, N, 2) cotangents of the points.
+
+        Args:
+            bars: of each derivative (B, N, 2, T), or None. margin_bar: (B, T) or None.
+        """
+        members, nodes, _ = points.shape
+        order, most = len(bars) - 1, self.order.dyads.shape[1]
+        sums = {
+            "x0_bar": np.zeros(points.shape),
+            "crank_bar": np.zeros((members, 3)),
+            "numbers_bar": np.zeros((members, most, LENGTHS)),
+        }
+        job: dict[str, np.ndarray | int | None] = {**self._job(points, turn, None), **sums}
+        for k, bar in enumerate(bars):
+            if bar is not None:
+                bar = bar if bar.strides[-1] == 8 and bar.dtype == np.float64 else np.ascontiguousarray(bar, float)
+                strides = zip(("_member", "_node", "_row"), bar.strides, strict=False)
+                job |= {f"bar{k}": bar, **{f"bar{k}{part}": stride // 8 for part, stride in strides}}
+        if margin_bar is not None:
+            margin_bar = np.ascontiguousarray(margin_bar, float)
+            job |= {"margin_bar": margin_bar, "margin_bar_member": margin_bar.shape[1]}
+        rows = 2 * components(order) * nodes + most + 2
+        run("cotangents", order, members, job, rows * turn.cos.shape[1])
+        return self._points_bar(points, **sums)
+
+    def _points_bar(
+        self, points: np.ndarray, x0_bar: np.ndarray, crank_bar: np.ndarray, numbers_bar: np.ndarray
+    ) -> np.ndarray:
+        """(B, N, 2) of the cotangents of fixed nodes, cranks and dyads' numbers."""
+        members, nodes, _ = points.shape
+        AP, BP = self._bars(points)
+        p, q = (AP * AP).sum(-1), (BP * BP).sum(-1)
+        f, g, m, inverse = np.moveaxis(numbers_bar, -1, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            double = 2.0 * np.sqrt(p * q)
+            m = 2.0 * (m - inverse / double**2) / double
+            AP_bar, BP_bar = 2.0 * (f + g + m * q)[..., None] * AP, 2.0 * (g - f + m * p)[..., None] * BP
+        of_nodes = np.stack([AP_bar + BP_bar, -AP_bar, -BP_bar], 2)  # P, A, B
+        live = np.arange(AP.shape[1]) < self.order.counts[:, None]
+        where = (self.order.dyads + nodes * np.arange(members)[:, None, None])[live].ravel()
+        weights = of_nodes[live].reshape(-1, 2)
+        for k in range(2):
+            x0_bar[..., k] += np.bincount(where, weights[:, k], members * nodes).reshape(members, nodes)
+        arm = self._arms(points)[1]
+        along = crank_bar[:, 2:] * arm / np.hypot(*arm.T)[:, None]
+        every = np.arange(members)
+        x0_bar[every, self.motor[:, 0]] += crank_bar[:, :2] - along
+        x0_bar[every, self.motor[:, 1]] += along
+        return x0_bar
+
+    def _bars(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(B, M, 2) P - A and P - B of every dyad."""
+        nodes = np.take_along_axis(points[:, None], self.order.dyads[..., None], 2)
+        return nodes[:, :, 0] - nodes[:, :, 1], nodes[:, :, 0] - nodes[:, :, 2]
+
+    def _arms(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(B, 2) the motor's centre, and what points from it to its moving node."""
+        every = np.arange(len(points))
+        centre = points[every, self.motor[:, 0]]
+        return centre, points[every, self.motor[:, 1]] - centre
+
+    def _job(self, points: np.ndarray, turn: Turn, out: np.ndarray | None) -> Mapping[str, np.ndarray | int | None]:
+        members, nodes, _ = points.shape
+        dyads = self.order.dyads
+        return {
+            "out": out,
+            "member": 0 if out is None else out.shape[1],
+            "step": turn.cos.shape[1],
+            "poses": turn.poses,
+            "vectors": -(-turn.poses // width()),
+            "nodes": nodes,
+            "counts": self.counts,
+            "fixed": self.fixed_list,
+            "x0": np.ascontiguousarray(points, float),
+            "crank": self.cranks(points),
+            "crank_node": np.ascontiguousarray(self.motor[:, 1]),
+            "dyads": dyads,
+            "numbers": self.numbers(points),
+            "most": dyads.shape[1],
+            "cos": turn.cos,
+            "sin": turn.sin,
+            "turn": 0 if len(turn.cos) == 1 else turn.cos.shape[1],
+        }
+
+
+def split(out: np.ndarray, nodes: int, turn: Turn, order: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """The results of `Family.follow`: of each derivative (B, N, 2, T), and the margin (B, T); views."""
+    rows = out.reshape(len(out), -1, turn.cos.shape[1])[..., : turn.poses]
+    kinds = [rows[:, 2 * nodes * k : 2 * nodes * (k + 1)] for k in range(order + 1)]
+    return [kind.reshape(len(out), nodes, 2, turn.poses) for kind in kinds], rows[:, -1]
