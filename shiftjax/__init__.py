@@ -58,6 +58,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
         ),
+        "families": (
+            "shiftjax.families",
+            "Planar linkages of one freedom, each with a topology of its own, simulated in one call.",
+        ),
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
         "compile": ("shiftjax.run.step_function", "Compiles one step of a model."),
         "Simulator": ("shiftjax.run.step_function", "A model compiled for stepping."),
@@ -209,6 +213,7 @@ _LISTS = [
 __doc__ = "\n".join([__doc__ or "", _USE, "\n\n".join(_LISTS), ""])
 
 if TYPE_CHECKING:
+    import shiftjax.families as families
     from shiftjax.constraints import CONSTRAINTS as CONSTRAINTS
     from shiftjax.constraints import ConstraintKind as ConstraintKind
     from shiftjax.constraints import CoordinateFunction as CoordinateFunction
@@ -276,6 +281,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'shiftjax' has no attribute {name!r}")
     home = import_module(_HOME[name])
+    if home.__name__ == f"{__name__}.{name}":  # `families`: a package
+        return home
     value = getattr(home, name) if hasattr(home, name) else import_module(f"{_HOME[name]}.{name}")  # `store`: a module
     globals()[name] = value
     return value

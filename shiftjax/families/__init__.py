@@ -1,1 +1,11 @@
-"""Planar linkages of one freedom, each with a topology of its own, in one call and by code compiled once."""
+"""Planar linkages of one freedom, each with a topology of its own, simulated in one call.
+
+`simulate` takes arrays, as the public data set LINKS has them, and gives a `FamilyMotion`: curves, derivatives,
+margins, where linkages lock, and gradients to every point. Nothing is compiled for a topology.
+"""
+
+from shiftjax.families.motion import FamilyMotion, Locks
+from shiftjax.families.order import Solvability
+from shiftjax.families.simulation import simulate
+
+__all__ = ["FamilyMotion", "Locks", "Solvability", "simulate"]

@@ -6,13 +6,14 @@ B linkages of at most N nodes, M dyads at most of one, T poses. Linear maps of p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from shiftjax.families.dyad import LENGTHS, NUMBERS, components
 from shiftjax.families.kernel import aligned, row_length, run, width
-from shiftjax.families.order import Order
+from shiftjax.families.order import Order, Solvability
 from shiftjax.record import record
 
 
@@ -60,6 +61,14 @@ class Family:
         listed = np.argsort(~fixed, axis=1, kind="stable").astype(np.int64)
         return Family(order, fixed, np.ascontiguousarray(motor, np.int64), counts, listed)
 
+    def members(self, index: np.ndarray) -> Family:
+        """Some of the linkages, in some order."""
+        order = self.order
+        return Family(
+            Order(order.dyads[index], order.counts[index], order.status[index]),
+            *(array[index] for array in (self.fixed, self.motor, self.counts, self.fixed_list)),
+        )
+
     def numbers(self, points: np.ndarray) -> np.ndarray:
         """(B, M, 5) `NUMBERS` of every dyad, of drawn points (B, N, 2); those beyond a linkage's count mean nothing."""
         AP, BP = self._bars(points)
@@ -76,21 +85,39 @@ class Family:
         centre, arm = self._arms(points)
         return np.concatenate([centre, np.hypot(*arm.T)[:, None]], 1)
 
-    def follow(self, points: np.ndarray, turn: Turn, order: int, *, stop: bool = False) -> np.ndarray:
-        """(B, member) rows of all results, poses last; see `split`.
+    def follow(
+        self, points: np.ndarray, turn: Turn, order: int, chosen: np.ndarray | None = None, *, stop: bool = False
+    ) -> np.ndarray:
+        """(B, R, L) rows of all results, poses first in each; see `split`.
 
         Args:
-            points: (B, N, 2) drawn. stop: True leaves a linkage at its first dyad that does not close in all poses.
+            points: (B, N, 2) drawn. chosen: (1 or B, K) nodes whose results are wanted; all of them where left out.
+            stop: True leaves a linkage at its first dyad that does not close in all poses.
         """
-        rows = components(order) * points.shape[1] + 1
-        out = aligned((len(points), rows * turn.cos.shape[1]))
-        run("values", order, len(points), {**self._job(points, turn, out), "stop": int(stop)})
+        length, nodes = turn.cos.shape[1], points.shape[1]
+        out = aligned((len(points), components(order) * (nodes if chosen is None else chosen.shape[1]) + 1, length))
+        job = self._job(points, turn, chosen)
+        space = 0 if chosen is None else components(order) * nodes * length
+        run("values", order, len(points), {**job, "out": out, "member": out[0].size, "stop": int(stop)}, space)
+        out[self.lost(job["numbers"])] = np.nan
         return out
 
+    def lost(self, numbers: np.ndarray) -> np.ndarray:
+        """(B,) linkages that are not solved, or drawn so that a dyad has no branch or the motor's bar no length."""
+        return (self.order.status != Solvability.solved) | self.drawn_flat(numbers)
+
+    def drawn_flat(self, numbers: np.ndarray) -> np.ndarray:
+        """(B,) linkages with a dyad that is drawn on one line."""
+        return ((numbers[..., -1] == 0.0) & self._live()).any(1)
+
+    def _live(self) -> np.ndarray:
+        """(B, M) places of dyads."""
+        return np.arange(self.order.dyads.shape[1]) < self.order.counts[:, None]
+
     def tangent(self, points: np.ndarray, dots: np.ndarray, turn: Turn, order: int) -> np.ndarray:
-        """(B, member) the derivative of `follow` along changes (B, N, 2) of the points."""
+        """(B, R, L) the derivative of `follow` of all nodes along changes (B, N, 2) of the points."""
         rows = components(order) * points.shape[1] + 1
-        out = aligned((len(points), 2 * rows * turn.cos.shape[1]))
+        out = aligned((len(points), 2 * rows, turn.cos.shape[1]))
         centre_dot, arm_dot = self._arms(dots)
         arm = self._arms(points)[1]
         length_dot = (arm * arm_dot).sum(1, keepdims=True) / np.hypot(*arm.T)[:, None]
@@ -107,16 +134,19 @@ class Family:
             "crank_dot": np.concatenate([centre_dot, length_dot], 1),
             "numbers_dot": numbers_dot,
         }
-        run("tangents", order, len(points), {**self._job(points, turn, out), **dotted})
-        return out[:, rows * turn.cos.shape[1] :]
+        job = {**self._job(points, turn, None), **dotted, "out": out, "member": out[0].size}
+        run("tangents", order, len(points), job)
+        return out[:, rows:]
 
     def adjoint(
-        self, points: np.ndarray, bars: Sequence[np.ndarray | None], margin_bar: np.ndarray | None, turn: Turn
-    ) -> np.ndarray:
+        self, points: np.ndarray, bars: Sequence[np.ndarray | None], margin_bar: np.ndarray | None, turn: Turn,
+        chosen: np.ndarray | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """(B, N, 2) cotangents of the points.
 
         Args:
-            bars: of each derivative (B, N, 2, T), or None. margin_bar: (B, T) or None.
+            bars: of each derivative (B, K, 2, T), or None; cotangents where a node has no place do not count.
+            margin_bar: (B, T) or None. chosen: as of `follow`.
         """
         members, nodes, _ = points.shape
         order, most = len(bars) - 1, self.order.dyads.shape[1]
@@ -125,7 +155,8 @@ class Family:
             "crank_bar": np.zeros((members, 3)),
             "numbers_bar": np.zeros((members, most, LENGTHS)),
         }
-        job: dict[str, np.ndarray | int | None] = {**self._job(points, turn, None), **sums}
+        chosen = np.arange(nodes)[None] if chosen is None else chosen
+        job = {**self._job(points, turn, chosen), **sums}
         for k, bar in enumerate(bars):
             if bar is not None:
                 bar = bar if bar.strides[-1] == 8 and bar.dtype == np.float64 else np.ascontiguousarray(bar, float)
@@ -151,7 +182,7 @@ class Family:
             m = 2.0 * (m - inverse / double**2) / double
             AP_bar, BP_bar = 2.0 * (f + g + m * q)[..., None] * AP, 2.0 * (g - f + m * p)[..., None] * BP
         of_nodes = np.stack([AP_bar + BP_bar, -AP_bar, -BP_bar], 2)  # P, A, B
-        live = np.arange(AP.shape[1]) < self.order.counts[:, None]
+        live = self._live()
         where = (self.order.dyads + nodes * np.arange(members)[:, None, None])[live].ravel()
         weights = of_nodes[live].reshape(-1, 2)
         for k in range(2):
@@ -174,12 +205,12 @@ class Family:
         centre = points[every, self.motor[:, 0]]
         return centre, points[every, self.motor[:, 1]] - centre
 
-    def _job(self, points: np.ndarray, turn: Turn, out: np.ndarray | None) -> Mapping[str, np.ndarray | int | None]:
-        members, nodes, _ = points.shape
-        dyads = self.order.dyads
+    def _job(self, points: np.ndarray, turn: Turn, chosen: np.ndarray | None) -> dict[str, Any]:
+        nodes, dyads = points.shape[1], self.order.dyads
         return {
-            "out": out,
-            "member": 0 if out is None else out.shape[1],
+            "chosen": chosen,
+            "chosen_member": 0 if chosen is None or len(chosen) == 1 else chosen.shape[1],
+            "chosen_count": nodes if chosen is None else chosen.shape[1],
             "step": turn.cos.shape[1],
             "poses": turn.poses,
             "vectors": -(-turn.poses // width()),
@@ -198,8 +229,14 @@ class Family:
         }
 
 
-def split(out: np.ndarray, nodes: int, turn: Turn, order: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """The results of `Family.follow`: of each derivative (B, N, 2, T), and the margin (B, T); views."""
-    rows = out.reshape(len(out), -1, turn.cos.shape[1])[..., : turn.poses]
-    kinds = [rows[:, 2 * nodes * k : 2 * nodes * (k + 1)] for k in range(order + 1)]
-    return [kind.reshape(len(out), nodes, 2, turn.poses) for kind in kinds], rows[:, -1]
+def split(out: np.ndarray, turn: Turn, order: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """The results of `Family.follow`: of each derivative (B, K, 2, T), and the margin (B, T); views."""
+    rows = out[..., : turn.poses]
+    kinds = [rows[:, part] for part in _parts(out.shape[1], order)]
+    return [kind.reshape(len(out), -1, 2, turn.poses) for kind in kinds], rows[:, -1]
+
+
+def _parts(rows: int, order: int) -> list[slice]:
+    """Where the rows of each derivative are."""
+    size = (rows - 1) // (order + 1)
+    return [slice(size * k, size * (k + 1)) for k in range(order + 1)]

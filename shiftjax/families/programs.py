@@ -25,11 +25,13 @@ ORDERS = 3  # derivatives 0, 1, 2
 JOB = (  # fields of 8 bytes: pointers and integers
     *("out", "member", "step", "poses", "vectors", "nodes", "counts", "fixed", "x0", "crank", "crank_node"),
     *("dyads", "numbers", "most", "cos", "sin", "turn", "stop"),
+    *("chosen", "chosen_member", "chosen_count"),
     *("x0_dot", "crank_dot", "numbers_dot"),
     *("x0_bar", "crank_bar", "numbers_bar", "margin_bar", "margin_bar_member"),
     *(f"bar{k}{part}" for k in range(ORDERS) for part in ("", "_member", "_node", "_row")),
 )
 MEMORY = """
+declare i1 @llvm.vector.reduce.or.vWIDTHi1(<WIDTH x i1>)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
@@ -43,7 +45,7 @@ def program_text(kind: str, order: int, name: str, target: Target) -> str:
     """
     writer = {"values": ValueProgram, "tangents": TangentProgram, "cotangents": CotangentProgram}[kind](order, target)
     body = writer.text(name)
-    return "\n".join((intrinsics(target), MEMORY, *writer.pieces, body))
+    return "\n".join((intrinsics(target), MEMORY.replace("WIDTH", str(target.width)), *writer.pieces, body))
 
 
 def _rows(name: str, order: int) -> list[Place]:
@@ -74,16 +76,43 @@ class ValueProgram:
     def shared(self) -> None:
         """What all linkages share."""
         c = self.c
-        for name in ("step", "poses", "vectors", "nodes", "member", "most", "turn", "stop"):
-            setattr(self, name, c.field(name, "i64"))
+        self.step, self.poses, self.vectors, self.nodes, self.member, self.most, self.turn = (
+            c.field(name, "i64") for name in ("step", "poses", "vectors", "nodes", "member", "most", "turn")
+        )
+        self.chosen, self.chosen_member, self.chosen_count = (
+            c.field("chosen"), c.field("chosen_member", "i64"), c.field("chosen_count", "i64")
+        )  # fmt: skip
+        self.stopping = c.let(f"icmp ne i64 {c.field('stop', 'i64')}, 0")
+        self.left = c.let("alloca i1")
         self.rows = c.times(self.step, c.times(self.nodes, 2))  # from a derivative to the next
         self.values = self.piece("values", value_graph(self.order), self.inputs, self.outputs)
 
     def linkage(self, b: str) -> None:
-        """One of them."""
+        """One of them, in place or, where some nodes are chosen, in the workspace."""
         c = self.c
-        ws = c.at(c.field("out"), c.times(b, self.member))
-        self.follow(b, ws, c.at(ws, c.times(self.rows, self.order + 1)), "0")
+        out = c.at(c.field("out"), c.times(b, self.member))
+        whole = c.let(f"icmp eq ptr {self.chosen}, null")
+        ws = c.let(f"select i1 {whole}, ptr {out}, ptr %workspace")
+        size = c.times(c.times(self.step, 2), self.chosen_count)
+        self.follow(b, ws, c.at(out, c.times(size, self.order + 1)), "0")
+
+        def copy(i: str) -> None:
+            rows = self.node(ws, self.chosen_node(b, i))
+            for k in range(self.order + 1):
+                self.copy(c.at(self.node(out, i), c.times(size, k)), c.at(rows, c.times(self.rows, k)), self.step)
+                target = c.at(self.node(out, i), c.plus(c.times(size, k), self.step))
+                self.copy(target, c.at(rows, c.plus(c.times(self.rows, k), self.step)), self.step)
+
+        c.when(c.let(f"xor i1 {whole}, true"), lambda: c.loop(self.chosen_count, copy))
+
+    def chosen_node(self, b: str, i: str) -> str:
+        """The node whose results are wanted in a place."""
+        return self.c.load(self.chosen, self.c.plus(self.c.times(b, self.chosen_member), i), "i64")
+
+    def copy(self, target: str, source: str, count: str) -> None:
+        """Copies numbers."""
+        c = self.c
+        c.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {c.times(count, 8)}, i1 false)")
 
     def piece(self, name: str, graph, inputs: list[Place], outputs: list[Place]) -> RowEmitter:
         """A function of this module that is the code of a dyad."""
@@ -115,7 +144,39 @@ class ValueProgram:
         self.fixed_nodes(b, ws, "x0", self.order)
         self.crank(b, ws, "crank")
         count = c.load(c.field("counts"), c.plus(c.times(b, 2), 1), "i64")
-        c.loop(count, lambda i: self.dyad(b, i, ws, c.at(margin, c.times(i, margin_step)), margin_step))
+        c.do(f"store i1 false, ptr {self.left}")
+        c.loop(count, lambda i: self.step_on(b, i, ws, c.at(margin, c.times(i, margin_step)), margin_step))
+
+    def step_on(self, b: str, i: str, ws: str, margin: str, margin_step: str) -> None:
+        """The next dyad, or nothing where the linkage was left."""
+        c = self.c
+        left = c.let(f"load i1, ptr {self.left}")
+
+        def go_on() -> None:
+            self.dyad(b, i, ws, margin, margin_step)
+            c.when(self.stopping, lambda: self.leave(c.at(margin, margin_step)))
+
+        c.when(c.let(f"xor i1 {left}, true"), go_on)
+        c.when(left, lambda: self.no_place(self.pointers(b, i, ws)["p"]))
+
+    def leave(self, margin: str) -> None:
+        """Leaves the linkage where a dyad does not close in some pose."""
+        c, t = self.c, self.target
+
+        def look(pose: str) -> None:
+            lower = c.let(f"fcmp olt {t.vector} {c.vector(c.at(margin, pose))}, zeroinitializer")
+            some = c.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1(<{t.width} x i1> {lower})")
+            before = c.let(f"load i1, ptr {self.left}")
+            c.do(f"store i1 {c.let(f'or i1 {some}, {before}')}, ptr {self.left}")
+
+        self.vectors_of(look)
+
+    def no_place(self, rows: str) -> None:
+        """A node that is left out."""
+        c, nan = self.c, "splat (double 0x7FF8000000000000)"
+        for k in range(components(self.order)):
+            row = c.at(rows, c.plus(c.times(self.rows, k // 2), c.times(self.step, k % 2)))
+            self.vectors_of(lambda pose, row=row: c.put(nan, c.at(row, pose)))
 
     def fixed_nodes(self, b: str, ws: str, name: str, order: int) -> None:
         """Where they are, at rest."""
@@ -233,27 +294,23 @@ class CotangentProgram(ValueProgram):
         """The cotangents of the results of one linkage, zero where there are none."""
         c = self.c
         c.do(f"call void @llvm.memset.p0.i64(ptr {bars}, i8 0, i64 {size}, i1 false)")
-        bytes_ = c.times(self.poses, 8)
-
-        def copy(target: str, source: str) -> None:
-            c.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {bytes_}, i1 false)")
 
         def of(k: int) -> Callable[[], None]:
-            def rows(node: str) -> None:
+            def rows(i: str) -> None:
                 strides = [c.field(f"bar{k}_{part}", "i64") for part in ("member", "node", "row")]
-                start = c.plus(c.times(b, strides[0]), c.times(node, strides[1]))
-                target = c.at(self.node(bars, node), c.times(self.rows, k))
+                start = c.plus(c.times(b, strides[0]), c.times(i, strides[1]))
+                target = c.at(self.node(bars, self.chosen_node(b, i)), c.times(self.rows, k))
                 for j in range(2):
                     source = c.at(c.field(f"bar{k}"), c.plus(start, c.times(strides[2], j)))
-                    copy(c.at(target, c.times(self.step, j)), source)
+                    self.copy(c.at(target, c.times(self.step, j)), source, self.poses)
 
-            return lambda: c.loop(self.nodes, rows)
+            return lambda: c.loop(self.chosen_count, rows)
 
         for k in range(self.order + 1):
             c.when(c.let(f"icmp ne ptr {c.field(f'bar{k}')}, null"), of(k))
         source = c.field("margin_bar")
         row = c.at(source, c.times(b, c.field("margin_bar_member", "i64")))
-        c.when(c.let(f"icmp ne ptr {source}, null"), lambda: copy(margin_bar, row))
+        c.when(c.let(f"icmp ne ptr {source}, null"), lambda: self.copy(margin_bar, row, self.poses))
         self.margin_bar = margin_bar
 
     def backwards(self, b: str, i: str, ws: str, bars: str) -> None:
