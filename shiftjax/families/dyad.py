@@ -120,5 +120,7 @@ def cotangent_graph(order: int) -> Graph:
     *parts, margin = made.append(back, given)
     placed = new.node("is_finite", new.add(given[0], given[components(order)]))
     zero = new.const(0.0)
-    added = [new.add(total, new.select(placed, zero, part)) for total, part in zip(made.inputs["sums"], parts, strict=True)]
+    added = [
+        new.add(total, new.select(placed, zero, part)) for total, part in zip(made.inputs["sums"], parts, strict=True)
+    ]
     return made.finished([*added, margin])

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.families.dyad import LENGTHS, NUMBERS, components
+from shiftjax.families.dyad import LENGTHS, components
 from shiftjax.families.kernel import aligned, row_length, run, width
 from shiftjax.families.order import Order, Solvability
 from shiftjax.record import record
@@ -98,7 +98,13 @@ class Family:
         out = aligned((len(points), components(order) * (nodes if chosen is None else chosen.shape[1]) + 1, length))
         job = self._job(points, turn, chosen)
         space = 0 if chosen is None else components(order) * nodes * length
-        run("values", order, len(points), {**job, "out": out, "member": out[0].size, "stop": int(stop)}, space)
+        run(
+            "values",
+            order,
+            len(points),
+            {**job, "out": out, "member": out.shape[1] * out.shape[2], "stop": int(stop)},
+            space,
+        )
         out[self.lost(job["numbers"])] = np.nan
         return out
 
@@ -134,7 +140,7 @@ class Family:
             "crank_dot": np.concatenate([centre_dot, length_dot], 1),
             "numbers_dot": numbers_dot,
         }
-        job = {**self._job(points, turn, None), **dotted, "out": out, "member": out[0].size}
+        job = {**self._job(points, turn, None), **dotted, "out": out, "member": out.shape[1] * out.shape[2]}
         run("tangents", order, len(points), job)
         return out[:, rows:]
 
@@ -196,7 +202,8 @@ class Family:
 
     def _bars(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(B, M, 2) P - A and P - B of every dyad."""
-        nodes = np.take_along_axis(points[:, None], self.order.dyads[..., None], 2)
+        places = self.order.dyads + points.shape[1] * np.arange(len(points))[:, None, None]
+        nodes = points.reshape(-1, 2)[places]
         return nodes[:, :, 0] - nodes[:, :, 1], nodes[:, :, 0] - nodes[:, :, 2]
 
     def _arms(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -233,7 +240,7 @@ def split(out: np.ndarray, turn: Turn, order: int) -> tuple[list[np.ndarray], np
     """The results of `Family.follow`: of each derivative (B, K, 2, T), and the margin (B, T); views."""
     rows = out[..., : turn.poses]
     kinds = [rows[:, part] for part in _parts(out.shape[1], order)]
-    return [kind.reshape(len(out), -1, 2, turn.poses) for kind in kinds], rows[:, -1]
+    return [kind.reshape(len(out), kind.shape[1] // 2, 2, turn.poses) for kind in kinds], rows[:, -1]
 
 
 def _parts(rows: int, order: int) -> list[slice]:

@@ -105,7 +105,7 @@ class FamilyMotion:
         return self._family.adjoint(self._points, bars, margin, Turn.of(self.angles), chosen)
 
     def locks(self) -> Locks:
-        """Where linkages lock, to the last bits of the angle, as far as neighbouring poses differ in whether they close."""
+        """Where linkages lock, to the last bits of the angle: between poses one of which closes and the other not."""
         refuse_traced("points", self._points, "Ask for locks in a call with known points.")
         closed = self.closed
         member, pose = np.nonzero((closed[:, 1:] != closed[:, :-1]) & (self.status == 0)[:, None])

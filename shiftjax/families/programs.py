@@ -17,7 +17,7 @@ from shiftjax.families.dyad import (
     tangent_graph,
     value_graph,
 )
-from shiftjax.families.text import Loops, Place, RowEmitter
+from shiftjax.families.text import LoopWriter, Place, RowEmitter
 from shiftjax.kernels.llvm.emitter import intrinsics
 from shiftjax.kernels.llvm.target import Target
 
@@ -61,7 +61,7 @@ class ValueProgram:
 
     def __init__(self, order: int, target: Target) -> None:
         self.order, self.target = order, target
-        self.c = Loops(target, JOB)
+        self.c = LoopWriter(target, JOB)
         self.pieces: list[str] = []
         self.inputs = [*_rows("a", order), *_rows("b", order), *_numbers("numbers", len(NUMBERS)), ("margin", 0, 0)]
         self.outputs = [*_rows("p", order), ("margin_out", 0, 0)]
@@ -197,7 +197,7 @@ class ValueProgram:
         """(cos, sin, operation) by component: what the crank's length is multiplied by, and whether that is added."""
         c = self.c
         start = c.plus(c.times(b, self.turn), pose)
-        cos, sin = (c.vector(c.at(c.field(name), start)) for name in ("cos", "sin"))
+        cos, sin = (c.unaligned(c.at(c.field(name), start)) for name in ("cos", "sin"))
         return [(cos, "fadd"), (sin, "fadd"), (sin, "fsub"), (cos, "fadd"), (cos, "fsub"), (sin, "fsub")]  # type: ignore[return-value]
 
     def crank(self, b: str, ws: str, name: str) -> None:
@@ -238,9 +238,7 @@ class TangentProgram(ValueProgram):
         dots += [("b_dot", k, j) for _, k, j in _rows("b", self.order)]
         dots += [*_numbers("numbers_dot", LENGTHS), ("margin_dot", 0, 0)]
         out = [*_rows("p_dot", self.order), ("margin_dot_out", 0, 0)]
-        self.values = self.piece(
-            "tangents", tangent_graph(self.order), [*self.inputs, *dots], [*self.outputs, *out]
-        )
+        self.values = self.piece("tangents", tangent_graph(self.order), [*self.inputs, *dots], [*self.outputs, *out])
 
     def linkage(self, b: str) -> None:
         c = self.c
@@ -261,9 +259,7 @@ class TangentProgram(ValueProgram):
         dots |= {"numbers_dot": c.at(c.field("numbers_dot"), c.times(place, LENGTHS))}
         dots |= {"margin_dot": self.dot_margin, "margin_dot_out": self.dot_margin}
         pointers = self.pointers(b, i, ws) | {"margin": margin, "margin_out": margin} | dots
-        self.vectors_of(
-            lambda pose: self.call("tangents", self.values, pointers, ("numbers", "numbers_dot"), pose)
-        )
+        self.vectors_of(lambda pose: self.call("tangents", self.values, pointers, ("numbers", "numbers_dot"), pose))
 
 
 class CotangentProgram(ValueProgram):

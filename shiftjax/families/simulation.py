@@ -1,7 +1,7 @@
 """Planar linkages of one freedom, each with a topology of its own, simulated in one call.
 
-Linkages are given as arrays, as the public data set LINKS has them. They are solved dyad by dyad in closed form, by code
-that is compiled once for all topologies: a topology is a list of numbers that this code reads.
+Linkages are given as arrays, as the public data set LINKS has them. They are solved dyad by dyad in closed form, by
+code that is compiled once for all topologies: a topology is a list of numbers that this code reads.
 """
 
 from __future__ import annotations

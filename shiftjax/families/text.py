@@ -60,7 +60,7 @@ class RowEmitter(PieceEmitter):
         self.lines.append(f"  store {self.target.vector} {value}, ptr {pointer}, align {self.align}")
 
 
-class Loops:
+class LoopWriter:
     """Lines of one function; values are names of LLVM, indices integers of 64 bits."""
 
     def __init__(self, target: Target, fields: Sequence[str]) -> None:
@@ -102,6 +102,10 @@ class Loops:
     def vector(self, pointer: str) -> str:
         """A vector."""
         return self.let(f"load {self.target.vector}, ptr {pointer}, align {8 * self.target.width}")
+
+    def unaligned(self, pointer: str) -> str:
+        """A vector of an array that may begin anywhere."""
+        return self.let(f"load {self.target.vector}, ptr {pointer}, align 8")
 
     def put(self, value: str, pointer: str) -> None:
         """Stores a vector."""
