@@ -119,6 +119,20 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "What `simulate(derive=...)` needs for a uniform round rod along an axis of its body.",
         ),
     },
+    "Kinematics": {
+        "follow": (
+            "shiftjax.kinematics.follow",
+            "The poses of a mechanism along a path of its drivers, of one design or of many.",
+        ),
+        "travel": (
+            "shiftjax.kinematics.travel",
+            "How far a joint can be moved from where it stands, before its loops can no longer be closed.",
+        ),
+        "JointTravel": (
+            "shiftjax.kinematics.travel",
+            "How far a joint can be moved, of B designs, or of one without a member axis.",
+        ),
+    },
     "Studies": {
         "Definition": (
             "shiftjax.ensembles.study.definition",
@@ -251,6 +265,9 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
+    from shiftjax.kinematics.follow import follow as follow
+    from shiftjax.kinematics.travel import JointTravel as JointTravel
+    from shiftjax.kinematics.travel import travel as travel
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS
     from shiftjax.measures.metric import MetricKind as MetricKind

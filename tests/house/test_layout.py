@@ -54,7 +54,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("measures",),
     ("run",),
     ("gradients",),
-    ("inverse",),
+    ("inverse", "kinematics"),
     ("ensembles",),
     ("viewer",),
     ("bench",),
