@@ -58,10 +58,6 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
         ),
-        "families": (
-            "shiftjax.families",
-            "Planar linkages of one freedom, each with a topology of its own, simulated in one call.",
-        ),
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
         "compile": ("shiftjax.run.step_function", "Compiles one step of a model."),
         "Simulator": ("shiftjax.run.step_function", "A model compiled for stepping."),
@@ -121,6 +117,24 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         "rod": (
             "shiftjax.ensembles.study.rod",
             "What `simulate(derive=...)` needs for a uniform round rod along an axis of its body.",
+        ),
+    },
+    "Kinematics": {
+        "follow": (
+            "shiftjax.kinematics.follow",
+            "The poses of a mechanism along a path of its drivers, of one design or of many.",
+        ),
+        "travel": (
+            "shiftjax.kinematics.travel",
+            "How far a joint can be moved from where it stands, before its loops can no longer be closed.",
+        ),
+        "JointTravel": (
+            "shiftjax.kinematics.travel",
+            "How far a joint can be moved, of B designs, or of one without a member axis.",
+        ),
+        "families": (
+            "shiftjax.families",
+            "Planar linkages of one freedom, each with a topology of its own, simulated in one call.",
         ),
     },
     "Studies": {
@@ -256,6 +270,9 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
+    from shiftjax.kinematics.follow import follow as follow
+    from shiftjax.kinematics.travel import JointTravel as JointTravel
+    from shiftjax.kinematics.travel import travel as travel
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS
     from shiftjax.measures.metric import MetricKind as MetricKind

@@ -105,16 +105,13 @@ class Family:
             {**job, "out": out, "member": out.shape[1] * out.shape[2], "stop": int(stop)},
             space,
         )
-        out[self.lost(job["numbers"])] = np.nan
+        out[self._lost(job)] = np.nan
         return out
 
-    def lost(self, numbers: np.ndarray) -> np.ndarray:
+    def _lost(self, job: dict[str, Any]) -> np.ndarray:
         """(B,) linkages that are not solved, or drawn so that a dyad has no branch or the motor's bar no length."""
-        return (self.order.status != Solvability.solved) | self.drawn_flat(numbers)
-
-    def drawn_flat(self, numbers: np.ndarray) -> np.ndarray:
-        """(B,) linkages with a dyad that is drawn on one line."""
-        return ((numbers[..., -1] == 0.0) & self._live()).any(1)
+        flat = ((job["numbers"][..., -1] == 0.0) & self._live()).any(1) | (job["crank"][:, 2] == 0.0)
+        return (self.order.status != Solvability.solved) | flat
 
     def _live(self) -> np.ndarray:
         """(B, M) places of dyads."""
@@ -126,7 +123,8 @@ class Family:
         out = aligned((len(points), 2 * rows, turn.cos.shape[1]))
         centre_dot, arm_dot = self._arms(dots)
         arm = self._arms(points)[1]
-        length_dot = (arm * arm_dot).sum(1, keepdims=True) / np.hypot(*arm.T)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            length_dot = (arm * arm_dot).sum(1, keepdims=True) / np.hypot(*arm.T)[:, None]
         AP, BP = self._bars(points)
         AP_dot, BP_dot = self._bars(dots)
         p_dot, q_dot = 2.0 * (AP * AP_dot).sum(-1), 2.0 * (BP * BP_dot).sum(-1)
@@ -142,6 +140,7 @@ class Family:
         }
         job = {**self._job(points, turn, None), **dotted, "out": out, "member": out.shape[1] * out.shape[2]}
         run("tangents", order, len(points), job)
+        out[self._lost(job)] = np.nan
         return out[:, rows:]
 
     def adjoint(
@@ -173,7 +172,9 @@ class Family:
             job |= {"margin_bar": margin_bar, "margin_bar_member": margin_bar.shape[1]}
         rows = 2 * components(order) * nodes + most + 2
         run("cotangents", order, members, job, rows * turn.cos.shape[1])
-        return self._points_bar(points, **sums)
+        slopes = self._points_bar(points, **sums)
+        slopes[self._lost(job)] = 0.0
+        return slopes
 
     def _points_bar(
         self, points: np.ndarray, x0_bar: np.ndarray, crank_bar: np.ndarray, numbers_bar: np.ndarray
@@ -194,7 +195,8 @@ class Family:
         for k in range(2):
             x0_bar[..., k] += np.bincount(where, weights[:, k], members * nodes).reshape(members, nodes)
         arm = self._arms(points)[1]
-        along = crank_bar[:, 2:] * arm / np.hypot(*arm.T)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            along = crank_bar[:, 2:] * arm / np.hypot(*arm.T)[:, None]
         every = np.arange(members)
         x0_bar[every, self.motor[:, 0]] += crank_bar[:, :2] - along
         x0_bar[every, self.motor[:, 1]] += along

@@ -39,7 +39,7 @@ REASON = {
         "a group of bars that is no dyad, such as a triad: it takes iterations, as of `shiftjax.assemble`"
     ),
     Solvability.drawn_flat: (
-        "the two bars of a dyad are drawn on one line, or on top of each other, so that its branch is open: "
+        "the two bars of a dyad are drawn on one line, so that its branch is open, or the motor's bar has no length: "
         "draw another pose"
     ),
 }

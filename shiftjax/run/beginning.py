@@ -121,8 +121,13 @@ def lanes_at(
     posed: np.ndarray,
     faulty: Mapping[int, str],
     options: Options,
+    programs: type[Programs] = Programs,
 ) -> Ensemble:
-    """All members at their start, or as an earlier run left them; of those posed all coordinates are recorded, too."""
+    """All members at their start, or as an earlier run left them; of those posed all coordinates are recorded, too.
+
+    Args:
+        programs: what makes the lane programs: of motions, or of paths of poses.
+    """
     before = None if options.numerics.independent else options.start.start
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     if options.start.strict_start:
@@ -132,7 +137,7 @@ def lanes_at(
     coordinates = coordinates_of(plan)
     others = np.setdiff1d(np.arange(prepared.members), posed, assume_unique=True)
     every = ((observed, others), ((*observed, *coordinates), posed))
-    recordings = [(Programs(setup, channels, measured), members) for channels, members in every if len(members)]
+    recordings = [(programs(setup, channels, measured), members) for channels, members in every if len(members)]
     if before is not None and _can_go_on(prepared, settings, before.ending, recordings[0][0].identity):
         assert before.ending is not None
         lanes = go_on(kernel, settings, before.ending, recordings)
