@@ -60,7 +60,7 @@ class FamilyMotion:
     valid: Array
     _family: Family
     _points: Array
-    _order: int
+    _rows: np.ndarray | None
 
     def __repr__(self) -> str:
         members, poses = self.margin.shape
@@ -99,7 +99,9 @@ class FamilyMotion:
         Returns:
             (B, N, 2) slopes of that number with x0.
         """
-        bars = [curves, velocities, accelerations][: self._order + 1]
+        bars = [curves, velocities, accelerations][
+            : 1 + (self.velocities is not None) + (self.accelerations is not None)
+        ]
         bars = [None if bar is None else np.moveaxis(np.asarray(bar, float), 1, -1) for bar in bars]
         chosen = np.atleast_2d(self.nodes)
         return self._family.adjoint(self._points, bars, margin, Turn.of(self.angles), chosen)
@@ -136,11 +138,9 @@ def _unplaced(family: Family, points: np.ndarray, angles: np.ndarray) -> np.ndar
 
 def motion_of(
     family: Family, points: Array, angles: np.ndarray, chosen: np.ndarray | None, kinds: Sequence[Array], margin: Array,
-    status: np.ndarray, valid: Array,
+    status: np.ndarray, valid: Array, rows: np.ndarray | None = None,
 ) -> FamilyMotion:  # fmt: skip
-    """The record of results: of each derivative (B, T, K, 2)."""
+    """The record of results: of each derivative (B, T, K, 2); rows: the array that they are views of."""
     nodes = np.arange(points.shape[1]) if chosen is None else chosen[0] if len(chosen) == 1 else chosen
     curves, velocities, accelerations = [*kinds, None, None][:3]
-    return FamilyMotion(
-        angles, nodes, curves, velocities, accelerations, margin, status, valid, family, points, len(kinds) - 1
-    )
+    return FamilyMotion(angles, nodes, curves, velocities, accelerations, margin, status, valid, family, points, rows)

@@ -32,6 +32,7 @@ JOB = (  # fields of 8 bytes: pointers and integers
 )
 MEMORY = """
 declare i1 @llvm.vector.reduce.or.vWIDTHi1(<WIDTH x i1>)
+!0 = !{i32 1}
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
@@ -88,22 +89,34 @@ class ValueProgram:
         self.values = self.piece("values", value_graph(self.order), self.inputs, self.outputs)
 
     def linkage(self, b: str) -> None:
-        """One of them, in place or, where some nodes are chosen, in the workspace."""
-        c = self.c
+        """One of them, in the workspace, which stays in the cache; what is wanted of it goes past that to memory."""
+        c, ws = self.c, "%workspace"
         out = c.at(c.field("out"), c.times(b, self.member))
-        whole = c.let(f"icmp eq ptr {self.chosen}, null")
-        ws = c.let(f"select i1 {whole}, ptr {out}, ptr %workspace")
         size = c.times(c.times(self.step, 2), self.chosen_count)
-        self.follow(b, ws, c.at(out, c.times(size, self.order + 1)), "0")
+        margin = c.at(ws, c.times(self.rows, self.order + 1))
+        self.follow(b, ws, margin, "0")
 
-        def copy(i: str) -> None:
-            rows = self.node(ws, self.chosen_node(b, i))
+        def stream(i: str) -> None:
+            rows, target = self.node(ws, self.chosen_node(b, i)), self.node(out, i)
             for k in range(self.order + 1):
-                self.copy(c.at(self.node(out, i), c.times(size, k)), c.at(rows, c.times(self.rows, k)), self.step)
-                target = c.at(self.node(out, i), c.plus(c.times(size, k), self.step))
-                self.copy(target, c.at(rows, c.plus(c.times(self.rows, k), self.step)), self.step)
+                for j in range(2):
+                    line = c.times(self.step, j)
+                    self.stream(
+                        c.at(target, c.plus(c.times(size, k), line)), c.at(rows, c.plus(c.times(self.rows, k), line))
+                    )
 
-        c.when(c.let(f"xor i1 {whole}, true"), lambda: c.loop(self.chosen_count, copy))
+        c.loop(self.chosen_count, stream)
+        self.stream(c.at(out, c.times(size, self.order + 1)), margin)
+
+    def stream(self, target: str, source: str) -> None:
+        """Copies a row without reading its target into the cache first."""
+        c, t = self.c, self.target
+
+        def put(pose: str) -> None:
+            place = c.at(target, pose)
+            c.do(f"store {t.vector} {c.vector(c.at(source, pose))}, ptr {place}, align {8 * t.width}, !nontemporal !0")
+
+        self.vectors_of(put)
 
     def chosen_node(self, b: str, i: str) -> str:
         """The node whose results are wanted in a place."""

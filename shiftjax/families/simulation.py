@@ -32,6 +32,7 @@ def simulate(
     order: int = 1,
     nodes: Sequence[int] | np.ndarray | None = None,
     stop: bool = False,
+    out: FamilyMotion | None = None,
 ) -> FamilyMotion:
     """The curves of all nodes of many planar linkages, with their derivatives by the motor's angle.
 
@@ -73,15 +74,26 @@ def simulate(
     if traced:
         return traced_motion(family, given.points, angles, order, chosen)
     turn = Turn.of(angles)
-    out = family.follow(given.points, turn, order, chosen, stop=stop)
-    kinds, margin = split(out, turn, order)
+    rows = None if out is None else _again(out, family.shape(given.points, turn, order, chosen))
+    rows = family.follow(given.points, turn, order, chosen, stop=stop, out=rows)
+    kinds, margin = split(rows, turn, order)
     status = family.order.status
     lost = np.isnan(margin[:, 0]) & (status == Solvability.solved)
     status = np.where(lost, Solvability.drawn_flat, status).astype(np.int8)
     _blank(kinds, given.present, chosen)
     valid = (margin > 0.0).all(1)
     curves = [kind.transpose(0, 3, 1, 2) for kind in kinds]
-    return motion_of(family, given.points, angles, chosen, curves, margin, status, valid)
+    return motion_of(family, given.points, angles, chosen, curves, margin, status, valid, rows)
+
+
+def _again(out: object, shape: tuple[int, int, int]) -> np.ndarray:
+    """The memory of an earlier outcome."""
+    rows = out._rows if isinstance(out, FamilyMotion) else None
+    if rows is None or rows.shape != shape:
+        raise ModelError(
+            "out", type(out).__name__, "an outcome of as many linkages, nodes, poses and orders", "Omit it."
+        )
+    return rows
 
 
 def _blank(kinds: Sequence[np.ndarray], present: np.ndarray, chosen: np.ndarray | None) -> None:
