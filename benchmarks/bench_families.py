@@ -9,6 +9,7 @@ time of one thread; medians over the rounds.
                    close; positions, accelerations: the same, of these orders
         all        of all joints; all_again: written over earlier ones
     gradient       slopes of a number with all points, beside a forward run: of the last joint, and of all
+    jax_gradient   `jax.grad` of a sum of squares of the last joint's curve, the run and JAX's own work included
     first_s        the first call of a process whose disk has no code yet is longer than others by so much
 
     PYTHONPATH=. python benchmarks/bench_families.py
@@ -25,6 +26,8 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from shiftjax import families
@@ -45,6 +48,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     kernel._THREADS = 1
+    jax.config.update("jax_enable_x64", True)
     linkages = random_linkages(options.members, 11, seed=1)
     begun = time.process_time()
     run = families.simulate(*linkages)
@@ -63,6 +67,7 @@ def main() -> None:
             "rate_all": round(1e6 / times["all_again"]),
             "gradient": round(times["gradient"] / times["curve"], 2),
             "gradient_all": round(times["gradient_all"] / times["all_again"], 2),
+            "jax_gradient": round(times["jax_gradient"] / times["curve"], 2),
             "first_s": round(first - options.members * times["all"] * 1e-6, 3),
             "met": {
                 "rate": 1e6 / times["curve"] >= GOAL_RATE,
@@ -96,6 +101,13 @@ def measured(linkages: tuple[np.ndarray, ...], rounds: int) -> dict[str, float]:
     """Processor time a mechanism [us], medians; all in turn, so that they see the same machine."""
     last: dict[str, Any] = {"nodes": [-1]}
     one, every = families.simulate(*linkages, **last), families.simulate(*linkages)
+    bars, x0, types = linkages
+
+    def loss(points: Any) -> Any:
+        run = families.simulate(bars, points, types, **last)
+        return jnp.where(run.closed[..., None, None], run.curves**2 + run.velocities**2, 0.0).sum()
+
+    slopes = jax.grad(loss)
     seeds = [np.nan_to_num(part) for run in (one, every) for part in (run.curves, run.velocities)]
     calls: dict[str, Callable[[], Any]] = {
         "positions": lambda: families.simulate(*linkages, **last, order=0),
@@ -104,6 +116,7 @@ def measured(linkages: tuple[np.ndarray, ...], rounds: int) -> dict[str, float]:
         "candidates": lambda: families.simulate(*linkages, **last, stop=True),
         "all": lambda: families.simulate(*linkages),
         "all_again": lambda: families.simulate(*linkages, out=every),
+        "jax_gradient": lambda: slopes(x0).block_until_ready(),
         "gradient": lambda: one.pullback(*seeds[:2]),
         "gradient_all": lambda: every.pullback(*seeds[2:]),
     }

@@ -4,7 +4,8 @@
 margins, where linkages lock, and gradients to every point. Nothing is compiled for a topology.
 """
 
-from shiftjax.families.motion import FamilyMotion, Locks
+from shiftjax.families.locks import Locks
+from shiftjax.families.motion import FamilyMotion
 from shiftjax.families.order import Solvability
 from shiftjax.families.simulation import simulate
 

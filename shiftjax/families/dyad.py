@@ -60,16 +60,15 @@ def dyad(values: list[Scalar], order: int, *, masked: bool = False) -> list[Scal
 
 def _rates(A: list[Point], B: list[Point], u: Point, v: Point, area: Scalar, order: int) -> list[Point]:
     """Velocity and acceleration of P = A + u = B + v; area: u x v."""
-    rates: list[Point] = []
-    if order >= 1:
-        speed = _dot(v, _minus(B[1], A[1])) / area  # of the bar AP's angle
-        rates.append([A[1][0] - speed * u[1], A[1][1] + speed * u[0]])
-    if order >= 2:
-        relative = _minus(rates[0], B[1])
-        growth = (_dot(v, _minus(B[2], A[2])) + speed * speed * _dot(u, v) - _dot(relative, relative)) / area
-        turned = growth, speed * speed
-        rates.append([A[2][k] + s * turned[0] * u[1 - k] - turned[1] * u[k] for k, s in ((0, -1.0), (1, 1.0))])
-    return rates
+    if order == 0:
+        return []
+    speed = _dot(v, _minus(B[1], A[1])) / area  # of the bar AP's angle
+    velocity = [A[1][0] - speed * u[1], A[1][1] + speed * u[0]]
+    if order == 1:
+        return [velocity]
+    relative, square = _minus(velocity, B[1]), speed * speed
+    growth = (_dot(v, _minus(B[2], A[2])) + square * _dot(u, v) - _dot(relative, relative)) / area
+    return [velocity, [A[2][0] - growth * u[1] - square * u[0], A[2][1] + growth * u[0] - square * u[1]]]
 
 
 def _points(values: list[Scalar]) -> list[Point]:

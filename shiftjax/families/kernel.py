@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.families.programs import JOB, program_text
+from shiftjax.families.programs import program_text
+from shiftjax.families.value_program import JOB
 from shiftjax.kernels.forks import Threads
 from shiftjax.kernels.llvm.objects import Loader, stored_object
 from shiftjax.kernels.llvm.target import host

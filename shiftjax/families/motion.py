@@ -8,29 +8,12 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import refuse_traced
-from shiftjax.families.family import Family, Turn, split
+from shiftjax.families.family import Family, Turn
+from shiftjax.families.locks import Locks, locks_of
 from shiftjax.families.order import REASON, Solvability
 from shiftjax.record import record
 
 Array = Any  # of NumPy, or of JAX where points are traced
-PARTS = 32  # of an angle between two poses, in which a lock is looked for
-ROUNDS = 12  # after which 2 pi is divided beyond the last bit
-
-
-@record
-class Locks:
-    """Where dyads stop closing, one entry a lock, by members and angles.
-
-    Attributes:
-        member: (L,) linkages. angle: (L,) of the motor's bar [rad], at which the dyad's bars lie on one line.
-        node: (L,) the node that has no place beyond. ends: (L,) True where the linkage closes before this angle and not
-            behind it, False where it begins to close there.
-    """
-
-    member: np.ndarray
-    angle: np.ndarray
-    node: np.ndarray
-    ends: np.ndarray
 
 
 @record
@@ -107,33 +90,9 @@ class FamilyMotion:
         return self._family.adjoint(self._points, bars, margin, Turn.of(self.angles), chosen)
 
     def locks(self) -> Locks:
-        """Where linkages lock, to the last bits of the angle: between poses one of which closes and the other not."""
+        """Where linkages lock, to the last bits of the angle, also between poses that both close."""
         refuse_traced("points", self._points, "Ask for locks in a call with known points.")
-        closed = self.closed
-        member, pose = np.nonzero((closed[:, 1:] != closed[:, :-1]) & (self.status == 0)[:, None])
-        angles = np.broadcast_to(self.angles, closed.shape)
-        low, high = angles[member, pose], angles[member, pose + 1]
-        ends = closed[member, pose]
-        family, points = self._family.members(member), np.asarray(self._points)[member]
-        for _ in range(ROUNDS):
-            grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, PARTS + 1)
-            margin = split(family.follow(points, Turn.of(grid), 0), Turn.of(grid), 0)[1]
-            changed = (margin > 0.0) != ends[:, None]
-            changed[:, -1] = True
-            first = np.maximum(changed.argmax(1), 1)
-            every = np.arange(len(member))
-            low, high = grid[every, first - 1], grid[every, first]
-        node = _unplaced(family, points, np.where(ends, high, low))
-        return Locks(member, 0.5 * (low + high), node, ends)
-
-
-def _unplaced(family: Family, points: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """(L,) the first node in each linkage's order that has no place at an angle."""
-    (places,), _ = split(family.follow(points, Turn.of(angles[:, None]), 0), Turn.of(angles[:, None]), 0)
-    missing = np.isnan(places[:, :, 0, 0])
-    nodes = family.order.dyads[..., 0]
-    hit = np.take_along_axis(missing, nodes, 1) & (np.arange(nodes.shape[1]) < family.order.counts[:, None])
-    return nodes[np.arange(len(nodes)), hit.argmax(1)]
+        return locks_of(self._family, np.asarray(self._points, float), self.angles, np.asarray(self.margin))
 
 
 def motion_of(

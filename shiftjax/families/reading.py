@@ -36,26 +36,31 @@ def given_linkages(adjacency: Any, x0: Any, node_types: Any, motor: Any, *, trac
     Raises:
         ModelError: whatever of it is no linkage.
     """
-    sizes = None
-    if isinstance(x0, list | tuple) and np.ndim(x0[0]) == 2:
-        sizes = [len(points) for points in x0]
+    sizes = _sizes(x0)
+    if sizes is not None:
         adjacency, x0, node_types = _padded(adjacency, x0, node_types, sizes)
-    if not traced:
-        points = real_array(x0)
-        if points is None:
-            raise wrong("x0", x0, "points of shape (B, N, 2)")
-        x0 = points
-    if x0.ndim != 3 or x0.shape[2] != 2:
-        raise ModelError("x0", f"shape {x0.shape}", "points of shape (B, N, 2)", "Write x0[None] for one linkage.")
-    if not traced and not np.isfinite(x0).all():
-        member, node = np.argwhere(~np.isfinite(x0))[0, :2]
+    points: Array = x0 if traced else real_array(x0)
+    if points is None:
+        raise wrong("x0", x0, "points of shape (B, N, 2)")
+    if points.ndim != 3 or points.shape[2] != 2:
+        raise ModelError("x0", f"shape {points.shape}", "points of shape (B, N, 2)", "Write x0[None] for one linkage.")
+    if not traced and not np.isfinite(points).all():
+        member, node = np.argwhere(~np.isfinite(points))[0, :2]
         raise ModelError(f"x0[{member}, {node}]", "a number that is not finite", "places", "Correct it.")
-    members, nodes, _ = x0.shape
+    members, nodes, _ = points.shape
     bars = _flags("adjacency", adjacency, (members, nodes, nodes), "bars between nodes")
     fixed = _flags("node_types", node_types, (members, nodes), "1 for fixed nodes, 0 for moving ones")
     present = np.ones(fixed.shape, bool) if sizes is None else np.arange(nodes) < np.array(sizes)[:, None]
     _check_bars(bars)
-    return Given(bars, x0, fixed, present, _motor(motor, members, nodes))
+    return Given(bars, points, fixed, present, _motor(motor, members, nodes))
+
+
+def _sizes(x0: object) -> list[int] | None:
+    """How many nodes each linkage of a list has; None where it is no list of points (N, 2)."""
+    arrays = [real_array(points) for points in x0] if isinstance(x0, list | tuple) else []
+    if arrays and all(array is not None and array.ndim == 2 for array in arrays):
+        return [len(array) for array in arrays if array is not None]
+    return None
 
 
 def _padded(adjacency: Any, x0: Any, node_types: Any, sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -16,8 +16,8 @@ from shiftjax.families.differentiable import traced_motion
 from shiftjax.families.family import Family, Turn, split
 from shiftjax.families.motion import FamilyMotion, motion_of
 from shiftjax.families.order import Solvability, solution_order
-from shiftjax.families.programs import ORDERS
 from shiftjax.families.reading import given_angles, given_linkages, given_nodes
+from shiftjax.families.value_program import ORDERS
 from shiftjax.gradients.traced import is_traced
 
 

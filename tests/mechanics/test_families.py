@@ -1,4 +1,4 @@
-"""Planar linkages of many topologies: against the solver of LINKS, closed forms, the library's own four-bar."""
+"""Planar linkages of many topologies (F21): against the solver of LINKS, closed forms, the library's own four-bar."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ CLEAR = 1e-4  # margin: roundings grow as its square root's inverse
 ROUNDED = 3e-13  # times that inverse: what a chain of eight dyads makes of them
 DERIVATIVE = 1e-9  # relative: the complex step is exact, the roundings of eight dyads grow in derivatives
 SAME = 1e-12  # m or rad
+NEAR = 1e-11  # rad: where the margin is so flat that its roundings move the lock
 STEP = 1e-30  # of complex steps
 MEMBERS, NODES, POSES = 60, 11, 200
 MOTOR = (0, 1)
@@ -42,13 +43,13 @@ def clear(margin: float) -> list[int]:
     return [int(b) for b in np.flatnonzero(motion().margin.min(1) > margin)]
 
 
-def reference(b: int, x0: np.ndarray | None = None, angles: np.ndarray = ANGLES) -> np.ndarray:
+def reference(b: int, x0: np.ndarray | None = None, angles: np.ndarray = ANGLES) -> Any:
     """(T, N, 2) by LINKS."""
     bars, points, types = sample()
     path = solution_path(bars[b], types[b] == 1, MOTOR)
     assert path is not None
     places = solve(path, points[b] if x0 is None else x0, types[b] == 1, MOTOR, angles)
-    return np.asarray(places.transpose(1, 0, 2))
+    return places.transpose(1, 0, 2)
 
 
 def four_bar(crank: float, coupler: float, rocker: float, ground: float, angle: float) -> tuple[Any, Any, Any]:
@@ -187,6 +188,18 @@ def test_locks_are_at_their_angles(poses: int) -> None:
     assert np.isfinite(run.curves[0, :, :3]).all()
 
 
+@pytest.mark.parametrize("begin", [-0.5, -0.01, 0.0052 - 2.0])
+def test_locks_between_poses_are_found(begin: float) -> None:
+    """A crank so long that coupler and rocker are a little too short near 180 degrees, between two of few poses."""
+    short = 1e-5
+    given = four_bar(1.0, 2.0, 2.0 - short, 3.0, 0.7)
+    run = families.simulate(*given, angles=np.pi + begin + np.array([-2.0, -1.0, 0.0, 1.0, 2.0]))
+    locks = run.locks()
+    edge = np.arccos((1.0 + 9.0 - (4.0 - short) ** 2) / 6.0)
+    assert run.valid.all() and locks.ends.tolist() == [True, False] and locks.node.tolist() == [3, 3]
+    np.testing.assert_allclose(locks.angle, [edge, 2.0 * np.pi - edge], rtol=0, atol=NEAR)
+
+
 def linkage(nodes: int, fixed: list[int], bars: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     matrix, types = np.zeros((nodes, nodes), int), np.zeros(nodes, int)
     types[fixed] = 1
@@ -323,6 +336,11 @@ def test_what_is_no_linkage_is_refused(change: dict[str, Any], match: str) -> No
     given = {"adjacency": GOOD[0], "x0": GOOD[1], "node_types": GOOD[2], **change}
     with pytest.raises(ModelError, match=match):
         families.simulate(**given)
+
+
+def test_no_linkage_at_all() -> None:
+    run = families.simulate(np.zeros((0, 4, 4)), np.zeros((0, 4, 2)), np.zeros((0, 4)), poses=3)
+    assert run.curves.shape == (0, 3, 4, 2) and not run.locks().member.size and run.pullback(run.curves).shape[0] == 0
 
 
 def test_lists_of_other_lengths_and_shapes_are_refused() -> None:
