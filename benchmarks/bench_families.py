@@ -9,8 +9,7 @@ time of one thread; medians over the rounds.
                    close; positions, accelerations: the same, of these orders
         all        of all joints; all_again: written over earlier ones
     gradient       slopes of a number with all points, beside a forward run: of the last joint, and of all
-    jax_gradient   `jax.grad` of a sum of squares of the last joint's curve, the run and JAX's own work included
-    first_s        the first call of a process whose disk has no code yet is longer than others by so much
+    jax_gradient   `jax.jit(jax.grad(...))` of a sum of squares of the last joint's curve, run and JAX's work included
 
     PYTHONPATH=. python benchmarks/bench_families.py
 """
@@ -50,9 +49,7 @@ def main() -> None:
     kernel._THREADS = 1
     jax.config.update("jax_enable_x64", True)
     linkages = random_linkages(options.members, 11, seed=1)
-    begun = time.process_time()
     run = families.simulate(*linkages)
-    first = time.process_time() - begun
     links = checked(linkages, run, options.checked)
     times = measured(linkages, options.rounds)
     emit(
@@ -68,7 +65,6 @@ def main() -> None:
             "gradient": round(times["gradient"] / times["curve"], 2),
             "gradient_all": round(times["gradient_all"] / times["all_again"], 2),
             "jax_gradient": round(times["jax_gradient"] / times["curve"], 2),
-            "first_s": round(first - options.members * times["all"] * 1e-6, 3),
             "met": {
                 "rate": 1e6 / times["curve"] >= GOAL_RATE,
                 "rate_all": 1e6 / times["all_again"] >= GOAL_RATE,
@@ -107,7 +103,7 @@ def measured(linkages: tuple[np.ndarray, ...], rounds: int) -> dict[str, float]:
         run = families.simulate(bars, points, types, **last)
         return jnp.where(run.closed[..., None, None], run.curves**2 + run.velocities**2, 0.0).sum()
 
-    slopes = jax.grad(loss)
+    slopes = jax.jit(jax.grad(loss))
     seeds = [np.nan_to_num(part) for run in (one, every) for part in (run.curves, run.velocities)]
     calls: dict[str, Callable[[], Any]] = {
         "positions": lambda: families.simulate(*linkages, **last, order=0),
