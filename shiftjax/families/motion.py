@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import refuse_traced
+from shiftjax.errors import ModelError, refuse_traced
 from shiftjax.families.family import Family, Turn
 from shiftjax.families.locks import Locks, locks_of
 from shiftjax.families.order import REASON, Solvability
+from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 
 Array = Any  # of NumPy, or of JAX where points are traced
@@ -82,17 +83,31 @@ class FamilyMotion:
         Returns:
             (B, N, 2) slopes of that number with x0.
         """
-        bars = [curves, velocities, accelerations][
-            : 1 + (self.velocities is not None) + (self.accelerations is not None)
-        ]
-        bars = [None if bar is None else np.moveaxis(np.asarray(bar, float), 1, -1) for bar in bars]
-        chosen = np.atleast_2d(self.nodes)
-        return self._family.adjoint(self._points, bars, margin, Turn.of(self.angles), chosen)
+        refuse_traced("points", self._points, "Let JAX differentiate the results.")
+        results = {"curves": self.curves, "velocities": self.velocities, "accelerations": self.accelerations}
+        slopes = {"curves": curves, "velocities": velocities, "accelerations": accelerations}
+        bars = [_slopes(name, slopes[name], results[name]) for name in slopes]
+        orders = sum(values is not None for values in results.values())
+        moved = [None if bar is None else np.moveaxis(bar, 1, -1) for bar in bars[:orders]]
+        row = _slopes("margin", margin, self.margin)
+        return self._family.adjoint(self._points, moved, row, Turn.of(self.angles), np.atleast_2d(self.nodes))
 
     def locks(self) -> Locks:
         """Where linkages lock, to the last bits of the angle, also between poses that both close."""
         refuse_traced("points", self._points, "Ask for locks in a call with known points.")
         return locks_of(self._family, np.asarray(self._points, float), self.angles, np.asarray(self.margin))
+
+
+def _slopes(name: str, given: Any, of: np.ndarray | None) -> np.ndarray | None:
+    """Slopes of a number with some results, in their shape."""
+    if given is None:
+        return None
+    plain = isinstance(given, np.ndarray) and given.dtype == np.float64
+    array = given if plain else real_array(given)
+    if of is None or array is None or array.shape != of.shape:
+        allowed = "none: the order is lower" if of is None else f"shape {of.shape}, that of the results"
+        raise ModelError(name, f"shape {np.shape(given)}", allowed, "Correct it.")
+    return array
 
 
 def motion_of(

@@ -56,11 +56,12 @@ def given_linkages(adjacency: Any, x0: Any, node_types: Any, motor: Any, *, trac
 
 
 def _sizes(x0: object) -> list[int] | None:
-    """How many nodes each linkage of a list has; None where it is no list of points (N, 2)."""
+    """How many nodes each linkage of a list has, where they have several sizes; else None: it is an array."""
     arrays = [real_array(points) for points in x0] if isinstance(x0, list | tuple) else []
-    if arrays and all(array is not None and array.ndim == 2 for array in arrays):
-        return [len(array) for array in arrays if array is not None]
-    return None
+    if not all(array is not None and array.ndim == 2 for array in arrays):
+        return None
+    sizes = [len(array) for array in arrays if array is not None]
+    return sizes if len(set(sizes)) > 1 else None
 
 
 def _padded(adjacency: Any, x0: Any, node_types: Any, sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -72,6 +72,9 @@ def simulate(
         solution_order(given.adjacency, given.fixed, given.present, given.motor), given.fixed, given.motor
     )
     if traced:
+        if stop or out is not None:
+            where = "stop" if stop else "out"
+            raise ModelError(where, "a call that JAX traces", "a call with known points", "Leave it out.")
         return traced_motion(family, given.points, angles, order, chosen)
     turn = Turn.of(angles)
     rows = None if out is None else _again(out, family.shape(given.points, turn, order, chosen))

@@ -277,7 +277,11 @@ def test_chosen_nodes_and_leaving_at_a_lock() -> None:
     chosen = np.stack([np.full(MEMBERS, NODES - 1), np.arange(MEMBERS) % 9], 1)
     run = families.simulate(bars, x0, types, nodes=chosen, order=2, stop=True)
     np.testing.assert_array_equal(run.valid, whole.valid)
+    again = families.simulate(bars, x0, types, nodes=chosen, order=2, out=run)
+    assert np.shares_memory(again.curves, run.curves)
+    run = families.simulate(bars, x0, types, nodes=chosen, order=2, stop=True)
     members = np.flatnonzero(whole.valid)
+    np.testing.assert_array_equal(again.curves[members], run.curves[members])
     for part in ("curves", "velocities", "accelerations"):
         of_all = getattr(whole, part)[members]
         expected = np.take_along_axis(of_all, chosen[members][:, None, :, None], 2)
@@ -345,8 +349,16 @@ def test_no_linkage_at_all() -> None:
 
 def test_lists_of_other_lengths_and_shapes_are_refused() -> None:
     with pytest.raises(ModelError, match="as many as x0 has"):
-        families.simulate([GOOD[0]] * 2, [GOOD[1][0]], [GOOD[2]])
+        families.simulate([GOOD[0]], [GOOD[1][0], GOOD[1][0][:3]], [GOOD[2]])
     with pytest.raises(ModelError, match=r"node_types\[0\]"):
-        families.simulate([GOOD[0]], [GOOD[1][0]], [[1, 0]])
+        families.simulate([GOOD[0], GOOD[0][:3, :3]], [GOOD[1][0], GOOD[1][0][:3]], [[1, 0], [1, 0, 1]])
+    run = families.simulate(*GOOD, poses=3, order=0)
+    for name, slopes in (("curves", run.curves[:, :2]), ("velocities", run.curves), ("margin", run.margin[0])):
+        with pytest.raises(ModelError, match=name):
+            run.pullback(**{name: slopes})
+    with pytest.raises(ModelError, match="as many linkages"):
+        families.simulate(*GOOD, poses=3, order=1, out=run)
+    with pytest.raises(ModelError, match="stop"):
+        jax.grad(lambda x: families.simulate(GOOD[0], x, GOOD[2], stop=True).curves.sum())(GOOD[1])
     with pytest.raises(ModelError, match="points"):
         jax.grad(lambda x: families.simulate(GOOD[0], x, GOOD[2]).locks().angle.sum())(GOOD[1])
