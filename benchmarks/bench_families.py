@@ -46,7 +46,6 @@ def main() -> None:
     parser.add_argument("--checked", type=int, default=100, help="mechanisms that LINKS solves, too")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
-    kernel._THREADS = 1
     jax.config.update("jax_enable_x64", True)
     linkages = random_linkages(options.members, 11, seed=1)
     run = families.simulate(*linkages)
@@ -95,8 +94,8 @@ def checked(linkages: tuple[np.ndarray, ...], run: families.FamilyMotion, count:
 
 def measured(linkages: tuple[np.ndarray, ...], rounds: int) -> dict[str, float]:
     """Processor time a mechanism [us], medians; all in turn, so that they see the same machine."""
-    last: dict[str, Any] = {"nodes": [-1]}
-    one, every = families.simulate(*linkages, **last), families.simulate(*linkages)
+    last: dict[str, Any] = {"nodes": [-1], "threads": 1}
+    one, every = families.simulate(*linkages, **last), families.simulate(*linkages, threads=1)
     bars, x0, types = linkages
 
     def loss(points: Any) -> Any:
@@ -110,8 +109,8 @@ def measured(linkages: tuple[np.ndarray, ...], rounds: int) -> dict[str, float]:
         "curve": lambda: families.simulate(*linkages, **last),
         "accelerations": lambda: families.simulate(*linkages, **last, order=2),
         "candidates": lambda: families.simulate(*linkages, **last, stop=True),
-        "all": lambda: families.simulate(*linkages),
-        "all_again": lambda: families.simulate(*linkages, out=every),
+        "all": lambda: families.simulate(*linkages, threads=1),
+        "all_again": lambda: families.simulate(*linkages, out=every, threads=1),
         "jax_gradient": lambda: slopes(x0).block_until_ready(),
         "gradient": lambda: one.pullback(*seeds[:2]),
         "gradient_all": lambda: every.pullback(*seeds[2:]),

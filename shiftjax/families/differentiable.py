@@ -14,7 +14,7 @@ from shiftjax.families.order import Solvability
 from shiftjax.gradients.transforms import differentiable
 
 
-class FamilyRun:
+class HostFamily:
     """`gradients.transforms.Differentiable` of points (B, 2 N) to all rows of results (B, R T)."""
 
     def __init__(self, family: Family, nodes: int, turn: Turn, order: int, chosen: np.ndarray | None) -> None:
@@ -61,7 +61,7 @@ def traced_motion(
 ) -> FamilyMotion:
     """The motion of points that JAX traces; whether a dyad is drawn flat is not known: its curves are NaN."""
     members, nodes, _ = points.shape
-    host = FamilyRun(family, nodes, Turn.of(angles), order, chosen)
+    host = HostFamily(family, nodes, Turn.of(angles), order, chosen)
     rows = differentiable(host)(points.reshape(members, 2 * nodes)).reshape(members, -1, host.turn.poses)
     size = 2 * host.wanted
     kinds = [rows[:, k * size : (k + 1) * size].reshape(members, host.wanted, 2, -1) for k in range(order + 1)]

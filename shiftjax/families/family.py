@@ -7,6 +7,7 @@ B linkages of at most N nodes, M dyads at most of one, T poses. Linear maps of p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,29 @@ class Turn:
 
 
 @record
+class DyadBars:
+    """The bars of all dyads as drawn.
+
+    Attributes:
+        AP, BP: (B, M, 2) from the ends to the node. p, q: (B, M) their lengths squared. double: (B, M) twice the
+            product of their lengths.
+    """
+
+    AP: np.ndarray
+    BP: np.ndarray
+    p: np.ndarray
+    q: np.ndarray
+    double: np.ndarray
+
+
+@record
 class Family:
     """What linkages are without their points.
 
     Attributes:
         order: the dyads of each. fixed: (B, N) bool. motor: (B, 2) the fixed node and the moving one of its bar.
         counts: (B, 2) of fixed nodes and of dyads. fixed_list: (B, N) the fixed nodes, first in their row.
+        threads: that run them; None for all cores.
     """
 
     order: Order
@@ -53,32 +71,30 @@ class Family:
     motor: np.ndarray
     counts: np.ndarray
     fixed_list: np.ndarray
+    threads: int | None
 
     @staticmethod
-    def of(order: Order, fixed: np.ndarray, motor: np.ndarray) -> Family:
+    def of(order: Order, fixed: np.ndarray, motor: np.ndarray, threads: int | None = None) -> Family:
         """Of solution orders."""
         counts = np.stack([fixed.sum(1), order.counts], 1).astype(np.int64)
         listed = np.argsort(~fixed, axis=1, kind="stable").astype(np.int64)
-        return Family(order, fixed, np.ascontiguousarray(motor, np.int64), counts, listed)
+        return Family(order, fixed, np.ascontiguousarray(motor, np.int64), counts, listed, threads)
 
     def members(self, index: np.ndarray) -> Family:
         """Some of the linkages, in some order."""
         order = self.order
-        return Family(
-            Order(order.dyads[index], order.counts[index], order.status[index]),
-            *(array[index] for array in (self.fixed, self.motor, self.counts, self.fixed_list)),
-        )
+        return replace(
+            self, order=Order(order.dyads[index], order.counts[index], order.status[index]), fixed=self.fixed[index],
+            motor=self.motor[index], counts=self.counts[index], fixed_list=self.fixed_list[index],
+        )  # fmt: skip
 
     def numbers(self, points: np.ndarray) -> np.ndarray:
         """(B, M, 5) `NUMBERS` of every dyad, of drawn points (B, N, 2); those beyond a linkage's count mean nothing."""
-        AP, BP = self._bars(points)
-        p, q = (AP * AP).sum(-1), (BP * BP).sum(-1)
-        AB = AP - BP
-        double = 2.0 * np.sqrt(p * q)
+        bars = self._bars(points)
+        AP, BP, p, q = bars.AP, bars.BP, bars.p, bars.q
+        sign = np.sign(AP[..., 0] * BP[..., 1] - AP[..., 1] * BP[..., 0])
         with np.errstate(divide="ignore"):
-            return np.stack(
-                [p - q, p + q, double, 1.0 / double, np.sign(AB[..., 0] * AP[..., 1] - AB[..., 1] * AP[..., 0])], -1
-            )
+            return np.stack([p - q, p + q, bars.double, 1.0 / bars.double, sign], -1)
 
     def cranks(self, points: np.ndarray) -> np.ndarray:
         """(B, 3) centre and length of the motor's bar."""
@@ -99,14 +115,8 @@ class Family:
         length, nodes = turn.cos.shape[1], points.shape[1]
         out = aligned(self.shape(points, turn, order, chosen)) if out is None else out
         job = self._job(points, turn, np.arange(nodes)[None] if chosen is None else chosen)
-        space = (components(order) * nodes + 1) * length
-        run(
-            "values",
-            order,
-            len(points),
-            {**job, "out": out, "member": out.shape[1] * out.shape[2], "stop": int(stop)},
-            space,
-        )
+        job |= {"out": out, "member": out.shape[1] * length, "stop": int(stop)}
+        run("values", order, len(points), job, (components(order) * nodes + 1) * length, self.threads)
         out[self._lost(job)] = np.nan
         return out
 
@@ -133,21 +143,18 @@ class Family:
         arm = self._arms(points)[1]
         with np.errstate(divide="ignore", invalid="ignore"):
             length_dot = (arm * arm_dot).sum(1, keepdims=True) / np.hypot(*arm.T)[:, None]
-        AP, BP = self._bars(points)
-        AP_dot, BP_dot = self._bars(dots)
-        p_dot, q_dot = 2.0 * (AP * AP_dot).sum(-1), 2.0 * (BP * BP_dot).sum(-1)
-        p, q = (AP * AP).sum(-1), (BP * BP).sum(-1)
+        bars, moved = self._bars(points), self._bars(dots)
+        p_dot, q_dot = 2.0 * (bars.AP * moved.AP).sum(-1), 2.0 * (bars.BP * moved.BP).sum(-1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            double = 2.0 * np.sqrt(p * q)
-            double_dot = 2.0 * (q * p_dot + p * q_dot) / double
-            numbers_dot = np.stack([p_dot - q_dot, p_dot + q_dot, double_dot, -double_dot / double**2], -1)
+            double_dot = 2.0 * (bars.q * p_dot + bars.p * q_dot) / bars.double
+            numbers_dot = np.stack([p_dot - q_dot, p_dot + q_dot, double_dot, -double_dot / bars.double**2], -1)
         dotted = {
             "x0_dot": np.ascontiguousarray(dots),
             "crank_dot": np.concatenate([centre_dot, length_dot], 1),
             "numbers_dot": numbers_dot,
         }
         job = {**self._job(points, turn, None), **dotted, "out": out, "member": out.shape[1] * out.shape[2]}
-        run("tangents", order, len(points), job)
+        run("tangents", order, len(points), job, 0, self.threads)
         out[self._lost(job)] = np.nan
         return out[:, rows:]
 
@@ -179,7 +186,7 @@ class Family:
             margin_bar = np.ascontiguousarray(margin_bar, float)
             job |= {"margin_bar": margin_bar, "margin_bar_member": margin_bar.shape[1]}
         rows = 2 * components(order) * nodes + most + 2
-        run("cotangents", order, members, job, rows * turn.cos.shape[1])
+        run("cotangents", order, members, job, rows * turn.cos.shape[1], self.threads)
         slopes = self._points_bar(points, **sums)
         slopes[self._lost(job)] = 0.0
         return slopes
@@ -189,13 +196,12 @@ class Family:
     ) -> np.ndarray:
         """(B, N, 2) of the cotangents of fixed nodes, cranks and dyads' numbers."""
         members, nodes, _ = points.shape
-        AP, BP = self._bars(points)
-        p, q = (AP * AP).sum(-1), (BP * BP).sum(-1)
+        bars = self._bars(points)
         f, g, m, inverse = np.moveaxis(numbers_bar, -1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            double = 2.0 * np.sqrt(p * q)
-            m = 2.0 * (m - inverse / double**2) / double
-            AP_bar, BP_bar = 2.0 * (f + g + m * q)[..., None] * AP, 2.0 * (g - f + m * p)[..., None] * BP
+            m = 2.0 * (m - inverse / bars.double**2) / bars.double
+            AP_bar = 2.0 * (f + g + m * bars.q)[..., None] * bars.AP
+            BP_bar = 2.0 * (g - f + m * bars.p)[..., None] * bars.BP
         of_nodes = np.stack([AP_bar + BP_bar, -AP_bar, -BP_bar], 2)  # P, A, B
         live = self._live()
         where = (self.order.dyads + nodes * np.arange(members)[:, None, None])[live].ravel()
@@ -210,14 +216,13 @@ class Family:
         x0_bar[every, self.motor[:, 1]] += along
         return x0_bar
 
-    def _bars(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(B, M, 2) P - A and P - B of every dyad."""
+    def _bars(self, points: np.ndarray) -> DyadBars:
         places = self.order.dyads + points.shape[1] * np.arange(len(points))[:, None, None]
         # as complex numbers, which are gathered in a third of the time
         nodes = np.ascontiguousarray(points).reshape(-1, 2).view(complex)[:, 0].take(places)
-        bars = nodes[..., :1] - nodes[..., 1:]
-        shape = (*bars.shape[:2], 2)
-        return bars[..., 0].copy().view(float).reshape(shape), bars[..., 1].copy().view(float).reshape(shape)
+        AP, BP = ((nodes[..., 0] - nodes[..., end])[..., None].view(float) for end in (1, 2))
+        p, q = (AP * AP).sum(-1), (BP * BP).sum(-1)
+        return DyadBars(AP, BP, p, q, 2.0 * np.sqrt(p * q))
 
     def _arms(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(B, 2) the motor's centre, and what points from it to its moving node."""

@@ -22,8 +22,7 @@ from shiftjax.kernels.workers import Stop, run_all
 
 LINE = 8  # numbers of a cache line
 CHUNK = 64  # linkages a thread takes at once
-_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-_POOL = Threads(_THREADS)
+_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 _OF_THREAD = threading.local()
 _CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -58,12 +57,15 @@ def _program(kind: str, order: int) -> tuple[Loader, Any]:
     return loader, _CODE(loader.address(name))
 
 
-def run(kind: str, order: int, members: int, arrays: Mapping[str, np.ndarray | int | None], workspace: int = 0) -> None:
+def run(
+    kind: str, order: int, members: int, arrays: Mapping[str, np.ndarray | int | None], workspace: int,
+    threads: int | None,
+) -> None:  # fmt: skip
     """All linkages.
 
     Args:
         kind, order: see `program_text`. arrays: pointers and integers of the job. workspace: numbers that a thread
-            needs for one linkage.
+            needs for one linkage. threads: None for as many as there are cores.
     """
     _, code = _program(kind, order)
     job = np.zeros(len(JOB), np.int64)
@@ -80,10 +82,16 @@ def run(kind: str, order: int, members: int, arrays: Mapping[str, np.ndarray | i
                 return
             code(job.ctypes.data, memory.ctypes.data, first, min(members, first + CHUNK))
 
-    if len(starts) <= 1:
+    count = min(threads or _CORES, len(starts))
+    if count <= 1:
         work(Stop())
     else:
-        run_all(_POOL.pool(), min(_THREADS, len(starts)), work, here=True)
+        run_all(_pool(count).pool(), count, work, here=True)
+
+
+@functools.cache
+def _pool(count: int) -> Threads:
+    return Threads(count)
 
 
 def _memory(size: int) -> np.ndarray:

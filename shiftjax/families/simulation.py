@@ -33,6 +33,7 @@ def simulate(
     nodes: Sequence[int] | np.ndarray | None = None,
     stop: bool = False,
     out: FamilyMotion | None = None,
+    threads: int | None = None,
 ) -> FamilyMotion:
     """The curves of all nodes of many planar linkages, with their derivatives by the motor's angle.
 
@@ -52,6 +53,7 @@ def simulate(
         nodes: (K,) or (B, K) whose curves are wanted, -1 for the last one; all of them where left out.
         stop: True leaves a linkage at its first dyad that does not close in all poses, for candidates that are thrown
             away then: nodes from there on have no place.
+        threads: that share the linkages; as many as there are cores where left out.
 
     Returns:
         Lists of linkages of several sizes have N of the largest one; nodes beyond a linkage's own have no place.
@@ -60,6 +62,8 @@ def simulate(
         ModelError: arrays that are no linkages. Linkages that are not made of dyads have a `status` instead.
     """
     need_count("poses", poses, 1)
+    if threads is not None:
+        need_count("threads", threads, 1)
     if order not in range(ORDERS) or isinstance(order, bool):
         raise ModelError("order", shown(order), "0, 1 or 2", "Choose one of them.")
     for name, value in (("adjacency", adjacency), ("node_types", node_types), ("motor", motor), ("angles", angles)):
@@ -69,7 +73,7 @@ def simulate(
     members, count, _ = given.points.shape
     angles, chosen = given_angles(angles, poses, members), given_nodes(nodes, members, count)
     family = Family.of(
-        solution_order(given.adjacency, given.fixed, given.present, given.motor), given.fixed, given.motor
+        solution_order(given.adjacency, given.fixed, given.present, given.motor), given.fixed, given.motor, threads
     )
     if traced:
         if stop or out is not None:

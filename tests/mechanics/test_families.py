@@ -332,6 +332,7 @@ GOOD = four_bar(1.0, 3.0, 3.0, 2.5, 0.3)
         ({"angles": [np.inf]}, "angles"),
         ({"angles": np.zeros((2, 3))}, "angles"),
         ({"order": 3}, "order"),
+        ({"threads": 0}, "threads"),
         ({"nodes": [4]}, "nodes"),
         ({"nodes": [3, -1]}, "each node once"),
     ],
@@ -340,6 +341,14 @@ def test_what_is_no_linkage_is_refused(change: dict[str, Any], match: str) -> No
     given = {"adjacency": GOOD[0], "x0": GOOD[1], "node_types": GOOD[2], **change}
     with pytest.raises(ModelError, match=match):
         families.simulate(**given)
+
+
+def test_threads_share_linkages_without_a_trace() -> None:
+    """More than one thread takes at once: bits do not depend on who runs what."""
+    linkages = random_linkages(150, 8, seed=1)
+    one, two = (families.simulate(*linkages, poses=9, threads=count) for count in (1, 2))
+    np.testing.assert_array_equal(one.curves, two.curves)
+    np.testing.assert_array_equal(one.pullback(one.curves), two.pullback(two.curves))
 
 
 def test_no_linkage_at_all() -> None:
