@@ -124,6 +124,11 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.kinematics.follow",
             "The poses of a mechanism along a path of its drivers, of one design or of many.",
         ),
+        "singularities": (
+            "shiftjax.kinematics.singularities",
+            "Where on a path of drivers the loops lose rank, in the order of the path.",
+        ),
+        "Singularity": ("shiftjax.kinematics.singularities", "A pose at which loops lose rank."),
         "travel": (
             "shiftjax.kinematics.travel",
             "How far a joint can be moved from where it stands, before its loops can no longer be closed.",
@@ -266,6 +271,8 @@ if TYPE_CHECKING:
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
     from shiftjax.kinematics.follow import follow as follow
+    from shiftjax.kinematics.singularities import Singularity as Singularity
+    from shiftjax.kinematics.singularities import singularities as singularities
     from shiftjax.kinematics.travel import JointTravel as JointTravel
     from shiftjax.kinematics.travel import travel as travel
     from shiftjax.measures.channel import Quantity as Quantity

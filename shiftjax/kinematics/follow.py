@@ -39,14 +39,14 @@ from shiftjax.run.programs.closed_poses import PosePrograms
 from shiftjax.run.programs.integrators import PATHS
 from shiftjax.run.results.collect import collect
 from shiftjax.run.results.interrupted import Interrupted
-from shiftjax.run.results.messages import messages, notes
+from shiftjax.run.results.messages import messages, notes, recorded_near_singular
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.reach import reach
 from shiftjax.topology.plan import Plan
 
-ASKED = ("assign", "drive", "tie", "backend", "strict_start")
+ASKED = ("assign", "tie", "backend", "strict_start")
 BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
 
 
@@ -157,7 +157,7 @@ class _Path:
         refuse_too_much(need := need_of(prepared, self.observed, len(self.posed), inputs.count))
         machine.announce(need)
         settings = Settings(
-            inputs.step, inputs.count - 1, 1, multiplier=math.inf, move_steps=False,
+            inputs.step, inputs.count - 1, 1, multiplier=math.inf,
             **self.options.numerics.limits,
         )  # fmt: skip
         kernel = make_kernel(machine.backend, precision, machine.threads)
@@ -249,9 +249,11 @@ class _Path:
             prepared, lanes, self.began, self.observed, self.posed, batched=self.batched,
             measure=partial(self.measured.values, lanes.measured_of(), 0.0, lanes.status > 0),
             messages=messages(prepared, lanes, self.began), ending=None,
-            notes=(*notes(prepared, self.began), *idle_note(self.report)), report=self.report,
+            notes=(*notes(prepared, self.began), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
+                   *_interpolated(lanes)),
+            report=self.report,
             asked={**stated_settings(self.options, ASKED), "poses": inputs.count, "parameter": inputs.name,
-                   "parameter_unit": inputs.unit},
+                   "parameter_unit": inputs.unit, "drive": inputs.texts()},
             wall=wall,
         )  # fmt: skip
         plan, named = prepared.plan, self.drivers.values()
@@ -264,6 +266,16 @@ class _Path:
 def _by_parameter(unit: str, parameter: str) -> str:
     """The unit of a derivative by the parameter of a path, of that of one by time: "rad/s" by rad is "rad/rad"."""
     return unit if parameter == "s" else re.sub(r"/s\b", f"/{'pose' if parameter == '1' else parameter}", unit)
+
+
+def _interpolated(lanes: Ensemble) -> list[str]:
+    """A note of poses at which assemblies meet."""
+    if not (count := int(lanes.interpolated.sum())):
+        return []
+    members = "1 member" if count == 1 else f"{count} members"
+    return [
+        f"a pose of {members} is singular: it lies between both ends of a step over it, on a curve of the fifth degree"
+    ]
 
 
 def _members(vary: Mapping[str, Any], inputs: Inputs) -> int:

@@ -2,6 +2,7 @@
 
 `joint.q|v|a`, and of one of several coordinates `joint.NAME`, `joint.NAME.v|a` or `joint.q[k]`, `joint.v[k]` ...,
 `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
+`joint.mobility|influence` (its part in the motions of the loops, its slopes by the drivers; `mobility`),
 `joint.drive_load` (of a driven coordinate: what its driver exerts along it; `Reactions.along_driven`),
 `constraint.multiplier` (of each of its rows: the force along what the row says; `Reactions.of_constraint`),
 `force.power`, `constraint.power`, `joint.power` (of its own springs and dampers), `joint.drive_power`,
@@ -24,7 +25,7 @@ from shiftjax.constraints import CONSTRAINTS
 from shiftjax.errors import ModelError, nearest, refuse_text
 from shiftjax.field import filled
 from shiftjax.forces import FORCES, Load
-from shiftjax.measures import powers
+from shiftjax.measures import mobility, powers
 from shiftjax.measures.channel import Channel, Quantity
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.mechanism.parameters import BLOCKS
@@ -126,6 +127,14 @@ CHANNELS: Registry[Quantity] = Registry(
             "constraint", _multipliers, _multiplier_unit, lambda plan, k: plan.constraints[k].rows, of_partition=True
         ),
         "drive_power": Quantity("coordinate", powers.of_drive, "W", of_partition=True),
+        "mobility": Quantity("coordinates", mobility.of_coordinates, "1", _size("nv"), of_partition=True),
+        "influence": Quantity(
+            "coordinates",
+            mobility.influence,
+            mobility.influence_unit,
+            lambda plan, which: _size("nv")(plan, which) * len(mobility.drivers_of(plan)),
+            of_partition=True,
+        ),
         "power": Quantity("element", _power, "W", of_partition=True),
         "power.kinetic": Quantity("", powers.of_inertia, "W"),
         "power.gravity": Quantity("", powers.of_gravity, "W"),
