@@ -10,19 +10,19 @@ their joints: the root of their ratio is the mechanical advantage.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from shiftjax.algebra import Scalar, Vec, dot, minus, scale, total
-from shiftjax.measures.observed_state import ObservedState
 from shiftjax.topology.plan import Plan
 
 
-def of_coordinates(state: ObservedState, which: Sequence[int]) -> Vec:
+def of_coordinates(state: Any, which: Sequence[int]) -> Vec:
     """The mobility of every speed of some coordinates."""
     coordinates = state.lane.plan.coordinates
     return [_mobility(state, speed) for k in which for speed in coordinates[k].speeds]
 
 
-def _mobility(state: ObservedState, speed: int) -> Scalar:
+def _mobility(state: Any, speed: int) -> Scalar:
     s = _block(state.lane.plan, speed)
     if s is None:
         return 1.0
@@ -30,7 +30,7 @@ def _mobility(state: ObservedState, speed: int) -> Scalar:
     return total([q[place] * q[place] * (1.0 / dot(q, q)) for q in _orthogonal(state, s)])
 
 
-def _orthogonal(state: ObservedState, s: int) -> list[Vec]:
+def _orthogonal(state: Any, s: int) -> list[Vec]:
     """Orthogonal dimensionless motions of a substructure, by modified Gram-Schmidt without roots."""
     units, columns = state.lane.units, state.lane.plan.substructures[s].columns
     motions = [*state.motions_of_loops[s][0], *state.motions_of_loops[s][1].values()]
@@ -43,7 +43,7 @@ def _orthogonal(state: ObservedState, s: int) -> list[Vec]:
     return out
 
 
-def influence(state: ObservedState, which: Sequence[int]) -> Vec:
+def influence(state: Any, which: Sequence[int]) -> Vec:
     """The slope of every speed of some coordinates by each driver: influence coefficients, rad or m by rad or m.
 
     Benedict, Tesar, Model formulation of complex mechanisms with multiple inputs, J. Mech. Des. 100 (1978) 747.
