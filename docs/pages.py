@@ -24,6 +24,7 @@ PAGES = {  # file -> title; a new page is a line here
     "parameters.md": "Parameters and points",
     "starts.md": "Starts, holds and branches",
     "drives.md": "Drives and loads",
+    "kinematics.md": "Where a mechanism can go",
     "inverse_dynamics.md": "Inverse and hybrid dynamics",
     "metrics.md": "Metrics",
     "events.md": "Events",

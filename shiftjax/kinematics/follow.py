@@ -249,7 +249,7 @@ class _Path:
             prepared, lanes, self.began, self.observed, self.posed, batched=self.batched,
             measure=partial(self.measured.values, lanes.measured_of(), 0.0, lanes.status > 0),
             messages=messages(prepared, lanes, self.began), ending=None,
-            notes=(*notes(prepared, self.began), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
+            notes=(*self._start_notes(), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
                    *_interpolated(lanes)),
             report=self.report,
             asked={**stated_settings(self.options, ASKED), "poses": inputs.count, "parameter": inputs.name,
@@ -260,7 +260,22 @@ class _Path:
         numbers = {f"{plan.constraints[k].name}.{number}" for k in named for number in NUMBERS}
         units = {path: _by_parameter(unit, inputs.unit) for path, unit in out.units.items() if path not in numbers}
         design = {path: values for path, values in out.design.items() if path not in numbers}
-        return replace(out, time=inputs.parameter, design=design, units=units, schedule=None)
+        extremes = {path: _extremes(values, batched=self.batched) for path, values in out.channels.items()}
+        return replace(out, time=inputs.parameter, design=design, units=units, extremes=extremes, schedule=None)
+
+    def _start_notes(self) -> list[str]:
+        """Of the first poses, but that they are where the path begins."""
+        plan = self.prepared.plan
+        asked = tuple(f"{path} starts where its driver {plan.constraints[k].name}" for path, k in self.drivers.items())
+        return [note for note in notes(self.prepared, self.began) if not note.startswith(asked)]
+
+
+def _extremes(values: np.ndarray, *, batched: bool) -> np.ndarray:
+    """The smallest and the largest recorded value of a channel (B, n, ...) as (B, 2, ...); NaN where there is none."""
+    poses = 1 if batched else 0
+    some = np.where(np.isnan(values).all(poses, keepdims=True), 0.0, values)
+    ends = np.stack([np.nanmin(some, poses), np.nanmax(some, poses)], axis=poses)
+    return np.where(np.isnan(values).all(poses, keepdims=True), np.nan, ends)
 
 
 def _by_parameter(unit: str, parameter: str) -> str:

@@ -25,6 +25,11 @@ def test_sarrus_has_published_mobilities() -> None:
 
 def test_mobilities_add_up_to_the_freedoms_and_are_those_of_a_projector() -> None:
     """Of the delta robot 9, of which 6 are its rods' spins; against the null space of NumPy's singular values."""
+    idle = shiftjax.info(shiftjax.load("delta"))["idle"]  # which of them, and the joints that carry them
+    assert sorted(one["body"] for one in idle) == sorted(
+        f"delta:rod_{s}_{k}" for s in ("left", "right") for k in (1, 2, 3)
+    )
+    assert all(any(joint.startswith("delta:elbow") for joint in one["joints"]) for one in idle)
     for name, freedoms in (("delta", 9.0), ("bicycle_brake", 1.0), ("three_slider_cranks", 3.0)):
         model = shiftjax.load(name)
         values, prepared = mobilities(model), prepare(model, {})
