@@ -20,10 +20,12 @@ import numpy as np
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, shown
 from shiftjax.formats.files import load
+from shiftjax.gradients.traced import is_traced
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms
 from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, first_strides, lead
+from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.mechanism.model import Model
@@ -105,6 +107,11 @@ def follow(
         channels=channels, keep=keep, vary=vary, assign=assign, derive=derive, tie=tie, strict_start=strict_start,
         backend=backend, precision=precision, threads=threads, progress=progress, announce=announce,
     )  # fmt: skip
+    if traced := [path for path, values in (vary or {}).items() if is_traced(values)]:
+        todo = (
+            "Take `inverse_dynamics` of the same motion, (q, v, a): its channels are those of these poses, with slopes."
+        )
+        raise ModelError(f"vary {traced[0]}", "a number that JAX traces", "known numbers", todo)
     if order not in range(len(PATHS)):
         raise ModelError("order", shown(order), "0, 1 or 2: positions, speeds, accelerations", "Give one of them.")
     check_arguments(**given.flat())
@@ -167,6 +174,7 @@ class _Path:
             self.options, PosePrograms,
         )  # fmt: skip
         arm(lanes)
+        _refuse_derivatives(lanes, self.observed, PATHS.index(prepared.setup.method))
         return lanes
 
     def follow(self) -> None:
@@ -291,6 +299,20 @@ def _interpolated(lanes: Ensemble) -> list[str]:
     return [
         f"a pose of {members} is singular: it lies between both ends of a step over it, on a curve of the fifth degree"
     ]
+
+
+def _refuse_derivatives(lanes: Ensemble, observed: Sequence[Channel], order: int) -> None:
+    """Raises where a channel is of a derivative that the path does not have."""
+    good = np.flatnonzero(lanes.status <= 0)[:1]
+    if order == 2 or not observed or not len(good):
+        return
+    (recording, partition, _), nv = next(iter(lanes.groups(good))), lanes.setup.plan.nv
+    missing = {*lanes.layout.slots("dx"), *(lanes.layout.slots("x")[:nv] if order == 0 else ())}
+    for piece in recording.programs.of(partition).observe:
+        if any(node[0] == "in" and piece.inputs[node[1]] in missing for node in piece.graph.nodes):
+            fault = f"order {order} and channels of {'accelerations' if order else 'speeds or accelerations'}"
+            allowed = f"channels of {'positions and speeds' if order else 'positions'}"
+            raise ModelError("order", fault, allowed, "Leave order out, or those channels.")
 
 
 def _members(vary: Mapping[str, Any], inputs: Inputs) -> int:

@@ -17,7 +17,7 @@ from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 
 # Of the model's length, after two changes of Newton's: a stride that leaves more is halved. The residual of a closed
 # loop is some roundings of the numbers that it adds up.
-CLOSED = {"f64": 1e-12, "f32": 2e-5}
+CLOSED = {"f64": 1e-13, "f32": 2e-5}
 # Strides that may lead over a singular pose, and by how many halvings those after them are shorter, to come to the
 # poses of the path again.
 LEAPS = {1.25: 2, 1.5: 1, 2.0: 0}
@@ -28,7 +28,10 @@ FINEST = 24  # halvings of a stride between two poses: 6e-8 of it
 def arm(lanes: Ensemble) -> None:
     """Sets what a step is judged by: how Newton's changes shrink, and its gap; small pivots ask for another order."""
     table, setup = lanes.table, lanes.setup
-    limits = np.array([[CLOSED[setup.precision] * setup.length], [1.0]])
+    closed = CLOSED[setup.precision]
+    if any(block.rounded for block in setup.plan.substructures):  # the digits of the file keep these apart
+        closed = max(closed, lanes.settings.gap_limit)
+    limits = np.array([[closed * setup.length], [1.0]])
     table.set("limit", limits, within=slice(-2, None))
 
 
