@@ -22,6 +22,7 @@ CLOSED = {"f64": 1e-13, "f32": 2e-5}
 # poses of the path again.
 LEAPS = {1.25: 2, 1.5: 1, 2.0: 0}
 FAST = 100.0  # times the speeds of drivers, of a mechanism at the end of its travel
+FINE = 6  # halvings of a stride that leads over a pose where branches meet, if any meet
 FINEST = 24  # halvings of a stride between two poses: 6e-8 of it
 
 
@@ -54,12 +55,19 @@ def lead(lanes: Ensemble, until: float, stride: np.ndarray) -> None:
         level[running[finer]] -= 1
         if len(members := trips.members):
             level[members] += finer[np.searchsorted(running, members)]
-            level[members] += _after_trips(lanes, members, trips.codes, until)
+            fine = level[members] > stride[members] + FINE
+            level[members] += _after_trips(lanes, members, trips.codes, until, fine)
             _end(lanes, members[level[members] > stride[members] + FINEST])
 
 
-def _after_trips(lanes: Ensemble, members: np.ndarray, codes: np.ndarray, until: float) -> np.ndarray:
-    """(K,) halvings of the strides that come next of members that froze; none is frozen any more."""
+def _after_trips(
+    lanes: Ensemble, members: np.ndarray, codes: np.ndarray, until: float, fine: np.ndarray
+) -> np.ndarray:
+    """(K,) halvings of the strides that come next of members that froze; none is frozen any more.
+
+    Args:
+        until: the clock beyond which drivers follow another line. fine: (K,) whose strides are fine.
+    """
     lanes.table.set("trip", 0.0, members)
     lanes.rejected[members] += 1
     monitor, blocks = causes(lanes.layout, codes)[MONITORS.name], lanes.setup.blocks
@@ -72,19 +80,20 @@ def _after_trips(lanes: Ensemble, members: np.ndarray, codes: np.ndarray, until:
             repartition(lanes, s, which, np.ones(len(which), bool))
     halvings = np.where(by_pivot | at_pose, 0, 1)
     if at_pose.any():
-        halvings[at_pose] = _leapt(lanes, members[at_pose], until)
+        halvings[at_pose] = _leapt(lanes, members[at_pose], until, fine[at_pose])
     return halvings
 
 
-def _leapt(lanes: Ensemble, members: np.ndarray, farthest: float) -> np.ndarray:
+def _leapt(lanes: Ensemble, members: np.ndarray, farthest: float, fine: np.ndarray) -> np.ndarray:
     """(K,) by how many halvings strides go on of members that leap over a singular pose, in whose window a step ended.
 
     Where assemblies meet the prediction goes straight on, along the branch; a step that ends there could not tell them
-    apart. Poses within the leap lie between its ends. What cannot leap comes nearer; at the end of a travel, where one
-    assembly turns round and nothing meets it, steps may end in the window.
+    apart. Poses within the leap lie between its ends. What cannot leap comes nearer, and is at the end of its travel
+    where it outruns its drivers or fine strides lead over nothing: one assembly turns round there, nothing meets it,
+    and steps may end in the window.
 
     Args:
-        farthest: the clock beyond which drivers follow another line.
+        farthest: the clock beyond which drivers follow another line, so that no leap may end there.
     """
     out, table = np.zeros(len(members), int), lanes.table
     left, fraction = np.arange(len(members)), table.row("fraction", members).copy()
@@ -95,20 +104,21 @@ def _leapt(lanes: Ensemble, members: np.ndarray, farthest: float) -> np.ndarray:
         after.set("fraction", size * fraction[left])
         missed = np.zeros(len(some), bool)
         missed[lanes.step(some, after).places] = True
-        missed |= after.row("clock") > farthest
-        passed = np.flatnonzero(~missed)
+        too_far = ~missed & (after.row("clock") > farthest)
+        out[left[too_far]] = 1
+        passed = np.flatnonzero(~missed & ~too_far)
         if len(passed):
             after, before = after.take(passed), before.take(passed)
             _record_between(lanes, some[passed], before, after)
             after.set("fraction", fraction[left[passed]])
             table.put(some[passed], after)
             out[left[passed]] = halvings
-            left = left[missed]
+        left = left[missed]
         if not len(left):
             return out
-    fast = _outruns_drivers(lanes, members[left])
-    table.set("armed", 0.0, members[left[fast]], lanes.setup.pose_monitors)
-    out[left[~fast]] = 1
+    at_end = _outruns_drivers(lanes, members[left]) | fine[left]
+    table.set("armed", 0.0, members[left[at_end]], lanes.setup.pose_monitors)
+    out[left[~at_end]] = 1
     return out
 
 
