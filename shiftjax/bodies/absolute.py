@@ -16,7 +16,7 @@ import numpy as np
 from shiftjax.bodies.assembled_rows import AssembledRows, Assembly, stacked
 from shiftjax.bodies.plane import Plane, seven
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.dynamics.kinematics import Parameters, quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError, need_mapping
 from shiftjax.formats.files import load
@@ -31,7 +31,7 @@ from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import RANK, ROUNDED_RANK
 
 CLOSED = 1e-12  # of the model's length, or rad: the residual of a closed state
-ITERATIONS = 50  # of Newton's method, which takes 4 to 6 from a state nearby
+ITERATIONS = 30  # of Newton's method, which takes 4 to 6 from a state nearby
 IN_SPACE = ("x", "y", "z", "rotation x", "rotation y", "rotation z")
 
 
@@ -107,9 +107,13 @@ class BodyCoordinates:
     def placed(self, q: Any) -> np.ndarray:
         """(..., nb, 7) or (..., nb, 3) states to which the spanning tree leads from coordinates (..., nq) of joints.
 
-        Loops that these do not close stay open at the joints where they are cut. In a plane theta is from -pi to pi.
+        Loops that these do not close stay open at the joints where they are cut. Quaternions may have any length. In a
+        plane theta is from -pi to pi.
         """
         flat, lead = self._shaped("q", q, (self._assembled.plan.nq,))
+        flat = flat.copy()
+        for first, _ in quaternion_places(self._assembled.plan):
+            flat[:, first : first + 4] /= np.linalg.norm(flat[:, first : first + 4], axis=1, keepdims=True)
         motion = self._lane_at(0.0, lead).motion(list(flat.T), None)
         node = {place: k for k, place in self._assembled.places.items() if not self._assembled.plan.nodes[k].virtual}
         poses = [motion.pose(PlacedFrame(node[place], None)) for place in range(len(self.bodies))]
@@ -164,7 +168,7 @@ class BodyCoordinates:
             to: the largest residual that is left, rad, or in the model's length.
 
         Raises:
-            ModelError: it comes to none; says the residuals of all steps, and the row that is left.
+            ModelError: it comes to none; says the residuals of its steps, and the row that is left. `x` is as before.
         """
         log: list[float] = []
         x = np.array(x, float)
@@ -180,9 +184,10 @@ class BodyCoordinates:
             x = self.moved(x, -(back @ left[..., None])[..., 0] * self._column_scales)
             near = assembly.q
         row = self.rows[int(np.abs(np.nan_to_num(left, nan=np.inf)).reshape(-1, len(self.rows)).max(0).argmax())]
-        residuals = ", ".join(f"{size:.1e}" for size in log)
+        first = ", ".join(f"{size:.1e}" for size in log[:3])
+        fault = f"residuals {first} ... {log[-1]:.1e} after {len(log) - 1} steps"
         todo = "Begin nearer to where they are met, or drive it elsewhere."
-        raise ModelError(f"closed, {row}", f"residuals {residuals}", f"one of at most {to:g} in the end", todo)
+        raise ModelError(f"closed, {row}", fault, f"one of at most {to:g} in the end", todo)
 
     # -- shapes and scales ---------------------------------------------------------------------------------------------
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from shiftjax.bodies.free_motion import SPEEDS, FreeMotion, scalars
 from shiftjax.bodies.joint_ends import JointEnds, joint_ends, places_of_bodies
-from shiftjax.bodies.joint_rows import JointRows, JointState, motion_and_screws
+from shiftjax.bodies.joint_rows import JointRows, JointState, joint_rows, motion_and_screws, pattern_of
 from shiftjax.bodies.plane import Plane
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.lane import Lane
-from shiftjax.plan_elements import RowGroup
+from shiftjax.plan_elements import PlacedFrame, RowGroup
 from shiftjax.topology.plan import Plan
 
 
@@ -49,11 +49,11 @@ class AssembledRows:
     def __init__(
         self, plan: Plan, bodies: Sequence[str], joints: Sequence[str], lane: Lane, plane: Plane | None
     ) -> None:
-        self.plan, self.plane, self.count = plan, plane, len(bodies)
+        self.plan, self.plane, self.count, self.length = plan, plane, len(bodies), lane.length
         self.places = places_of_bodies(plan, {path: k for k, path in enumerate(bodies)})
         self.names: list[str] = []
         self.units: list[str] = []
-        self.alike: dict[Any, AlikeJoints] = {}
+        self.alike: dict[JointRows, AlikeJoints] = {}
         self.angles: list[tuple[int, int, int, float]] = []  # coordinate, bodies of parent and child, sense
         every = joint_ends(plan)
         for path in joints:
@@ -68,13 +68,11 @@ class AssembledRows:
     def _add_joint(self, ends: JointEnds, lane: Lane) -> None:
         joint, axes = ends.joint, "xyz"
         n = {name: _first(lane.params.at(places)) for name, places in joint.numbers}
-        key = joint.type, *(np.shape(values) for values in n.values())
-        if key not in self.alike:
-            rows = JointRows(joint.kind, n, lane.length, planar=self.plane is not None)
-            self.alike[key] = AlikeJoints(rows, [], [])
-        rows = self.alike[key].rows
-        self.alike[key].ends.append(ends)
-        self.alike[key].first.append(len(self.names))
+        shapes = tuple((name, np.shape(values)) for name, values in n.items())
+        rows = joint_rows(joint.kind, pattern_of(joint.kind, n), shapes, planar=self.plane is not None)
+        alike = self.alike.setdefault(rows, AlikeJoints(rows, [], []))
+        alike.ends.append(ends)
+        alike.first.append(len(self.names))
         if self.plane is not None:
             axes = "".join(axes[int(k)] for k in self.plane.axes.argmax(0))
         ways = list(axes) if rows.whole_ways else _across(rows.counts[2])
@@ -130,7 +128,7 @@ class AssembledRows:
         q, follows = near.copy(), np.zeros((members, self.plan.nv, width))
         motion = self.motion(lane, R, p, near)
         for alike in self.alike.values():
-            self._joints(alike, motion, p, phi, J, q, follows)
+            self._joints(alike, motion, R, p, phi, J, q, follows)
         motion.q = list(q.T)
         for group, first in self.groups:
             rows = CONSTRAINTS[group.kind].rows(group, motion)
@@ -147,6 +145,7 @@ class AssembledRows:
         self,
         alike: AlikeJoints,
         motion: FreeMotion,
+        R: np.ndarray,
         p: np.ndarray,
         phi: np.ndarray,
         J: np.ndarray,
@@ -155,15 +154,15 @@ class AssembledRows:
     ) -> None:
         """Writes the rows of joints of one kind, their coordinates, and what these follow by."""
         members, rows = len(phi), alike.rows
-        frames = [_frames(ends, motion, members) for ends in alike.ends]
+        frames = [_both_frames(ends, motion, R, p) for ends in alike.ends]
         R_F, o_F, R_G, o_G = (np.concatenate(each) for each in zip(*frames, strict=True))
         back = np.swapaxes(R_F, 1, 2)
         near = np.concatenate([q[:, ends.joint.q : ends.joint.q + ends.joint.nq] for ends in alike.ends])
         numbers = [motion.values(ends.joint.numbers) for ends in alike.ends]
         given = {name: np.concatenate([stacked(n[name], members) for n in numbers]) for name in rows.shapes}
         normal = np.zeros_like(o_F) if self.plane is None else back @ self.plane.normal
-        state = rows.at(back @ R_G, _times(back, o_G - o_F), near, given, normal)
-        values, by_twist = self._in_world(rows, state, R_F)
+        state = rows.at(back @ R_G, _times(back, o_G - o_F), near, given, normal, self.length)
+        values, by_twist = self._rows_in_world(rows, state, R_F)
         for k, (ends, first) in enumerate(zip(alike.ends, alike.first, strict=True)):
             some, joint = slice(k * members, (k + 1) * members), ends.joint
             part = slice(first, first + values.shape[1])
@@ -177,7 +176,7 @@ class AssembledRows:
                 turned = slice(SPEEDS * parent + 3, SPEEDS * parent + 6)
                 J[:, part, turned] += self._turning(rows, state, R_F)[some]
 
-    def _in_world(self, rows: JointRows, state: JointState, R_F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _rows_in_world(self, rows: JointRows, state: JointState, R_F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows (N, m), those of ways first, and their derivatives (N, m, 6) by twists along the world's axes."""
         to_world = _both(np.swapaxes(R_F, 1, 2))
         parts = [(state.ways, state.ways_by_twist, rows.whole_ways, self._ways),
@@ -190,7 +189,7 @@ class AssembledRows:
         return np.concatenate(values, axis=1), np.concatenate(slopes, axis=1)
 
     def _turning(self, rows: JointRows, state: JointState, R_F: np.ndarray) -> np.ndarray:
-        """(N, m, 3) what the turning of the parent adds to rows along the world's axes, as `_in_world` has them."""
+        """(N, m, 3) what the turning of the parent adds to rows along the world's axes, as `_rows_in_world` has them."""
         parts = [(state.ways, rows.whole_ways, self._ways), (state.turns, rows.whole_turns, np.eye(3))]
         return np.concatenate(
             [
@@ -218,24 +217,41 @@ class AssembledRows:
                 out[:, :, first + 3 : first + 6] += sign * (turn - way @ skew(place - p[:, body]))
 
 
-def _frames(ends: JointEnds, motion: FreeMotion, members: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _both_frames(
+    ends: JointEnds, motion: FreeMotion, R: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Rotation (N, 3, 3) and origin (N, 3) of the parent's frame and of the child's; of a weld, where it puts that."""
-    (R_F, o_F), (R_G, o_G) = (
-        tuple(stacked(part, members) for part in motion.world(frame)) for frame in (ends.parent, ends.child)
-    )
+    (R_F, o_F), (R_G, o_G) = (_in_world(frame, motion, R, p) for frame in (ends.parent, ends.child))
     if not ends.joint.kind.primitives:
         shift, vector = ends.joint.displacement
-        rotation = stacked(motion.params.rotation(ends.joint.matrix, vector), members)
-        o_F = o_F + _times(R_F, stacked(motion.params.at(shift), members))
+        rotation = stacked(motion.params.rotation(ends.joint.matrix, vector), len(R))
+        o_F = o_F + _times(R_F, stacked(motion.params.at(shift), len(R)))
         R_F = R_F @ rotation
     return R_F, o_F, R_G, o_G
 
 
+def _in_world(
+    frame: PlacedFrame, motion: FreeMotion, R: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation (N, 3, 3) and origin (N, 3) of a frame."""
+    inside, T = (stacked(part, len(R)) for part in motion.params.frame(frame.frame))
+    body = motion.body[frame.node]
+    return (inside, T) if body < 0 else (R[:, body] @ inside, p[:, body] + _times(R[:, body], T))
+
+
 def stacked(values: Any, members: int) -> np.ndarray:
     """(N, ...) of nested lists of numbers and arrays (N,)."""
-    if isinstance(values, list | tuple):
-        return np.stack([stacked(value, members) for value in values], axis=1)
-    return np.broadcast_to(np.asarray(values, float), (members,))
+    if isinstance(values, np.ndarray) or not isinstance(values, list | tuple):
+        return np.broadcast_to(np.asarray(values, float), (members,))
+    if _constant(values):
+        array = np.array(values)
+        return np.broadcast_to(array, (members, *array.shape))
+    return np.stack([stacked(value, members) for value in values], axis=1)
+
+
+def _constant(values: Any) -> bool:
+    """Whether nested lists hold numbers alone."""
+    return all(_constant(x) for x in values) if isinstance(values, list | tuple) else type(values) is float
 
 
 def skew(v: np.ndarray) -> np.ndarray:

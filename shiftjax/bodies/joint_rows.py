@@ -17,7 +17,8 @@ frame, of which two across one line are chosen by the line (Duff et al., Buildin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,7 +127,7 @@ def _independent(vectors: np.ndarray) -> list[int]:
 
 
 def rows_of(
-    kind: JointKind, pattern: ScrewPattern, R: Mat, p: Vec, q: Vec, n: Mapping[str, Any], length: float, normal: Vec | None
+    kind: JointKind, pattern: ScrewPattern, R: Mat, p: Vec, q: Vec, n: Mapping[str, Any], length: Scalar, normal: Vec | None
 ) -> BarredMotion:
     """The rows at a pose of the child's frame in the parent's, and at coordinates; lane code.
 
@@ -235,54 +236,64 @@ class JointRows:
     """The rows of a kind of joint on NumPy, with derivatives of forward mode.
 
     Args:
-        numbers: of one joint of the kind, by field, whose shapes those of others have, too.
-        length: by which radians are weighted [m]. planar: whether all moves in one plane.
+        shapes: of the joint's numbers, by field. planar: whether all moves in one plane.
+
+    Attributes:
+        counts: conditions of the nearest coordinates, rows of turns and of ways; of ways that are barred in all
+            directions three, in a plane, too. whole_turns, whole_ways: as of `BarredMotion`.
     """
 
-    def __init__(self, kind: JointKind, numbers: Mapping[str, Any], length: float, *, planar: bool) -> None:
-        self.kind, self.length, self.planar = kind, length, planar
-        self.shapes = {name: np.shape(values) for name, values in numbers.items()}
-        self.pattern = pattern_of(kind, numbers)
+    def __init__(
+        self, kind: JointKind, pattern: ScrewPattern, shapes: Iterable[tuple[str, tuple[int, ...]]], *, planar: bool
+    ) -> None:
+        self.kind, self.pattern, self.shapes, self.planar = kind, pattern, dict(shapes), planar
         self.counts, self.whole_turns, self.whole_ways = (0, 0, 0), False, False
-        count = 15 + kind.nq + sum(int(np.prod(shape)) for shape in self.shapes.values())
+        count = 16 + kind.nq + sum(int(np.prod(shape)) for shape in self.shapes.values())
         graph = graph_of(self._outputs, count)
         moving = range(12 + kind.nq)
         self._run = InNumpy(forward(graph, count, moving, range(sum(self.counts)), TWIST + kind.nv))
-        self._units = np.array([length if unit == "rad" else 1.0 for unit in kind.units])
 
     def at(
-        self, R: np.ndarray, p: np.ndarray, near: np.ndarray, numbers: Mapping[str, np.ndarray], normal: np.ndarray
+        self,
+        R: np.ndarray,
+        p: np.ndarray,
+        near: np.ndarray,
+        numbers: Mapping[str, np.ndarray],
+        normal: np.ndarray,
+        length: float,
     ) -> JointState:
         """The rows of N joints.
 
         Args:
             R, p: (N, 3, 3), (N, 3) pose of the child's frame in the parent's. near: (N, nq) coordinates within half a
                 turn of which angles are taken. numbers: by field (N, ...). normal: (N, 3), of planar ones alone.
+            length: by which radians are weighted [m].
         """
         first, second, third = self.counts
-        given = [*np.moveaxis(normal, -1, 0), *(x for name in self.shapes for x in _flat(numbers[name]))]
+        units = np.array([length if unit == "rad" else 1.0 for unit in self.kind.units])
+        given = [np.full(len(R), length), *np.moveaxis(normal, -1, 0), *(x for name in self.shapes for x in _flat(numbers[name]))]
         q = self._measured(R, p, near, numbers)
         for _ in range(ITERATIONS):
             values, slopes = self._evaluated(R, p, q, given)
-            by_q = slopes[:, :first, TWIST:] / self._units[:, None] / self._units
-            back = np.linalg.pinv(by_q, rcond=INDEPENDENT) / self._units[:, None] / self._units
+            by_q = slopes[:, :first, TWIST:] / units[:, None] / units
+            back = np.linalg.pinv(by_q, rcond=INDEPENDENT) / units[:, None] / units
             step = -(back @ values[:, :first, None])[:, :, 0]
-            size = np.abs(step * self._units).max(1, initial=0.0)
-            if not size.max(initial=0.0) > SETTLED * self.length:
+            size = np.abs(step * units).max(1, initial=0.0)
+            if not size.max(initial=0.0) > SETTLED * length:
                 break
-            q = self._moved(q, step * np.minimum(1.0, FARTHEST * self.length / np.maximum(size, SETTLED))[:, None])
+            q = self._moved(q, step * np.minimum(1.0, FARTHEST * length / np.maximum(size, SETTLED))[:, None])
         follows = -back @ slopes[:, :first, :TWIST]
         rows = slopes[:, first:, :TWIST] + slopes[:, first:, TWIST:] @ follows
         turns, ways = values[:, first : first + second], values[:, first + second :]
         return JointState(q, follows, turns, ways, rows[:, :second], rows[:, second : second + third])
 
     def _outputs(self, x: list[Scalar]) -> Vec:
-        """Lane code of all inputs: R by rows, p, q, the plane's normal, numbers."""
+        """Lane code of all inputs: R by rows, p, q, the length, the plane's normal, numbers."""
         rest = iter(x)
         R = [[next(rest) for _ in range(3)] for _ in range(3)]
-        p, q, normal = ([next(rest) for _ in range(count)] for count in (3, self.kind.nq, 3))
+        p, q, (length,), normal = ([next(rest) for _ in range(count)] for count in (3, self.kind.nq, 1, 3))
         n = {name: _nested(rest, shape) for name, shape in self.shapes.items()}
-        rows = rows_of(self.kind, self.pattern, R, p, q, n, self.length, normal if self.planar else None)
+        rows = rows_of(self.kind, self.pattern, R, p, q, n, length, normal if self.planar else None)
         self.counts = len(rows.nearest), len(rows.turns), len(rows.ways)
         self.whole_turns, self.whole_ways = rows.whole_turns, rows.whole_ways
         return [*rows.nearest, *rows.turns, *rows.ways]
@@ -337,6 +348,14 @@ class JointRows:
                 part = slice(one.q, one.q + 4)
                 q[:, part] /= np.linalg.norm(q[:, part], axis=1, keepdims=True)
         return q
+
+
+@lru_cache(maxsize=128)
+def joint_rows(
+    kind: JointKind, pattern: ScrewPattern, shapes: tuple[tuple[str, tuple[int, ...]], ...], *, planar: bool
+) -> JointRows:
+    """Those of `JointRows`, made once: graphs of a kind take 20 ms."""
+    return JointRows(kind, pattern, shapes, planar=planar)
 
 
 def _flat(values: np.ndarray) -> np.ndarray:
