@@ -42,6 +42,14 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.run.info",
             "What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.",
         ),
+        "absolute": (
+            "shiftjax.bodies.absolute",
+            "A model in coordinates of its bodies: residuals and Jacobian of all joints and constraints.",
+        ),
+        "BodyCoordinates": (
+            "shiftjax.bodies.absolute",
+            "A model in coordinates of its bodies, as `absolute` gives it.",
+        ),
         "GradientWarning": ("shiftjax.errors", "A gradient that is less than it seems, and why."),
         "ModelError": (
             "shiftjax.errors",
@@ -209,6 +217,8 @@ _LISTS = [
 __doc__ = "\n".join([__doc__ or "", _USE, "\n\n".join(_LISTS), ""])
 
 if TYPE_CHECKING:
+    from shiftjax.bodies.absolute import BodyCoordinates as BodyCoordinates
+    from shiftjax.bodies.absolute import absolute as absolute
     from shiftjax.constraints import CONSTRAINTS as CONSTRAINTS
     from shiftjax.constraints import ConstraintKind as ConstraintKind
     from shiftjax.constraints import CoordinateFunction as CoordinateFunction

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.bodies.assembled_rows import AssembledRows, Assembly, stacked
+from shiftjax.bodies.assembled_rows import AssembledRows, RowsOfStates, stacked
 from shiftjax.bodies.plane import Plane, seven
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.dynamics.kinematics import Parameters, quaternion_places
@@ -191,7 +191,7 @@ class BodyCoordinates:
 
     # -- shapes and scales ---------------------------------------------------------------------------------------------
 
-    def _at(self, x: Any, t: Any, near: Any) -> Assembly:
+    def _at(self, x: Any, t: Any, near: Any) -> RowsOfStates:
         """All rows, in the shape of the states."""
         flat, lead = self._states(x)
         if self._flat is None:
@@ -199,22 +199,28 @@ class BodyCoordinates:
             R, p = M[..., :3, :3], M[..., :3, 3]
         else:
             R, p = self._flat.poses(flat)
-        if near is not None:
-            places = np.broadcast_to(self._shaped("near", near, self._q.shape)[0].reshape(*np.shape(near)[:-1], -1),
-                                     (*lead, len(self._q))).reshape(-1, len(self._q))  # fmt: skip
-        else:
-            places = np.repeat(self._q[None], len(flat), axis=0)
-            if self._flat is not None:
-                places = self._assembled.counted(places, flat[..., 2] - self.start[:, 2])
-        rows = self._assembled.at(self._lane_at(t, lead), R, p, places)
+        rows = self._assembled.at(self._lane_at(t, lead), R, p, self._around(flat, lead, near))
         J = rows.jacobian if self._flat is None else self._flat.columns(rows.jacobian)
-        return Assembly(*(part.reshape(*lead, *part.shape[1:]) for part in (rows.phi, J, rows.q)))
+        return RowsOfStates(*(part.reshape(*lead, *part.shape[1:]) for part in (rows.phi, J, rows.q)))
+
+    def _around(self, flat: np.ndarray, lead: tuple[int, ...], near: Any) -> np.ndarray:
+        """(N, nq) coordinates within half a turn of which angles are taken."""
+        if near is None:
+            q = np.broadcast_to(self._q, (len(flat), len(self._q)))
+            return q if self._flat is None else self._assembled.counted(q, flat[..., 2] - self.start[:, 2])
+        q = np.asarray(near, float)
+        if q.shape[-1:] != self._q.shape:
+            todo = "Give one for each coordinate, as `coordinates` does."
+            raise ModelError("near", f"shape {q.shape}", f"(..., {len(self._q)})", todo)
+        return np.broadcast_to(q, (*lead, len(self._q))).reshape(-1, len(self._q))
 
     def _states(self, x: Any) -> tuple[np.ndarray, tuple[int, ...]]:
         """(N, nb, ...) states with unit quaternions, and their leading axes."""
         flat, lead = self._shaped("x", x, self.start.shape)
         if self._flat is None:
-            flat = np.concatenate([flat[..., :3], flat[..., 3:] / np.linalg.norm(flat[..., 3:], axis=-1, keepdims=True)], -1)
+            flat = np.concatenate(
+                [flat[..., :3], flat[..., 3:] / np.linalg.norm(flat[..., 3:], axis=-1, keepdims=True)], -1
+            )
         return flat, lead
 
     def _shaped(self, where: str, values: Any, last: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftjax.bodies.free_motion import SPEEDS, FreeMotion, scalars
+from shiftjax.bodies.free_bodies import SPEEDS, FreeBodies, scalars
 from shiftjax.bodies.joint_ends import JointEnds, joint_ends, places_of_bodies
 from shiftjax.bodies.joint_rows import JointRows, JointState, joint_rows, motion_and_screws, pattern_of
 from shiftjax.bodies.plane import Plane
@@ -17,7 +17,7 @@ from shiftjax.plan_elements import PlacedFrame, RowGroup
 from shiftjax.topology.plan import Plan
 
 
-class Assembly(NamedTuple):
+class RowsOfStates(NamedTuple):
     """Rows of N states.
 
     Attributes:
@@ -82,7 +82,7 @@ class AssembledRows:
         self.names += [f"{joint.path} rotation {name}".rstrip() for name in turns]
         self.units += ["m"] * len(ways) + ["rad"] * len(turns)
 
-    def settle_in_plane(self, motion: FreeMotion, q: np.ndarray) -> None:
+    def settle_in_plane(self, motion: FreeBodies, q: np.ndarray) -> None:
         """Refuses joints that leave the plane, and notes which way the angles of joints count.
 
         Args:
@@ -112,12 +112,12 @@ class AssembledRows:
                     q[:, place] += sign * turned[:, body]
         return q
 
-    def motion(self, lane: Lane, R: np.ndarray, p: np.ndarray, q: np.ndarray) -> FreeMotion:
+    def motion(self, lane: Lane, R: np.ndarray, p: np.ndarray, q: np.ndarray) -> FreeBodies:
         """Bodies at rotations (N, nb, 3, 3) and origins (N, nb, 3), joints at coordinates (N, nq)."""
         poses = [scalars(R[:, k], p[:, k]) for k in range(self.count)]
-        return FreeMotion(self.plan, lane.params, self.places, poses, list(q.T), lane.t, lane.functions)
+        return FreeBodies(self.plan, lane.params, self.places, poses, list(q.T), lane.t, lane.functions)
 
-    def at(self, lane: Lane, R: np.ndarray, p: np.ndarray, near: np.ndarray) -> Assembly:
+    def at(self, lane: Lane, R: np.ndarray, p: np.ndarray, near: np.ndarray) -> RowsOfStates:
         """Phi and its Jacobian.
 
         Args:
@@ -139,12 +139,12 @@ class AssembledRows:
                         J[:, first + k, speed] += entry
                     else:
                         J[:, first + k] += np.reshape(entry, (-1, 1)) * follows[:, speed - width]
-        return Assembly(phi, J, q)
+        return RowsOfStates(phi, J, q)
 
     def _joints(
         self,
         alike: AlikeJoints,
-        motion: FreeMotion,
+        motion: FreeBodies,
         R: np.ndarray,
         p: np.ndarray,
         phi: np.ndarray,
@@ -189,7 +189,7 @@ class AssembledRows:
         return np.concatenate(values, axis=1), np.concatenate(slopes, axis=1)
 
     def _turning(self, rows: JointRows, state: JointState, R_F: np.ndarray) -> np.ndarray:
-        """(N, m, 3) what the turning of the parent adds to rows along the world's axes, as `_rows_in_world` has them."""
+        """(N, m, 3) what the turning of the parent adds to rows along the world's axes, as of `_rows_in_world`."""
         parts = [(state.ways, rows.whole_ways, self._ways), (state.turns, rows.whole_turns, np.eye(3))]
         return np.concatenate(
             [
@@ -204,9 +204,7 @@ class AssembledRows:
         """(3, k) axes of the world along which ways are barred where all are."""
         return np.eye(3) if self.plane is None else self.plane.axes
 
-    def _spread(
-        self, ends: JointEnds, by_twist: np.ndarray, place: np.ndarray, p: np.ndarray, out: np.ndarray
-    ) -> None:
+    def _spread(self, ends: JointEnds, by_twist: np.ndarray, place: np.ndarray, p: np.ndarray, out: np.ndarray) -> None:
         """Adds to (N, m, 6 nb) what derivatives (N, m, 6) by a twist at a place (N, 3) are by those of both bodies."""
         turn, way = by_twist[..., :3], by_twist[..., 3:]
         for frame, sign in ((ends.child, 1.0), (ends.parent, -1.0)):
@@ -218,7 +216,7 @@ class AssembledRows:
 
 
 def _both_frames(
-    ends: JointEnds, motion: FreeMotion, R: np.ndarray, p: np.ndarray
+    ends: JointEnds, motion: FreeBodies, R: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Rotation (N, 3, 3) and origin (N, 3) of the parent's frame and of the child's; of a weld, where it puts that."""
     (R_F, o_F), (R_G, o_G) = (_in_world(frame, motion, R, p) for frame in (ends.parent, ends.child))
@@ -230,9 +228,7 @@ def _both_frames(
     return R_F, o_F, R_G, o_G
 
 
-def _in_world(
-    frame: PlacedFrame, motion: FreeMotion, R: np.ndarray, p: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _in_world(frame: PlacedFrame, motion: FreeBodies, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rotation (N, 3, 3) and origin (N, 3) of a frame."""
     inside, T = (stacked(part, len(R)) for part in motion.params.frame(frame.frame))
     body = motion.body[frame.node]

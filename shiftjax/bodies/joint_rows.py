@@ -12,7 +12,8 @@ implicit function.
 W has rows of turns, n . e_r with n across the axes of all turns, and rows of ways, b . (e_t - V c), where c are the
 turns that e_r is made of and V their ways, with b across what the joint slides along. Where nothing turns, or nothing
 slides, all directions are barred, and the rows are along the axes of the world; else along directions in the parent's
-frame, of which two across one line are chosen by the line (Duff et al., Building an Orthonormal Basis, Revisited, 2017).
+frame, of which two across one line are chosen by the line (Duff et al., Building an Orthonormal Basis, Revisited,
+2017).
 """
 
 from __future__ import annotations
@@ -75,8 +76,10 @@ class BarredMotion(NamedTuple):
     whole_ways: bool
 
 
-def motion_and_screws(kind: JointKind, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec, list[Vec], list[Vec]]:
-    """Rotation and origin of the child's frame in the parent's; of each speed angular velocity, and that of the origin."""
+def motion_and_screws(
+    kind: JointKind, q: Sequence[Scalar], n: Mapping[str, Any]
+) -> tuple[Mat, Vec, list[Vec], list[Vec]]:
+    """Rotation and origin of the child's frame in the parent's; of each speed its turn, and the way of the origin."""
     R, p = identity(), zeros()
     places: list[tuple[Vec, Vec, Vec]] = []
     first = 0
@@ -102,7 +105,9 @@ def pattern_of(kind: JointKind, n: Mapping[str, Any]) -> ScrewPattern:
         parts = np.linalg.lstsq(axes[picked].T, axes.T, rcond=None)[0] if picked else np.zeros((0, len(axes)))
         slides = shifts - parts.T @ shifts[picked]  # of each screw, less the turns that undo its own
         slides[picked] = 0.0
-        best = max(best, ScrewPattern(tuple(picked), tuple(_independent(slides))), key=lambda one: len(one.turns + one.slides))
+        best = max(
+            best, ScrewPattern(tuple(picked), tuple(_independent(slides))), key=lambda one: len(one.turns + one.slides)
+        )
     return best
 
 
@@ -127,7 +132,14 @@ def _independent(vectors: np.ndarray) -> list[int]:
 
 
 def rows_of(
-    kind: JointKind, pattern: ScrewPattern, R: Mat, p: Vec, q: Vec, n: Mapping[str, Any], length: Scalar, normal: Vec | None
+    kind: JointKind,
+    pattern: ScrewPattern,
+    R: Mat,
+    p: Vec,
+    q: Vec,
+    n: Mapping[str, Any],
+    length: Scalar,
+    normal: Vec | None,
 ) -> BarredMotion:
     """The rows at a pose of the child's frame in the parent's, and at coordinates; lane code.
 
@@ -177,7 +189,9 @@ def across_one(u: Vec) -> list[Vec]:
     for k, weight in ((1, 1.11), (0, 1.0)):
         size = weight * abs(u[k])
         ahead = size > largest
-        chosen = [[select(ahead, a, b) for a, b in zip(*pair, strict=True)] for pair in zip(_about(u, k), chosen, strict=True)]
+        chosen = [
+            [select(ahead, a, b) for a, b in zip(*pair, strict=True)] for pair in zip(_about(u, k), chosen, strict=True)
+        ]
         largest = select(ahead, size, largest)
     return chosen
 
@@ -188,7 +202,10 @@ def _about(u: Vec, k: int) -> list[Vec]:
     a, b, c = (u[place] for place in order)
     sign = select(c < 0.0, -1.0, 1.0)
     factor = -1.0 / (sign + c)
-    pair = [[1.0 + sign * a * a * factor, sign * a * b * factor, -sign * a], [a * b * factor, sign + b * b * factor, -b]]
+    pair = [
+        [1.0 + sign * a * a * factor, sign * a * b * factor, -sign * a],
+        [a * b * factor, sign + b * b * factor, -b],
+    ]
     return [[vector[order.index(place)] for place in range(3)] for vector in pair]
 
 
@@ -271,21 +288,34 @@ class JointRows:
         """
         first, second, third = self.counts
         units = np.array([length if unit == "rad" else 1.0 for unit in self.kind.units])
-        given = [np.full(len(R), length), *np.moveaxis(normal, -1, 0), *(x for name in self.shapes for x in _flat(numbers[name]))]
+        given = [
+            np.full(len(R), length),
+            *np.moveaxis(normal, -1, 0),
+            *(x for name in self.shapes for x in _flat(numbers[name])),
+        ]
         q = self._measured(R, p, near, numbers)
         for _ in range(ITERATIONS):
-            values, slopes = self._evaluated(R, p, q, given)
-            by_q = slopes[:, :first, TWIST:] / units[:, None] / units
-            back = np.linalg.pinv(by_q, rcond=INDEPENDENT) / units[:, None] / units
-            step = -(back @ values[:, :first, None])[:, :, 0]
+            values, slopes, back, step = self._newton(R, p, q, given, units)
             size = np.abs(step * units).max(1, initial=0.0)
             if not size.max(initial=0.0) > SETTLED * length:
                 break
             q = self._moved(q, step * np.minimum(1.0, FARTHEST * length / np.maximum(size, SETTLED))[:, None])
+        else:
+            values, slopes, back, _ = self._newton(R, p, q, given, units)
         follows = -back @ slopes[:, :first, :TWIST]
         rows = slopes[:, first:, :TWIST] + slopes[:, first:, TWIST:] @ follows
         turns, ways = values[:, first : first + second], values[:, first + second :]
         return JointState(q, follows, turns, ways, rows[:, :second], rows[:, second : second + third])
+
+    def _newton(
+        self, R: np.ndarray, p: np.ndarray, q: np.ndarray, given: Sequence[np.ndarray], units: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Outputs and slopes at coordinates, the inverse (N, nv, nv) of the conditions, and the step (N, nv) of q."""
+        values, slopes = self._evaluated(R, p, q, given)
+        conditions = self.counts[0]
+        by_q = slopes[:, :conditions, TWIST:] / units[:, None] / units
+        back = np.linalg.pinv(by_q, rcond=INDEPENDENT) / units[:, None] / units
+        return values, slopes, back, -(back @ values[:, :conditions, None])[:, :, 0]
 
     def _outputs(self, x: list[Scalar]) -> Vec:
         """Lane code of all inputs: R by rows, p, q, the length, the plane's normal, numbers."""

@@ -13,7 +13,9 @@ from shiftjax.errors import ModelError, one_of
 from shiftjax.poses import quaternions
 from shiftjax.record import record
 
-PLANES = {first + second: ("xyz".index(first), "xyz".index(second)) for first in "xyz" for second in "xyz" if first != second}
+PLANES = {
+    first + second: ("xyz".index(first), "xyz".index(second)) for first in "xyz" for second in "xyz" if first != second
+}
 FLAT = 1e-9  # m and entries of rotations: what moves out of the plane by less lies in it
 
 

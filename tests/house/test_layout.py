@@ -53,6 +53,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("dynamics",),
     ("measures",),
     ("run",),
+    ("bodies",),
     ("gradients",),
     ("inverse",),
     ("ensembles",),

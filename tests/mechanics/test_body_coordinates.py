@@ -1,4 +1,4 @@
-"""Coordinates of bodies (E2, E3, E4, E6, E8, E11): Phi and its Jacobian, beside the tree and its loops, and differences.
+"""Coordinates of bodies (E2, E3, E4, E8, E11): Phi and its Jacobian, beside the tree and its loops, and differences.
 
 An oracle for the lanes: of the house's kinematics it uses what a joint's kind says of itself, and the numbers of plans.
 """
@@ -60,7 +60,7 @@ def slopes_differ(view: BodyCoordinates, x: np.ndarray, seed: int, t: float = 0.
 
 
 def random_twist(view: BodyCoordinates) -> np.ndarray:
-    """(6 nb,) twists of all bodies in a motion that the loops allow at the start, as the lanes have it by their tree."""
+    """(6 nb,) twists of all bodies in a motion that the loops allow at the start, by the tree of the lanes."""
     plan, lane, q = view._assembled.plan, view._lane, view._q[:, None]
     v = random_motion(plan, lane, q, np.random.default_rng(1))
     motion, values = host.motion_of(lane, q, v)
@@ -93,11 +93,20 @@ def star() -> tuple[Model, BodyCoordinates]:
     for name, kind in KINDS.items():
         if not KINDS.ships(kind):
             continue
-        place = {"T": random.uniform(-0.5, 0.5, 3), "rotation": random.uniform(-1, 1, 3)}
+        place: dict[str, Any] = {"T": tuple(random.uniform(-0.5, 0.5, 3)), "rotation": tuple(random.uniform(-1, 1, 3))}
         builder.frame(name, **place)
-        a.body(name, mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"f": {**place, "T": random.uniform(-0.5, 0.5, 3)}})
+        a.body(
+            name, mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"f": {**place, "T": tuple(random.uniform(-0.5, 0.5, 3))}}
+        )
         numbers: dict[str, Any] = {"axis": (2.0, -1.0, 2.0)} if kind.needs_axis else {}
-        a.joint(name, name, parent=("fixed", name), child=(name, "f"), **numbers, **({"pitch": 0.3} if name == "screw" else {}))
+        a.joint(
+            name,
+            name,
+            parent=("fixed", name),
+            child=(name, "f"),
+            **numbers,
+            **({"pitch": 0.3} if name == "screw" else {}),
+        )
     model = builder.build()
     return model, absolute(model)
 
@@ -218,7 +227,9 @@ def test_planar_linkages_have_three_columns_a_body_and_no_redundant_row(name: st
 
 
 def test_a_plane_that_joints_leave_is_refused() -> None:
-    with pytest.raises(ModelError, match="slew: found a joint that moves its child out of the plane.*one of xy, xz, yz"):
+    with pytest.raises(
+        ModelError, match=r"slew: found a joint that moves its child out of the plane.*one of xy, xz, yz"
+    ):
         absolute("excavator", plane="xz")
     with pytest.raises(ModelError, match="plane: found 'xx'"):
         absolute("four_bar", plane="xx")
@@ -264,7 +275,7 @@ def test_a_run_stays_on_the_rows() -> None:
         x = view.of(run)
         assert x.shape == (1, 3, *view.start.shape)[-x.ndim :]
         assert np.abs(view.phi(x)).max() < 1e-12 and np.abs(x[..., -1, :, :] - view.start).max() > 0.05
-    with pytest.raises(ModelError, match="no poses of bar0:crank.*keep"):
+    with pytest.raises(ModelError, match=r"no poses of bar0:crank.*keep"):
         view.of(shiftjax.assemble(four_bars()))
 
 

@@ -24,15 +24,13 @@ SPEEDS = 6  # of a body
 Columns = dict[int, Vec]
 
 
-class FreeMotion:
+class FreeBodies:
     """One state of free bodies.
 
     Args:
         body: node of the plan -> place of its body; -1 of ground.
         R, p: of each body rotation (B, 3, 3) and origin (B, 3) in the world. q: (nq, B) coordinates of joints. t: time.
     """
-
-    v = None
 
     def __init__(
         self,
@@ -46,6 +44,7 @@ class FreeMotion:
     ) -> None:
         self.plan, self.params, self.body, self.poses = plan, params, body, poses
         self.q, self.t, self.functions = q, t, functions
+        self.v: Sequence[Scalar] | None = None  # poses only
 
     def chain(self, base: int = 0) -> Any:
         todo = "Ask `motion.pose(frame, relative=other)` and the like."
