@@ -174,6 +174,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.joints",
             "A joint kind: a sequence of primitive motions from the parent's frame to the child's.",
         ),
+        "check_joint": (
+            "shiftjax.contracts.joint_contract",
+            "Tries a kind of joint, of a plug-in or of the package, in all that joints are for.",
+        ),
         "FORCES": ("shiftjax.forces", "Every force kind by its name; assign to a new name to add one."),
         "ForceKind": ("shiftjax.forces", "A kind of force: declared by class attributes, computed by `apply`."),
         "CONSTRAINTS": ("shiftjax.constraints", "Every constraint kind by its name; assign to a new name to add one."),
@@ -231,6 +235,7 @@ if TYPE_CHECKING:
     from shiftjax.constraints.pose_drives import PoseHarmonic as PoseHarmonic
     from shiftjax.constraints.pose_drives import PoseTable as PoseTable
     from shiftjax.constraints.pose_drives import PoseUniform as PoseUniform
+    from shiftjax.contracts.joint_contract import check_joint as check_joint
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.fisher_information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize

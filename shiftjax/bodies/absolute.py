@@ -212,7 +212,7 @@ class BodyCoordinates:
         if q.shape[-1:] != self._q.shape:
             todo = "Give one for each coordinate, as `coordinates` does."
             raise ModelError("near", f"shape {q.shape}", f"(..., {len(self._q)})", todo)
-        return np.broadcast_to(q, (*lead, len(self._q))).reshape(-1, len(self._q))
+        return np.broadcast_to(q, (*lead, len(self._q))).reshape(len(flat), len(self._q))
 
     def _states(self, x: Any) -> tuple[np.ndarray, tuple[int, ...]]:
         """(N, nb, ...) states with unit quaternions, and their leading axes."""
@@ -239,7 +239,7 @@ class BodyCoordinates:
         if self._members and lead[0] != self._members:
             todo = "Put members first."
             raise ModelError(where, f"{lead[0]} members", f"the {self._members} of `vary`", todo)
-        return array.reshape(-1, *last), lead
+        return array.reshape(int(np.prod(lead)), *last), lead
 
     def _lane_at(self, t: Any, lead: tuple[int, ...]) -> Lane:
         """The lane of N states: numbers of members, repeated, and their times."""

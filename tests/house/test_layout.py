@@ -60,6 +60,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("viewer",),
     ("bench",),
     ("docs",),
+    ("contracts",),
     ("cli",),
     ("__init__", "__main__"),
 )
