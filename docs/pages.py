@@ -25,6 +25,7 @@ PAGES = {  # file -> title; a new page is a line here
     "starts.md": "Starts, holds and branches",
     "drives.md": "Drives and loads",
     "inverse_dynamics.md": "Inverse and hybrid dynamics",
+    "bodies.md": "Coordinates of bodies",
     "metrics.md": "Metrics",
     "events.md": "Events",
     "gradients.md": "Gradients",

@@ -124,6 +124,8 @@ class BodyCoordinates:
     def of(self, result: Result) -> np.ndarray:
         """(K, n, nb, 7) or (K, n, nb, 3) states of a result at its instants, of the members whose poses it has.
 
+        Of a result without members they are (n, nb, 7) or (n, nb, 3).
+
         Raises:
             ModelError: a result without poses of these bodies.
         """

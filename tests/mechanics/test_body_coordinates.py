@@ -1,4 +1,4 @@
-"""Coordinates of bodies (E2, E3, E4, E8, E11): Phi and its Jacobian, beside the tree and its loops, and differences.
+"""Coordinates of bodies (E2, E3, E4, E6, E8, E11): Phi and its Jacobian, beside the tree's motions and differences.
 
 An oracle for the lanes: of the house's kinematics it uses what a joint's kind says of itself, and the numbers of plans.
 """
@@ -6,6 +6,7 @@ An oracle for the lanes: of the house's kinematics it uses what a joint's kind s
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import shiftjax
 from shiftjax.bodies.absolute import BodyCoordinates, absolute
 from shiftjax.constraints import CONSTRAINTS
+from shiftjax.docs.pages import text
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
@@ -250,6 +252,15 @@ def test_drivers_and_gears_count_turns(plane: str | None) -> None:
     assert not plane or abs(x[view.bodies.index("a:crank"), 2] - view.start[0, 2]) == pytest.approx(4 * math.pi)
 
 
+def test_the_program_of_six_steps_is_short() -> None:
+    """E6: bodies, joints, mechanism, display, then drivers, solution, drawing; `tests/house/test_docs.py` runs it."""
+    (program,) = re.findall(r"<!-- needs: matplotlib -->\n```python\n(.*?)^```$", text("bodies.md"), re.M | re.S)
+    assert len(program.splitlines()) <= 100
+    steps = (".body(", ".joint(", "shiftjax.absolute(", "plt.subplots(", ".closed(", ".plot(")
+    places = [program.index(step) for step in steps]
+    assert places == sorted(places)
+
+
 # -- members, results, errors --------------------------------------------------------------------------------------
 
 
@@ -273,8 +284,8 @@ def test_a_run_stays_on_the_rows() -> None:
     for plane in (None, "xz"):
         view = absolute(four_bars(), plane=plane)
         x = view.of(run)
-        assert x.shape == (1, 3, *view.start.shape)[-x.ndim :]
-        assert np.abs(view.phi(x)).max() < 1e-12 and np.abs(x[..., -1, :, :] - view.start).max() > 0.05
+        assert x.shape == (3, *view.start.shape)
+        assert np.abs(view.phi(x)).max() < 1e-12 and np.abs(x[-1] - view.start).max() > 0.05
     with pytest.raises(ModelError, match=r"no poses of bar0:crank.*keep"):
         view.of(shiftjax.assemble(four_bars()))
 
