@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 
 from shiftjax.bodies.assembled_rows import AssembledRows, RowsOfStates, stacked
-from shiftjax.bodies.plane import Plane, seven
+from shiftjax.bodies.plane import PLANES, Plane, seven
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.dynamics.kinematics import Parameters, quaternion_places
 from shiftjax.dynamics.lane import Lane
-from shiftjax.errors import ModelError, need_mapping
+from shiftjax.errors import ModelError, need, need_number, one_of, wrong
 from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.poses import matrices
+from shiftjax.real_arrays import real_array
 from shiftjax.rotations import quaternion_of_vector, quaternion_product
+from shiftjax.run.arguments import check_arguments
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import Drivable
@@ -90,6 +92,7 @@ class BodyCoordinates:
         Raises:
             ModelError: arrays of another shape; quaternions in a plane.
         """
+        need("quaternions", quaternions, bool, "True or False")
         J = self._at(x, t, near).jacobian
         if not quaternions:
             return J
@@ -129,6 +132,7 @@ class BodyCoordinates:
         Raises:
             ModelError: a result without poses of these bodies.
         """
+        need("result", result, Result, "a result, as `simulate` gives")
         if lacking := [path for path in self.bodies if path not in result.poses]:
             raise ModelError("result", f"no poses of {lacking[0]}", "poses of all bodies", 'Run it with keep="all".')
         x = np.stack([np.asarray(result.poses[path], float) for path in self.bodies], axis=-2)
@@ -140,27 +144,45 @@ class BodyCoordinates:
     def rank(self, x: Any, t: Any = 0.0, *, near: Any = None, tolerance: float | None = None) -> np.ndarray:
         """(...) rank of the Jacobian; columns less rank are the freedoms of the mechanism at that state.
 
+        It is 0 where a state is no number.
+
         Args:
             x, t, near: as of `phi`.
             tolerance: of the largest singular value, metres measured in the model's length: what is taken for 0; where
                 left out 1e-8, or 1e-5 where only the rounding of the file's numbers keeps rows from being redundant.
         """
-        sizes = np.linalg.svd(self._scaled(self._at(x, t, near).jacobian), compute_uv=False)
+        if tolerance is not None:
+            need_number("tolerance", tolerance, "a number of at least 0", least=0.0)
+        J = self._scaled(self._at(x, t, near).jacobian)
+        J = np.where(np.isfinite(J).all((-2, -1), keepdims=True), J, 0.0)
+        sizes = np.linalg.svd(J, compute_uv=False)
         least = self._tolerance if tolerance is None else tolerance
         return (sizes > least * sizes[..., :1]).sum(-1)
 
     def moved(self, x: Any, change: Any) -> np.ndarray:
         """(..., nb, 7) or (..., nb, 3) states after changes (..., 6 nb) or (..., 3 nb): ways [m], turns about the
-        world's axes by rotation vectors [rad], or theta. Leading axes of both broadcast."""
-        lead = np.broadcast_shapes(np.shape(x)[:-2], np.shape(change)[:-1])
-        change = np.broadcast_to(np.asarray(change, float), (*lead, len(self.columns)))
-        flat, lead = self._states(np.broadcast_to(np.asarray(x, float), (*lead, *self.start.shape)))
-        step = change.reshape(len(flat), len(self.bodies), -1)
+        world's axes by rotation vectors [rad], or theta. Leading axes of both broadcast.
+
+        Raises:
+            ModelError: arrays of other shapes.
+        """
+        flat, lead = self._states(x)
+        step = array_of("change", change)
+        if step.shape[-1:] != (len(self.columns),):
+            allowed = f"(..., {len(self.columns)})"
+            raise ModelError("change", f"shape {step.shape}", allowed, "Give one for each column.")
+        try:
+            whole = np.broadcast_shapes(lead, step.shape[:-1])
+        except ValueError:
+            allowed, todo = f"leading axes as {lead}", "Give one a state, or one for all."
+            raise ModelError("change", f"shape {step.shape}", allowed, todo) from None
+        flat = np.broadcast_to(flat.reshape(*lead, *self.start.shape), (*whole, *self.start.shape))
+        step = np.broadcast_to(step, (*whole, len(self.columns))).reshape(*flat.shape[:-1], -1)
         if self._flat is not None:
-            return (flat + step).reshape(*lead, *flat.shape[1:])
+            return flat + step
         turn, e = (list(np.moveaxis(part[..., 3:], -1, 0)) for part in (step, flat))
         turned = np.stack(quaternion_product(quaternion_of_vector(turn), e), axis=-1)
-        return np.concatenate([flat[..., :3] + step[..., :3], turned], axis=-1).reshape(*lead, *flat.shape[1:])
+        return np.concatenate([flat[..., :3] + step[..., :3], turned], axis=-1)
 
     def closed(self, x: Any, t: Any = 0.0, *, near: Any = None, to: float = CLOSED) -> np.ndarray:
         """States near given ones at which Phi vanishes, by Newton's method; each step is the least change of bodies.
@@ -172,14 +194,14 @@ class BodyCoordinates:
         Raises:
             ModelError: it comes to none; says the residuals of its steps, and the row that is left. `x` is as before.
         """
+        need_number("to", to, "a number of at least 0", least=0.0)
         log: list[float] = []
-        x = np.array(x, float)
         while True:
             assembly = self._at(x, t, near)
             left = assembly.phi / self._scales(self.row_units)
             log.append(float(np.abs(left).max(initial=0.0)))
             if log[-1] <= to:
-                return np.array(np.broadcast_to(x, (*left.shape[:-1], *self.start.shape)))
+                return np.array(np.broadcast_to(array_of("x", x), (*left.shape[:-1], *self.start.shape)))
             if len(log) > ITERATIONS or not np.isfinite(log[-1]):
                 break
             back = np.linalg.pinv(self._scaled(assembly.jacobian), rcond=self._tolerance)
@@ -210,11 +232,11 @@ class BodyCoordinates:
         if near is None:
             q = np.broadcast_to(self._q, (len(flat), len(self._q)))
             return q if self._flat is None else self._assembled.counted(q, flat[..., 2] - self.start[:, 2])
-        q = np.asarray(near, float)
+        q = array_of("near", near)
         if q.shape[-1:] != self._q.shape:
             todo = "Give one for each coordinate, as `coordinates` does."
             raise ModelError("near", f"shape {q.shape}", f"(..., {len(self._q)})", todo)
-        return np.broadcast_to(q, (*lead, len(self._q))).reshape(len(flat), len(self._q))
+        return spread("near", q, (*lead, len(self._q))).reshape(len(flat), len(self._q))
 
     def _states(self, x: Any) -> tuple[np.ndarray, tuple[int, ...]]:
         """(N, nb, ...) states with unit quaternions, and their leading axes."""
@@ -231,8 +253,8 @@ class BodyCoordinates:
         Raises:
             ModelError: other last axes, or a first one that is not of members.
         """
-        array = np.asarray(values, float)
-        lead = array.shape[: array.ndim - len(last)]
+        array = array_of(where, values)
+        lead = array.shape[: max(array.ndim - len(last), 0)]
         wanted = f"(..., {', '.join(map(str, last))})"
         if array.shape[len(lead) :] != last:
             raise ModelError(where, f"shape {array.shape}", wanted, "Give one for each body or coordinate.")
@@ -248,7 +270,8 @@ class BodyCoordinates:
         count = int(np.prod(lead))
         repeats = count // max(self._members, 1)
         numbers = [np.repeat(x, repeats) if isinstance(x, np.ndarray) else x for x in self._lane.params.numbers]
-        times = float(t) if np.ndim(t) == 0 else np.broadcast_to(np.asarray(t, float), lead).reshape(-1)
+        instants = array_of("t", t)
+        times = float(instants) if instants.ndim == 0 else spread("t", instants, lead).reshape(-1)
         return replace(self._lane, params=Parameters(numbers, self._lane.params.matrices), t=times)
 
     def _scales(self, units: tuple[str, ...]) -> np.ndarray:
@@ -293,9 +316,12 @@ def absolute(
     Raises:
         ModelError: anything the model or the arguments make impossible; a joint that moves out of the plane.
     """
+    given = options_of(vary=vary, assign=assign, drive=drive, tie=tie)
+    check_arguments(**given.flat())
+    if plane is not None:
+        one_of("plane", plane, PLANES)
     model = model if isinstance(model, Model) else load(model)
-    need_mapping("vary", vary or {})
-    prepared = prepare(model, vary or {}, options_of(assign=assign, drive=drive, tie=tie), refuse=False)
+    prepared = prepare(model, vary or {}, given, refuse=False)
     plan, q = prepared.plan, prepared.file_start.q[:, 0]
     bodies = tuple(path for path, _ in prepared.model.bodies() if path in {node.path for node in plan.nodes})
     joints = [path for path, _ in prepared.model.joints() if path in {joint.path for joint in plan.joints}]
@@ -316,6 +342,31 @@ def absolute(
         tuple(f"{path} {component}" for path in bodies for component in components),
         plane or "", lane, members, rows, flat, q,
     )  # fmt: skip
+
+
+def array_of(where: str, values: Any) -> np.ndarray:
+    """An array of real numbers.
+
+    Raises:
+        ModelError: anything else.
+    """
+    if (array := real_array(values)) is None:
+        raise wrong(where, values, "an array of real numbers")
+    return array
+
+
+def spread(where: str, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The array, its leading axes as those of others.
+
+    Raises:
+        ModelError: they are of other lengths.
+    """
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise ModelError(
+            where, f"shape {array.shape}", f"{shape}, or fewer leading axes", "Give one a state."
+        ) from None
 
 
 def angular_velocities(e: np.ndarray) -> np.ndarray:

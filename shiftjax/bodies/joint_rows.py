@@ -296,7 +296,7 @@ class JointRows:
         q = self._measured(R, p, near, numbers)
         for _ in range(ITERATIONS):
             values, slopes, back, step = self._newton(R, p, q, given, units)
-            size = np.abs(step * units).max(1, initial=0.0)
+            size = np.nan_to_num(np.abs(step * units).max(1, initial=0.0))  # of poses that are no numbers none
             if not size.max(initial=0.0) > SETTLED * length:
                 break
             q = self._moved(q, step * np.minimum(1.0, FARTHEST * length / np.maximum(size, SETTLED))[:, None])
@@ -314,6 +314,7 @@ class JointRows:
         values, slopes = self._evaluated(R, p, q, given)
         conditions = self.counts[0]
         by_q = slopes[:, :conditions, TWIST:] / units[:, None] / units
+        by_q = np.where(np.isfinite(by_q).all((1, 2), keepdims=True), by_q, 0.0)
         back = np.linalg.pinv(by_q, rcond=INDEPENDENT) / units[:, None] / units
         return values, slopes, back, -(back @ values[:, :conditions, None])[:, :, 0]
 

@@ -299,6 +299,18 @@ def test_what_cannot_be_closed_is_told_and_nothing_is_changed() -> None:
     assert np.array_equal(x, view.start)
 
 
+def test_a_state_that_is_no_number_spoils_no_other_one() -> None:
+    """Poses of members that ended early are NaN."""
+    view = absolute("four_bar")
+    x = view.moved(view.start, 0.01 * np.ones((2, 18)))
+    one = view.phi(x[0]), view.coordinates(x[0])
+    x[1, 2] = np.nan
+    both = view.phi(x), view.coordinates(x)
+    for alone, together in zip(one, both, strict=True):
+        assert np.array_equal(together[0], alone) and np.isnan(together[1]).any() and not np.isnan(together[1]).all()
+    assert view.rank(x).tolist() == [17, 0]
+
+
 def test_other_shapes_are_refused() -> None:
     view = absolute("four_bar")
     with pytest.raises(ModelError, match=r"x: found shape \(3, 3\); allowed: \(\.\.\., 3, 7\)"):
