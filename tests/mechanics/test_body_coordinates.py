@@ -146,6 +146,21 @@ def test_columns_of_quaternions_are_differences_by_their_numbers() -> None:
     assert np.abs(J @ along.reshape(2, -1)[..., None]).max() < WHOLE * 100
 
 
+def test_the_rows_of_a_thread_are_the_wrenches_that_do_no_work_on_it() -> None:
+    """v - h a (a . w) and what of w is across the axis a, of any pitch h, whatever the size of the mechanism."""
+    axis, pitch = np.array([2.0, -1.0, 2.0]) / 3.0, 0.3
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    builder.assembly("a").body("nut", mass=1.0, inertia=(1.0, 1.0, 1.0), center_of_mass=(7.0, 0.0, 0.0)).joint(
+        "thread", "screw", child="nut", axis=tuple(axis), pitch=pitch, initial_displacement=0.4
+    )
+    view = absolute(builder.build())
+    J = view.jacobian(view.start)
+    ways = [k for k, unit in enumerate(view.row_units) if unit == "m"]
+    assert np.abs(J[ways] + np.hstack([np.eye(3), -pitch * np.outer(axis, axis)])).max() < WHOLE
+    turns = np.delete(J, ways, axis=0)
+    assert turns.shape == (2, 6) and np.abs(turns[:, :3]).max() < WHOLE and np.abs(turns[:, 3:] @ axis).max() < WHOLE
+
+
 @pytest.mark.parametrize("name", FROM_OUTSIDE)
 def test_kinds_from_outside_have_rows_and_slopes(name: str) -> None:
     """E8, E11: no file of the package names them; they leave one motion, that of the lanes."""
