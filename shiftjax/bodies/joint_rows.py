@@ -5,9 +5,9 @@ functions of the frames' poses that vanish where the child is at M(q) for some q
 
 With e = (e_r, e_t), the rotation vector and the way from where the child is to M(q), the coordinates q are those of the
 nearest M(q): S^T D e = 0 with the screws S, and D = 1 for metres, length^2 for radians. The rows are W e, where W spans
-what no screw reaches, W S = 0: W e = 0 says that e is in the span of S, which S^T D e = 0 leaves only e = 0. So the
-rows vanish together exactly where the joint is whole. Their derivatives go by q, too: forward mode, and dq by the
-implicit function.
+what no screw reaches, W S = 0: W e = 0 says that e is in the span of S, of which S^T D e = 0 leaves only e = 0. So the
+rows vanish together exactly where the joint is whole, and there their derivatives are W: the wrenches that do no work
+on the joint, whatever the length. Elsewhere they go by q, too: by forward mode, and dq by the implicit function.
 
 W has rows of turns, n . e_r with n across the axes of all turns, and rows of ways, b . (e_t - V c), where c are the
 turns that e_r is made of and V their ways, with b across what the joint slides along. Where nothing turns, or nothing
@@ -94,7 +94,7 @@ def motion_and_screws(
 
 
 def pattern_of(kind: JointKind, n: Mapping[str, Any]) -> ScrewPattern:
-    """Found at two places of arbitrary coordinates, so that no singular pose of the joint decides."""
+    """The pattern at arbitrary coordinates, of two places the larger one: no singular pose of the joint decides."""
     random = np.random.default_rng(0)
     best = ScrewPattern((), ())
     for _ in range(2):
@@ -105,9 +105,8 @@ def pattern_of(kind: JointKind, n: Mapping[str, Any]) -> ScrewPattern:
         parts = np.linalg.lstsq(axes[picked].T, axes.T, rcond=None)[0] if picked else np.zeros((0, len(axes)))
         slides = shifts - parts.T @ shifts[picked]  # of each screw, less the turns that undo its own
         slides[picked] = 0.0
-        best = max(
-            best, ScrewPattern(tuple(picked), tuple(_independent(slides))), key=lambda one: len(one.turns + one.slides)
-        )
+        there = ScrewPattern(tuple(picked), tuple(_independent(slides)))
+        best = max(best, there, key=lambda one: len(one.turns + one.slides))
     return best
 
 

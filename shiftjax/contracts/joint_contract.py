@@ -152,10 +152,9 @@ def _apart(one: Result, other: Result) -> float:
 def _simulated(trial: JointTrial) -> float:
     """The error of the energy, relative to the largest one, or the gap of the loop [m] where that is more."""
     result = _run(trial)
-    still = not np.ptp(result.channels["part.position"], axis=1).max() > AWAY
-    return (
-        np.inf if still or result.status.any() else max(*result.certificate["energy_error"], *result.certificate["gap"])
-    )
+    if result.status.any() or not np.ptp(result.channels["part.position"], axis=1).max() > AWAY:
+        return np.inf
+    return max(*result.certificate["energy_error"], *result.certificate["gap"])
 
 
 def _partitioned(trial: JointTrial) -> float:
@@ -204,15 +203,14 @@ def _saved(trial: JointTrial) -> float:
 
 
 def _drawn(trial: JointTrial) -> float:
-    """How many numbers of its shapes in a scene are not finite; not a number where it has no shape, or no picture."""
+    """How many numbers of its shapes in a scene are not finite; infinite where it has no shape."""
     picture, view = joint_picture(trial.kind).svg(), absolute(trial.model)
     scene = scene_of(trial.model, dict(zip(view.bodies, view.start, strict=True)))
     shapes = [part for part in scene.parts if part.path == f"a:{TRIED}"]
     if "nan" in picture or (trial.kind.drawing != "free" and not shapes):
         return np.inf
-    return float(
-        sum((~np.isfinite(shape.mesh.vertices)).sum() + (~np.isfinite(shape.transform)).sum() for shape in shapes)
-    )
+    arrays = [array for shape in shapes for array in (shape.mesh.vertices, shape.transform)]
+    return float(sum((~np.isfinite(array)).sum() for array in arrays))
 
 
 LAW = "See that `screws` are the derivatives of `motion`, and `rate` those of its coordinates."

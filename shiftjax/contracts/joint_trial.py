@@ -39,6 +39,7 @@ class JointTrial:
             fault = f"no {(lacking or ['axis'])[0]}"
             raise ModelError(f"joint kind {name}", fault, "the numbers of a joint of it", "Give it as a keyword.")
         self.q = arbitrary(self.kind, np.random.default_rng(2))
+        self.values = numbers_of_motion(name, numbers)
 
     @cached_property
     def alone(self) -> BodyCoordinates:
@@ -49,15 +50,6 @@ class JointTrial:
             TRIED, self.name, parent=("fixed", "near"), child=("child", "far"), **self.numbers
         )
         return absolute(builder.build())
-
-    @cached_property
-    def values(self) -> dict[str, Any]:
-        """The numbers as a kind's motion takes them: as those of a file are read."""
-        builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
-        a = builder.assembly("a").body("child", mass=1.0, inertia=(1.0, 1.0, 1.0))
-        (_, joint), *_ = a.joint(TRIED, self.name, child="child", **self.numbers) and builder.build().joints()
-        axis = {} if joint.axis is None else {"axis": joint.axis}
-        return {name: list(x) if isinstance(x, tuple) else x for name, x in (axis | dict(joint.values)).items()}
 
     def at(self, q: np.ndarray) -> tuple[Mat, Vec, list[Vec], list[Vec]]:
         """Pose of the child's frame at coordinates, and its screws."""
@@ -107,3 +99,17 @@ class JointTrial:
         speeds = [path for path in known if path.startswith(f"{joint}.initial_velocity")][:1]
         paths = [path for path in known if path.partition("[")[0] in fields] + speeds + [MASS]
         return {path: known[path] for path in paths}
+
+
+def numbers_of_motion(name: str, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of a joint as its kind's motion takes them: those of a file, read.
+
+    Raises:
+        ModelError: what no file may say.
+    """
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("child", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    a.joint(TRIED, name, child="child", **numbers)
+    ((_, joint),) = builder.build().joints()
+    axis = {} if joint.axis is None else {"axis": joint.axis}
+    return {key: list(x) if isinstance(x, tuple) else x for key, x in (axis | dict(joint.values)).items()}

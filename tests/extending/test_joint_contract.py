@@ -103,3 +103,5 @@ def test_a_joint_that_is_not_there_or_lacks_a_number() -> None:
         shiftjax.check_joint("my_scrw")
     with pytest.raises(ModelError, match="joint kind my_screw: found no pitch"):
         shiftjax.check_joint("my_screw", axis=(0.0, 0.0, 1.0))
+    with pytest.raises(ModelError, match=r"argument 'pich'.*pitch"):
+        shiftjax.check_joint("my_screw", axis=(0.0, 0.0, 1.0), pitch=0.1, pich=0.1)
