@@ -147,6 +147,7 @@ NOT_THERE = (
     "optimize",
     "sensitivity",
     "Live.set_back",
+    "check_joint",  # it is, and takes seconds: `tests/extending/test_joint_contract.py`
 )
 
 

@@ -43,7 +43,10 @@ FROM_OUTSIDE: dict[str, Callable[[], Model]] = {
     "cam": cammed,
     "slot": quick_return,
 }
-ALIKE = ("table", "polynomial", "pose_harmonic", "orientation_harmonic", "belt", "mimic")  # have the rows of others
+ALIKE = (  # have the rows of others
+    *("table", "polynomial", "pose_harmonic", "orientation_harmonic"),
+    *("belt", "mimic", "planetary", "screw_coupling"),
+)
 BETWEEN = {
     kind: case
     for kind, case in ((label.rpartition(" ")[2], case) for label, case in CASES.items())
@@ -73,7 +76,7 @@ def random_twist(view: BodyCoordinates) -> np.ndarray:
     return host.per_member(rates, 1)[:, 0]
 
 
-@pytest.mark.parametrize("name", [name for name in COUNTS if name != "n_four_bar_40"])  # 3 s; as of n_four_bar_5
+@pytest.mark.parametrize("name", COUNTS)
 def test_what_the_rows_leave_free_is_the_motion_of_the_tree(name: str) -> None:
     """Phi vanishes, Phi_q times the twists of a motion of the lanes does, and as many motions are left as they have."""
     view = absolute(name)
