@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shiftjax.bodies.constraint_rows import ConstraintRows
 from shiftjax.bodies.free_bodies import SPEEDS, FreeBodies, scalars
 from shiftjax.bodies.joint_ends import JointEnds, joint_ends, places_of_bodies
 from shiftjax.bodies.joint_rows import JointRows, JointState, joint_rows, motion_and_screws, pattern_of
@@ -59,6 +60,7 @@ class AssembledRows:
         for path in joints:
             self._add_joint(every[path], lane)
         self.groups: list[tuple[RowGroup, int]] = []
+        self.constraints: dict[RowGroup, ConstraintRows] = {}  # made with the numbers of the first states
         for group in plan.constraints:
             if group.loop is None:
                 self.groups.append((group, len(self.names)))
@@ -129,16 +131,11 @@ class AssembledRows:
         motion = self.motion(lane, R, p, near)
         for alike in self.alike.values():
             self._joints(alike, motion, R, p, phi, J, q, follows)
-        motion.q = list(q.T)
         for group, first in self.groups:
-            rows = CONSTRAINTS[group.kind].rows(group, motion)
-            for k, (value, entries) in enumerate(zip(rows.phi, rows.J, strict=True)):
-                phi[:, first + k] = value
-                for speed, entry in entries.items():
-                    if speed < width:
-                        J[:, first + k, speed] += entry
-                    else:
-                        J[:, first + k] += np.reshape(entry, (-1, 1)) * follows[:, speed - width]
+            if group not in self.constraints:
+                self.constraints[group] = ConstraintRows(self.plan, group, self.places, self.count, lane)
+            part = slice(first, first + group.rows)
+            phi[:, part], J[:, part] = self.constraints[group].at(lane, R, p, q, follows)
         return RowsOfStates(phi, J, q)
 
     def _joints(

@@ -1,4 +1,4 @@
-"""Coordinates of bodies (E2, E3, E4, E6, E8, E11): Phi and its Jacobian, beside the tree's motions and differences.
+"""Coordinates of bodies (E2, E3, E4, E6, E8, E9, E11): Phi and its Jacobian, beside the tree's motions and differences.
 
 An oracle for the lanes: of the house's kinematics it uses what a joint's kind says of itself, and the numbers of plans.
 """
@@ -19,7 +19,7 @@ from shiftjax.bodies.absolute import BodyCoordinates, absolute
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.docs.pages import text
 from shiftjax.errors import ModelError
-from shiftjax.formats import load
+from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.joints.primitives import Rotation, Translation
@@ -176,10 +176,33 @@ def test_kinds_from_outside_have_rows_and_slopes(name: str) -> None:
 
 @pytest.mark.parametrize("kind", BETWEEN)
 def test_constraints_and_drivers_of_the_package(kind: str) -> None:
-    """Met at the start, as the lanes have it; slopes where it is met, since those of pose drivers are exact there."""
+    """Met at the start, as the lanes have it; with the slopes of differences wherever bodies are."""
     view = absolute(BETWEEN[kind].model())
     assert np.abs(view.phi(view.start)).max() < 1e-11, "what closing the start leaves"
-    assert slopes_differ(view, view.start, 3, away=1e-8) < DIFFERENCE
+    assert slopes_differ(view, view.start, 3, t=0.05) < DIFFERENCE
+
+
+class WrongGear(gear.Gear):
+    """A gear whose Jacobian is that of another ratio."""
+
+    def rows(self, group: Any, motion: Any) -> Any:
+        rows = super().rows(group, motion)
+        rows.J = [{speed: entry if entry == 1.0 else 0.9 * entry for speed, entry in line.items()} for line in rows.J]
+        return rows
+
+
+def test_a_wrong_jacobian_of_a_kind_is_seen() -> None:
+    """E9: what moves the lanes is no motion that Phi allows."""
+    CONSTRAINTS["wrong_gear"] = WrongGear()
+    try:
+        document = to_dict(geared())
+        document["assemblies"][0]["constraints"][0]["type"] = "wrong_gear"
+        view = absolute(load(document))
+        missed = np.abs(view.jacobian(view.start) @ random_twist(view))
+    finally:
+        del CONSTRAINTS["wrong_gear"]
+    assert [row for row, off in zip(view.rows, missed, strict=True) if off > STILL] == ["a:teeth meshes"]
+    assert missed.max() > 1e-3
 
 
 class TestUnmeasured:
