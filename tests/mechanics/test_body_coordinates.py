@@ -43,6 +43,7 @@ FROM_OUTSIDE: dict[str, Callable[[], Model]] = {
     "cam": cammed,
     "slot": quick_return,
 }
+EULER = ("euler_xyz", "euler_zxz", "euler_zyx")  # the code is one
 ALIKE = (  # have the rows of others
     *("table", "polynomial", "pose_harmonic", "orientation_harmonic"),
     *("belt", "mimic", "planetary", "screw_coupling"),
@@ -92,11 +93,11 @@ def test_what_the_rows_leave_free_is_the_motion_of_the_tree(name: str) -> None:
 
 @cache
 def star() -> tuple[Model, BodyCoordinates]:
-    """A body on every kind of joint of the package, at arbitrary frames."""
+    """A body on every kind of joint of the package, of Euler's three of twelve, at arbitrary frames."""
     builder, random = ModelBuilder(gravity=(0.0, 0.0, 0.0)), np.random.default_rng(4)
     a = builder.assembly("a")
     for name, kind in KINDS.items():
-        if not KINDS.ships(kind):
+        if not KINDS.ships(kind) or (name.startswith("euler_") and name not in EULER):
             continue
         place: dict[str, Any] = {"T": tuple(random.uniform(-0.5, 0.5, 3)), "rotation": tuple(random.uniform(-1, 1, 3))}
         builder.frame(name, **place)
@@ -285,7 +286,7 @@ def test_drivers_and_gears_count_turns(plane: str | None) -> None:
     assert len(view.columns) - view.rank(view.start) == 0
     x, q = view.start, view.coordinates(view.start)
     order = {one: k for k, one in enumerate(("hinge", "pivot", "spin"))}  # coordinates of the plan
-    for t in np.linspace(0.0, 2.0, 17):
+    for t in np.linspace(0.0, 2.0, 13):
         x = view.closed(x, t, near=None if plane else q)
         q = view.coordinates(x, t, near=None if plane else q)
         assert q[order["pivot"]] == pytest.approx(2 * math.pi * t - 1.0, abs=1e-11)
