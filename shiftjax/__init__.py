@@ -42,6 +42,14 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.run.info",
             "What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.",
         ),
+        "absolute": (
+            "shiftjax.bodies.absolute",
+            "A model in coordinates of its bodies: residuals and Jacobian of all joints and constraints.",
+        ),
+        "BodyCoordinates": (
+            "shiftjax.bodies.absolute",
+            "A model in coordinates of its bodies, as `absolute` gives it.",
+        ),
         "GradientWarning": ("shiftjax.errors", "A gradient that is less than it seems, and why."),
         "ModelError": (
             "shiftjax.errors",
@@ -185,6 +193,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.joints",
             "A joint kind: a sequence of primitive motions from the parent's frame to the child's.",
         ),
+        "check_joint": (
+            "shiftjax.contracts.joint_contract",
+            "Tries a kind of joint, of a plug-in or of the package, in all that joints are for.",
+        ),
         "FORCES": ("shiftjax.forces", "Every force kind by its name; assign to a new name to add one."),
         "ForceKind": ("shiftjax.forces", "A kind of force: declared by class attributes, computed by `apply`."),
         "CONSTRAINTS": ("shiftjax.constraints", "Every constraint kind by its name; assign to a new name to add one."),
@@ -228,6 +240,8 @@ _LISTS = [
 __doc__ = "\n".join([__doc__ or "", _USE, "\n\n".join(_LISTS), ""])
 
 if TYPE_CHECKING:
+    from shiftjax.bodies.absolute import BodyCoordinates as BodyCoordinates
+    from shiftjax.bodies.absolute import absolute as absolute
     from shiftjax.constraints import CONSTRAINTS as CONSTRAINTS
     from shiftjax.constraints import ConstraintKind as ConstraintKind
     from shiftjax.constraints import CoordinateFunction as CoordinateFunction
@@ -240,6 +254,7 @@ if TYPE_CHECKING:
     from shiftjax.constraints.pose_drives import PoseHarmonic as PoseHarmonic
     from shiftjax.constraints.pose_drives import PoseTable as PoseTable
     from shiftjax.constraints.pose_drives import PoseUniform as PoseUniform
+    from shiftjax.contracts.joint_contract import check_joint as check_joint
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.fisher_information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
