@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,13 +71,14 @@ def test_of_two_loads_the_smaller_one_or_none() -> None:
             return pressed(seat, np.array([x])) - x
 
         size = pressed(seat, np.zeros(1))
-        lowest = minimize_scalar(above, (0.0, size), bounds=(0.0, 1e4 * size), method="bounded")
-        if abs(above(lowest.x)) < FOLD * size:
+        minimum: Any = minimize_scalar(above, (0.0, size), bounds=(0.0, 1e4 * size), method="bounded")
+        lowest = float(minimum.x)
+        if abs(above(lowest)) < FOLD * size:
             continue
-        jammed += above(lowest.x) > 0.0
-        assert math.isnan(u) == (above(lowest.x) > 0.0)
+        jammed += above(lowest) > 0.0
+        assert math.isnan(u) == (above(lowest) > 0.0)
         if not math.isnan(u):
-            assert 0.0 <= u <= lowest.x and abs(above(u)) < 1e-9 * size
+            assert 0.0 <= u <= lowest and abs(above(u)) < 1e-9 * size
     assert 20 < jammed < count - 20, "both are tried"
 
 
