@@ -1,4 +1,4 @@
-"""What presses in joints near jamming: the equations of `borne_loads` against their own proofs, and closed forms."""
+"""What presses in joints near jamming (D28): the equations of `borne_loads` by what proves a solution, closed forms."""
 
 from __future__ import annotations
 
