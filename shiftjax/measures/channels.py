@@ -96,7 +96,7 @@ def _friction(state: ObservedState, index: int) -> Vec:
     element, motion = state.lane.plan.forces[index], state.loaded
     load = Load(motion, motion.rooted)
     FORCES[element.kind].apply(element, motion, load, [state.states[k] for k in element.states])
-    return [load.generalized[motion.speed_index(k)] for k in element.coordinates]
+    return [load.generalized[k] for one in element.coordinates for k in state.lane.plan.coordinates[one].speeds]
 
 
 def _multipliers(state: ObservedState, k: int) -> Vec:
@@ -369,11 +369,12 @@ def _state_of_force(plan: Plan, head: str, name: str) -> tuple[int, str] | None:
 
 
 def _friction_of_force(plan: Plan, path: str, head: str) -> Channel | None:
-    """Of friction that grows with what its joint bears: what it does along each of its coordinates."""
+    """Of friction that grows with what its joint bears: what it does along each of its speeds."""
     for k, element in enumerate(plan.forces):
         if element.bears and (element.path == head or element.path.endswith(f":{head}")):
             units = {filled("{f}", plan.coordinates[one].unit, 0) for one in element.coordinates}
-            count, unit = len(element.coordinates), units.pop() if len(units) == 1 else "mixed"
+            count = sum(len(plan.coordinates[one].speeds) for one in element.coordinates)
+            unit = units.pop() if len(units) == 1 else "mixed"
             return Channel(path, CHANNELS["friction"], k, count, count == 1, unit)
     return None
 

@@ -90,6 +90,7 @@ OF_THE_CATALOGUE = {  # whose numbers are all in test_gradient_catalogue.py, whi
     *(f"a {what} of type {name}" for what, names in (
         ("force module", "joint_spring bushing stop coulomb_friction lugre_friction servo dc_motor torque_curve"),
         ("force module", "bearing_friction bearing_bristles slide_friction slide_bristles sleeve_friction"),
+        ("force module", "plate_friction ball_friction"),
         ("force module", "joint_position_pid joint_speed_pid frame_position_pid frame_speed_pid"),
         ("force module", "fiala_tyre transient_fiala_tyre pacejka_tyre transient_pacejka_tyre"),
         ("force module", "ball_on_plane ball_on_terrain capsule_on_plane ellipsoid_on_plane ball_on_ball pin_in_slot"),
