@@ -60,9 +60,7 @@ def lead(lanes: Ensemble, until: float, stride: np.ndarray) -> None:
             _end(lanes, members[level[members] > stride[members] + FINEST])
 
 
-def _after_trips(
-    lanes: Ensemble, members: np.ndarray, codes: np.ndarray, until: float, fine: np.ndarray
-) -> np.ndarray:
+def _after_trips(lanes: Ensemble, members: np.ndarray, codes: np.ndarray, until: float, fine: np.ndarray) -> np.ndarray:
     """(K,) halvings of the strides that come next of members that froze; none is frozen any more.
 
     Args:
