@@ -1,8 +1,8 @@
 """The user's cache folder: files that are expensive to compute, shared by all processes of one user.
 
-Entries are files named by a SHA-256 digest. Together they take at most SHIFTJAX_CACHE_LIMIT MiB, else those that were not
-used for the longest time are removed; the time of an entry's last change says when it was used. Other files of the
-folder are nobody's entries, and stay. Any process may remove any entry at any time: who misses one computes it again.
+Entries are files named by a SHA-256 digest. Together they take at most SHIFTJAX_CACHE_LIMIT MiB, else those that were
+not used for the longest time are removed; the time of an entry's last change says when it was used. Other files of the
+folder are no entries, and stay. Any process may remove any entry at any time: who misses one computes it again.
 """
 
 from __future__ import annotations

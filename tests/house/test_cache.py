@@ -171,7 +171,7 @@ def test_a_cache_without_a_limit_grows(folder, monkeypatch):
 @pytest.mark.parametrize("text", ["0", "-3", "2GB", "nan", "\u0663"])
 def test_a_limit_of_the_cache_that_is_none(monkeypatch, text):
     monkeypatch.setenv("SHIFTJAX_CACHE_LIMIT", text)
-    with pytest.raises(ModelError, match="SHIFTJAX_CACHE_LIMIT: found .*whole number of MiB above 0, or none"):
+    with pytest.raises(ModelError, match=r"SHIFTJAX_CACHE_LIMIT: found .*whole number of MiB above 0, or none"):
         object_cache.write("f" * 64, b"code")
 
 
