@@ -34,7 +34,16 @@ from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.after_events import begins_at, carried, note_of_instants, numbers_set, varied_beside
 from shiftjax.run.arguments import check_arguments, stated_settings
-from shiftjax.run.beginning import CLOCKS, Begun, errors_of, first_partitions, lanes_at, start_from, unsound
+from shiftjax.run.beginning import (
+    CLOCKS,
+    Begun,
+    errors_of,
+    first_partitions,
+    lanes_at,
+    repeated_ends,
+    start_from,
+    unsound,
+)
 from shiftjax.run.derive import Formula
 from shiftjax.run.file_integrator import completed, unasked
 from shiftjax.run.going_on import ending_of, uncertain_before
@@ -263,7 +272,7 @@ def run_with(model: Model | str, options: Options) -> Result:
         if accuracy != "local":
             keep_estimates(lanes)
             precise = partial(make_kernel, machine.backend, "f64", machine.threads)
-            errors, rest = (before and before.repeated, errors_of(before)), partial(_rest, machine.progress, share)
+            errors, rest = (repeated_ends(before, began), errors_of(before)), partial(_rest, machine.progress, share)
             lanes.repeats = repeats_of(prepared, lanes, began, blocks, numerics, errors, precise, _advance, rest)
             machine.progress(1.0)
 
