@@ -27,6 +27,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import estimated_errors, judge, keep_estimates, moves_freely
 from shiftjax.run.advance.ending import Ending
+from shiftjax.run.advance.ends_on_poses import note_ends_on_poses
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.fast_inputs import fast_inputs, knots_of_tables
 from shiftjax.run.advance.replay import replay
@@ -348,6 +349,7 @@ def _judged(prepared: Prepared, lanes: Ensemble, before: Result | None, accuracy
     judge(lanes)
     fast = fast_inputs(prepared, lanes)
     lanes.warn(np.array([*fast], int), Outcome.inaccurate)
+    note_ends_on_poses(lanes)
     if before is not None:
         status = np.atleast_1d(before.status)
         warnings = np.zeros(len(status), int) if before.ending is None else before.ending.counts["warnings"]

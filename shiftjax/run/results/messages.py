@@ -74,11 +74,13 @@ def messages(
             continue
         ended = [Outcome(status[k])] if status[k] > 0 else []
         warned = [o for o in Outcome if o < 0 and warnings[k] & 1 << -int(o)] if warnings[k] else []
+        if (on_pose := lanes.end_poses.get(k)) is not None:  # all else follows from it
+            ended, warned = [], [o for o in warned if o not in (Outcome.inaccurate, Outcome.near_singular)]
         sentences = [
             inaccurate[k] if outcome is Outcome.inaccurate else _message(prepared, lanes, began, moved, k, outcome)
             for outcome in [*ended, *warned]
         ]
-        out[k] = "; ".join(filter(None, [*sentences, *(fast or {}).get(k, ())]))
+        out[k] = "; ".join(filter(None, [on_pose, *sentences, *(fast or {}).get(k, ())]))
     return tuple(out)
 
 
