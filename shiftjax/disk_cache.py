@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from shiftjax.errors import ModelError
-
 LIMIT, MIB = 2048, 1 << 20  # MiB where nothing is said: code of some hundred mechanisms, 0.5 to 10 MB each
 LIMIT_NAME, NO_LIMIT = "SHIFTJAX_CACHE_LIMIT", "none"
 LEFT = 0.8  # of the limit is left when entries are removed, so that this is not done for each new one
@@ -71,9 +69,6 @@ def replace(path: Path, data: bytes) -> None:
     """Writes a file atomically, into folders that are this user's alone (0700); now and then removes old entries.
 
     A folder that is not writable or belongs to another user is no error: the entry is then computed again.
-
-    Raises:
-        ModelError: a limit of the cache that is no number.
     """
     most = limit()
     try:
@@ -94,19 +89,19 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def limit() -> int | None:
-    """Bytes that the entries may take: SHIFTJAX_CACHE_LIMIT in MiB; None where that is "none".
+    """Bytes that the entries may take, of which SHIFTJAX_CACHE_LIMIT says the MiB; None where that is "none".
 
-    Raises:
-        ModelError: it is something else than a number above 0.
+    What is no limit counts as nothing here; `kernels.backends` refuses it.
     """
     text = os.environ.get(LIMIT_NAME, "").strip()
     if text == NO_LIMIT:
         return None
-    if not text:
-        return LIMIT * MIB
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ModelError(LIMIT_NAME, repr(text), f"a whole number of MiB above 0, or {NO_LIMIT}", "Correct it.")
-    return int(text) * MIB
+    return int(text) * MIB if text and is_limit(text) else LIMIT * MIB
+
+
+def is_limit(text: str) -> bool:
+    """Whether a text is a limit: a number of MiB, "none", or nothing for the usual one."""
+    return text in ("", NO_LIMIT) or (text.isascii() and text.isdigit() and int(text) > 0)
 
 
 class _Entry(NamedTuple):

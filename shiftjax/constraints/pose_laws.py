@@ -159,8 +159,8 @@ class TabulatedPoseLaw(PoseLaw):
     def _splines(
         self, n: Mapping[str, Any], rows: Sequence[Sequence[Scalar]], t: Scalar, sign: Scalar | None = None
     ) -> Derived:
-        ends = [0.0 if n["outside"] == "hold" else None] * 2  # it comes to rest where it is held
-        return _columns(tabulated(n, column, t, *ends, sign) for column in zip(*rows, strict=True))
+        end = 0.0 if n["outside"] == "hold" else None  # it comes to rest where it is held
+        return _columns(tabulated(n, column, t, end, end, sign) for column in zip(*rows, strict=True))
 
     def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
         columns = {name: n[name] for name in ("positions", "rotations") if name in n}

@@ -146,7 +146,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         document = new()
         document["model_parameters"] |= {"loggers": loggers, "integrators": [{"time_span": 0.3, "time_step": 0.1}]}
         Path("arm.json").write_text(json.dumps(document))
-        return main(["run", "arm.json", *words]), *capsys.readouterr()
+        code = main(["run", "arm.json", *words])
+        out, err = capsys.readouterr()
+        return code, out, err
 
     return run
 

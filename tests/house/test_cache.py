@@ -15,6 +15,7 @@ from jax import lax
 from shiftjax import disk_cache
 from shiftjax.errors import ModelError
 from shiftjax.kernels import object_cache
+from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm import cpu, long_wait
 from shiftjax.kernels.llvm.objects import compile_text
@@ -150,7 +151,9 @@ def test_what_was_not_used_for_the_longest_time_is_removed(folder, monkeypatch):
         other.parent.mkdir(exist_ok=True)
         other.write_bytes(bytes(1 << 20))
     half, fresh = folder / ".new-dead", folder / ".new-growing"
-    half.touch(), fresh.touch(), os.utime(half, (1e9, 1e9))
+    half.touch()
+    fresh.touch()
+    os.utime(half, (1e9, 1e9))
     assert disk_cache.read(paths[0]) == bytes(1 << 16)
     object_cache.write("f" * 64, b"code")
     assert [path for path in paths if path.exists()] == [paths[0], *paths[9:]]
@@ -172,7 +175,7 @@ def test_a_cache_without_a_limit_grows(folder, monkeypatch):
 def test_a_limit_of_the_cache_that_is_none(monkeypatch, text):
     monkeypatch.setenv("SHIFTJAX_CACHE_LIMIT", text)
     with pytest.raises(ModelError, match=r"SHIFTJAX_CACHE_LIMIT: found .*whole number of MiB above 0, or none"):
-        object_cache.write("f" * 64, b"code")
+        make_kernel("cpu", "f64", 1)
 
 
 def test_processes_that_share_a_cache_hold_its_limit(folder):
