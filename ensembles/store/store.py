@@ -60,6 +60,8 @@ def check_target(
     need_path("store: path", path)
     for name, flag in (("force", force), ("batched", batched)):
         need(f"store: {name}", flag, bool, "True or False")
+    if suffix is not None:
+        need("store: suffix", suffix, str, " or ".join(SUFFIXES))
     target = Path(path)
     suffix = target.suffix if suffix is None else suffix
     if suffix not in SUFFIXES:
