@@ -114,7 +114,8 @@ WITHOUT = {  # numbers of a file that are no numbers of the model
     **dict.fromkeys(("colour", "size", "radius", "radii", "length", "spheres", "points"), DRAWN),
     **dict.fromkeys(("Ka", "Kd", "Ks", "cone", "scale", "x_scale", "y_scale"), DRAWN),
     **dict.fromkeys(("time_span", "time_step", "infinity_norm_multiplier"), RUN_ONLY),
-    **dict.fromkeys(("relative_error", "absolute_error", "omega_n", "integral_gain", "omega_n_max"), UNUSED),
+    **dict.fromkeys(("relative_error", "absolute_error"), RUN_ONLY),
+    **dict.fromkeys(("omega_n", "integral_gain", "omega_n_max"), UNUSED),
     **dict.fromkeys(("p", "i", "d"), UNUSED),
     **dict.fromkeys(("minimum", "maximum"), "bounds of a parameter"),
 }
