@@ -159,6 +159,11 @@ class _Path:
         prepared, recording, machine = self.prepared, self.options.recording, self.options.machine
         inputs, precision = self.inputs, self.options.numerics.precision
         self.observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
+        if jerks := [one.path for one in self.observed if one.path.endswith(".jerk") and not inputs.even]:
+            allowed = "paths that rise evenly along straight lines, whose drivers have no third derivative"
+            raise ModelError(
+                f"channel {jerks[0]}", "an uneven path", allowed, "Take even places, as np.linspace gives."
+            )
         self.measured = Metrics(None, prepared.plan, prepared.model.resolve, (0.0, 0.0))
         self.posed = members_to_keep(recording.keep, prepared.members)
         refuse_too_much(need := need_of(prepared, self.observed, len(self.posed), inputs.count))

@@ -2,6 +2,7 @@
 
 `joint.q|v|a`, and of one of several coordinates `joint.NAME`, `joint.NAME.v|a` or `joint.q[k]`, `joint.v[k]` ...,
 `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
+`joint.jerk` (of what drivers lead whole; `jerks`),
 `joint.mobility|influence` (its part in the motions of the loops, its slopes by the drivers; `mobility`),
 `joint.drive_load` (of a driven coordinate: what its driver exerts along it; `Reactions.along_driven`),
 `constraint.multiplier` (of each of its rows: the force along what the row says; `Reactions.of_constraint`),
@@ -25,7 +26,7 @@ from shiftjax.constraints import CONSTRAINTS
 from shiftjax.errors import ModelError, nearest, refuse_text
 from shiftjax.field import filled
 from shiftjax.forces import FORCES, Load
-from shiftjax.measures import mobility, powers
+from shiftjax.measures import jerks, mobility, powers
 from shiftjax.measures.channel import Channel, Quantity
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.mechanism.parameters import BLOCKS
@@ -127,6 +128,7 @@ CHANNELS: Registry[Quantity] = Registry(
             "constraint", _multipliers, _multiplier_unit, lambda plan, k: plan.constraints[k].rows, of_partition=True
         ),
         "drive_power": Quantity("coordinate", powers.of_drive, "W", of_partition=True),
+        "jerk": Quantity("coordinates", jerks.of_coordinates, _unit_of("/s^3"), _size("nv"), of_partition=True),
         "mobility": Quantity("coordinates", mobility.of_coordinates, "1", _size("nv"), of_partition=True),
         "influence": Quantity(
             "coordinates",

@@ -11,6 +11,7 @@ from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reactions import Reactions, with_loads
 from shiftjax.dynamics.reduction import Column
 from shiftjax.dynamics.tree import tree_terms
+from shiftjax.measures import jerks
 from shiftjax.topology.partition import Partition
 
 
@@ -63,6 +64,11 @@ class ObservedState:
                 row += lane.plan.constraints[k].rows
             out.append((lane.solve(block, rows, rows.phi).Z, by_driver))
         return out
+
+    @cached_property
+    def jerks(self) -> dict[int, Scalar]:
+        """Third derivatives of the coordinates by speed, where drivers lead them all."""
+        return jerks.of_state(self)
 
     def block(self, index: int) -> BlockSolution:
         rows = self.lane.rows(self.motion, index)

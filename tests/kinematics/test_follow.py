@@ -263,6 +263,35 @@ def test_what_is_refused(model: str, drive: dict, more: dict, message: str) -> N
         shiftjax.follow(model, drive, **more)
 
 
+def test_jerks_are_the_slopes_of_accelerations() -> None:
+    """By the driven joint along a path, and by time of a run that a law drives; of a spatial loop, too."""
+    h = 1e-3
+    u = 1.0 + h * np.arange(9)
+    for model, driven, other in (("four_bar", "crank_pivot", "rocker_pivot"), ("bricard", "joint4", "joint2")):
+        names = [f"{other}.a", f"{other}.jerk"]
+        begin = u if model == "four_bar" else u - 1.0 + _drawn(model, driven)
+        path = shiftjax.follow(model, {driven: begin}, channels=names)
+        a, jerk = (path.channels[name] for name in names)
+        middle = (a[:-4] - 8.0 * a[1:-3] + 8.0 * a[3:-1] - a[4:]) / (12.0 * h)
+        assert np.abs(jerk[2:-2] - middle).max() < 1e-9 * max(1.0, np.abs(jerk).max())  # of the differences
+        assert path.units[names[1]] == "rad/rad^3"
+    law = shiftjax.Harmonic(amplitude=0.4, frequency=6.0)
+    run = shiftjax.simulate(
+        "four_bar", 0.1, 1e-3, drive={"crank_pivot": law}, output_step=1e-3, channels=["crank_pivot.jerk"]
+    )
+    assert np.abs(run.channels["crank_pivot.jerk"] + 0.4 * 6.0**3 * np.cos(6.0 * run.time)).max() < 1e-11
+    with pytest.raises(shiftjax.ModelError, match="no driver says"):
+        shiftjax.simulate("four_bar", 0.1, channels=["crank_pivot.jerk"])
+    with pytest.raises(shiftjax.ModelError, match="uneven path"):
+        shiftjax.follow("four_bar", {"crank_pivot": [0.0, 0.1, 0.3]}, channels=["crank_pivot.jerk"])
+
+
+def _drawn(model: str, joint: str) -> float:
+    """Where a joint of a library model stands as it is drawn."""
+    prepared = prepare(shiftjax.load(model), {})
+    return next(float(prepared.file_start.q[one.q, 0]) for one in prepared.plan.coordinates if joint in one.path)
+
+
 def test_slopes_of_poses_are_those_of_inverse_dynamics() -> None:
     """Its channels are the poses of a path, and JAX differentiates them by implicit functions; against differences."""
     u, names, h = np.linspace(1.1, 2.0, 3), ["rocker_pivot.q", "rocker_pivot.v", "rocker_pivot.mobility"], 1e-5
