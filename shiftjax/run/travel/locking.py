@@ -20,6 +20,7 @@ from shiftjax.run.start.overdriven import overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.run.travel.limits import Travel, travel
+from shiftjax.topology.changeable import of_loops
 
 NEAR = 10  # steps before the end of the travel in which a lane may trip, since speeds grow without bound there
 AHEAD = 4  # steps, as many as a moved run takes, within which a member that ended early must find a closed pose
@@ -32,8 +33,11 @@ STOPPED = (Outcome.non_finite, Outcome.stuck, Outcome.loop_open, Outcome.no_mass
 
 
 def hold_back(prepared: Prepared, lanes: Ensemble, began: Start) -> Travel | None:
-    """Lets no lane run past the end of its travel; None where nothing is prescribed."""
-    if not any(group.prescribes for group in prepared.plan.constraints):
+    """Lets no lane run past the end of its travel; None where nothing is prescribed, and where events change loops,
+    and with them how far travel goes: such a lane ends where it trips."""
+    setup, loops = prepared.setup, of_loops(prepared.plan)
+    changing = any(setup.varied[row] in loops for _, law in setup.laws for row, _ in law)
+    if changing or not any(group.prescribes for group in prepared.plan.constraints):
         return None
     s = lanes.settings
     limits = travel(prepared, began, s.begin, s.h * s.steps, s.steps)
