@@ -128,7 +128,7 @@ def test_masses_and_axes_are_set_and_impossible_ones_are_refused() -> None:
 
 
 def test_a_joint_of_a_running_simulation_changes() -> None:
-    """D12: `Live.change` takes any number that `vary` does; at rest in the meantime, the screw turns on as a new one."""
+    """D12: `Live.change` takes any number that `vary` does; the screw turns on with the new pitch."""
     live = Live(SCREW, ["thread.pitch"], step=STEP, channels=["thread.v", "thread.q"])
     live.advance(AT)
     q = live.channels()["thread.q"]
