@@ -103,7 +103,7 @@ def _jumped(jumps: Sequence[NumbersSet]) -> str:
     least, most = min(float(one.energy.min()) for one in jumps), max(float(one.energy.max()) for one in jumps)
     loops = f"loops that were open by up to {gap:.3g} (m or rad) were closed again, " if gap > CLOSED else ""
     gains = f"{least:+.3g}" if least == most else f"{least:+.3g} to {most:+.3g}"
-    return f"{_named(members)} jump by the numbers that it sets: {loops}energies changed by {gains} J"
+    return f"its numbers make {_named(members)} jump: {loops}energies changed by {gains} J"
 
 
 def _named(members: np.ndarray) -> str:
