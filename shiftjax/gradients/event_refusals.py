@@ -13,17 +13,25 @@ def acting(begun: Begun) -> bool:
 
 
 def changed_loops(begun: Begun) -> tuple[tuple[str, str], ...]:
-    """Name of an event, and path, of every number of closed loops that events set: how loops jump has no derivative."""
+    """Name of an event, and path, of every number that events set of closed loops whose jump has no derivative.
+
+    It has one where the loops do not move with time, and have coordinates of one number alone: of a ball joint a part
+    of the speeds may be independent.
+    """
     setup, plan = begun.lanes.setup, begun.prepared.plan
+    tied = {k for block in plan.substructures for k in block.joints}
+    if not plan.time_dependent and all(one.plain for one in plan.coordinates if one.joint in tied):
+        return ()
     moved = of_loops(plan)
     places = ((name, setup.varied[row]) for name, law in setup.laws for row, _ in law)
     return tuple((name, plan.numbers[place].path) for name, place in places if place in moved)
 
 
 def refuse_changed_loops(begun: Begun) -> None:
-    """Raises where events set numbers of closed loops."""
+    """Raises where events set numbers of closed loops that jump without a derivative."""
     for name, path in changed_loops(begun):
-        fault, allowed = "set, of a run that is differentiated", "numbers of forces and bodies, and of no closed loop"
+        fault = "a number of loops that are driven or have ball joints, of a run that is differentiated"
+        allowed = "numbers of forces, bodies and of other loops"
         raise ModelError(f"event {name}: values: {path}", fault, allowed, "Compare runs with other numbers.")
 
 
