@@ -142,10 +142,8 @@ class Planner:
         ways = DIRECTIONS if self.backward is not None else ("differences",)
         why = "the backend has none"
         if loops := changed_loops(self.begun):
-            ways, why = (
-                ("differences",),
-                f"event {loops[0][0]} sets {loops[0][1]}, of loops that are driven or have ball joints",
-            )
+            (name, path), ways = loops[0], ("differences",)
+            why = f"event {name} sets {path}, of loops that are driven or have ball joints"
         elif acting(self.begun) and "forward" in ways:
             ways = tuple(way for way in ways if way != "forward")
             why = "an event stops members, or sets numbers, and what that adds is known of reverse mode alone"

@@ -42,7 +42,8 @@ def test_a_screw_whose_pitch_and_mass_change_where_it_comes_by() -> None:
     """D12: against central differences: the instant moves, coordinates and speeds stay, the nut jumps."""
 
     def value(*x: Any) -> Any:
-        vary = dict(zip(("nut.mass", "thread.pitch", "thread.initial_velocity"), x, strict=True))
+        paths = ("nut.mass", "thread.pitch", "thread.initial_velocity")
+        vary: dict[str, Any] = dict(zip(paths, x, strict=True))
         metrics = {"v": "final(thread.v)", "i": "integral(nut.position[2])", "m": "minimum(nut.velocity[2])"}
         run = simulate(SCREW, 1.0, 5e-3, events={"e": CHANGE}, vary=vary, metrics=metrics, accuracy="local")
         return run.metrics["v"] + 10.0 * run.metrics["i"] + run.metrics["m"]
@@ -60,7 +61,8 @@ def linkage(events: dict[str, Event], *x: Any, **more: Any) -> Any:
         "v": "final(rocker_pivot.v)", "i": "integral(rocker_pivot.q)", "m": "maximum(coupler:tip.position[0])",
         "r": "integral(rocker_pivot.reaction_force[0])", "t": "time_of(e)",
     }  # fmt: skip
-    vary = dict(zip(("rocker.mass", "coupler:tip.T[0]", "crank_pivot.initial_velocity"), x, strict=False))
+    paths = ("rocker.mass", "coupler:tip.T[0]", "crank_pivot.initial_velocity")
+    vary: dict[str, Any] = dict(zip(paths, x, strict=False))
     run = simulate(FOUR_BAR, 0.2, 2e-3, events=events, vary=vary, metrics=metrics, accuracy="local", **more)
     return run.metrics["v"] + 10.0 * run.metrics["i"] + run.metrics["m"] + 0.1 * run.metrics["r"] + run.metrics["t"]
 
@@ -100,7 +102,7 @@ def test_an_extreme_at_the_instant_of_a_set(how: dict[str, Any]) -> None:
     """
     events = {"e": Event("thread.q - 0.2", "up", "set", values={"push.load": 1.0})}
 
-    def slowest(speed: Any, mass: Any, what: str) -> Any:
+    def slowest(what: str, speed: Any, mass: Any) -> Any:
         vary = {"thread.initial_velocity": speed, "nut.mass": mass}
         run = simulate(SLED, 0.9, **how, events=events, vary=vary, metrics={"m": what}, accuracy="local")
         return run.metrics["m"]
@@ -109,8 +111,8 @@ def test_an_extreme_at_the_instant_of_a_set(how: dict[str, Any]) -> None:
     t = m * (v - np.sqrt(v**2 - 0.4 / m))
     dv, dm = -t / (v - t / m), -(t**2) / (2 * m**2) / (v - t / m)
     with pytest.warns(GradientWarning, match="not of its extreme"):
-        slopes = jax.grad(lambda *x: slowest(*x, "time_of_minimum(thread.v)").sum(), (0, 1))(v, m)
-    np.testing.assert_allclose(slowest(v, m, "time_of_minimum(thread.v)"), t, atol=CLOSED)
+        slopes = jax.grad(lambda v, m: slowest("time_of_minimum(thread.v)", v, m).sum(), (0, 1))(v, m)
+    np.testing.assert_allclose(slowest("time_of_minimum(thread.v)", v, m), t, atol=CLOSED)
     np.testing.assert_allclose(slopes, [dv, dm], atol=CLOSED)
 
 
@@ -120,16 +122,16 @@ def test_an_extreme_that_a_set_makes_an_expression_jump_to(how: dict[str, Any]) 
     behind it begins with was left out: 4 % of it in long steps, 1 % in fixed ones, and slopes with it."""
     events = {"e": Event("thread.q - 0.5", "up", "set", values={"brake.c": 3.0})}
 
-    def least(speed: Any, mass: Any, what: str) -> Any:
+    def least(what: str, speed: Any, mass: Any) -> Any:
         vary = {"thread.initial_velocity": speed, "nut.mass": mass}
         still = SLED.replace({"push.load": 0.0})
         run = simulate(still, 0.9, **how, events=events, vary=vary, metrics={"m": what}, accuracy="local")
         return run.metrics["m"]
 
     v, m = np.array([1.2, 1.7]), np.array([1.0, 1.3])
-    np.testing.assert_allclose(least(v, m, "minimum(thread.a)"), -3.0 * v / m, atol=CLOSED)
-    np.testing.assert_allclose(least(v, m, "time_of_minimum(thread.a)"), 0.5 / v, atol=CLOSED)
-    slopes = jax.grad(lambda *x: least(*x, "minimum(thread.a)").sum(), (0, 1))(v, m)
+    np.testing.assert_allclose(least("minimum(thread.a)", v, m), -3.0 * v / m, atol=CLOSED)
+    np.testing.assert_allclose(least("time_of_minimum(thread.a)", v, m), 0.5 / v, atol=CLOSED)
+    slopes = jax.grad(lambda v, m: least("minimum(thread.a)", v, m).sum(), (0, 1))(v, m)
     np.testing.assert_allclose(slopes, [-3.0 / m, 3.0 * v / m**2], atol=CLOSED)
-    slopes = jax.grad(lambda *x: least(*x, "time_of_minimum(thread.a)").sum(), (0, 1))(v, m)
+    slopes = jax.grad(lambda v, m: least("time_of_minimum(thread.a)", v, m).sum(), (0, 1))(v, m)
     np.testing.assert_allclose(slopes, [-0.5 / v**2, np.zeros(2)], atol=CLOSED)
