@@ -115,7 +115,17 @@ def test_members_are_refused_by_themselves_and_do_what_they_do_alone() -> None:
     assert np.array_equal(further.final["q"][[0, 2]], whole.final["q"][[0, 2]])
 
 
-def test_masses_and_axes_are_set_and_impossible_ones_are_refused() -> None:
+def test_a_drive_that_a_shorter_coupler_locks_says_so() -> None:
+    """D12: the end of the travel is that of the new numbers: 0.68 m from the tip of the crank to the rocker's pivot."""
+    events = later({"coupler:tip.T[0]": 0.28}, 0.05)
+    locked = linkage(0.8, events=events, drive={"crank_pivot": 3.0}, output_step=0.8)
+    assert locked.final is not None and locked.status == Outcome.locked
+    angle = np.pi / 3 + 3.0 * locked.final["time"]
+    assert abs(np.hypot(0.5 - 0.2 * np.cos(angle), 0.2 * np.sin(angle)) - 0.68) < 1e-3  # a step turns by 3e-3
+    assert "crank_pivot driven to where no pose near closes the loops" in locked.messages[0]
+
+
+def test_masses_are_set_and_those_with_which_nothing_moves_are_refused() -> None:
     """D12: a nut that becomes heavier falls on with m g p / (I + m p^2) for its m; a member that gets no inertia that
     moves ends at once."""
     masses = {"nut.inertia.Izz": np.array([0.02, 0.0])}

@@ -291,8 +291,9 @@ class Renumbered:
             begin = q[:, moved]
             path = walk(plan, begin, Way(index, self.lane_of, moved, (), begin, begin, steps, following, still))
             q[:, moved] = path.q
-            names = ", ".join(plan.speed_names()[k] for k in block.independent) or "nothing"
-            open_ = f"the loops do not close with the numbers that it sets, independent coordinates staying ({names})"
+            names = ", ".join(plan.speed_names()[k] for k in block.independent)
+            staying = f", independent coordinates staying ({names})" if names else ""
+            open_ = f"the loops do not close with the numbers that it sets{staying}"
             causes = dict.fromkeys(moved[path.crossed].tolist(), BEYOND)
             causes |= dict.fromkeys(moved[~path.reached].tolist(), open_)
         columns = list(structure.columns)
