@@ -137,6 +137,15 @@ def test_masses_are_set_and_those_with_which_nothing_moves_are_refused() -> None
     assert massless.status.tolist() == [0, int(Outcome.no_mass)] and "event change" in massless.messages[1]
 
 
+def test_an_axis_changes_of_which_the_direction_alone_counts() -> None:
+    """D12: the nut stands on the new axis at once; a screw with an axis of length 5 went five times its pitch."""
+    events = later({"thread.axis[1]": 3.0, "thread.axis[2]": 4.0})
+    run = simulate(SCREW, 1.0, STEP, events=events, channels=["nut.position", "thread.q"], output_step=0.2)
+    along = run.channels["nut.position"] / (0.05 * run.channels["thread.q"] + (run.time == 0.0))[:, None]
+    np.testing.assert_allclose(along[1], [0.0, 0.0, 1.0], atol=SAME)
+    np.testing.assert_allclose(along[2:], [[0.0, 0.6, 0.8]] * 4, atol=SAME)
+
+
 def test_a_joint_of_a_running_simulation_changes() -> None:
     """D12: `Live.change` takes any number that `vary` does; the screw turns on with the new pitch."""
     live = Live(SCREW, ["thread.pitch"], step=STEP, channels=["thread.v", "thread.q"])
