@@ -23,7 +23,6 @@ from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.advance.ensemble import METRICS
 from shiftjax.run.advance.switches import ACTED
 from shiftjax.run.closing.walks import Renumbered
-from shiftjax.topology.changeable import of_loops
 from shiftjax.topology.partition import Partition
 
 # Of a step that an event ends, and of a unit of the clock: so near to its end is the instant that a metric notes of it.
@@ -85,7 +84,7 @@ class ActingEvents:
             before: their numbers are the new ones; it gets the coordinates and speeds that closing leads to.
         """
         lanes, setup = self.legs.lanes, self.legs.lanes.setup
-        if not {setup.varied[row] for row, _ in dict(setup.laws)[event]} & of_loops(setup.plan):
+        if event not in setup.changing_loops:
             return None
         t = lanes.settings.t0 + table.row("clock").astype(float) * lanes.settings.h
         members = Renumbered(setup, table.rows("p").astype(float), before.rows("p").astype(float), t)

@@ -26,7 +26,6 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.numbers_set import NumbersSet
 from shiftjax.run.closing.walks import Renumbered
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
-from shiftjax.topology.changeable import of_loops, of_mechanism
 
 TURNS = 4  # times that a step is looked at again for a way beyond a switch and back before the one that is known
 TRIALS = 24  # steps with which a switch is looked for by chords, at most
@@ -283,14 +282,14 @@ def set_numbers(lanes: Ensemble, members: np.ndarray, name: str, law: Sequence[t
     Args:
         name: of the event. law: places among the numbers that lanes have, and what they become.
     """
-    plan, table, energies = lanes.setup.plan, lanes.table, [REPORTS.index(name) for name in ("kinetic", "potential")]
+    table, energies = lanes.table, [REPORTS.index(of) for of in ("kinetic", "potential")]
     former, before = table.take(members), table.rows("rep", members)[energies].astype(float)
     for row, value in law:
         table.set("p", value, members, row)
-    places, gap, causes = {lanes.setup.varied[row] for row, _ in law}, np.zeros(len(members)), dict[int, str]()
-    if places & of_loops(plan):
+    gap, causes, mechanism = np.zeros(len(members)), dict[int, str](), name in lanes.setup.changing_mechanism
+    if name in lanes.setup.changing_loops:
         gap, causes = _close_again(lanes, members, former.rows("p").astype(float))
-    good, mechanism = ~np.isin(members, [*causes]), bool(places & of_mechanism(plan))
+    good = ~np.isin(members, [*causes])
     lanes.evaluate("project", members[good])
     massless = good & mechanism & ~np.logical_and.reduce([table.reduce("finite", part, members) for part in STATE])
     good &= ~massless

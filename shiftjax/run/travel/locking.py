@@ -20,7 +20,6 @@ from shiftjax.run.start.overdriven import overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.run.travel.limits import Travel, travel
-from shiftjax.topology.changeable import of_loops
 
 NEAR = 10  # steps before the end of the travel in which a lane may trip, since speeds grow without bound there
 AHEAD = 4  # steps, as many as a moved run takes, within which a member that ended early must find a closed pose
@@ -35,7 +34,7 @@ STOPPED = (Outcome.non_finite, Outcome.stuck, Outcome.loop_open, Outcome.no_mass
 def hold_back(prepared: Prepared, lanes: Ensemble, began: Start) -> Travel | None:
     """Lets no lane run past the end of its travel; None where nothing is prescribed, and where events change loops,
     and with them how far travel goes: such a lane ends where it trips."""
-    if _changing(prepared) or not any(group.prescribes for group in prepared.plan.constraints):
+    if prepared.setup.changing_loops or not any(group.prescribes for group in prepared.plan.constraints):
         return None
     s = lanes.settings
     limits = travel(prepared, began, s.begin, s.h * s.steps, s.steps)
@@ -47,7 +46,7 @@ def hold_back(prepared: Prepared, lanes: Ensemble, began: Start) -> Travel | Non
 def say_locked(prepared: Prepared, lanes: Ensemble, limits: Travel | None) -> None:
     """Gives the lanes that stand at the end of their travel their status, whatever step brought them there."""
     if limits is None:
-        if _changing(prepared):
+        if prepared.setup.changing_loops:
             judged = np.setdiff1d(np.flatnonzero(np.isin(lanes.status, STOPPED)), [*lanes.causes])
             _lock(lanes, _stand_still(_as_it_stands(prepared, lanes), lanes, judged))
         return
@@ -67,12 +66,6 @@ def _lock(lanes: Ensemble, causes: dict[int, str]) -> None:
     """Ends members at the end of their travel, each with its cause."""
     lanes.end(causes, Outcome.locked)
     lanes.warnings[list(causes)] &= ~(1 << -int(Outcome.near_singular))  # it is the end of the travel that is near
-
-
-def _changing(prepared: Prepared) -> bool:
-    """Whether events set numbers of loops."""
-    setup, loops = prepared.setup, of_loops(prepared.plan)
-    return any(setup.varied[row] in loops for _, law in setup.laws for row, _ in law)
 
 
 def _as_it_stands(prepared: Prepared, lanes: Ensemble) -> Prepared:
