@@ -358,6 +358,11 @@ class Model:
             hint or "`shiftjax info MODEL` lists the names.",
         )
 
+    def kind_of(self, path: str) -> str:
+        """What the full path of an object names, as "body" or "parameter"; "" of none."""
+        named = {block: block.removesuffix("s") for block in BLOCKS} | {"model_parameters": "number of the whole model"}
+        return named.get(path) or dict(self._objects()).get(path, "")
+
     def _number(self, path: str, known: Mapping[str, float]) -> str:
         """The full path of a number."""
         full = self.resolve(path)

@@ -32,6 +32,7 @@ from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.branches import gaps as gaps_of
 from shiftjax.run.start.driven_starts import put_on_drivers
 from shiftjax.run.start.drives import refuse_beyond_tables
+from shiftjax.run.start.event_values import with_events
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import impossible
 from shiftjax.run.start.prepared import Prepared
@@ -56,7 +57,7 @@ def unsound(prepared: Prepared, begin: float, end: float, *, strict: bool) -> di
     Raises:
         ModelError: a table of one of the others that is shorter than the run.
     """
-    faulty = impossible(prepared.model, prepared.vary, prepared.values)
+    faulty = with_events(prepared, impossible)
     if strict:
         faulty = {**odd_inertias(prepared), **faulty}
     sound = np.setdiff1d(np.arange(prepared.members), np.array([*faulty], int), assume_unique=True)

@@ -262,7 +262,7 @@ def run_with(model: Model | str, options: Options) -> Result:
             messages=messages(prepared, lanes, began, before, fast),
             notes=(*other_instants, *_of_start(prepared, began, options),
                    *_of_channels(prepared, lanes, observed, measured, need),
-                   *notes_of_events(history, lanes.skipped, lanes.late), *_basis(lanes, accuracy)),
+                   *notes_of_events(history, lanes.skipped, lanes.late, lanes.sets), *_basis(lanes, accuracy)),
             history=history, ending=_ending(lanes, numerics), report=topology_report(prepared),
             asked={**stated_settings(replace(options, design=design, numerics=numerics), ASKED),
                    "error_growth": _growth(lanes)},

@@ -20,6 +20,7 @@ from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.interpolation import interpolated
+from shiftjax.run.advance.numbers_set import NumbersSet
 from shiftjax.run.advance.repeats import Repeats
 from shiftjax.run.advance.samples import Samples
 from shiftjax.run.advance.schedule import PATTERNS, Schedule, chosen_steps, sorted_decisions
@@ -173,6 +174,7 @@ class Ensemble:
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
     skipped: dict[str, set[int]] = field(init=False, default_factory=dict)  # event -> members whose numbers it left
     late: dict[str, set[int]] = field(init=False, default_factory=dict)  # event -> members that came past it first
+    sets: list[NumbersSet] = field(init=False, default_factory=list)  # those of each member in the order of time
     tape: Notebook | None = None
     repeats: Repeats | None = None  # what running again at half the step says of the errors
     estimates: tuple[np.ndarray, np.ndarray] | None = None  # of the errors, `accuracy`'s, of lanes that go no further

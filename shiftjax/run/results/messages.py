@@ -28,6 +28,7 @@ from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 SHOWN = 8  # members named in a note
 WITH_CAUSES = (
     Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck, Outcome.too_small, Outcome.singular_pose,
+    Outcome.loop_open,
 )  # fmt: skip
 REST_ON_POSE = (
     "it starts at rest on a singular pose, where branches meet, and nothing says along which it goes: state a speed, "
@@ -180,7 +181,8 @@ def _list(values: np.ndarray) -> str:
 
 def _gained_rank(prepared: Prepared, lanes: Ensemble, k: int) -> bool:
     """Whether a substructure of member k has more rank where it stands now than its partition."""
-    lane, q = prepared.lane_of(np.array([k]), 1.0), lanes.table.rows("q", np.array([k])).astype(float)
+    p, q = (lanes.table.rows(name, np.array([k])).astype(float) for name in ("p", "q"))
+    lane = prepared.lane_with(np.array([k]), p)
     for s, known in enumerate(lanes.known):
         _, J = host.closure(lane, q, s)
         rank = complete_pivoting(J, rank_tolerance(prepared.plan.substructures[s], prepared.setup.precision)).rank[0]
