@@ -365,7 +365,7 @@ KEYS: dict[str, Key] = {
         Key("events", _entries(_event), _table_schema(EVENT),
             'name -> an expression of channels whose zeros are located within steps: a text, or a table of it as `of`, '
             'the `direction` ("any", "up", "down"), the `action` ("mark"; "stop", which ends the member there; "set", '
-            'which gives numbers of forces the `values` from there on) and the `capacity`, how many instants are '
+            'which gives numbers the `values` from there on) and the `capacity`, how many instants are '
             "noted; `false` switches one of the model's file off",
             "those of the model's file",
             '[events]\nlow = { of = "rocker_pivot.v", direction = "up" }'),

@@ -18,6 +18,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.gradients.derivative_programs import DerivativePrograms
 from shiftjax.gradients.doubts import Cause, Doubts, doubts_of, warn
+from shiftjax.gradients.event_refusals import refuse_acting, refuse_changed_loops
 from shiftjax.gradients.forward.tangents import Directions, Forward
 from shiftjax.gradients.jumps.crossings import Jumps, Met
 from shiftjax.gradients.jumps.stops import Stops, changes
@@ -156,6 +157,7 @@ class DifferentiableRun:
 
     def refuse(self) -> None:
         """Raises where a number has no derivative at the model's own numbers, before others are known."""
+        refuse_changed_loops(self._begun)
         if not self._refused and (self._begun.lanes.status <= 0).all():
             StartDerivative(self._begun.prepared, self._begun.start, self.traced)
         self._refused = True
@@ -176,7 +178,8 @@ class DifferentiableRun:
 
     def tangent(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
         """Changes (K, B, M) of the outputs along changes (K, B, P) of the numbers (B, P)."""
-        _refuse_acting(self._begun)
+        refuse_changed_loops(self._begun)
+        refuse_acting(self._begun)
         taped = self._taped(x)
         begun, result = taped.begun, taped.result
         prepared, lanes = begun.prepared, begun.lanes
@@ -213,6 +216,7 @@ class DifferentiableRun:
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
         """Cotangents (K, B, P) of the numbers from those (K, B, M) of the outputs; NaN for members that ended
         early or whose cotangent asks for a metric that is none, but for those of which nothing is asked."""
+        refuse_changed_loops(self._begun)
         out, growth, runs = np.empty((len(y_bar), *x.shape)), np.full(y_bar.shape[:2], np.nan), list[_Ran]()
 
         def finer(members: np.ndarray) -> _Finer:
@@ -448,14 +452,6 @@ class DifferentiableRun:
 
 def _key(x: np.ndarray) -> bytes:
     return hashlib.sha256(np.ascontiguousarray(x, float).tobytes()).digest() + str(x.shape).encode()
-
-
-def _refuse_acting(begun: Begun) -> None:
-    """Raises where events stop members or set numbers, which forward mode does not follow."""
-    for one in (event for event in begun.measured.events.values() if event.event.action != "mark"):
-        todo = "Take jax.grad, jax.vjp or jax.jacrev in place of jax.jvp and jax.jacfwd, or let it mark."
-        fault = f"{one.event.action}, of a run that is differentiated forward"
-        raise ModelError(f"event {one.name}: action", fault, "mark, or reverse mode", todo)
 
 
 def _beyond_stops(lanes: Ensemble, seeds: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError, one_of
 from shiftjax.gradients.differences import PLACES
+from shiftjax.gradients.event_refusals import acting, changed_loops
 from shiftjax.gradients.forward.tangent_programs import BATCHES, TangentLayout
 from shiftjax.gradients.operations import Operations, operations_of
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
@@ -139,13 +140,14 @@ class Planner:
         there = free_memory() if memory is None else memory
         room = there / 4 if room is None else room
         ways = DIRECTIONS if self.backward is not None else ("differences",)
-        acting = any(one.event.action != "mark" for one in self.begun.measured.events.values())
-        if acting:
+        why = "the backend has none"
+        if loops := changed_loops(self.begun):
+            (name, path), ways = loops[0], ("differences",)
+            why = f"event {name} sets {path}, of loops that are driven or have ball joints"
+        elif acting(self.begun) and "forward" in ways:
             ways = tuple(way for way in ways if way != "forward")
+            why = "an event stops members, or sets numbers, and what that adds is known of reverse mode alone"
         if direction is not None and direction not in ways:
-            why = "the backend has none"
-            if direction == "forward" and acting:
-                why = "an event stops members, or sets numbers, and what that adds is known of reverse mode alone"
             raise _none(direction, why)
         costs = {way: self.cost(way, outcomes, parameters, members, room, plain_s) for way in ways}
         fitting = {way: cost for way, cost in costs.items() if cost.memory <= there}

@@ -10,6 +10,7 @@ from shiftjax.field import Role, number
 from shiftjax.joints.kind import JointKind
 from shiftjax.joints.primitives import Rotation
 from shiftjax.record import record
+from shiftjax.rotations import along
 
 
 @record
@@ -18,11 +19,11 @@ class Helix(Rotation):
 
     def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
         R, _ = Rotation.motion(self, q, n)
-        return R, scale(n["pitch"] * q[0], n["axis"])
+        return R, scale(n["pitch"] * q[0], along(self.axis, n.get("axis")))
 
     def screws(self, R_before: Mat, R_after: Mat, n: Mapping[str, Any]) -> list[tuple[Vec, Vec]]:
         ((line, _),) = Rotation.screws(self, R_before, R_after, n)
-        return [(line, scale(n["pitch"], matvec(R_before, n["axis"])))]
+        return [(line, scale(n["pitch"], matvec(R_before, along(self.axis, n.get("axis")))))]
 
 
 PITCH = number("pitch", "m/rad", "way along the axis for a turn of one radian", role=Role.LENGTH)

@@ -20,10 +20,12 @@ import numpy as np
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, shown
 from shiftjax.formats.files import load
+from shiftjax.gradients.traced import is_traced
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms
 from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, first_strides, lead
+from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.mechanism.model import Model
@@ -39,14 +41,14 @@ from shiftjax.run.programs.closed_poses import PosePrograms
 from shiftjax.run.programs.integrators import PATHS
 from shiftjax.run.results.collect import collect
 from shiftjax.run.results.interrupted import Interrupted
-from shiftjax.run.results.messages import messages, notes
+from shiftjax.run.results.messages import messages, notes, recorded_near_singular
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.reach import reach
 from shiftjax.topology.plan import Plan
 
-ASKED = ("assign", "drive", "tie", "backend", "strict_start")
+ASKED = ("assign", "tie", "backend", "strict_start")
 BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
 
 
@@ -105,6 +107,11 @@ def follow(
         channels=channels, keep=keep, vary=vary, assign=assign, derive=derive, tie=tie, strict_start=strict_start,
         backend=backend, precision=precision, threads=threads, progress=progress, announce=announce,
     )  # fmt: skip
+    if traced := [path for path, values in (vary or {}).items() if is_traced(values)]:
+        todo = (
+            "Take `inverse_dynamics` of the same motion, (q, v, a): its channels are those of these poses, with slopes."
+        )
+        raise ModelError(f"vary {traced[0]}", "a number that JAX traces", "known numbers", todo)
     if order not in range(len(PATHS)):
         raise ModelError("order", shown(order), "0, 1 or 2: positions, speeds, accelerations", "Give one of them.")
     check_arguments(**given.flat())
@@ -152,12 +159,17 @@ class _Path:
         prepared, recording, machine = self.prepared, self.options.recording, self.options.machine
         inputs, precision = self.inputs, self.options.numerics.precision
         self.observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
+        if jerks := [one.path for one in self.observed if one.path.endswith(".jerk") and not inputs.even]:
+            allowed = "paths that rise evenly along straight lines, whose drivers have no third derivative"
+            raise ModelError(
+                f"channel {jerks[0]}", "an uneven path", allowed, "Take even places, as np.linspace gives."
+            )
         self.measured = Metrics(None, prepared.plan, prepared.model.resolve, (0.0, 0.0))
         self.posed = members_to_keep(recording.keep, prepared.members)
         refuse_too_much(need := need_of(prepared, self.observed, len(self.posed), inputs.count))
         machine.announce(need)
         settings = Settings(
-            inputs.step, inputs.count - 1, 1, multiplier=math.inf, move_steps=False,
+            inputs.step, inputs.count - 1, 1, multiplier=math.inf,
             **self.options.numerics.limits,
         )  # fmt: skip
         kernel = make_kernel(machine.backend, precision, machine.threads)
@@ -167,6 +179,7 @@ class _Path:
             self.options, PosePrograms,
         )  # fmt: skip
         arm(lanes)
+        _refuse_derivatives(lanes, self.observed, PATHS.index(prepared.setup.method))
         return lanes
 
     def follow(self) -> None:
@@ -249,21 +262,62 @@ class _Path:
             prepared, lanes, self.began, self.observed, self.posed, batched=self.batched,
             measure=partial(self.measured.values, lanes.measured_of(), 0.0, lanes.status > 0),
             messages=messages(prepared, lanes, self.began), ending=None,
-            notes=(*notes(prepared, self.began), *idle_note(self.report)), report=self.report,
+            notes=(*self._start_notes(), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
+                   *_interpolated(lanes)),
+            report=self.report,
             asked={**stated_settings(self.options, ASKED), "poses": inputs.count, "parameter": inputs.name,
-                   "parameter_unit": inputs.unit},
+                   "parameter_unit": inputs.unit, "drive": inputs.texts()},
             wall=wall,
         )  # fmt: skip
         plan, named = prepared.plan, self.drivers.values()
         numbers = {f"{plan.constraints[k].name}.{number}" for k in named for number in NUMBERS}
         units = {path: _by_parameter(unit, inputs.unit) for path, unit in out.units.items() if path not in numbers}
         design = {path: values for path, values in out.design.items() if path not in numbers}
-        return replace(out, time=inputs.parameter, design=design, units=units, schedule=None)
+        extremes = {path: _extremes(values, batched=self.batched) for path, values in out.channels.items()}
+        return replace(out, time=inputs.parameter, design=design, units=units, extremes=extremes, schedule=None)
+
+    def _start_notes(self) -> list[str]:
+        """Of the first poses, but that they are where the path begins."""
+        plan = self.prepared.plan
+        asked = tuple(f"{path} starts where its driver {plan.constraints[k].name}" for path, k in self.drivers.items())
+        return [note for note in notes(self.prepared, self.began) if not note.startswith(asked)]
+
+
+def _extremes(values: np.ndarray, *, batched: bool) -> np.ndarray:
+    """The smallest and the largest recorded value of a channel (B, n, ...) as (B, 2, ...); NaN where there is none."""
+    poses = 1 if batched else 0
+    some = np.where(np.isnan(values).all(poses, keepdims=True), 0.0, values)
+    ends = np.stack([np.nanmin(some, poses), np.nanmax(some, poses)], axis=poses)
+    return np.where(np.isnan(values).all(poses, keepdims=True), np.nan, ends)
 
 
 def _by_parameter(unit: str, parameter: str) -> str:
     """The unit of a derivative by the parameter of a path, of that of one by time: "rad/s" by rad is "rad/rad"."""
     return unit if parameter == "s" else re.sub(r"/s\b", f"/{'pose' if parameter == '1' else parameter}", unit)
+
+
+def _interpolated(lanes: Ensemble) -> list[str]:
+    """A note of poses at which assemblies meet."""
+    if not (count := int(lanes.interpolated.sum())):
+        return []
+    members = "1 member" if count == 1 else f"{count} members"
+    return [
+        f"a pose of {members} is singular: it lies between both ends of a step over it, on a curve of the fifth degree"
+    ]
+
+
+def _refuse_derivatives(lanes: Ensemble, observed: Sequence[Channel], order: int) -> None:
+    """Raises where a channel is of a derivative that the path does not have."""
+    good = np.flatnonzero(lanes.status <= 0)[:1]
+    if order == 2 or not observed or not len(good):
+        return
+    (recording, partition, _), nv = next(iter(lanes.groups(good))), lanes.setup.plan.nv
+    missing = {*lanes.layout.slots("dx"), *(lanes.layout.slots("x")[:nv] if order == 0 else ())}
+    for piece in recording.programs.of(partition).observe:
+        if any(node[0] == "in" and piece.inputs[node[1]] in missing for node in piece.graph.nodes):
+            fault = f"order {order} and channels of {'accelerations' if order else 'speeds or accelerations'}"
+            allowed = f"channels of {'positions and speeds' if order else 'positions'}"
+            raise ModelError("order", fault, allowed, "Leave order out, or those channels.")
 
 
 def _members(vary: Mapping[str, Any], inputs: Inputs) -> int:

@@ -57,6 +57,12 @@ class Inputs:
         """The parameter between two poses of an even path, else 1: from pose to pose."""
         return float(self.parameter[1] - self.parameter[0]) if self.even and self.count > 1 else 1.0
 
+    def texts(self) -> dict[str, str]:
+        """What the drivers do, in words."""
+        return {
+            path: f"{x.shape[1]} places from {x[:, 0].min():g} to {x[:, -1].max():g}" for path, x in self.places.items()
+        }
+
     def line(self, k: int) -> dict[str, np.ndarray]:
         """Coordinate -> (3, B) coefficients of its way from pose k - 1 to pose k, by the parameter before pose k.
 

@@ -106,12 +106,28 @@ def _all(*pairs: tuple[Scalar, Scalar]) -> Scalar:
     return out
 
 
+def _jumped(sign: float, extreme: _Extreme, begin: Instant) -> _Extreme:
+    """The extreme where a step begins: the end of the one before, unless the expression has jumped in between, as where
+    an event sets numbers; lane code.
+
+    Of two that are alike but for rounding the earlier one counts: which one is better by the last bit changes with the
+    numbers, and slopes of its instant would be those of one and of the other. Only what events set makes it jump
+    between steps, and slopes tell how such an instant moves: it counts as resolved.
+    """
+    value = sign * begin.value[0]
+    size = abs(value)
+    larger = _all((size, size + ROUNDING * (value - extreme.value)))
+    return extreme._chosen(larger, _Extreme(value, begin.t, 0.0))
+
+
 def _followed(sign: float, extreme: _Extreme, interval: Interval, history: list[Instant]) -> _Extreme:
     """The extreme after a step; lane code."""
     seen = interval.highest() if sign > 0 else interval.lowest()
     value = sign * seen.value[0]
+    extreme = _jumped(sign, extreme, interval.begin)
     if not interval.straight:  # before the end of such a step its curve is level at an extreme
-        return extreme.better(_Extreme(value, seen.t, select(seen.t < interval.end.t, 0.0, 1.0)))
+        top = _Extreme(value, seen.t, select(seen.t < interval.end.t, 0.0, 1.0))
+        return extreme._chosen(_all((extreme.value, value), (interval.begin.t, seen.t)), top)
     extreme = extreme.better(_Extreme(value, seen.t, 1.0))
     earlier, *before = history
     vertex = _vertex(sign, [*before, interval.begin, interval.end], earlier)

@@ -18,6 +18,8 @@ class Joints(Protocol):
 
     def joints(self) -> Iterable[tuple[str, Joint]]: ...
 
+    def kind_of(self, path: str) -> str: ...
+
 
 def coordinates_at(model: Joints, paths: Iterable[str], where: str) -> tuple[str, ...]:
     """The paths of coordinates that paths of users name; a joint's path names all it has, none of a weld.
@@ -30,7 +32,8 @@ def coordinates_at(model: Joints, paths: Iterable[str], where: str) -> tuple[str
     for path in paths:
         full, field = split(model.resolve(path))
         if full not in kinds:
-            raise ModelError(f"{where} {full}", "no active joint", "the path of a joint", f"One of {sorted(kinds)}.")
+            fault, todo = _other(model, full), f"One of {sorted(kinds)}."
+            raise ModelError(f"{where} {full}{field}", fault, "the path of a joint", todo)
         places = kinds[full].named(field)
         if not places and (field or kinds[full].primitives):
             known = kinds[full].paths(full)
@@ -57,5 +60,11 @@ def plain_coordinate(model: Joints, path: str, where: str) -> str:
         fault = f"a joint of {len(several)} coordinates" if len(named) > 1 else f"no coordinate {field.lstrip('.')!r}"
         raise ModelError(f"{where} {full}", fault, f"one of {several}", "Name one coordinate.")
     joint_type = dict(model.joints())[full].type if full in kinds else ""
-    fault = f"a {joint_type} joint" if joint_type else "no active joint of one coordinate"
+    fault = f"a {joint_type} joint" if joint_type else _other(model, full)
     raise ModelError(f"{where} {full}", fault, f"one of {plain}", "Name such a joint.")
+
+
+def _other(model: Joints, path: str) -> str:
+    """What a path names that is no joint."""
+    kind = model.kind_of(path)
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}" if kind else "no active joint"

@@ -30,7 +30,7 @@ class Event:
         of: in the language of metrics, `tip.position[2] - 20 mm`; `a == b` stands for `a - b`.
         direction: in which it comes to zero: "up" from below, "down" from above, "any".
         action: "mark" notes the instant; "stop" ends the member there, too, with the status `event`; "set" gives
-            numbers of forces, or gravity, other values from there on.
+            numbers of forces, bodies, joints and frames, or gravity, other values from there on.
         capacity: how many instants a member notes in either direction, 1 to 64; more are counted, and a note says so.
         values: number path -> what it becomes, in SI or as "200 N"; of those that are set.
     """

@@ -20,6 +20,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.first_lanes import GAP_LIMIT, begin
+from shiftjax.run.advance.repeats import RepeatedEnds
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.advance.singular_stops import end_at_poses
 from shiftjax.run.going_on import go_on, program_of
@@ -28,8 +29,10 @@ from shiftjax.run.options import NumericsOptions, Options
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.assembly import start_of
+from shiftjax.run.start.branches import gaps as gaps_of
 from shiftjax.run.start.driven_starts import put_on_drivers
 from shiftjax.run.start.drives import refuse_beyond_tables
+from shiftjax.run.start.event_values import with_events
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import impossible
 from shiftjax.run.start.prepared import Prepared
@@ -54,7 +57,7 @@ def unsound(prepared: Prepared, begin: float, end: float, *, strict: bool) -> di
     Raises:
         ModelError: a table of one of the others that is shorter than the run.
     """
-    faulty = impossible(prepared.model, prepared.vary, prepared.values)
+    faulty = with_events(prepared, impossible)
     if strict:
         faulty = {**odd_inertias(prepared), **faulty}
     sound = np.setdiff1d(np.arange(prepared.members), np.array([*faulty], int), assume_unique=True)
@@ -106,8 +109,13 @@ def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, st
     never = status == int(Outcome.not_assembled)
     gaps = np.atleast_1d(start.certificate["gap"])
     lane = lane if prepared.instants is not None else replace(lane, t=t0)
-    q, remarks = put_on_drivers(lane, q, good, GAP_LIMIT[prepared.setup.precision])
-    return replace(Start.standing(q, v, states, ~never, gaps), remarks=remarks)
+    moved, remarks, lost = put_on_drivers(lane, q, v, good, GAP_LIMIT[prepared.setup.precision])
+    brought, q = good & (moved != q).any(0), moved
+    standing = replace(Start.standing(q, v, states, ~never & ~lost, gaps), remarks=remarks, brought=brought)
+    if not lost.any():
+        return standing
+    gap, worst, _ = gaps_of(prepared.plan, lane, q)
+    return replace(standing, gap=np.where(lost, gap, gaps), worst=worst)
 
 
 def lanes_at(
@@ -179,6 +187,15 @@ def _judge_poses(lanes: Ensemble, began: Start, prepared: Prepared) -> None:
     led = np.array([any(groups[g].time_dependent for g in blocks[s].groups) for s in began.at_pose[lost]], bool)
     lanes.warn(lost[~led], Outcome.near_singular)
     end_at_poses(lanes, lost[led], lanes.clock_of(lost[led]), began.at_pose[lost[led]], NO_BRANCH)
+
+
+def repeated_ends(before: Result | None, began: Start) -> RepeatedEnds | None:
+    """From where the repeats of a run go on: of members that were brought elsewhere nobody knows."""
+    if before is None or before.repeated is None or began.brought is None:
+        return None if before is None else before.repeated
+    away, ends = np.flatnonzero(began.brought), before.repeated
+    nowhere = (np.full((len(rows), len(away)), np.nan) for rows in (ends.q, ends.v, ends.states))
+    return ends.changed(away, *nowhere)
 
 
 def errors_of(before: Result | None) -> np.ndarray | float:

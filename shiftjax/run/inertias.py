@@ -17,6 +17,7 @@ from shiftjax.dynamics.equations import null_space
 from shiftjax.dynamics.reduced import Reduced
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.start.event_values import with_events
 from shiftjax.run.start.physical import impossible_inertias
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import Partition, free_speeds
@@ -25,8 +26,8 @@ POSITIVE = 1e-13  # smallest eigenvalue of a mass matrix whose diagonal is 1
 
 
 def odd_inertias(prepared: Prepared) -> dict[int, str]:
-    """Member -> which of its bodies have moments that no body has."""
-    return impossible_inertias(prepared.model, prepared.vary, prepared.values)
+    """Member -> which of its bodies have moments that no body has, or are given such by an event."""
+    return with_events(prepared, impossible_inertias)
 
 
 def judge_inertias(prepared: Prepared, lanes: Ensemble, members: np.ndarray) -> None:
@@ -46,7 +47,7 @@ def judge_inertias(prepared: Prepared, lanes: Ensemble, members: np.ndarray) -> 
 
 def _moves_positive_mass(prepared: Prepared, lanes: Ensemble, partition: Partition, members: np.ndarray) -> np.ndarray:
     """(K,) whether Z^T H Z is positive definite where members of one partition stand."""
-    plan, lane = prepared.plan, prepared.lane_of(members, 1.0)
+    plan, lane = prepared.plan, prepared.lane_with(members, lanes.table.rows("p", members).astype(float))
     motion, values = host.motion_of(lane, lanes.table.rows("q", members).astype(float))
     all_rows = [lane.rows(motion, s) for s in range(len(partition.blocks))]
     solved = [lane.solve(block, rows, rows.phi) for block, rows in zip(partition.blocks, all_rows, strict=True)]

@@ -1,5 +1,7 @@
 """`follow` and `travel`: poses along a path of drivers. E1, S21."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -155,6 +157,10 @@ def test_members_poses_and_orders_do_not_depend_on_each_other() -> None:
         )
         assert np.abs(less.channels[names[0]] - whole.channels[names[0]]).max() < ROUNDING
         assert less.certificate["gap"].max() < 1e-12
+    speeds = [
+        shiftjax.follow("four_bar", {"crank_pivot": u}, order=order, channels=["rocker_pivot.v"]) for order in (1, 2)
+    ]
+    assert np.abs(speeds[0].channels["rocker_pivot.v"] - speeds[1].channels["rocker_pivot.v"]).max() < ROUNDING
     uneven = shiftjax.follow("four_bar", {"crank_pivot": u[[0, 3, 4, 20, 30]]}, channels=[*names, "rocker_pivot.v"])
     reference = shiftjax.follow("four_bar", {"crank_pivot": u}, channels=[*names, "rocker_pivot.v"])
     for name in uneven.channels:
@@ -240,6 +246,8 @@ def test_no_masses_are_asked_for() -> None:
         ("four_bar", {"crank_pivot": [0.0, 1.0]}, {"times": [0.0, 1.0, 2.0]}, "lengths"),
         ("four_bar", {"crank_pivot": [0.0, 1.0]}, {"times": [0.0, 0.0]}, "rise"),
         ("four_bar", {"crank_pivot": [0.0, 1.0]}, {"order": 3}, "0, 1 or 2"),
+        ("four_bar", {"crank_pivot": [0.0, 1.0]}, {"order": 0, "channels": ["rocker_pivot.v"]}, "speeds or acc"),
+        ("four_bar", {"crank_pivot": [0.0, 1.0]}, {"order": 1, "channels": ["rocker_pivot.a"]}, "of accelerations"),
         ("four_bar", {"crank_pivot": [0.0, 1.0], "four_bar:crank_pivot": [0.0, 1.0]}, {}, "two motions"),
         ("three_slider_cranks", {"first_crank_pin": [0.0, 1.0]}, {}, "2 freedoms that no driver leads"),
         (
@@ -253,3 +261,54 @@ def test_no_masses_are_asked_for() -> None:
 def test_what_is_refused(model: str, drive: dict, more: dict, message: str) -> None:
     with pytest.raises(shiftjax.ModelError, match=message):
         shiftjax.follow(model, drive, **more)
+
+
+def test_jerks_are_the_slopes_of_accelerations() -> None:
+    """By the driven joint along a path, and by time of a run that a law drives; of a spatial loop, too."""
+    h = 1e-3
+    u = 1.0 + h * np.arange(9)
+    for model, driven, other in (("four_bar", "crank_pivot", "rocker_pivot"), ("bricard", "joint4", "joint2")):
+        names = [f"{other}.a", f"{other}.jerk"]
+        begin = u if model == "four_bar" else u - 1.0 + _drawn(model, driven)
+        path = shiftjax.follow(model, {driven: begin}, channels=names)
+        a, jerk = (path.channels[name] for name in names)
+        middle = (a[:-4] - 8.0 * a[1:-3] + 8.0 * a[3:-1] - a[4:]) / (12.0 * h)
+        assert np.abs(jerk[2:-2] - middle).max() < 1e-9 * max(1.0, np.abs(jerk).max())  # of the differences
+        assert path.units[names[1]] == "rad/rad^3"
+    law = shiftjax.Harmonic(amplitude=0.4, frequency=6.0)
+    run = shiftjax.simulate(
+        "four_bar", 0.1, 1e-3, drive={"crank_pivot": law}, output_step=1e-3, channels=["crank_pivot.jerk"]
+    )
+    assert np.abs(run.channels["crank_pivot.jerk"] + 0.4 * 6.0**3 * np.cos(6.0 * run.time)).max() < 1e-11
+    with pytest.raises(shiftjax.ModelError, match="no driver says"):
+        shiftjax.simulate("four_bar", 0.1, channels=["crank_pivot.jerk"])
+    with pytest.raises(shiftjax.ModelError, match="uneven path"):
+        shiftjax.follow("four_bar", {"crank_pivot": [0.0, 0.1, 0.3]}, channels=["crank_pivot.jerk"])
+
+
+def _drawn(model: str, joint: str) -> float:
+    """Where a joint of a library model stands as it is drawn."""
+    prepared = prepare(shiftjax.load(model), {})
+    return next(float(prepared.file_start.q[one.q, 0]) for one in prepared.plan.coordinates if joint in one.path)
+
+
+def test_slopes_of_poses_are_those_of_inverse_dynamics() -> None:
+    """Its channels are the poses of a path, and JAX differentiates them by implicit functions; against differences."""
+    u, names, h = np.linspace(1.1, 2.0, 3), ["rocker_pivot.q", "rocker_pivot.v", "rocker_pivot.mobility"], 1e-5
+
+    def poses(length: jax.Array) -> jax.Array:
+        motion = {"crank_pivot": (u, np.ones(3), np.zeros(3))}
+        answer = shiftjax.inverse_dynamics("four_bar", motion, channels=names, vary={"coupler:tip.T[0]": length})
+        return jnp.concatenate([answer.channels[name].ravel() for name in names])
+
+    slopes = np.ravel(jax.jacobian(poses)(jnp.array([0.5])))
+    lengths = [0.5 + h, 0.5 - h]
+    path = shiftjax.follow("four_bar", {"crank_pivot": u}, channels=names, vary={"coupler:tip.T[0]": lengths})
+    high, low = (np.concatenate([path.channels[name][k] for name in names]) for k in (0, 1))
+    assert (
+        np.abs((high - low) / (2.0 * h) - slopes).max() < 1e-8
+    )  # of the differences, whose third derivatives are of 30
+    with pytest.raises(shiftjax.ModelError, match="inverse_dynamics"):
+        jax.grad(lambda x: shiftjax.follow("four_bar", {"crank_pivot": u}, vary={"coupler:tip.T[0]": x}).time.sum())(
+            jnp.array([0.5])
+        )

@@ -105,10 +105,6 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no_values": (Event("rail.q", action="set"), "event e.*no values of the action 'set'"),
     "values_of_a_mark": (Event("rail.q", values={"brake.load": 1.0}), "event e.*values of the action 'mark'"),
     "no_number": (Event("rail.q", action="set", values={"brake.lod": 1.0}), "brake.lod"),
-    "of_a_body": (
-        Event("rail.q", action="set", values={"mass.mass": 1.0}),
-        "event e: values.*mass.*a coefficient of a force",
-    ),
     "a_start": (Event("rail.q", action="set", values={"rail.initial_velocity": 1.0}), "event e: values.*start speed"),
     "unit": (Event("rail.q", action="set", values={"brake.load": "1 mm"}), "brake.load"),
     "kind": ({"of": "rail.q", "action": "set", "values": {"brake.load": [1.0]}}, "event e: values"),

@@ -68,6 +68,8 @@ def test_members_beyond_bounds_are_named() -> None:
         ({"derive": {"crank.mass": "2 * {rocker.mass}"}}, r"derive four_bar:crank\.mass: found a value for what"),
         ({"vary": {"L": [0.2]}, "assign": {"L": 0.2}}, r"parameters\.L: found a value for all members and varied"),
         ({"vary": {"l": [0.2]}}, "called 'l'"),
+        ({"hold": ["L"]}, r"hold parameters\.L: found a parameter; allowed: the path of a joint"),
+        ({"drive": {"L": 1.0}}, r"parameters: found a parameter; allowed: one of"),
     ],
 )
 def test_what_follows_is_not_set_beside_it(given: dict[str, Any], message: str) -> None:

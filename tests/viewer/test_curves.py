@@ -133,3 +133,15 @@ def test_what_is_no_curve_is_told(bare: ViewedStudy, tmp_path: Path) -> None:
         curve(bare, 0, "crank_pivt.q")
     without = ViewedStudy.open(store.write(run(channels=("crank_pivot.q",)), tmp_path / "none.zarr", keep="none"))
     assert list(names(without)) == ["crank_pivot.q"]
+
+
+def test_of_a_mechanism_that_an_event_changes_there_are_the_recorded_curves_alone() -> None:
+    """D12: coordinates follow from poses by the numbers of the start, which are no longer those of the mechanism; laws
+    of forces are none of it."""
+    for path, alone in ((LENGTH, True), ("model_parameters.gravity[2]", False)):
+        events = {"e": {"of": "t - 0.25", "action": "set", "values": {path: 0.45}}}
+        result = simulate(
+            "four_bar", 0.5, 1e-3, output_step=0.1, keep="all", channels=("crank_pivot.q",), events=events,
+            accuracy="local",
+        )  # fmt: skip
+        assert (list(names(ViewedStudy.of(result))) == ["crank_pivot.q"]) == alone

@@ -22,7 +22,7 @@ from shiftjax.topology.partition import Partition
 from shiftjax.viewer.members.column_names import resolved
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion.joint_tracks import along
-from shiftjax.viewer.motion.mechanism import lane_of, mechanism_of, numbers_of
+from shiftjax.viewer.motion.mechanism import is_changed, lane_of, mechanism_of, numbers_of
 from shiftjax.viewer.motion.tree_coordinates import bodies_of
 
 OF_JOINTS = ("q", "v")
@@ -66,9 +66,10 @@ def full_name(study: StudyLike, channel: str) -> str:
 
 
 def computed(study: StudyLike) -> list[str]:
-    """The curves that follow from the poses; none where poses of bodies are missing."""
+    """The curves that follow from the poses; none where poses of bodies are missing, or events set numbers of the
+    mechanism, by which coordinates follow from poses."""
     plan = mechanism_of(study).plan
-    if not len(study.kept) or not set(study.nodes).issuperset(bodies_of(plan)):
+    if is_changed(study) or not len(study.kept) or not set(study.nodes).issuperset(bodies_of(plan)):
         return []
     names = [f"{joint.path}.{name}" for joint in plan.joints if joint.nq for name in OF_JOINTS]
     names += [f"{body}.{name}" for body in bodies_of(plan) for name in OF_FRAMES]

@@ -16,11 +16,13 @@ from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.joints import KINDS
 from shiftjax.measures.ties import ties_in, ties_of
+from shiftjax.mechanism.events import events_of
 from shiftjax.mechanism.model import Model, complete
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame, FrameRef, Joint
 from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.topology.analysis import analyze
+from shiftjax.topology.changeable import of_mechanism
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan
 from shiftjax.viewer.members.study_like import StudyLike
@@ -135,6 +137,14 @@ def ties_told(settings: Mapping[str, Any]) -> dict[str, str]:
     """Name -> equation of the ties of a run, as its settings tell them; of functions of Python they have no text."""
     ties = settings.get("tie") or {}
     return {name: str(tie["of"]) for name, tie in ties.items() if isinstance(tie, Mapping) and "of" in tie}
+
+
+def is_changed(study: StudyLike) -> bool:
+    """Whether events set numbers of the mechanism on the way, so that poses behind them are those of another one."""
+    events = events_of(study.settings.get("events") or {})
+    numbers = of_mechanism(mechanism_of(study).plan)
+    paths = {place.path for k, place in enumerate(mechanism_of(study).plan.numbers) if k in numbers}
+    return any(study.model.resolve(path) in paths for event in events.values() for path in event.values)
 
 
 def numbers_of(study: StudyLike, mechanism: Mechanism, members: np.ndarray) -> dict[str, np.ndarray]:

@@ -6,18 +6,23 @@ carried to what the expression of the event, and an event before it, depend on.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from shiftjax.gradients.measured import MeasuredAdjoint
+from shiftjax.gradients.reverse.closed_again import ClosedAgain, functions_of
 from shiftjax.gradients.reverse.event_slopes import LEAST, ClockSlopes, EventSlopes
 from shiftjax.gradients.reverse.legs import Legs
 from shiftjax.gradients.reverse.tape import PLAIN_STEPS, ByMember
+from shiftjax.gradients.start.start_functions import StartFunctions
 from shiftjax.kernels.adjoint import AdjointProgram
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.measures.metric_texts import OF_EVENTS
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.advance.ensemble import METRICS
 from shiftjax.run.advance.switches import ACTED
+from shiftjax.run.closing.walks import Renumbered
 from shiftjax.topology.partition import Partition
 
 # Of a step that an event ends, and of a unit of the clock: so near to its end is the instant that a metric notes of it.
@@ -56,12 +61,43 @@ class ActingEvents:
         if self.legs.settings.tolerance is None:
             self._end_of_steps(program, after, at + 1, members, seeds)
         before.set("p", after.rows("p"))
+        closed = self._closed_again(table, before, at, one.name)
         if self.measured.size:
             self._measured_anew(program, after, members)
         self.legs.touch(program, before, members, "project", None, after)
+        if closed is not None:
+            speeds = slice(self.legs.lanes.setup.plan.nv)
+            bars = (self.legs.bars.rows("q", members), self.legs.bars.rows("x", members, speeds))
+            q_bar, v_bar, p_bar = closed.adjoint(self._functions, *(part.astype(float) for part in bars))
+            self.legs.bars.set("q", q_bar, members)
+            self.legs.bars.set("x", v_bar, members, speeds)
+            self.legs.bars.add("p", p_bar, members)
         stays = (after.rows("p") == table.rows("p")).astype(float)
         stays[[row for row, _ in dict(self.legs.lanes.setup.laws)[one.name]]] = 0.0
         self.legs.bars.set("p", self.legs.bars.rows("p", members) * stays, members)
+
+    def _closed_again(self, table: LaneTable, before: LaneTable, at: np.ndarray, event: str) -> ClosedAgain | None:
+        """The loops of lanes whose numbers an event has set, closed again before they are projected; None where it sets
+        none of loops.
+
+        Args:
+            before: their numbers are the new ones; it gets the coordinates and speeds that closing leads to.
+        """
+        lanes, setup = self.legs.lanes, self.legs.lanes.setup
+        if event not in setup.changing_loops:
+            return None
+        t = lanes.settings.t0 + table.row("clock").astype(float) * lanes.settings.h
+        members = Renumbered(setup, table.rows("p").astype(float), before.rows("p").astype(float), t)
+        speeds = slice(setup.plan.nv)
+        state = table.rows("q").astype(float), table.rows("x", within=speeds).astype(float)
+        closed = ClosedAgain(members, self.legs.partition(self.notes.choice[:, at[0]]), *state)
+        before.set("q", closed.q)
+        before.set("x", closed.v, within=speeds)
+        return closed
+
+    @cached_property
+    def _functions(self) -> StartFunctions:
+        return functions_of(self.legs.lanes.setup)
 
     def _end_of_steps(
         self, program: AdjointProgram, table: LaneTable, at: np.ndarray, members: np.ndarray, seeds: np.ndarray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 from shiftjax.algebra import Scalar, Vec
 from shiftjax.constraints import scales
@@ -30,11 +30,16 @@ class StartFunctions:
     def __init__(self, setup: Setup, numbers: Sequence[float], places: Sequence[int], text: str) -> None:
         self._setup, self._numbers, self._places = setup, tuple(numbers), tuple(places)
         nq, count, parts = setup.plan.nq, len(places), range(len(setup.plan.substructures))
-        self.stated = Linearised("stated start", text, self._stated, count, count)
+        self._text, self._count = text, count
         self.phi = [Linearised(f"closure of start {s}", text, partial(self._phi, s), nq + count, count) for s in parts]
         self.rows = [
             Linearised(f"rows of start {s}", text, partial(self._rows, s), nq + count, nq + count) for s in parts
         ]
+
+    @cached_property
+    def stated(self) -> Linearised:
+        """Of numbers."""
+        return Linearised("stated start", self._text, self._stated, self._count, self._count)
 
     def _lane(self, values: Sequence[Scalar]) -> StartLane:
         numbers: list[Scalar] = list(self._numbers)

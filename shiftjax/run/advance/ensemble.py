@@ -20,6 +20,7 @@ from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.interpolation import interpolated
+from shiftjax.run.advance.numbers_set import NumbersSet
 from shiftjax.run.advance.repeats import Repeats
 from shiftjax.run.advance.samples import Samples
 from shiftjax.run.advance.schedule import PATTERNS, Schedule, chosen_steps, sorted_decisions
@@ -167,11 +168,13 @@ class Ensemble:
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
     odd_inertias: dict[int, str] = field(init=False, default_factory=dict)  # member -> moments that no body has
+    end_poses: dict[int, str] = field(init=False, default_factory=dict)  # member -> the pose on which its span ends
     ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
     stopped: np.ndarray = field(init=False)  # (B,) which guarded event has ended a lane; -1 where none has
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
     skipped: dict[str, set[int]] = field(init=False, default_factory=dict)  # event -> members whose numbers it left
     late: dict[str, set[int]] = field(init=False, default_factory=dict)  # event -> members that came past it first
+    sets: list[NumbersSet] = field(init=False, default_factory=list)  # those of each member in the order of time
     tape: Notebook | None = None
     repeats: Repeats | None = None  # what running again at half the step says of the errors
     estimates: tuple[np.ndarray, np.ndarray] | None = None  # of the errors, `accuracy`'s, of lanes that go no further

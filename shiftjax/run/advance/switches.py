@@ -20,9 +20,11 @@ import numpy as np
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.guards import disarm, turn
-from shiftjax.kernels.lane_table import LaneTable
-from shiftjax.outcome import Outcome
+from shiftjax.kernels.lane_table import STATE, LaneTable
+from shiftjax.outcome import Outcome, WithRemedy
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.numbers_set import NumbersSet
+from shiftjax.run.closing.walks import Renumbered
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 
 TURNS = 4  # times that a step is looked at again for a way beyond a switch and back before the one that is known
@@ -35,6 +37,8 @@ WAYS = {"up": 1.0, "down": -1.0, "any": 0.0}  # signs of the directions of event
 PART, ACTED = -2, -3
 MOST_EVENTS = 64  # at which something is done in one step of fixed size
 LEAST = 4.0  # roundings of the clock: the shortest rest of a step
+NO_MASS = "with the numbers that it sets a motion moves no mass, so that no acceleration exists"
+TODO = "set other numbers, or let the event stop the run and begin another one there"
 LONGEST = 6  # the most rounds without a switch, as a power of two
 
 
@@ -258,8 +262,9 @@ def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
         lanes.tape.note(lanes, members[doing.any(0)], ACTED - doing[:, doing.any(0)].argmax(0))
     for k, one in enumerate(lanes.guarded_events):
         there = members[passed[k]]
+        there = there[lanes.status[there] <= 0]  # of some an event before this one could not set its numbers
         if len(there) and one.event.action == "set":
-            set_numbers(lanes, there, laws[one.name])
+            set_numbers(lanes, there, one.name, laws[one.name])
         elif len(there) and one.event.action == "stop":
             there = there[lanes.stopped[there] < 0]
             lanes.stop(there, np.full(len(there), k))
@@ -269,22 +274,71 @@ def act(lanes: Ensemble, members: np.ndarray, start: np.ndarray) -> None:
         lanes.table.set("event", 0.0, members[back[k]], first + k)
 
 
-def set_numbers(lanes: Ensemble, members: np.ndarray, values: Sequence[tuple[int, float]]) -> None:
+def set_numbers(lanes: Ensemble, members: np.ndarray, name: str, law: Sequence[tuple[int, float]]) -> None:
     """Gives numbers of members other values where they stand; the energy that comes or goes with them is no error.
 
+    Members of which the mechanism cannot stand or move on with them keep the ones that they had, and end.
+
     Args:
-        values: places among the numbers that lanes have, and what they become.
+        name: of the event. law: places among the numbers that lanes have, and what they become.
     """
-    energies = [REPORTS.index("kinetic"), REPORTS.index("potential")]
-    before = lanes.table.rows("rep", members)[energies].astype(float)
-    for place, value in values:
-        lanes.table.set("p", value, members, place)
-    lanes.evaluate("project", members)
+    table, energies = lanes.table, [REPORTS.index(of) for of in ("kinetic", "potential")]
+    former, before = table.take(members), table.rows("rep", members)[energies].astype(float)
+    for row, value in law:
+        table.set("p", value, members, row)
+    gap, causes, mechanism = np.zeros(len(members)), dict[int, str](), name in lanes.setup.changing_mechanism
+    if name in lanes.setup.changing_loops:
+        gap, causes = _close_again(lanes, members, former.rows("p").astype(float))
+    good = ~np.isin(members, [*causes])
+    lanes.evaluate("project", members[good])
+    massless = good & mechanism & ~np.logical_and.reduce([table.reduce("finite", part, members) for part in STATE])
+    good &= ~massless
+    table.put(members[~good], former.take(~good))
+    _end_unset(lanes, name, causes, Outcome.loop_open)
+    _end_unset(lanes, name, dict.fromkeys(members[massless].tolist(), NO_MASS), Outcome.no_mass)
+    members, gap, before = members[good], gap[good], before[:, good]
     lanes.evaluate("events", members)
-    gained = lanes.table.rows("rep", members)[energies].astype(float) - before
-    lanes.table.add("acc", gained.sum(0), members, ACCUMULATORS.index("start_energy"))
-    lanes.table.add("acc", gained[1], members, ACCUMULATORS.index("start_potential"))
+    gained = table.rows("rep", members)[energies].astype(float) - before
+    table.add("acc", gained.sum(0), members, ACCUMULATORS.index("start_energy"))
+    table.add("acc", gained[1], members, ACCUMULATORS.index("start_potential"))
     lanes.measure_anew(members)
+    clock = lanes.clock_of(members).astype(float)
+    lanes.sets.append(NumbersSet(name, members, clock, tuple(law), mechanism, gap, gained.sum(0)))
+
+
+def _close_again(lanes: Ensemble, members: np.ndarray, former: np.ndarray) -> tuple[np.ndarray, dict[int, str]]:
+    """Closes the loops of members whose numbers have changed, and lets their speeds agree with them.
+
+    Args:
+        former: (np, n) numbers that they had.
+
+    Returns:
+        (n,) by which loops were open [m or rad], and member -> why it could not be done, of those left as they were.
+    """
+    table, plan, causes = lanes.table, lanes.setup.plan, dict[int, str]()
+    q, v, now = (table.rows(name, members).astype(float) for name in ("q", "x", "p"))
+    t = lanes.settings.t0 + lanes.clock_of(members).astype(float) * lanes.settings.h
+    every, v = Renumbered(lanes.setup, former, now, t), v[: plan.nv]
+    gap = every.gap(q)
+    for s, known in enumerate(lanes.known):
+        for choice in np.unique(lanes.choice[s, members]):
+            some = np.flatnonzero(lanes.choice[s, members] == choice)
+            q[:, some], v[:, some], texts = every.some(some).closed(q[:, some], v[:, some], s, known[choice])
+            causes |= {int(members[some[k]]): text for k, text in texts.items()}
+    good = ~np.isin(members, [*causes])
+    table.set("q", q[:, good], members[good])
+    table.set("x", v[:, good], members[good], slice(plan.nv))
+    return gap, causes
+
+
+def _end_unset(lanes: Ensemble, name: str, causes: dict[int, str], outcome: Outcome) -> None:
+    """Ends members whose numbers an event could not set."""
+    times = lanes.settings.t0 + lanes.clock_of(np.array([*causes], int)) * lanes.settings.h
+    texts = {
+        k: WithRemedy(f"at {time:.6g} s, event {name}: {cause}: {TODO}")
+        for (k, cause), time in zip(causes.items(), times, strict=True)
+    }
+    lanes.end(texts, outcome)
 
 
 def passed_events(lanes: Ensemble, start: np.ndarray, end: np.ndarray) -> np.ndarray:

@@ -1,9 +1,16 @@
-"""Walks of closed poses: coordinates and numbers led to where they are wanted, of many members at once.
+"""Walks of closed poses: coordinates and numbers led to where they are wanted, of many members at once; and mechanisms
+whose numbers change where they stand.
 
 Problem: a path of closed poses of one substructure along which held coordinates and numbers move to their targets.
 The path must stay on its assembly branch: strides of at most 10 degrees and 5 % of the model's size, each predicted by
 the secant of the last two poses, which leads straight through poses where branches meet, and halved where the loops do
 not close or the pose jumps. A change of sign of the Jacobian of the joints that are not held is noticed.
+
+Numbers of joints, frames or bodies that change at one instant (`Renumbered`): the independent coordinates of the
+partition that a member has stay, and their speeds. The dependent ones are led to where the loops close with the new
+numbers, then to the speeds that the loops allow. Refused, member by member: loops that do not close; a way that passes
+a singular pose, behind which the branch is not sure; a pose at which the loops have another rank, or hold the
+independent speeds.
 
 Host code.
 """
@@ -11,23 +18,40 @@ Host code.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftjax.dynamics.kinematics import quaternion_places
+from shiftjax.algebra import Scalar
+from shiftjax.dynamics.kinematics import Parameters, quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
-from shiftjax.run.closing.closer import CLOSED, STEP_ANGLE, STEP_LENGTH, Rule, closed, least_change
+from shiftjax.run.closing.closer import CLOSED, ROUNDED, STEP_ANGLE, STEP_LENGTH, Rule, closed, least_change
 from shiftjax.run.closing.continuation import followed
 from shiftjax.run.closing.determinants import SignWatch
 from shiftjax.run.closing.holding import columns_of
-from shiftjax.run.closing.host_evaluation import Loops, StartLane, can_close, leads_joints, prescribed_coordinates
+from shiftjax.run.closing.host_evaluation import (
+    Loops,
+    StartLane,
+    can_close,
+    closure,
+    leads_joints,
+    prescribed_coordinates,
+    prescribed_speeds,
+    true_gap,
+)
+from shiftjax.run.programs.setup import Setup
+from shiftjax.topology.partition import RANK, Block, complete_pivoting, rank_tolerance
 from shiftjax.topology.plan import Plan
 
 JUMP = 0.6  # rad, or of the model's size: a corrector that moves a joint farther has left the path
 FINEST = 1 / 64  # of a whole stride: a path that needs finer ones ends
 ARRIVED = 1e-9  # of the way: what is left of it is rounding
+AGREES = 1e-9  # speeds whose J v - nu is smaller, dimensionless, agree with the loops
+BEYOND = "the way to the numbers that it sets passes a singular pose, behind which the branch is not sure"
+SINGULAR = "with the numbers that it sets the loops stand on a singular pose"
+LOST = "with the numbers that it sets the loops lose a freedom"
+STUCK = "with the numbers that it sets the loops cannot move on"
 
 # members (indices), fraction of the way from the file's numbers -> lane
 LaneOf = Callable[[np.ndarray, float | np.ndarray], StartLane]
@@ -59,6 +83,7 @@ class Way:
     Attributes:
         begin, target: (nq, B). members: (B,) numbers for `lane_of`. steps: (B,) at least.
         judged: local columns whose Jacobian's sign is watched; none where empty.
+        still: local columns that stay where they are, beside those of `holding`.
     """
 
     index: int
@@ -69,6 +94,7 @@ class Way:
     target: np.ndarray
     steps: np.ndarray
     judged: Sequence[int] = ()
+    still: Sequence[int] = ()
 
 
 def walk(plan: Plan, q: np.ndarray, way: Way) -> Path:
@@ -90,7 +116,7 @@ class _Walks:
         self.plan, self.way, self.q, self.before = plan, way, q, q.copy()
         self.done, self.done_before = np.zeros(q.shape[1]), np.full(q.shape[1], -1.0)
         self.whole = 1.0 / np.maximum.reduce([way.steps, _held_steps(plan, way), _driven_steps(plan, way)])
-        self.columns = columns_of(plan, way.index, way.holding)
+        self.columns = [*columns_of(plan, way.index, way.holding), *way.still]
         self.driven = leads_joints(plan)
         judged = list(way.judged)
         J = Loops(plan, way.lane_of(way.members, 0.0), way.index).at(q)[1] if judged else np.zeros((q.shape[1], 0, 0))
@@ -200,3 +226,96 @@ def _distance(plan: Plan, a: np.ndarray, b: np.ndarray, index: int, lane: Lane) 
         with np.errstate(all="ignore"):  # of poses at infinity, none is near another
             far = np.maximum(far, (np.abs(a[places] - b[places]) / unit).max(0, initial=0.0))
     return np.nan_to_num(far, nan=np.inf)
+
+
+# -- numbers that change where a mechanism stands ------------------------------------------------------------------
+
+
+def _lane_with(setup: Setup, p: np.ndarray, t: np.ndarray) -> StartLane:
+    """The lane of members with numbers p (np, B) of lanes, at times t (B,) [s]; of their starts it knows nothing."""
+    numbers: list[Scalar] = [0.0 if number is None else number for number in setup.numbers]
+    for place, values in zip(setup.varied, p, strict=True):
+        numbers[place] = values
+    return StartLane(setup.plan, Parameters(numbers, setup.matrices), setup.length, setup.functions, t)
+
+
+@dataclass
+class Renumbered:
+    """Members whose numbers change.
+
+    Attributes:
+        former, now: (np, B) numbers of lanes before and after. t: (B,) when [s].
+    """
+
+    setup: Setup
+    former: np.ndarray
+    now: np.ndarray
+    t: np.ndarray
+
+    def some(self, members: np.ndarray) -> Renumbered:
+        """Some of the members."""
+        return replace(self, former=self.former[:, members], now=self.now[:, members], t=self.t[members])
+
+    def lane_of(self, members: np.ndarray, fraction: float | np.ndarray) -> StartLane:
+        """The lane of some members so far from their former numbers to those of now."""
+        former, now = self.former[:, members], self.now[:, members]
+        between = np.where(np.equal(fraction, 1.0), now, former + fraction * (now - former))
+        return _lane_with(self.setup, between, self.t[members])
+
+    def gap(self, q: np.ndarray) -> np.ndarray:
+        """(B,) by which loops are open at coordinates q (nq, B) with the new numbers [m or rad]."""
+        lane = _lane_with(self.setup, self.now, self.t)
+        gaps = [np.abs(true_gap(lane, q, s)).max(1, initial=0.0) for s in range(self.setup.blocks)]
+        return np.max([np.zeros(len(self.t)), *gaps], axis=0)
+
+    def closed(
+        self, q: np.ndarray, v: np.ndarray, index: int, block: Block
+    ) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
+        """Coordinates and speeds with the new numbers of one substructure, all members of one partition.
+
+        Args:
+            q: (nq, B), closed with the former numbers; v: (nv, B).
+
+        Returns:
+            both, and member -> why there are none.
+        """
+        plan, everyone = self.setup.plan, np.arange(q.shape[1])
+        structure, full, causes = plan.substructures[index], self.lane_of(everyone, 1.0), dict[int, str]()
+        place = {speed: k for k, speed in enumerate(structure.columns)}
+        still, following = ([place[k] for k in side] for side in (block.independent, block.dependent))
+        phi, _ = closure(full, q, index)
+        moved = np.flatnonzero(~(np.abs(phi).max(1, initial=0.0) <= ROUNDED))
+        q, v = q.copy(), v.copy()
+        if len(moved):
+            steps = number_steps(self.lane_of(moved, 1.0), self.lane_of(moved, 0.0), len(moved))
+            begin = q[:, moved]
+            path = walk(plan, begin, Way(index, self.lane_of, moved, (), begin, begin, steps, following, still))
+            q[:, moved] = path.q
+            names = ", ".join(plan.speed_names()[k] for k in block.independent)
+            staying = f", independent coordinates staying ({names})" if names else ""
+            open_ = f"the loops do not close with the numbers that it sets{staying}"
+            causes = dict.fromkeys(moved[path.crossed].tolist(), BEYOND)
+            causes |= dict.fromkeys(moved[~path.reached].tolist(), open_)
+        columns = list(structure.columns)
+        v[columns], texts = self._speeds(full, q, v[columns], index, still, following)
+        return q, v, texts | causes
+
+    def _speeds(
+        self, full: StartLane, q: np.ndarray, v: np.ndarray, index: int, still: Sequence[int], following: Sequence[int]
+    ) -> tuple[np.ndarray, dict[int, str]]:
+        """Speeds (columns, B) that agree with the loops, and member -> why there are none."""
+        structure = self.setup.plan.substructures[index]
+        unit = np.asarray(full.units)[list(structure.columns)]
+        _, J = closure(full, q, index)
+        nu, given = prescribed_speeds(full, q, index), np.ascontiguousarray((v / unit[:, None]).T)
+        finite = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(nu).all(1))
+        J, nu = np.where(finite[:, None, None], J, 0.0), np.where(finite[:, None], nu, 0.0)
+        right = nu - (J[:, :, still] @ given[:, still, None])[:, :, 0]
+        given[:, following] = (np.linalg.pinv(J[:, :, following], rcond=RANK) @ right[:, :, None])[:, :, 0]
+        missing = np.abs(nu - (J @ given[:, :, None])[:, :, 0]).max(1, initial=0.0)
+        rank = complete_pivoting(J, rank_tolerance(structure, self.setup.precision)).rank
+        off = ~(missing <= AGREES * (1.0 + np.abs(given).max(1, initial=0.0)))
+        causes = dict.fromkeys(np.flatnonzero(off).tolist(), STUCK)
+        causes |= dict.fromkeys(np.flatnonzero(rank < len(following)).tolist(), SINGULAR)
+        causes |= dict.fromkeys(np.flatnonzero(rank > len(following)).tolist(), LOST)
+        return (given * unit).T, causes

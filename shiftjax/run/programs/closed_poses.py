@@ -93,7 +93,7 @@ class ClosedPoses(Builder):
             *self.slots("mon")[first : first + MONITORS_PER_BLOCK],
             *self._scratch(k),
         ]
-        return self.piece(f"pose {k}", run, [*self.state_slots, *self.slots("dx", self.nv)], outputs, block)
+        return self.piece(f"pose {k}", run, [*self.state_slots, *self.slots("dx", self.nv)], outputs, (block, order))
 
     def _ending_piece(self) -> Piece:
         """The largest gaps and doubt; what no pose has, energies and rates of forces, is 0."""

@@ -24,6 +24,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.mechanism.records import Matrix
 from shiftjax.record import record
 from shiftjax.run.programs.integrators import PATHS, steps_of
+from shiftjax.topology.changeable import of_loops, of_mechanism
 from shiftjax.topology.islands import Island, islands
 from shiftjax.topology.plan import Plan
 
@@ -97,6 +98,19 @@ class Setup:
     def pose_monitors(self) -> slice:
         """Those of singular poses, one a substructure, among all monitors."""
         return slice(2, MONITORS_PER_BLOCK * self.blocks, MONITORS_PER_BLOCK)
+
+    @property
+    def changing_loops(self) -> frozenset[str]:
+        """Names of the events that set numbers of closed loops."""
+        return self._setting(of_loops(self.plan))
+
+    @property
+    def changing_mechanism(self) -> frozenset[str]:
+        """Names of the events that set other numbers than those of forces and gravity."""
+        return self._setting(of_mechanism(self.plan))
+
+    def _setting(self, places: Collection[int]) -> frozenset[str]:
+        return frozenset(name for name, law in self.laws if any(self.varied[row] in places for row, _ in law))
 
     @property
     def switches(self) -> int:

@@ -17,6 +17,7 @@ from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.run.advance.accuracy import accumulated, angle_errors, energy_errors
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.numbers_set import in_force
 from shiftjax.run.results.event_history import EventHistory
 from shiftjax.run.results.repartition_log import RepartitionLog
 from shiftjax.run.results.result import CERTIFICATE, Result
@@ -137,13 +138,13 @@ def _recorded(
         values = every[:, :, at : at + channel.size]
         channels[channel.path] = values[:, :, 0] if channel.scalar else values
         at += channel.size
-    return channels, _poses(prepared, posed, q) if len(posed) else {}
+    return channels, _poses(prepared, lanes, posed, q) if len(posed) else {}
 
 
-def _poses(prepared: Prepared, posed: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
+def _poses(prepared: Prepared, lanes: Ensemble, posed: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
     """Poses of all bodies for coordinates (K, n, nq) of the posed members."""
     plan, (count, n, _) = prepared.plan, q.shape
-    motion, values = host.motion_of(prepared.lane_of(np.repeat(posed, n), 1.0), q.reshape(count * n, -1).T)
+    motion, values = host.motion_of(_lane_at_ticks(prepared, lanes, posed, n), q.reshape(count * n, -1).T)
     chain, point = motion.chain(), ground_point(plan, motion.params)
     out: dict[str, np.ndarray] = {}
     for k, node in enumerate(plan.nodes):
@@ -154,6 +155,17 @@ def _poses(prepared: Prepared, posed: np.ndarray, q: np.ndarray) -> dict[str, np
             # after a member's end: the sign of a computed NaN depends on how many members NumPy takes at once
             out[node.path] = np.where(np.isnan(numbers), np.nan, numbers)
     return out
+
+
+def _lane_at_ticks(prepared: Prepared, lanes: Ensemble, posed: np.ndarray, ticks: int) -> host.StartLane:
+    """The lane of the posed members at all instants, with the numbers that events have set by then."""
+    settings, members = lanes.settings, np.repeat(posed, ticks)
+    p = prepared.parameters()[:, members]
+    clock = np.tile(settings.before + settings.every * np.arange(ticks), len(posed)).astype(float)
+    # A step of fixed size that ends at an event is recorded behind it, one of a tolerance before.
+    for row, value, there in in_force(lanes.sets, members, clock, at_once=settings.tolerance is None):
+        p[row, there] = value
+    return prepared.lane_with(members, p)
 
 
 def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:

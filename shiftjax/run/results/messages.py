@@ -18,7 +18,7 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.driven_starts import moved_by_drivers
-from shiftjax.run.start.overdriven import immovable, overdriven
+from shiftjax.run.start.overdriven import far_away, immovable, overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.rounded import notes_of_rounding
 from shiftjax.run.start.singular_starts import RESTING
@@ -28,6 +28,7 @@ from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 SHOWN = 8  # members named in a note
 WITH_CAUSES = (
     Outcome.unphysical, Outcome.locked, Outcome.no_mass, Outcome.stuck, Outcome.too_small, Outcome.singular_pose,
+    Outcome.loop_open,
 )  # fmt: skip
 REST_ON_POSE = (
     "it starts at rest on a singular pose, where branches meet, and nothing says along which it goes: state a speed, "
@@ -74,11 +75,13 @@ def messages(
             continue
         ended = [Outcome(status[k])] if status[k] > 0 else []
         warned = [o for o in Outcome if o < 0 and warnings[k] & 1 << -int(o)] if warnings[k] else []
+        if (on_pose := lanes.end_poses.get(k)) is not None:  # all else follows from it
+            ended, warned = [], [o for o in warned if o not in (Outcome.inaccurate, Outcome.near_singular)]
         sentences = [
             inaccurate[k] if outcome is Outcome.inaccurate else _message(prepared, lanes, began, moved, k, outcome)
             for outcome in [*ended, *warned]
         ]
-        out[k] = "; ".join(filter(None, [*sentences, *(fast or {}).get(k, ())]))
+        out[k] = "; ".join(filter(None, [on_pose, *sentences, *(fast or {}).get(k, ())]))
     return tuple(out)
 
 
@@ -88,7 +91,8 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
     if outcome is Outcome.not_assembled and not began.closed[k] and prepared.plan.constraints and began.gap[k] > 0:
         group = prepared.plan.constraints[int(began.worst[k])]
         what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
-        todo = _too_many_drives(prepared, began, k) or immovable(prepared, k, began.q[:, [k]]) or text
+        todo = _too_many_drives(prepared, began, k) or immovable(prepared, k, began.q[:, [k]])
+        todo = todo or far_away(prepared, int(began.worst[k])) or text
         if began.gap[k] <= FEW_DIGITS * max(1.0, lanes.setup.length):
             todo += "; if its numbers are rounded, write more digits of them"
         return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {todo}"
@@ -177,7 +181,8 @@ def _list(values: np.ndarray) -> str:
 
 def _gained_rank(prepared: Prepared, lanes: Ensemble, k: int) -> bool:
     """Whether a substructure of member k has more rank where it stands now than its partition."""
-    lane, q = prepared.lane_of(np.array([k]), 1.0), lanes.table.rows("q", np.array([k])).astype(float)
+    p, q = (lanes.table.rows(name, np.array([k])).astype(float) for name in ("p", "q"))
+    lane = prepared.lane_with(np.array([k]), p)
     for s, known in enumerate(lanes.known):
         _, J = host.closure(lane, q, s)
         rank = complete_pivoting(J, rank_tolerance(prepared.plan.substructures[s], prepared.setup.precision)).rank[0]

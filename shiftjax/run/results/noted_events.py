@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
+from shiftjax.run.advance.numbers_set import NumbersSet
 from shiftjax.run.results.event_history import SIGNS, EventHistory
 
 NOBODY: Mapping[str, Collection[int]] = {}
+CLOSED = 1e-9  # m or rad: loops that numbers leave closed
 NAMED = 4  # members in a note
 
 
@@ -55,12 +57,14 @@ def notes_of_events(
     history: EventHistory | None,
     skipped: Mapping[str, Collection[int]] = NOBODY,
     late: Mapping[str, Collection[int]] = NOBODY,
+    sets: Sequence[NumbersSet] = (),
 ) -> list[str]:
     """What a user would miss: instants beyond a capacity, and members that passed an event at which nothing was done,
     or not at once.
 
     Args:
         skipped: event -> members that passed it in steps off a pose; late: in a step across one, behind which it acted.
+        sets: what events have set.
     """
     out = list[str]()
     for k, (name, event) in enumerate(history.definitions.items() if history is not None else ()):
@@ -87,7 +91,19 @@ def notes_of_events(
                 f"event {name}: {_named(np.sort([*late[name]]))} passed it in a step across a singular pose, and it "
                 "acted where that step ended: take another tolerance"
             )
+        if jumps := [one for one in sets if one.name == name and one.mechanism and len(one.members)]:
+            out.append(f"event {name}: {_jumped(jumps)}")
     return out
+
+
+def _jumped(jumps: Sequence[NumbersSet]) -> str:
+    """By what the mechanisms of members have jumped where an event set their numbers."""
+    members = np.unique(np.concatenate([one.members for one in jumps]))
+    gap = max(float(one.gap.max()) for one in jumps)
+    least, most = min(float(one.energy.min()) for one in jumps), max(float(one.energy.max()) for one in jumps)
+    loops = f"loops that were open by up to {gap:.3g} (m or rad) were closed again, " if gap > CLOSED else ""
+    gains = f"{least:+.3g}" if least == most else f"{least:+.3g} to {most:+.3g}"
+    return f"its numbers make {_named(members)} jump: {loops}energies changed by {gains} J"
 
 
 def _named(members: np.ndarray) -> str:

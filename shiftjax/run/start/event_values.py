@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from shiftjax.errors import ModelError
-from shiftjax.field import Role
 from shiftjax.mechanism.events import events_of
 from shiftjax.mechanism.model import Model
-from shiftjax.topology.plan import Plan, flat
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.topology.changeable import changeable
+from shiftjax.topology.plan import Plan
 
-ALLOWED = "a coefficient of a force, or gravity"
-Laws = tuple[tuple[str, tuple[tuple[int, float], ...]], ...]  # name of an event -> rows of numbers of lanes, and values
+ALLOWED = "a coefficient of a force, a number of a body, a joint or a frame, or gravity"
+Law = tuple[tuple[int, float], ...]  # rows of numbers of lanes, and values
+Judge = Callable[[Model, Sequence[str], np.ndarray], dict[int, str]]  # as `physical.impossible`
+Laws = tuple[tuple[str, Law], ...]  # name of an event -> what it sets
 
 
 def with_laws(
@@ -21,7 +26,8 @@ def with_laws(
     """Places of the numbers that lanes have, those that events set behind the varied ones; and what events set.
 
     Raises:
-        ModelError: no event, no such number, or one that is no coefficient of a force.
+        ModelError: no event, no such number, one that is there twice, or one that says where a run starts or how it is
+            driven.
     """
     values = _values(plan, model, events or {})
     places = tuple(dict.fromkeys((*varied, *(k for law in values.values() for k in law))))
@@ -31,27 +37,37 @@ def with_laws(
 
 def _values(plan: Plan, model: Model, events: Mapping[str, Any]) -> dict[str, dict[int, float]]:
     """Name of an event -> place of a number of the plan -> value."""
-    place, may = {number.path: k for k, number in enumerate(plan.numbers)}, set(_changeable(plan))
+    place, may = {number.path: k for k, number in enumerate(plan.numbers)}, set(changeable(plan))
     laws: dict[str, dict[int, float]] = {}
     for name, event in events_of(events).items():
         if event.action != "set":
             continue
         numbers, laws[name] = model.replace(event.values).numbers(), {}
-        for path in map(model.resolve, event.values):
+        for stated in event.values:
+            path = model.resolve(stated)
+            where = f"event {name}: values: {stated}"
             if place.get(path) not in may:
                 what = plan.numbers[place[path]].role.value if path in place else "a number that no run reads"
                 todo = "Let the event stop the run, and begin another one there."
-                raise ModelError(f"event {name}: values: {path}", what, ALLOWED, todo)
+                raise ModelError(where, what, ALLOWED, todo)
+            if place[path] in laws[name]:
+                fault = f"the same number twice, {path}"
+                raise ModelError(where, fault, "each number once", "Leave one of them out.")
             laws[name][place[path]] = numbers[path]
     return laws
 
 
-def _changeable(plan: Plan) -> Iterator[int]:
-    """Places of numbers that may change on the way: of forces, but for what they begin with; gravity."""
-    of_forces = {place for force in plan.forces for _, places in force.numbers for place in flat(places)}
-    of_constraints = plan.read_by_constraints()
-    for k, number in enumerate(plan.numbers):
-        role = number.role
-        of_law = k in of_forces and not (role.of_start or role.of_shape or role.of_mass or role is Role.LOAD)
-        if (of_law or role is Role.ACCELERATION) and k not in of_constraints:
-            yield k
+# -- members whose events set what no mechanism can have -----------------------------------------------------------
+
+
+def with_events(prepared: Prepared, judge: Judge) -> dict[int, str]:
+    """Member -> what a judge says of its numbers, or of those that it has once an event has set some of them."""
+    values, setup = prepared.values, prepared.setup
+    faulty = judge(prepared.model, prepared.vary, values)
+    for name, law in setup.laws:
+        numbers = dict(zip(prepared.vary, values, strict=True))
+        for row, value in law:
+            numbers[prepared.plan.numbers[setup.varied[row]].path] = np.full(prepared.members, value)
+        causes = judge(prepared.model, (*numbers,), np.array([*numbers.values()]))
+        faulty = {**{k: f"event {name}: {cause}" for k, cause in causes.items()}, **faulty}
+    return faulty

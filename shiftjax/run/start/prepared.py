@@ -67,6 +67,14 @@ class Prepared:
         lane = self.with_numbers(numbers)
         return lane if self.instants is None else replace(lane, t=_between(0.0, self.instants[members], fraction))
 
+    def lane_with(self, members: np.ndarray, p: np.ndarray) -> StartLane:
+        """The lane of some members (K,) with numbers p (np, K) of lanes in place of those of their start."""
+        lane = self.lane_of(members, 1.0)
+        numbers = list(lane.params.numbers)
+        for place, values in zip(self.setup.varied, p, strict=True):
+            numbers[place] = values
+        return replace(self.with_numbers(numbers), t=lane.t)
+
     def some(self, members: np.ndarray) -> Prepared:
         """The same for some of the members."""
         instants = None if self.instants is None else self.instants[members]

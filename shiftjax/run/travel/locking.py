@@ -32,8 +32,9 @@ STOPPED = (Outcome.non_finite, Outcome.stuck, Outcome.loop_open, Outcome.no_mass
 
 
 def hold_back(prepared: Prepared, lanes: Ensemble, began: Start) -> Travel | None:
-    """Lets no lane run past the end of its travel; None where nothing is prescribed."""
-    if not any(group.prescribes for group in prepared.plan.constraints):
+    """Lets no lane run past the end of its travel; None where nothing is prescribed, and where events change loops,
+    and with them how far travel goes: such a lane ends where it trips."""
+    if prepared.setup.changing_loops or not any(group.prescribes for group in prepared.plan.constraints):
         return None
     s = lanes.settings
     limits = travel(prepared, began, s.begin, s.h * s.steps, s.steps)
@@ -45,6 +46,9 @@ def hold_back(prepared: Prepared, lanes: Ensemble, began: Start) -> Travel | Non
 def say_locked(prepared: Prepared, lanes: Ensemble, limits: Travel | None) -> None:
     """Gives the lanes that stand at the end of their travel their status, whatever step brought them there."""
     if limits is None:
+        if prepared.setup.changing_loops:
+            judged = np.setdiff1d(np.flatnonzero(np.isin(lanes.status, STOPPED)), [*lanes.causes])
+            _lock(lanes, _stand_still(_as_it_stands(prepared, lanes), lanes, judged))
         return
     stopped = np.isin(lanes.status, STOPPED) & np.isfinite(prepared.values).all(0)
     at_end = lanes.clock_of() >= lanes.ends
@@ -55,8 +59,20 @@ def say_locked(prepared: Prepared, lanes: Ensemble, limits: Travel | None) -> No
         time = lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h
         causes[int(k)] += f" (this run ended before, at {time:.6g} s: {REMEDY[Outcome(int(lanes.status[k]))]})"
     causes |= _stand_still(prepared, lanes, np.flatnonzero(stopped & ~locked))
+    _lock(lanes, causes)
+
+
+def _lock(lanes: Ensemble, causes: dict[int, str]) -> None:
+    """Ends members at the end of their travel, each with its cause."""
     lanes.end(causes, Outcome.locked)
     lanes.warnings[list(causes)] &= ~(1 << -int(Outcome.near_singular))  # it is the end of the travel that is near
+
+
+def _as_it_stands(prepared: Prepared, lanes: Ensemble) -> Prepared:
+    """With the numbers that lanes have now."""
+    setup = prepared.setup
+    paths = tuple(prepared.plan.numbers[place].path for place in setup.varied)
+    return replace(prepared, vary=paths, places=setup.varied, values=lanes.table.rows("p").astype(float))
 
 
 def _stand_still(prepared: Prepared, lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
