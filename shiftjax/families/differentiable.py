@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from shiftjax.errors import ModelError
 from shiftjax.families.dyad import components
 from shiftjax.families.family import Family, Turn, split
 from shiftjax.families.motion import FamilyMotion, motion_of
@@ -60,6 +62,9 @@ def traced_motion(
     family: Family, points: Any, angles: np.ndarray, order: int, chosen: np.ndarray | None
 ) -> FamilyMotion:
     """The motion of points that JAX traces; whether a dyad is drawn flat is not known: its curves are NaN."""
+    if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+        allowed = 'jax.config.update("jax_enable_x64", True)'
+        raise ModelError("x0", "points that JAX traces in f32", allowed, "Write it at the beginning of the program.")
     members, nodes, _ = points.shape
     host = HostFamily(family, nodes, Turn.of(angles), order, chosen)
     rows = differentiable(host)(points.reshape(members, 2 * nodes)).reshape(members, -1, host.turn.poses)

@@ -369,5 +369,7 @@ def test_lists_of_other_lengths_and_shapes_are_refused() -> None:
         families.simulate(*GOOD, poses=3, order=1, out=run)
     with pytest.raises(ModelError, match="stop"):
         jax.grad(lambda x: families.simulate(GOOD[0], x, GOOD[2], stop=True).curves.sum())(GOOD[1])
+    with jax.enable_x64(False), pytest.raises(ModelError, match="in f32"):
+        jax.grad(lambda x: families.simulate(GOOD[0], x, GOOD[2]).curves.sum())(GOOD[1].astype(np.float32))
     with pytest.raises(ModelError, match="points"):
         jax.grad(lambda x: families.simulate(GOOD[0], x, GOOD[2]).locks().angle.sum())(GOOD[1])
