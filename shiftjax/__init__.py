@@ -58,6 +58,22 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
         ),
+        "configuration": (
+            "shiftjax.access.configuration",
+            "A state of a model of which all can be asked: frames, Jacobians, matrices of motion, forces, energies.",
+        ),
+        "Configuration": (
+            "shiftjax.access.configuration",
+            "A state of a model, or one of each of B members, of which everything can be asked.",
+        ),
+        "FrameOn": (
+            "shiftjax.access.frame_kinds",
+            "A frame that is fixed in another one: an end effector, a sensor; `replace` gives it another offset.",
+        ),
+        "MovingFrame": (
+            "shiftjax.access.frame_kinds",
+            "A frame that moves in another one as is said, whatever the mechanism does.",
+        ),
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
         "compile": ("shiftjax.run.step_function", "Compiles one step of a model."),
         "Simulator": ("shiftjax.run.step_function", "A model compiled for stepping."),
@@ -190,6 +206,14 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.measures.metric",
             "How a metric is computed: from all accepted steps, without a trajectory.",
         ),
+        "FrameKind": (
+            "shiftjax.access.frame_kinds",
+            "A kind of frame, for users to write their own: its base, its numbers, and its motion in the base.",
+        ),
+        "RigidMotion": (
+            "shiftjax.access.rigid_motion",
+            "Pose of A in B, and its rates as B sees them, along the axes of B.",
+        ),
         "READERS": ("shiftjax.formats", "Every reader of files by its name; assign to a new name to add one."),
     },
 }
@@ -209,6 +233,12 @@ _LISTS = [
 __doc__ = "\n".join([__doc__ or "", _USE, "\n\n".join(_LISTS), ""])
 
 if TYPE_CHECKING:
+    from shiftjax.access.configuration import Configuration as Configuration
+    from shiftjax.access.configuration import configuration as configuration
+    from shiftjax.access.frame_kinds import FrameKind as FrameKind
+    from shiftjax.access.frame_kinds import FrameOn as FrameOn
+    from shiftjax.access.frame_kinds import MovingFrame as MovingFrame
+    from shiftjax.access.rigid_motion import RigidMotion as RigidMotion
     from shiftjax.constraints import CONSTRAINTS as CONSTRAINTS
     from shiftjax.constraints import ConstraintKind as ConstraintKind
     from shiftjax.constraints import CoordinateFunction as CoordinateFunction

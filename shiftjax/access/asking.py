@@ -1,0 +1,83 @@
+"""What methods of a configuration share: each makes a `Question`, and what it gives is the answer for all members."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from shiftjax.access.answers import Question
+from shiftjax.access.frame_kinds import Placement, Placements
+from shiftjax.errors import ModelError, nearest
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
+from shiftjax.topology.plan import Plan
+
+P = ParamSpec("P")
+S = TypeVar("S", bound="Asking")
+
+
+class Asking:
+    """What questions need: the model, its plan, and who answers."""
+
+    model: Model
+    plan: Plan
+
+    def answer(self, question: Question) -> np.ndarray:
+        """The answer, computed when it is first asked for."""
+        raise NotImplementedError
+
+    def placed(self, **frames: Any) -> tuple[list[Placement | None], tuple[Any, ...]]:
+        """Frames, None where they are left out, and the numbers that they bring."""
+        places = Placements(self.model, self.plan)
+        out = [None if frame is None else places.of(frame, name) for name, frame in frames.items()]
+        return out, tuple(places.numbers)
+
+    def bodies_at(self, of: str | Iterable[str] | None) -> tuple[int, ...]:
+        """Nodes of the bodies that are named, all where None.
+
+        Raises:
+            ModelError: no such body.
+        """
+        nodes = {node.path: k for k, node in enumerate(self.plan.nodes) if k and not node.virtual}
+        if of is None:
+            return tuple(nodes.values())
+        paths = [self.model.resolve(path) for path in ([of] if isinstance(of, str) else of)]
+        for path in paths:
+            if path not in nodes:
+                todo = nearest(path, nodes) or "`shiftjax info MODEL` lists them."
+                raise ModelError("of", repr(path), f"bodies: {listed(nodes)}", todo)
+        return tuple(dict.fromkeys(nodes[path] for path in paths))
+
+
+def answered(
+    method: Callable[Concatenate[S, P], Question],
+) -> Callable[Concatenate[S, P], np.ndarray]:
+    """A method that makes a question as one that gives its answer; `question` of it is what it was."""
+
+    @functools.wraps(method)
+    def asking(self: S, *args: P.args, **options: P.kwargs) -> np.ndarray:
+        return self.answer(method(self, *args, **options))
+
+    asking.question = method  # type: ignore[attr-defined]
+    return asking
+
+
+def keys(places: Sequence[Placement | None]) -> tuple[Any, ...]:
+    """What places have in common with those of equal code."""
+    return tuple(None if place is None else place.key() for place in places)
+
+
+def point_of(point: Any) -> tuple[float, float, float]:
+    """Three numbers.
+
+    Raises:
+        ModelError: others.
+    """
+    try:
+        x, y, z = map(float, point)
+    except (TypeError, ValueError):
+        raise ModelError("point", repr(point), "three numbers [m]", "Give (x, y, z) in the frame.") from None
+    return x, y, z

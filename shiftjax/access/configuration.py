@@ -1,0 +1,272 @@
+"""`configuration`: everything inside a model at one state, or at one of each of many variants of it. Host code.
+
+Loops are closed as `assemble` closes them; nothing is compiled. What is asked is computed when it is asked for, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from shiftjax.access.answers import Question, answers_of
+from shiftjax.access.common_partition import common_partition
+from shiftjax.access.derivatives import along_motion, with_number, with_places, with_speeds
+from shiftjax.access.dynamic_questions import DynamicQuestions
+from shiftjax.access.instant import Ground
+from shiftjax.access.kinematic_questions import KinematicQuestions
+from shiftjax.access.stated_state import StatedState, stated_state
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.errors import ModelError, nearest, shown
+from shiftjax.formats.files import load
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
+from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.run.derive import Formula
+from shiftjax.run.results.result import Result
+from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.prepared import forced_speeds
+from shiftjax.topology.plan import row_names
+
+Array = Any  # of NumPy, or of JAX
+
+
+class Configuration(KinematicQuestions, DynamicQuestions):
+    """A state of a model, or one of each of B members, of which everything can be asked.
+
+    Attributes:
+        model, plan: with drivers that were added, and its structure.
+        q, v: (nq,) or (B, nq) coordinates and (nv,) or (B, nv) speeds of all joints.
+        states: (ns,) or (B, ns) internal states of forces. t: () or (B,) time [s].
+        numbers: path -> () or (B,) the varied numbers that are no starts.
+        speed_names, independent_names, row_names: of all speeds, of the independent ones, of rows of constraints.
+        status: () or (B,) `Outcome`, above 0 where loops cannot be closed: all answers are NaN there.
+        gap: () or (B,) by which loops are open [m or rad]. messages: texts, "" where all is good.
+    """
+
+    def __init__(self, stated: StatedState, ground: Ground, given: np.ndarray, again: Callable[..., Any]) -> None:
+        self.model, self.plan = stated.prepared.model, stated.prepared.plan
+        self._stated, self._ground, self._again = stated, ground, again
+        self._answers = answers_of(ground)
+        lost = stated.status > 0
+        q, v = (np.where(lost, np.nan, x) for x in (stated.q, stated.v))
+        self._x = np.concatenate([q, v, stated.states, stated.t[None], stated.numbers, given])
+        self._computed: dict[Any, np.ndarray] = {}
+        self.q, self.v, self.states = (self._of_members(x.T) for x in (q, v, stated.states))
+        self.t, self.status, self.gap = (self._of_members(x) for x in (stated.t, stated.status, stated.gap))
+        paths = [self.plan.numbers[place].path for place in ground.varied]
+        self.numbers = {path: self._of_members(x) for path, x in zip(paths, stated.numbers, strict=True)}
+        self.messages = tuple(REMEDY[Outcome(k)] for k in stated.status)
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        """(nv,) of all joints: rows and columns where `constrained` is False."""
+        return self.plan.speed_names()
+
+    @property
+    def independent_names(self) -> tuple[str, ...]:
+        """(n,) of the independent speeds: rows and columns where `constrained` is True."""
+        return tuple(self.speed_names[k] for k in self._ground.independent)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """(m,) of all rows of loops, drivers and constraints."""
+        return tuple(name for k in range(len(self.plan.substructures)) for name in row_names(self.plan, k))
+
+    def __repr__(self) -> str:
+        members = "" if self._stated.members is None else f", {self._stated.members} members"
+        lost = int((np.atleast_1d(self.status) > 0).sum())
+        return (
+            f"configuration of {self.model.name or 'a model'}: {self.plan.nv} speeds, {len(self.independent_names)} "
+            f"independent{members}" + (f", {lost} of them not closed" if lost else "")
+        )
+
+    def changed(self, **given: Any) -> Configuration:
+        """The same with other arguments of `configuration`; of `q`, `v` and `vary` those that are not named stay.
+
+        Raises:
+            ModelError: as `configuration` does.
+        """
+        return self._again(given)
+
+    def answer(self, question: Question) -> np.ndarray:
+        """The answer to a question, computed when it is first asked; the same array, read-only, from then on."""
+        key = (question.key, tuple(np.asarray(x, float).tobytes() for x in question.extras))
+        if key not in self._computed:
+            value = self._of_members(self._answers.in_numpy(question, self._x))
+            value.setflags(write=False)
+            self._computed[key] = value
+        return self._computed[key]
+
+    def _of_members(self, values: np.ndarray) -> np.ndarray:
+        """Without the axis of members where there are none."""
+        return values if self._stated.members is not None else np.asarray(values[0])
+
+    def rate(self, name: str, *args: Any, **options: Any) -> np.ndarray:
+        """(...) the time derivative of anything, by the accelerations of this state: `at.rate("mass_matrix")`.
+
+        Args:
+            name: of a method, args and options: what it takes. Components along `axes` that move change with them.
+        """
+        return self.answer(along_motion(*self._question(name, args, options)))
+
+    def jacobian_rate(self, frame: Any, **options: Any) -> np.ndarray:
+        """(6, n) the time derivative of `jacobian`, of its components along `axes`; arguments as there.
+
+        Along the axes of `relative_to`, acceleration = J a + J' v; along those of the frame itself the spatial one is.
+        """
+        return self.rate("jacobian", frame, **options)
+
+    def derivative(
+        self, name: str, *args: Any, wrt: str = "q", constrained: bool = False, **options: Any
+    ) -> np.ndarray:
+        """(..., n) slopes of anything: `at.derivative("pose", "tool", wrt="q")`.
+
+        Args:
+            name: of a method, args and options: what it takes, "constrained" of its own as `own_constrained`.
+            wrt: "q" for the displacements of all speeds, with speeds held; "v" for speeds; or the path of a varied
+                number, without a last axis.
+            constrained: by the n independent coordinates or speeds, loops closed, all others following; a number then
+                moves coordinates that follow, too. Else all coordinates are on their own.
+        """
+        if "own_constrained" in options:
+            options["constrained"] = options.pop("own_constrained")
+        question, _ = self._question(name, args, options)
+        if wrt in ("q", "v"):
+            return self.answer((with_places if wrt == "q" else with_speeds)(question, constrained))
+        path = self.model.resolve(wrt)
+        if path not in self.numbers:
+            known = ["q", "v", *self.numbers]
+            raise ModelError("wrt", repr(wrt), listed(known), nearest(path, known) or "Name it in `vary`.")
+        return self.answer(with_number(question, [*self.numbers].index(path), constrained))
+
+    def function(self, name: str, *args: Any, **options: Any) -> Callable[..., Any]:
+        """Anything as a pure function of one member for `jax.jit`, `grad`, `vmap`.
+
+        Args:
+            name: of a method, args and options: what it takes; "rate" and "derivative" with theirs, too.
+
+        Returns:
+            f(q, v=None, numbers=None, *, states=None, t=0.0, a=None): (nq,) coordinates, (nv,) speeds, 0 where left
+            out, path -> varied numbers, those of this configuration where left out; gives an array of one member.
+        """
+        if name == "rate":
+            question = along_motion(*self._question(args[0], args[1:], options))
+        else:
+            question = self._question(name, args, options)[0]
+        if any(np.ndim(value) for value in question.extras):
+            raise ModelError("function", "frames with values for members", "values of one member", "Give one each.")
+
+        def asked(
+            q: Any, v: Any = None, numbers: Mapping[str, Any] | None = None, *, states: Any = None, t: Any = 0.0,
+            a: Any = None,
+        ) -> Any:  # fmt: skip
+            q = jnp.asarray(q, float)
+            parts = [(q, self.plan.nq), (v, self.plan.nv), (states, self.plan.ns)]
+            x = [y for given, count in parts for y in _scalars(given, count, q.dtype)]
+            x += [jnp.asarray(t, q.dtype), *self._scalar_numbers(numbers or {}, q.dtype)]
+            x += _scalars(a, len(self._ground.independent) if self._ground.given else 0, q.dtype)
+            return self._answers.in_jax(question, x, q.dtype)
+
+        return asked
+
+    def _scalar_numbers(self, numbers: Mapping[str, Any], dtype: Any) -> list[Any]:
+        values = {self.model.resolve(path): value for path, value in numbers.items()}
+        if unknown := [path for path in values if path not in self.numbers]:
+            todo = nearest(unknown[0], self.numbers) or "Name it in `vary` of the configuration."
+            raise ModelError("numbers", listed(unknown), listed(self.numbers) or "none: nothing varies", todo)
+        missing = [path for path in self.numbers if path not in values]
+        if missing and self._stated.members is not None:
+            raise ModelError("numbers", f"{listed(missing)} left out", "all that vary between members", "Give them.")
+        return [jnp.asarray(values.get(path, value), dtype) for path, value in self.numbers.items()]
+
+    def _question(self, name: str, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[Question, list[Any]]:
+        """A question by the name of a method, and the frames of it, of which some may move."""
+        method = getattr(getattr(type(self), name, None), "question", None)
+        if method is None:
+            known = [key for key in dir(type(self)) if hasattr(getattr(type(self), key), "question")]
+            raise ModelError("name", shown(name), listed(known, 40), nearest(name, known) or "Name one of these.")
+        self._frames = list[Any]()
+        return method(self, *args, **options), self._frames
+
+    def placed(self, **frames: Any) -> Any:
+        out = super().placed(**frames)
+        self._frames = [place for place in out[0] if place is not None]
+        return out
+
+
+def _scalars(given: Any, count: int, dtype: Any) -> list[Any]:
+    """The entries of an array of JAX; zeros where it is left out."""
+    if given is None:
+        return [jnp.zeros((), dtype)] * count
+    array = jnp.asarray(given, dtype)
+    if array.shape != (count,):
+        raise ModelError(
+            "function", f"an array of shape {array.shape}", f"({count},)", "Give one member; `jax.vmap` does many."
+        )
+    return [array[k] for k in range(count)]
+
+
+def configuration(
+    model: Model | str,
+    q: Mapping[str, Any] | Array | None = None,
+    v: Mapping[str, Any] | Array | None = None,
+    a: Mapping[str, Any] | None = None,
+    *,
+    vary: Mapping[str, Any] | None = None,
+    assign: Mapping[str, float | str] | None = None,
+    derive: Mapping[str, Formula] | None = None,
+    drive: Mapping[str, Drivable] | None = None,
+    tie: Mapping[str, CoordinateFunction | str] | None = None,
+    time: Any = None,
+    start: Result | None = None,
+    independent: Sequence[str] = (),
+) -> Configuration:
+    """A state of a model of which all can be asked: frames, Jacobians, matrices of motion, forces, energies.
+
+    Args:
+        model: a Model, a library name or a path.
+        q, v: coordinate -> its place and speed, one value or (B,) [rad or m, per second]; others follow by the loops,
+            or are where the model has them. Or arrays (nq,) and (nv,), or (B, nq), (B, nv), of all joints in the order
+            of `Configuration.q`, which are taken as they are.
+        a: coordinate -> its acceleration, of all that are to be independent; else they follow from the forces.
+        vary: number path -> one value or (B,). assign, derive, drive, tie: as those of `simulate`.
+        time: one instant or (B,), which laws in time see [s]; 0 where left out.
+        start: a `Result` at whose end the members stand, in place of `q` and `v`; its `vary` is to be given, too.
+        independent: coordinates that are to be independent; where left out those of `q` where the loops leave them free
+            together, and for the rest those of the partition whose worst member has the largest pivots.
+
+    Returns:
+        a `Configuration`; without arrays of members it has no axis of members.
+
+    Raises:
+        ModelError: anything the model or the arguments make impossible.
+    """
+    model = model if isinstance(model, Model) else load(model)
+    given = {
+        "q": q, "v": v, "a": a, "vary": vary, "assign": assign, "derive": derive, "drive": drive, "tie": tie,
+        "time": time, "start": start, "independent": independent,
+    }  # fmt: skip
+    stated = stated_state(model, **{name: value for name, value in given.items() if name not in ("a", "independent")})
+    prepared = stated.prepared
+    named = [*independent, *(() if a is None else a)]
+    good = (stated.status <= 0) & np.isfinite(stated.q).all(0)
+    forced, liked = (forced_speeds(prepared, names) for names in (named, [*q] if isinstance(q, Mapping) else ()))
+    partition = common_partition(prepared, stated.q, good, forced, liked)
+    setup = prepared.setup
+    numbers = tuple(None if k in setup.varied else x for k, x in enumerate(setup.numbers))
+    ground = Ground(
+        prepared.plan, partition, numbers, setup.varied, setup.matrices, setup.length, setup.functions, a is not None
+    )
+    rows = np.zeros((0, stated.q.shape[1])) if a is None else stated.accelerations(a, ground.independent)
+
+    def again(changes: Mapping[str, Any]) -> Configuration:
+        merged = dict(given)
+        for name, value in changes.items():
+            both = isinstance(value, Mapping) and isinstance(given.get(name), Mapping)
+            merged[name] = {**given[name], **value} if both else value  # type: ignore[dict-item]
+        return configuration(model, **merged)
+
+    return Configuration(stated, ground, rows, again)
