@@ -210,10 +210,6 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.access.frame_kinds",
             "A kind of frame, for users to write their own: its base, its numbers, and its motion in the base.",
         ),
-        "RigidMotion": (
-            "shiftjax.access.rigid_motion",
-            "Pose of A in B, and its rates as B sees them, along the axes of B.",
-        ),
         "READERS": ("shiftjax.formats", "Every reader of files by its name; assign to a new name to add one."),
     },
 }
@@ -238,7 +234,6 @@ if TYPE_CHECKING:
     from shiftjax.access.frame_kinds import FrameKind as FrameKind
     from shiftjax.access.frame_kinds import FrameOn as FrameOn
     from shiftjax.access.frame_kinds import MovingFrame as MovingFrame
-    from shiftjax.access.rigid_motion import RigidMotion as RigidMotion
     from shiftjax.constraints import CONSTRAINTS as CONSTRAINTS
     from shiftjax.constraints import ConstraintKind as ConstraintKind
     from shiftjax.constraints import CoordinateFunction as CoordinateFunction

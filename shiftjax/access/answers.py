@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.access.instant import Ground, Instant
+from shiftjax.access.lane_state import Ground, LaneState
 from shiftjax.algebra import LaneValue, Scalar, Vec
 from shiftjax.kernels import graph_in_jax
 from shiftjax.lanes.building import graph_of
@@ -32,7 +32,7 @@ class Question:
     """
 
     key: Hashable
-    answer: Callable[[Instant], Nested]
+    answer: Callable[[LaneState], Nested]
     extras: tuple[Any, ...] = ()
 
 
@@ -62,7 +62,7 @@ class Answers:
         ground, shapes = replace(self.ground, extras=len(question.extras)), list[tuple[int, ...]]()
 
         def of_inputs(x: Vec) -> Vec:
-            answer = question.answer(Instant(ground, x))
+            answer = question.answer(LaneState(ground, x))
             shapes.append(shape_of(answer))
             return flattened(answer)
 

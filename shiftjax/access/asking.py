@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from shiftjax.access.answers import Question
-from shiftjax.access.frame_kinds import Placement, Placements
+from shiftjax.access.frame_kinds import FrameChain, FrameChains
 from shiftjax.errors import ModelError, nearest
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
@@ -29,9 +29,9 @@ class Asking:
         """The answer, computed when it is first asked for."""
         raise NotImplementedError
 
-    def placed(self, **frames: Any) -> tuple[list[Placement | None], tuple[Any, ...]]:
+    def placed(self, **frames: Any) -> tuple[list[FrameChain | None], tuple[Any, ...]]:
         """Frames, None where they are left out, and the numbers that they bring."""
-        places = Placements(self.model, self.plan)
+        places = FrameChains(self.model, self.plan)
         out = [None if frame is None else places.of(frame, name) for name, frame in frames.items()]
         return out, tuple(places.numbers)
 
@@ -65,7 +65,7 @@ def answered(
     return asking
 
 
-def keys(places: Sequence[Placement | None]) -> tuple[Any, ...]:
+def keys(places: Sequence[FrameChain | None]) -> tuple[Any, ...]:
     """What places have in common with those of equal code."""
     return tuple(None if place is None else place.key() for place in places)
 

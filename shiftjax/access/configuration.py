@@ -15,8 +15,8 @@ from shiftjax.access.answers import Question, answers_of
 from shiftjax.access.common_partition import common_partition
 from shiftjax.access.derivatives import along_motion, with_number, with_places, with_speeds
 from shiftjax.access.dynamic_questions import DynamicQuestions
-from shiftjax.access.instant import Ground
 from shiftjax.access.kinematic_questions import KinematicQuestions
+from shiftjax.access.lane_state import Ground
 from shiftjax.access.stated_state import StatedState, stated_state
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, nearest, shown
@@ -135,12 +135,12 @@ class Configuration(KinematicQuestions, DynamicQuestions):
             options["constrained"] = options.pop("own_constrained")
         question, _ = self._question(name, args, options)
         if wrt in ("q", "v"):
-            return self.answer((with_places if wrt == "q" else with_speeds)(question, constrained))
+            return self.answer((with_places if wrt == "q" else with_speeds)(question, constrained=constrained))
         path = self.model.resolve(wrt)
         if path not in self.numbers:
             known = ["q", "v", *self.numbers]
             raise ModelError("wrt", repr(wrt), listed(known), nearest(path, known) or "Name it in `vary`.")
-        return self.answer(with_number(question, [*self.numbers].index(path), constrained))
+        return self.answer(with_number(question, [*self.numbers].index(path), constrained=constrained))
 
     def function(self, name: str, *args: Any, **options: Any) -> Callable[..., Any]:
         """Anything as a pure function of one member for `jax.jit`, `grad`, `vmap`.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shiftjax.access.answers import Nested, Question, flattened, shape_of
-from shiftjax.access.frame_kinds import Placement
-from shiftjax.access.instant import Instant
+from shiftjax.access.frame_kinds import FrameChain
+from shiftjax.access.lane_state import LaneState
 from shiftjax.algebra import Scalar, Vec, is_zero, negative, zeros
 from shiftjax.dynamics.reactions import Reactions
 from shiftjax.dynamics.reduction import Column
@@ -18,17 +18,17 @@ from shiftjax.dynamics.reduction import Column
 Directions = list[Vec]
 
 
-def along_motion(question: Question, frames: Sequence[Placement]) -> Question:
+def along_motion(question: Question, frames: Sequence[FrameChain]) -> Question:
     """The time derivative, with the accelerations of the state."""
 
-    def answer(at: Instant) -> Nested:
+    def answer(at: LaneState) -> Nested:
         (rates,) = at.along(lambda x: flattened(question.answer(x)), [_flow(at, frames)])
         return shaped(rates, shape_of(question.answer(at)))
 
     return Question(("rate", question.key), answer, question.extras)
 
 
-def _flow(at: Instant, frames: Sequence[Placement]) -> Vec:
+def _flow(at: LaneState, frames: Sequence[FrameChain]) -> Vec:
     """How all inputs of a state change in time."""
     flow = at.direction(q=at.coordinate_rates(at.v), v=at.a, t=[1.0])
     if at.plan.ns:
@@ -41,10 +41,10 @@ def _flow(at: Instant, frames: Sequence[Placement]) -> Vec:
     return flow
 
 
-def with_places(question: Question, constrained: bool) -> Question:
+def with_places(question: Question, *, constrained: bool) -> Question:
     """Slopes with the displacement of every speed, or of every independent one, speeds held; the last axis."""
 
-    def directions(at: Instant) -> Directions:
+    def directions(at: LaneState) -> Directions:
         if constrained:
             return [_closed(at, at.direction(), column) for column in at.Z]
         return [at.direction(q=at.coordinate_rates(_unit(k, at.plan.nv))) for k in range(at.plan.nv)]
@@ -52,10 +52,10 @@ def with_places(question: Question, constrained: bool) -> Question:
     return _slopes(question, ("places", constrained), directions)
 
 
-def with_speeds(question: Question, constrained: bool) -> Question:
+def with_speeds(question: Question, *, constrained: bool) -> Question:
     """Slopes with every speed, or with every independent one; the last axis."""
 
-    def directions(at: Instant) -> Directions:
+    def directions(at: LaneState) -> Directions:
         if constrained:
             return [at.direction(v=_dense(column, at.plan.nv)) for column in at.Z]
         return [at.direction(v=_unit(k, at.plan.nv)) for k in range(at.plan.nv)]
@@ -63,14 +63,14 @@ def with_speeds(question: Question, constrained: bool) -> Question:
     return _slopes(question, ("speeds", constrained), directions)
 
 
-def with_number(question: Question, place: int, constrained: bool) -> Question:
+def with_number(question: Question, place: int, *, constrained: bool) -> Question:
     """The slope with one of the varied numbers, places held, or those of independent coordinates alone.
 
     Args:
         place: of the number among the varied ones.
     """
 
-    def directions(at: Instant) -> Directions:
+    def directions(at: LaneState) -> Directions:
         count = len(at.ground.varied)
         change = at.direction(numbers=_unit(place, count))
         if not constrained:
@@ -86,21 +86,21 @@ def with_number(question: Question, place: int, constrained: bool) -> Question:
 
     made = _slopes(question, ("number", place, constrained), directions)
 
-    def answer(at: Instant) -> Nested:
+    def answer(at: LaneState) -> Nested:
         values = flattened(made.answer(at))
         return shaped(values, shape_of(question.answer(at)))
 
     return Question(made.key, answer, question.extras)
 
 
-def _closed(at: Instant, change: Vec, displacement: Column) -> Vec:
+def _closed(at: LaneState, change: Vec, displacement: Column) -> Vec:
     """A direction in which coordinates are displaced, and speeds follow, independent ones held."""
     moved = list(change)
     moved[at.ground.parts["q"]] = at.coordinate_rates(_dense(displacement, at.plan.nv))
     if all(is_zero(x) for x in moved):
         return moved
 
-    def speeds(x: Instant) -> Vec:
+    def speeds(x: LaneState) -> Vec:
         out = [x.driven_speeds.get(k, 0.0) for k in range(x.plan.nv)]
         for speed, column in zip(x.ground.independent, x.Z, strict=True):
             for k, entry in column.items():
@@ -112,7 +112,7 @@ def _closed(at: Instant, change: Vec, displacement: Column) -> Vec:
 
 
 def _slopes(question: Question, name: tuple, directions: object) -> Question:
-    def answer(at: Instant) -> Nested:
+    def answer(at: LaneState) -> Nested:
         shape, ways = shape_of(question.answer(at)), directions(at)  # type: ignore[operator]
         slopes = at.along(lambda x: flattened(question.answer(x)), ways) if ways else []
         count = len(flattened(question.answer(at)))

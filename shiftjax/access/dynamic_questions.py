@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from shiftjax.access import dynamic_terms as terms
 from shiftjax.access.answers import Question
 from shiftjax.access.asking import Asking, answered
-from shiftjax.access.instant import Instant
+from shiftjax.access.lane_state import LaneState
 from shiftjax.errors import ModelError, nearest, need_number
 from shiftjax.measures.channels import channels
 from shiftjax.mechanism.paths import listed
@@ -23,7 +24,7 @@ class DynamicQuestions(Asking):
     @answered
     def mass_matrix(self, *, constrained: bool = False) -> Question:
         """(n, n) M, the second derivatives of the kinetic energy with the speeds."""
-        return Question(("mass_matrix", constrained), lambda at: terms.mass_matrix(at, constrained))
+        return Question(("mass_matrix", constrained), partial(terms.mass_matrix, constrained=constrained))
 
     @answered
     def inverse_mass_matrix(self, *, constrained: bool = False) -> Question:
@@ -31,14 +32,14 @@ class DynamicQuestions(Asking):
 
         Of all speeds it is Z (Z^T M Z)^-1 Z^T.
         """
-        return Question(("inverse_mass", constrained), lambda at: terms.inverse_mass_matrix(at, constrained))
+        return Question(("inverse_mass", constrained), partial(terms.inverse_mass_matrix, constrained=constrained))
 
     @answered
     def augmented_mass_matrix(self, step: float, *, constrained: bool = False) -> Question:
         """(n, n) M - h dtau/dv - h^2 dtau/dq, with which a linearly implicit Euler step of h [s] is solved."""
         need_number("step", step, "a number of seconds, at least 0", least=0.0)
         key, h = ("augmented", float(step), constrained), float(step)
-        return Question(key, lambda at: terms.augmented_mass_matrix(at, constrained, h))
+        return Question(key, partial(terms.augmented_mass_matrix, step=h, constrained=constrained))
 
     @answered
     def coriolis_matrix(self, *, constrained: bool = False) -> Question:
@@ -46,17 +47,17 @@ class DynamicQuestions(Asking):
 
         Of plain coordinates it is that of Christoffel's symbols (Echeandia, Wensing, 2021).
         """
-        return Question(("coriolis_matrix", constrained), lambda at: terms.coriolis_matrix(at, constrained))
+        return Question(("coriolis_matrix", constrained), partial(terms.coriolis_matrix, constrained=constrained))
 
     @answered
     def coriolis_forces(self, *, constrained: bool = False) -> Question:
         """(n,) C v; with loops closed and driven ones among them what the drives' motion takes, too [N m, N]."""
-        return Question(("coriolis_forces", constrained), lambda at: terms.coriolis_forces(at, constrained))
+        return Question(("coriolis_forces", constrained), partial(terms.coriolis_forces, constrained=constrained))
 
     @answered
     def gravity_forces(self, *, constrained: bool = False) -> Question:
         """(n,) g, the generalised forces that hold all against gravity [N m, N]."""
-        return Question(("gravity", constrained), lambda at: terms.gravity_forces(at, constrained))
+        return Question(("gravity", constrained), partial(terms.gravity_forces, constrained=constrained))
 
     @answered
     def applied_forces(self, of: str | Iterable[str] | None = None, *, constrained: bool = False) -> Question:
@@ -66,7 +67,9 @@ class DynamicQuestions(Asking):
             of: paths of forces, or of joints with such on them; all where left out.
         """
         which = None if of is None else self._forces(of)
-        return Question(("applied", constrained, which), lambda at: terms.applied_forces(at, constrained, which))
+        return Question(
+            ("applied", constrained, which), partial(terms.applied_forces, which=which, constrained=constrained)
+        )
 
     def _forces(self, of: str | Iterable[str]) -> tuple[int, ...]:
         known = [force.path for force in self.plan.forces]
@@ -94,17 +97,17 @@ class DynamicQuestions(Asking):
     @answered
     def constraint_residuals(self) -> Question:
         """(m,) Phi of all rows [rad, m]: 0 where loops are closed."""
-        return Question(("phi",), lambda at: terms.constraint_values(at, "phi"))
+        return Question(("phi",), partial(terms.constraint_values, name="phi"))
 
     @answered
     def constraint_speeds(self) -> Question:
         """(m,) nu of J v = nu [per second]: 0 but for drivers."""
-        return Question(("nu",), lambda at: terms.constraint_values(at, "nu"))
+        return Question(("nu",), partial(terms.constraint_values, name="nu"))
 
     @answered
     def constraint_accelerations(self) -> Question:
         """(m,) gamma of J a = gamma [per second squared]."""
-        return Question(("gamma",), lambda at: terms.constraint_values(at, "gamma"))
+        return Question(("gamma",), partial(terms.constraint_values, name="gamma"))
 
     @answered
     def null_space(self) -> Question:
@@ -139,16 +142,16 @@ class DynamicQuestions(Asking):
     @answered
     def generalized_momentum(self, *, constrained: bool = False) -> Question:
         """(n,) M v, the slopes of the kinetic energy with the speeds [kg m^2/s, kg m/s]."""
-        return Question(("generalized", constrained), lambda at: terms.generalized_momentum(at, constrained))
+        return Question(("generalized", constrained), partial(terms.generalized_momentum, constrained=constrained))
 
     @answered
     def channel(self, path: str) -> Question:
         """() or (k,) any channel that a run can record, by its path: reactions, powers, states of forces and others."""
         (one,) = channels(self.plan, [path], self.model.resolve)
 
-        def answer(at: Instant) -> object:
+        def answer(at: LaneState) -> object:
             values = list(one.quantity.observe(at.observed, one.target))
             return values[0] if one.scalar else values
 
-        observe: Callable[[Instant], object] = answer
+        observe: Callable[[LaneState], object] = answer
         return Question(("channel", one.path), observe)

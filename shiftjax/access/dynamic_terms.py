@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.access.instant import Instant
 from shiftjax.access.kinematic_terms import inertia_of, matrix_of
+from shiftjax.access.lane_state import LaneState
 from shiftjax.algebra import (
     Mat,
     Scalar,
@@ -41,7 +41,7 @@ from shiftjax.dynamics.tree import Tree, tree_terms
 from shiftjax.plan_elements import PlacedFrame
 
 
-def mass_matrix(at: Instant, constrained: bool) -> Mat:
+def mass_matrix(at: LaneState, *, constrained: bool) -> Mat:
     """(n, n)"""
     if constrained:
         images = [sparse_product(at.H, column) for column in at.Z]
@@ -49,20 +49,20 @@ def mass_matrix(at: Instant, constrained: bool) -> Mat:
     return [[row.get(k, 0.0) for k in range(at.plan.nv)] for row in at.H]
 
 
-def inverse_mass_matrix(at: Instant, constrained: bool) -> Mat:
+def inverse_mass_matrix(at: LaneState, *, constrained: bool) -> Mat:
     """(n, n) accelerations for a unit of each generalised force: M_i^-1, or Z M_i^-1 Z^T of all speeds."""
     count = len(at.Z)
     if not count:
         return [] if constrained else [zeros(at.plan.nv) for _ in range(at.plan.nv)]
     units = [[1.0 if i == k else 0.0 for i in range(count)] for k in range(count)]
-    inverse, _ = ldl_solve(mass_matrix(at, True), units)
+    inverse, _ = ldl_solve(mass_matrix(at, constrained=True), units)
     if constrained:
         return inverse
     Z = [[column.get(k, 0.0) for column in at.Z] for k in range(at.plan.nv)]
     return matmul(matmul(Z, inverse), transpose(Z))
 
 
-def coriolis_matrix(at: Instant, constrained: bool) -> Mat:
+def coriolis_matrix(at: LaneState, *, constrained: bool) -> Mat:
     """(n, n) C, of the module's description."""
     C = _tree_coriolis(at)
     if not constrained:
@@ -79,17 +79,17 @@ def coriolis_matrix(at: Instant, constrained: bool) -> Mat:
     return [[columns[j][i] for j in range(count)] for i in range(count)]
 
 
-def null_space_entries(at: Instant) -> Vec:
+def null_space_entries(at: LaneState) -> Vec:
     """Columns of Z, one after the other."""
     return [column.get(k, 0.0) for column in at.Z for k in range(at.plan.nv)]
 
 
-def null_space_matrix(at: Instant) -> Mat:
+def null_space_matrix(at: LaneState) -> Mat:
     """(nv, n) Z: all speeds for a unit of each independent one."""
     return [[column.get(k, 0.0) for column in at.Z] for k in range(at.plan.nv)]
 
 
-def _tree_coriolis(at: Instant) -> Mat:
+def _tree_coriolis(at: LaneState) -> Mat:
     nv = at.plan.nv
     nodes = [k for k in range(len(at.plan.nodes)) if _moves(at, k)]
     flow = at.direction(q=at.coordinate_rates(at.v))
@@ -119,7 +119,7 @@ def _tree_coriolis(at: Instant) -> Mat:
     return C
 
 
-def _moves(at: Instant, node: int) -> bool:
+def _moves(at: LaneState, node: int) -> bool:
     numbers = at.plan.nodes[node].numbers
     return (
         node > 0
@@ -128,12 +128,12 @@ def _moves(at: Instant, node: int) -> bool:
     )
 
 
-def _speeds(at: Instant, node: int) -> list[int]:
+def _speeds(at: LaneState, node: int) -> list[int]:
     branch, _, _ = at.plan.between(node, 0)
     return sorted(speed for joint in branch for speed in at.plan.joints[joint].speeds)
 
 
-def _entries(at: Instant, nodes: Sequence[int]) -> Vec:
+def _entries(at: LaneState, nodes: Sequence[int]) -> Vec:
     """Of every body six numbers a speed that moves it: angular velocity, and velocity of the centre of mass."""
     out: Vec = []
     for node in nodes:
@@ -158,7 +158,7 @@ def _crossing(w: Vec) -> Mat:
     return [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
 
 
-def coriolis_forces(at: Instant, constrained: bool) -> Vec:
+def coriolis_forces(at: LaneState, *, constrained: bool) -> Vec:
     """(n,) what M a + g lacks at the speeds: C v, or with loops closed Z^T (C v + M a_0), which drivers enter, too."""
     force = negative(tree_terms(at.motion, zeros(), at.states, which=()).force)
     if not constrained:
@@ -167,13 +167,13 @@ def coriolis_forces(at: Instant, constrained: bool) -> Vec:
     return at.across([x + inertial.get(k, 0.0) for k, x in enumerate(force)])
 
 
-def gravity_forces(at: Instant, constrained: bool) -> Vec:
+def gravity_forces(at: LaneState, *, constrained: bool) -> Vec:
     """(n,) g, the generalised forces that hold the mechanism against gravity."""
     force = negative(tree_terms(at.rest, at.lane.gravity(), at.states, which=()).force)
     return at.across(force) if constrained else force
 
 
-def applied_forces(at: Instant, constrained: bool, which: Sequence[int] | None) -> Vec:
+def applied_forces(at: LaneState, which: Sequence[int] | None, *, constrained: bool) -> Vec:
     """(n,) tau of all forces of the model but gravity, or of some.
 
     Args:
@@ -189,74 +189,74 @@ def applied_forces(at: Instant, constrained: bool, which: Sequence[int] | None) 
     return at.across(force) if constrained else force
 
 
-def constraint_forces(at: Instant) -> Vec:
+def constraint_forces(at: LaneState) -> Vec:
     """(nv,) J^T lambda, what closes the loops and drives: M a + C v + g - tau."""
     return negative(at.observed.reactions.tree.force)
 
 
-def multipliers(at: Instant) -> Vec:
+def multipliers(at: LaneState) -> Vec:
     """(m,) lambda of all rows; of redundant ones those of least norm, as of reactions."""
     reactions = at.observed.reactions
     return [x for block in at.plan.substructures for k in block.groups for x in reactions.of_constraint(k)]
 
 
-def constraint_jacobian(at: Instant) -> Mat:
+def constraint_jacobian(at: LaneState) -> Mat:
     """(m, nv) J of all rows."""
     return [[row.get(k, 0.0) for k in range(at.plan.nv)] for rows in at.rows for row in rows.J]
 
 
-def constraint_values(at: Instant, name: str) -> Vec:
+def constraint_values(at: LaneState, name: str) -> Vec:
     """(m,) Phi, nu or gamma of all rows."""
     return [x for rows in at.rows for x in getattr(rows, name)]
 
 
-def augmented_mass_matrix(at: Instant, constrained: bool, step: float) -> Mat:
+def augmented_mass_matrix(at: LaneState, step: float, *, constrained: bool) -> Mat:
     """(n, n) M - h dtau/dv - h^2 dtau/dq: what a linearly implicit Euler step of length h solves with."""
     nv = at.plan.nv
     units = [[1.0 if i == k else 0.0 for i in range(nv)] for k in range(nv)]
     by_speed = [at.direction(v=unit) for unit in units]
     by_place = [at.direction(q=at.coordinate_rates(unit)) for unit in units]
-    slopes = at.along(lambda x: applied_forces(x, False, None), [*by_speed, *by_place])
-    M = mass_matrix(at, False)
+    slopes = at.along(lambda x: applied_forces(x, None, constrained=False), [*by_speed, *by_place])
+    M = mass_matrix(at, constrained=False)
     columns = []
     for k in range(nv):
         implicit = plus(scale(step, slopes[k]), scale(step * step, slopes[nv + k]))
         columns.append(minus([M[i][k] for i in range(nv)], implicit))
     if not constrained:
-        return matrix_of(at, columns, False)
-    return transpose([at.across(list(column)) for column in transpose(matrix_of(at, columns, True))])
+        return matrix_of(at, columns, constrained=False)
+    return transpose([at.across(list(column)) for column in transpose(matrix_of(at, columns, constrained=True))])
 
 
-def energies(at: Instant) -> Tree:
+def energies(at: LaneState) -> Tree:
     """Kinetic and potential energy, of one pass over the tree."""
     return tree_terms(at.motion, at.lane.gravity(), at.states)
 
 
-def kinetic_energy(at: Instant) -> Scalar:
+def kinetic_energy(at: LaneState) -> Scalar:
     """[J]"""
     return energies(at).kinetic
 
 
-def potential_energy(at: Instant) -> Scalar:
+def potential_energy(at: LaneState) -> Scalar:
     """[J] of gravity, springs and all other conservative forces."""
     if at.plan.bears:
         return energies(at).potential
     return tree_terms(at.rest, at.lane.gravity(), at.states).potential
 
 
-def lagrangian(at: Instant) -> Scalar:
+def lagrangian(at: LaneState) -> Scalar:
     """[J] kinetic less potential energy."""
     both = energies(at)
     return both.kinetic - both.potential
 
 
-def total_energy(at: Instant) -> Scalar:
+def total_energy(at: LaneState) -> Scalar:
     """[J]"""
     both = energies(at)
     return both.kinetic + both.potential
 
 
-def generalized_momentum(at: Instant, constrained: bool) -> Vec:
+def generalized_momentum(at: LaneState, *, constrained: bool) -> Vec:
     """(n,) M v, the slopes of the kinetic energy with the speeds; with loops closed Z^T M v."""
     product = sparse_product(at.H, dict(enumerate(at.v)))
     out = [product.get(k, 0.0) for k in range(at.plan.nv)]

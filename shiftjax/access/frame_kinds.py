@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.access.instant import Instant
+from shiftjax.access.lane_state import LaneState
 from shiftjax.access.rigid_motion import RigidMotion, still
 from shiftjax.algebra import Mat, Scalar, Vec, cross, zeros
 from shiftjax.errors import ModelError, nearest, need, shown
@@ -40,15 +40,18 @@ class FrameKind:
         """Numbers of the motion, each of all members alike or (B,)."""
         return ()
 
-    def motion(self, numbers: Vec, at: Instant) -> RigidMotion:
+    def motion(self, numbers: Vec, at: LaneState) -> RigidMotion | tuple[Any, ...]:
         """Pose in the base and its two rates as the base sees them; lane code.
+
+        R (3 rows of 3), origin p [m], angular velocity, velocity of the origin, and the rates of these two: a tuple in
+        this order, or a `RigidMotion`.
 
         Args:
             numbers: those of `numbers`, as scalars of a lane. at: the state, with the time `at.t` [s], `at.q`, `at.v`.
         """
         raise NotImplementedError
 
-    def rates(self, numbers: Vec, at: Instant) -> Vec:
+    def rates(self, numbers: Vec, at: LaneState) -> Vec:
         """The time derivatives of the numbers; needed for time derivatives of Jacobians alone."""
         return zeros(len(numbers))
 
@@ -73,7 +76,7 @@ class FrameOn(FrameKind):
     def numbers(self) -> list[Any]:
         return [*entries("T", self.T, (3,)), *entries("R", _rotation("R", self.R), (3, 3))]
 
-    def motion(self, numbers: Vec, at: Instant) -> RigidMotion:
+    def motion(self, numbers: Vec, at: LaneState) -> RigidMotion:
         return still(_matrix(numbers[3:]), numbers[:3])
 
     def key(self) -> Hashable:
@@ -118,11 +121,11 @@ class MovingFrame(FrameKind):
         out = [*entries("T", self.T, (3,)), *entries("R", _rotation("R", self.R), (3, 3))]
         return out + [x for name in vectors for x in entries(name, getattr(self, name), (3,))]
 
-    def motion(self, numbers: Vec, at: Instant) -> RigidMotion:
+    def motion(self, numbers: Vec, at: LaneState) -> RigidMotion:
         u, w, acc, alpha = (numbers[k : k + 3] for k in (12, 15, 18, 21))
         return RigidMotion(_matrix(numbers[3:12]), numbers[:3], w, u, alpha, acc)
 
-    def rates(self, numbers: Vec, at: Instant) -> Vec:
+    def rates(self, numbers: Vec, at: LaneState) -> Vec:
         u, w, acc, alpha = (numbers[k : k + 3] for k in (12, 15, 18, 21))
         R = _matrix(numbers[3:12])
         turned = [cross(w, [R[i][j] for i in range(3)]) for j in range(3)]
@@ -133,11 +136,11 @@ class MovingFrame(FrameKind):
 
 
 @record
-class Placement:
+class FrameChain:
     """A frame as lane code takes it: one of the plan, and frames on it, each in the one before.
 
     Attributes:
-        links: kind of frame, the first of its numbers in `Instant.extra`, and how many it has.
+        links: kind of frame, the first of its numbers in `LaneState.extra`, and how many it has.
     """
 
     placed: PlacedFrame
@@ -146,29 +149,30 @@ class Placement:
     def key(self) -> Hashable:
         return self.placed, tuple((kind.key(), first, count) for kind, first, count in self.links)
 
-    def on_placed(self, at: Instant) -> RigidMotion:
+    def on_placed(self, at: LaneState) -> RigidMotion:
         """Its motion in the frame of the plan that carries it."""
         out = still([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], zeros())
         for kind, first, count in self.links:
-            out = out.then(kind.motion(at.extra[first : first + count], at))
+            motion = kind.motion(at.extra[first : first + count], at)
+            out = out.then(RigidMotion(*motion) if isinstance(motion, tuple) else motion)
         return out
 
-    def rates(self, at: Instant) -> dict[int, Scalar]:
-        """Place in `Instant.extra` -> the rate of that number."""
+    def rates(self, at: LaneState) -> dict[int, Scalar]:
+        """Place in `LaneState.extra` -> the rate of that number."""
         out: dict[int, Scalar] = {}
         for kind, first, count in self.links:
             out |= dict(zip(range(first, first + count), kind.rates(at.extra[first : first + count], at), strict=True))
         return out
 
 
-class Placements:
-    """Frames of one question as `Placement`s, and the numbers that they bring."""
+class FrameChains:
+    """Frames of one question as `FrameChain`s, and the numbers that they bring."""
 
     def __init__(self, model: Model, plan: Plan) -> None:
         self.model, self.plan = model, plan
         self.numbers: list[Any] = []
 
-    def of(self, frame: Any, where: str) -> Placement:
+    def of(self, frame: Any, where: str) -> FrameChain:
         """The placement of a path or a kind of frame.
 
         Raises:
@@ -187,7 +191,7 @@ class Placements:
             numbers = kind.numbers()
             links.append((kind, len(self.numbers), len(numbers)))
             self.numbers += numbers
-        return Placement(placed, tuple(links))
+        return FrameChain(placed, tuple(links))
 
 
 def placed_frame(model: Model, plan: Plan, path: Any, where: str) -> PlacedFrame:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from shiftjax.access import kinematic_terms as terms
 from shiftjax.access.answers import Question
 from shiftjax.access.asking import Asking, answered, keys, point_of
-from shiftjax.access.frame_kinds import Placement
+from shiftjax.access.frame_kinds import FrameChain
 from shiftjax.errors import ModelError, nearest
 from shiftjax.plan_elements import ORIGIN
 
@@ -35,14 +36,15 @@ class KinematicQuestions(Asking):
         at_point = point_of(point)
         one, other, along = places[0] or terms.WORLD_PLACE, places[1] or terms.WORLD_PLACE, places[2]
         key = ("pose", keys(places), at_point)
-        return Question(key, lambda at: terms.pose(at, one, other, along, at_point), extras)
+        answer = partial(terms.pose, frame=one, relative=other, axes=along, point=at_point)
+        return Question(key, answer, extras)
 
     @answered
     def orientation(self, frame: Frame, *, relative_to: Frame = "world") -> Question:
         """(4,) the orientation of a frame as a unit quaternion, w first, w >= 0."""
         places, extras = self.placed(frame=frame, relative_to=relative_to)
         one, other = (place or terms.WORLD_PLACE for place in places)
-        return Question(("orientation", keys(places)), lambda at: terms.orientation(at, one, other), extras)
+        return Question(("orientation", keys(places)), partial(terms.orientation, frame=one, relative=other), extras)
 
     @answered
     def twist(
@@ -57,7 +59,8 @@ class KinematicQuestions(Asking):
         at_point = point_of(point)
         one, other, along = places[0] or terms.WORLD_PLACE, places[1] or terms.WORLD_PLACE, places[2]
         key = ("twist", keys(places), at_point)
-        return Question(key, lambda at: terms.twist(at, one, other, along, at_point), extras)
+        answer = partial(terms.twist, frame=one, relative=other, axes=along, point=at_point)
+        return Question(key, answer, extras)
 
     @answered
     def acceleration(
@@ -79,7 +82,8 @@ class KinematicQuestions(Asking):
         at_point = point_of(point)
         one, other, along = places[0] or terms.WORLD_PLACE, places[1] or terms.WORLD_PLACE, places[2]
         key = ("acceleration", keys(places), at_point, spatial)
-        return Question(key, lambda at: terms.acceleration(at, one, other, along, at_point, spatial), extras)
+        answer = partial(terms.acceleration, frame=one, relative=other, axes=along, point=at_point, spatial=spatial)
+        return Question(key, answer, extras)
 
     @answered
     def jacobian(
@@ -105,7 +109,16 @@ class KinematicQuestions(Asking):
         one, other, along = places[0] or terms.WORLD_PLACE, places[1] or terms.WORLD_PLACE, places[2]
         at_point, speeds = point_of(point), tuple(self._moving(one, other)) if compact else None
         key = ("jacobian", keys(places), at_point, constrained, compact)
-        return Question(key, lambda at: terms.jacobian(at, one, other, along, at_point, constrained, speeds), extras)
+        answer = partial(
+            terms.jacobian,
+            frame=one,
+            relative=other,
+            axes=along,
+            point=at_point,
+            speeds=speeds,
+            constrained=constrained,
+        )
+        return Question(key, answer, extras)
 
     def moving_names(self, frame: Frame, *, relative_to: Frame = "world") -> tuple[str, ...]:
         """The speeds that move a frame by the tree as another one sees it: columns of `jacobian(compact=True)`."""
@@ -113,7 +126,7 @@ class KinematicQuestions(Asking):
         names = self.plan.speed_names()
         return tuple(names[k] for k in self._moving(one or terms.WORLD_PLACE, other or terms.WORLD_PLACE))
 
-    def _moving(self, frame: Placement, relative: Placement) -> list[int]:
+    def _moving(self, frame: FrameChain, relative: FrameChain) -> list[int]:
         return terms.moving_speeds(self.plan, frame, relative)
 
     @answered
@@ -130,27 +143,30 @@ class KinematicQuestions(Asking):
         if axes not in ("child", "parent"):
             raise ModelError("axes", repr(axes), '"child" or "parent"', "Name one of them.")
         one = self.plan.joints[paths.index(path)]
-        parent, child = Placement(one.near_place), Placement(one.far_place)
+        parent, child = FrameChain(one.near_place), FrameChain(one.far_place)
         if one.reverse:
             parent, child = child, parent
         along, speeds = {"child": child, "parent": parent}[axes], tuple(one.speeds)
         return Question(
             ("joint_jacobian", path, axes),
-            lambda at: terms.jacobian(at, child, parent, along, ORIGIN, False, speeds),
+            partial(
+                terms.jacobian, frame=child, relative=parent, axes=along, point=ORIGIN, speeds=speeds, constrained=False
+            ),
         )
 
     @answered
     def mass(self, of: Bodies = None) -> Question:
         """() mass of some bodies, of all where left out [kg]."""
         nodes = self.bodies_at(of)
-        return Question(("mass", nodes), lambda at: terms.mass(at, nodes))
+        return Question(("mass", nodes), partial(terms.mass, nodes=nodes))
 
     def _centre(self, of: Bodies, relative_to: Frame, axes: Frame | None, order: int) -> Question:
         nodes = self.bodies_at(of)
         places, extras = self.placed(relative_to=relative_to, axes=axes)
         other, along = places[0] or terms.WORLD_PLACE, places[1]
         key = ("center_of_mass", nodes, keys(places), order)
-        return Question(key, lambda at: terms.center_of_mass(at, nodes, other, along, order), extras)
+        answer = partial(terms.center_of_mass, nodes=nodes, relative=other, axes=along, order=order)
+        return Question(key, answer, extras)
 
     @answered
     def center_of_mass(self, of: Bodies = None, *, relative_to: Frame = "world", axes: Frame | None = None) -> Question:
@@ -189,7 +205,10 @@ class KinematicQuestions(Asking):
         places, extras = self.placed(relative_to=relative_to, axes=axes)
         other, along = places[0] or terms.WORLD_PLACE, places[1]
         key = ("center_of_mass_jacobian", nodes, keys(places), constrained)
-        return Question(key, lambda at: terms.center_of_mass_jacobian(at, nodes, other, along, constrained), extras)
+        answer = partial(
+            terms.center_of_mass_jacobian, nodes=nodes, relative=other, axes=along, constrained=constrained
+        )
+        return Question(key, answer, extras)
 
     @answered
     def momentum(self, of: Bodies = None, *, about: Frame | None = None, axes: Frame = "world") -> Question:
@@ -202,7 +221,8 @@ class KinematicQuestions(Asking):
         nodes = self.bodies_at(of)
         places, extras = self.placed(about=about, axes=axes)
         key = ("momentum", nodes, keys(places))
-        return Question(key, lambda at: terms.momentum(at, nodes, places[0], places[1]), extras)
+        answer = partial(terms.momentum, nodes=nodes, about=places[0], axes=places[1])
+        return Question(key, answer, extras)
 
     @answered
     def momentum_matrix(
@@ -212,4 +232,5 @@ class KinematicQuestions(Asking):
         nodes = self.bodies_at(of)
         places, extras = self.placed(about=about, axes=axes)
         key = ("momentum_matrix", nodes, keys(places), constrained)
-        return Question(key, lambda at: terms.momentum_matrix(at, nodes, places[0], places[1], constrained), extras)
+        answer = partial(terms.momentum_matrix, nodes=nodes, about=places[0], axes=places[1], constrained=constrained)
+        return Question(key, answer, extras)

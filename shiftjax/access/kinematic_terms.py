@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.access.frame_kinds import Placement
-from shiftjax.access.instant import Instant
+from shiftjax.access.frame_kinds import FrameChain
+from shiftjax.access.lane_state import LaneState
 from shiftjax.access.rigid_motion import RigidMotion
 from shiftjax.algebra import (
     Mat,
@@ -33,18 +33,20 @@ from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.topology.plan import Plan
 
 POSE, VELOCITY, ACCELERATION = range(3)  # how many derivatives of a pose are asked for
-WORLD_PLACE = Placement(WORLD)
+WORLD_PLACE = FrameChain(WORLD)
 Columns = list[Vec]  # one entry a speed
+Axes = FrameChain | None
+Point = Sequence[float]
 
 
-def relative_motion(at: Instant, frame: Placement, relative: Placement, order: int) -> RigidMotion:
+def relative_motion(at: LaneState, frame: FrameChain, relative: FrameChain, order: int) -> RigidMotion:
     """The motion of a frame as another one sees it; rates above `order` are zero or meaningless."""
     between = _between(at, frame.placed, relative.placed, order)
     out = between.then(frame.on_placed(at)) if frame.links else between
     return relative.on_placed(at).inverse().then(out) if relative.links else out
 
 
-def _between(at: Instant, frame: PlacedFrame, relative: PlacedFrame, order: int) -> RigidMotion:
+def _between(at: LaneState, frame: PlacedFrame, relative: PlacedFrame, order: int) -> RigidMotion:
     motion = at.rest if order == POSE else at.motion
     R, p = motion.pose(frame, relative=relative)
     w, u, alpha, acc = zeros(), zeros(), zeros(), zeros()
@@ -59,7 +61,7 @@ def _between(at: Instant, frame: PlacedFrame, relative: PlacedFrame, order: int)
     return RigidMotion(R, p, w, u, alpha, acc)
 
 
-def _turn(at: Instant, relative: Placement, axes: Placement | None) -> Mat | None:
+def _turn(at: LaneState, relative: FrameChain, axes: Axes) -> Mat | None:
     """The axes of `relative` along those of `axes`; None where they are the same."""
     if axes is None or axes == relative:
         return None
@@ -70,7 +72,7 @@ def _turned(R: Mat | None, *vectors: Vec) -> Vec:
     return [x for vector in vectors for x in (vector if R is None else matvec(R, vector))]
 
 
-def pose(at: Instant, frame: Placement, relative: Placement, axes: Placement | None, point: Sequence[float]) -> Mat:
+def pose(at: LaneState, frame: FrameChain, relative: FrameChain, axes: Axes, point: Point) -> Mat:
     """(4, 4) [R p; 0 1]: axes of a frame, and place of a point fixed in it [m]."""
     seen = relative_motion(at, frame, relative, POSE)
     R, turn = seen.R, _turn(at, relative, axes)
@@ -79,19 +81,25 @@ def pose(at: Instant, frame: Placement, relative: Placement, axes: Placement | N
     return [*([*row, x] for row, x in zip(R, p, strict=True)), [0.0, 0.0, 0.0, 1.0]]
 
 
-def orientation(at: Instant, frame: Placement, relative: Placement) -> Vec:
+def orientation(at: LaneState, frame: FrameChain, relative: FrameChain) -> Vec:
     """(4,) unit quaternion, w first."""
     return quaternion_of_rotation(relative_motion(at, frame, relative, POSE).R)
 
 
-def twist(at: Instant, frame: Placement, relative: Placement, axes: Placement | None, point: Sequence[float]) -> Vec:
+def twist(at: LaneState, frame: FrameChain, relative: FrameChain, axes: Axes, point: Point) -> Vec:
     """(6,) angular velocity [rad/s], velocity of a point fixed in the frame [m/s]."""
     seen = relative_motion(at, frame, relative, VELOCITY).of_point(list(point))
     return _turned(_turn(at, relative, axes), seen.w, seen.u)
 
 
 def acceleration(
-    at: Instant, frame: Placement, relative: Placement, axes: Placement | None, point: Sequence[float], spatial: bool
+    at: LaneState,
+    frame: FrameChain,
+    relative: FrameChain,
+    axes: Axes,
+    point: Point,
+    *,
+    spatial: bool,
 ) -> Vec:
     """(6,) angular acceleration [rad/s^2], acceleration of a point fixed in the frame [m/s^2].
 
@@ -104,13 +112,14 @@ def acceleration(
 
 
 def jacobian(
-    at: Instant,
-    frame: Placement,
-    relative: Placement,
-    axes: Placement | None,
-    point: Sequence[float],
-    constrained: bool,
+    at: LaneState,
+    frame: FrameChain,
+    relative: FrameChain,
+    axes: Axes,
+    point: Point,
     speeds: Sequence[int] | None,
+    *,
+    constrained: bool,
 ) -> Mat:
     """(6, n) angular velocity, and velocity of a point fixed in the frame, for a unit of each speed.
 
@@ -129,10 +138,10 @@ def jacobian(
         if back is not None:  # of a point that is carried by another frame the same, along its axes
             w, u = matvec(back, w), matvec(back, u)
         columns.append(_turned(turn, w, u))
-    return matrix_of(at, columns, constrained, speeds)
+    return matrix_of(at, columns, speeds, constrained=constrained)
 
 
-def matrix_of(at: Instant, columns: Columns, constrained: bool, speeds: Sequence[int] | None = None) -> Mat:
+def matrix_of(at: LaneState, columns: Columns, speeds: Sequence[int] | None = None, *, constrained: bool) -> Mat:
     """Rows of the columns of all speeds: of some of them, or with loops closed of the independent ones."""
     rows = len(columns[0]) if columns else 0
     if constrained:
@@ -150,13 +159,13 @@ def _combined(columns: Columns, weights: dict[int, Scalar]) -> Vec:
     return out
 
 
-def moving_speeds(plan: Plan, frame: Placement, relative: Placement) -> list[int]:
+def moving_speeds(plan: Plan, frame: FrameChain, relative: FrameChain) -> list[int]:
     """The speeds that move a frame as another one sees it: the columns of a compact Jacobian."""
     *branches, _ = plan.between(frame.placed.node, relative.placed.node)
     return sorted(k for branch in branches for joint in branch for k in plan.joints[joint].speeds)
 
 
-def centres(at: Instant, nodes: Sequence[int]) -> list[tuple[Scalar, PlacedFrame, Vec]]:
+def centres(at: LaneState, nodes: Sequence[int]) -> list[tuple[Scalar, PlacedFrame, Vec]]:
     """Mass, frame of the origin, and centre of mass in it, of some bodies; massless ones left out."""
     out: list[tuple[Scalar, PlacedFrame, Vec]] = []
     for node in nodes:
@@ -166,12 +175,12 @@ def centres(at: Instant, nodes: Sequence[int]) -> list[tuple[Scalar, PlacedFrame
     return out
 
 
-def mass(at: Instant, nodes: Sequence[int]) -> Scalar:
+def mass(at: LaneState, nodes: Sequence[int]) -> Scalar:
     """[kg]"""
     return total([m for m, _, _ in centres(at, nodes)])
 
 
-def _mean(at: Instant, nodes: Sequence[int], vectors: Sequence[Vec]) -> Vec:
+def _mean(at: LaneState, nodes: Sequence[int], vectors: Sequence[Vec]) -> Vec:
     """The mean of vectors of bodies by their masses."""
     if not vectors:
         raise ModelError("center_of_mass", "bodies without mass", "at least one that has some", "Name others.")
@@ -181,32 +190,34 @@ def _mean(at: Instant, nodes: Sequence[int], vectors: Sequence[Vec]) -> Vec:
     return scale(ratio(1.0, whole), out)
 
 
-def center_of_mass(at: Instant, nodes: Sequence[int], relative: Placement, axes: Placement | None, order: int) -> Vec:
+def center_of_mass(at: LaneState, nodes: Sequence[int], relative: FrameChain, axes: Axes, order: int) -> Vec:
     """(3,) place, velocity or acceleration of the centre of mass of some bodies [m, m/s, m/s^2]."""
     vectors: list[Vec] = []
     for _, frame, centre in centres(at, nodes):
-        seen = relative_motion(at, Placement(frame), relative, order).of_point(centre)
+        seen = relative_motion(at, FrameChain(frame), relative, order).of_point(centre)
         vectors.append((seen.p, seen.u, seen.acc)[order])
     return _turned(_turn(at, relative, axes), _mean(at, nodes, vectors))
 
 
 def center_of_mass_jacobian(
-    at: Instant, nodes: Sequence[int], relative: Placement, axes: Placement | None, constrained: bool
+    at: LaneState, nodes: Sequence[int], relative: FrameChain, axes: Axes, *, constrained: bool
 ) -> Mat:
     """(3, n) velocity of the centre of mass of some bodies for a unit of each speed."""
     parts = [
         [
             x
-            for row in zip(*jacobian(at, Placement(frame), relative, axes, centre, False, None)[3:], strict=True)
+            for row in zip(
+                *jacobian(at, FrameChain(frame), relative, axes, centre, None, constrained=False)[3:], strict=True
+            )
             for x in row
         ]
         for _, frame, centre in centres(at, nodes)
     ]
     flat = _mean(at, nodes, parts)
-    return matrix_of(at, [flat[3 * k : 3 * k + 3] for k in range(at.plan.nv)], constrained)
+    return matrix_of(at, [flat[3 * k : 3 * k + 3] for k in range(at.plan.nv)], constrained=constrained)
 
 
-def inertia_of(at: Instant, node: int) -> Mat | None:
+def inertia_of(at: LaneState, node: int) -> Mat | None:
     """(3, 3) of a body about its centre, along its axes; None where it has none."""
     numbers = at.plan.nodes[node].numbers
     if numbers is None:
@@ -216,10 +227,11 @@ def inertia_of(at: Instant, node: int) -> Mat | None:
 
 
 def momentum_matrix(
-    at: Instant,
+    at: LaneState,
     nodes: Sequence[int],
-    about: Placement | None,
-    axes: Placement | None,
+    about: FrameChain | None,
+    axes: Axes,
+    *,
     constrained: bool,
 ) -> Mat:
     """(6, n) angular and linear momentum of some bodies for a unit of each speed, as the world sees them.
@@ -246,9 +258,9 @@ def momentum_matrix(
             spin = matvec(R, matvec(inertia, matvec(transpose(R), w)))
             columns[k] = plus(columns[k], [*plus(spin, cross(arm, u)), *u])
     turn = _turn(at, WORLD_PLACE, axes)
-    return matrix_of(at, [_turned(turn, one[:3], one[3:]) for one in columns], constrained)
+    return matrix_of(at, [_turned(turn, one[:3], one[3:]) for one in columns], constrained=constrained)
 
 
-def momentum(at: Instant, nodes: Sequence[int], about: Placement | None, axes: Placement | None) -> Vec:
+def momentum(at: LaneState, nodes: Sequence[int], about: FrameChain | None, axes: Axes) -> Vec:
     """(6,) angular momentum [kg m^2/s] and linear momentum [kg m/s] of some bodies, as the world sees them."""
-    return matvec(momentum_matrix(at, nodes, about, axes, False), at.v)
+    return matvec(momentum_matrix(at, nodes, about, axes, constrained=False), at.v)

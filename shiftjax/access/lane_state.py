@@ -21,12 +21,12 @@ from shiftjax.measures.observed_state import ObservedState
 from shiftjax.topology.partition import Partition, free_speeds, independent_speeds
 from shiftjax.topology.plan import Plan
 
-OfInstant = Callable[["Instant"], Vec]  # lane code: a list of scalars that follow from a state
+OfState = Callable[["LaneState"], Vec]  # lane code: a list of scalars that follow from a state
 
 
 @dataclass(frozen=True)
 class Ground:
-    """What states of one design have in common: everything but the values of `Instant.x`.
+    """What states of one design have in common: everything but the values of `LaneState.x`.
 
     Attributes:
         numbers: in the order of the plan's; None for those that vary. varied: places of these.
@@ -51,7 +51,7 @@ class Ground:
 
     @cached_property
     def parts(self) -> dict[str, slice]:
-        """Where in `Instant.x` what stands."""
+        """Where in `LaneState.x` what stands."""
         plan, count = self.plan, len(self.independent) if self.given else 0
         sizes = {"q": plan.nq, "v": plan.nv, "states": plan.ns, "t": 1, "numbers": len(self.varied), "a": count}
         sizes["extra"] = self.extras
@@ -63,7 +63,7 @@ class Ground:
 
     @property
     def size(self) -> int:
-        """How many numbers an `Instant.x` has."""
+        """How many numbers an `LaneState.x` has."""
         return self.parts["extra"].stop
 
     def lane(self, varied: Sequence[Scalar], t: Scalar) -> Lane:
@@ -74,7 +74,7 @@ class Ground:
         return Lane(self.plan, Parameters(numbers, self.matrices), self.length, self.functions, t)
 
 
-class Instant:
+class LaneState:
     """One state.
 
     Args:
@@ -162,10 +162,10 @@ class Instant:
         """(nq,) rates of the coordinates for some speeds."""
         return coordinate_rates(self.plan, self.q, v)
 
-    def along(self, function: OfInstant, directions: Sequence[Vec]) -> list[Vec]:
+    def along(self, function: OfState, directions: Sequence[Vec]) -> list[Vec]:
         """Derivatives of what follows from a state in some directions of `x`."""
         count = self.ground.size
-        graph = inner_graph_of(lambda x: function(Instant(self.ground, x)), count)
+        graph = inner_graph_of(lambda x: function(LaneState(self.ground, x)), count)
         moving = [k for k in range(count) if not all(is_zero(one[k]) for one in directions)]
         outputs = range(len(graph.outputs))
         tangents = forward(graph, count + len(graph.outer), moving, outputs, len(directions))
