@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from shiftjax.access.frame_kinds import FrameChain
 from shiftjax.access.lane_state import Ground, LaneState
 from shiftjax.algebra import LaneValue, Scalar, Vec
 from shiftjax.kernels import graph_in_jax
@@ -29,11 +30,13 @@ class Question:
 
     Attributes:
         key: equal for questions of equal code. answer: lane code. extras: numbers of frames, each alike or (B,).
+        frames: whose numbers they are, of which some may change in time.
     """
 
     key: Hashable
     answer: Callable[[LaneState], Nested]
     extras: tuple[Any, ...] = ()
+    frames: tuple[FrameChain, ...] = ()
 
 
 class _Answer(NamedTuple):

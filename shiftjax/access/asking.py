@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -13,10 +14,29 @@ from shiftjax.access.frame_kinds import FrameChain, FrameChains
 from shiftjax.errors import ModelError, nearest
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
+from shiftjax.record import record
 from shiftjax.topology.plan import Plan
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Asking")
+
+
+@record
+class PlacedFrames:
+    """The frames of one question.
+
+    Attributes:
+        chains: name of an argument -> its frame, None where it is left out. extras: the numbers that they bring.
+    """
+
+    chains: dict[str, FrameChain | None]
+    extras: tuple[Any, ...]
+
+    def question(self, key: Hashable, term: Callable[..., Any], **options: Any) -> Question:
+        """What a term is, a function of a state and of frames and options by name."""
+        frames = tuple(chain for chain in self.chains.values() if chain is not None)
+        keys = tuple(None if chain is None else chain.key() for chain in self.chains.values())
+        return Question((key, keys), partial(term, **self.chains, **options), self.extras, frames)
 
 
 class Asking:
@@ -29,11 +49,15 @@ class Asking:
         """The answer, computed when it is first asked for."""
         raise NotImplementedError
 
-    def placed(self, **frames: Any) -> tuple[list[FrameChain | None], tuple[Any, ...]]:
-        """Frames, None where they are left out, and the numbers that they bring."""
-        places = FrameChains(self.model, self.plan)
-        out = [None if frame is None else places.of(frame, name) for name, frame in frames.items()]
-        return out, tuple(places.numbers)
+    def placed(self, **frames: Any) -> PlacedFrames:
+        """Frames that are named, None where they are left out.
+
+        Raises:
+            ModelError: no such frame.
+        """
+        chains = FrameChains(self.model, self.plan)
+        placed = {name: None if frame is None else chains.of(frame, name) for name, frame in frames.items()}
+        return PlacedFrames(placed, tuple(chains.numbers))
 
     def bodies_at(self, of: str | Iterable[str] | None) -> tuple[int, ...]:
         """Nodes of the bodies that are named, all where None.
@@ -63,11 +87,6 @@ def answered(
 
     asking.question = method  # type: ignore[attr-defined]
     return asking
-
-
-def keys(places: Sequence[FrameChain | None]) -> tuple[Any, ...]:
-    """What places have in common with those of equal code."""
-    return tuple(None if place is None else place.key() for place in places)
 
 
 def point_of(point: Any) -> tuple[float, float, float]:

@@ -110,7 +110,7 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         Args:
             name: of a method, args and options: what it takes. Components along `axes` that move change with them.
         """
-        return self.answer(along_motion(*self._question(name, args, options)))
+        return self.answer(along_motion(self._question(name, args, options)))
 
     def jacobian_rate(self, frame: Any, **options: Any) -> np.ndarray:
         """(6, n) the time derivative of `jacobian`, of its components along `axes`; arguments as there.
@@ -133,7 +133,7 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         """
         if "own_constrained" in options:
             options["constrained"] = options.pop("own_constrained")
-        question, _ = self._question(name, args, options)
+        question = self._question(name, args, options)
         if wrt in ("q", "v"):
             return self.answer((with_places if wrt == "q" else with_speeds)(question, constrained=constrained))
         path = self.model.resolve(wrt)
@@ -153,9 +153,9 @@ class Configuration(KinematicQuestions, DynamicQuestions):
             out, path -> varied numbers, those of this configuration where left out; gives an array of one member.
         """
         if name == "rate":
-            question = along_motion(*self._question(args[0], args[1:], options))
+            question = along_motion(self._question(args[0], args[1:], options))
         else:
-            question = self._question(name, args, options)[0]
+            question = self._question(name, args, options)
         if any(np.ndim(value) for value in question.extras):
             raise ModelError("function", "frames with values for members", "values of one member", "Give one each.")
 
@@ -182,19 +182,13 @@ class Configuration(KinematicQuestions, DynamicQuestions):
             raise ModelError("numbers", f"{listed(missing)} left out", "all that vary between members", "Give them.")
         return [jnp.asarray(values.get(path, value), dtype) for path, value in self.numbers.items()]
 
-    def _question(self, name: str, args: Sequence[Any], options: Mapping[str, Any]) -> tuple[Question, list[Any]]:
-        """A question by the name of a method, and the frames of it, of which some may move."""
+    def _question(self, name: str, args: Sequence[Any], options: Mapping[str, Any]) -> Question:
+        """A question by the name of a method."""
         method = getattr(getattr(type(self), name, None), "question", None)
         if method is None:
             known = [key for key in dir(type(self)) if hasattr(getattr(type(self), key), "question")]
             raise ModelError("name", shown(name), listed(known, 40), nearest(name, known) or "Name one of these.")
-        self._frames = list[Any]()
-        return method(self, *args, **options), self._frames
-
-    def placed(self, **frames: Any) -> Any:
-        out = super().placed(**frames)
-        self._frames = [place for place in out[0] if place is not None]
-        return out
+        return method(self, *args, **options)
 
 
 def _scalars(given: Any, count: int, dtype: Any) -> list[Any]:

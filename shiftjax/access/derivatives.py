@@ -7,6 +7,7 @@ dq = N (Z dq_i + x), J x = -Phi_p dp, and v = Z v_i + v_0 changes with both; N m
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from shiftjax.access.answers import Nested, Question, flattened, shape_of
 from shiftjax.access.frame_kinds import FrameChain
@@ -18,14 +19,14 @@ from shiftjax.dynamics.reduction import Column
 Directions = list[Vec]
 
 
-def along_motion(question: Question, frames: Sequence[FrameChain]) -> Question:
+def along_motion(question: Question) -> Question:
     """The time derivative, with the accelerations of the state."""
 
     def answer(at: LaneState) -> Nested:
-        (rates,) = at.along(lambda x: flattened(question.answer(x)), [_flow(at, frames)])
+        (rates,) = at.along(lambda x: flattened(question.answer(x)), [_flow(at, question.frames)])
         return shaped(rates, shape_of(question.answer(at)))
 
-    return Question(("rate", question.key), answer, question.extras)
+    return replace(question, key=("rate", question.key), answer=answer)
 
 
 def _flow(at: LaneState, frames: Sequence[FrameChain]) -> Vec:
@@ -90,7 +91,7 @@ def with_number(question: Question, place: int, *, constrained: bool) -> Questio
         values = flattened(made.answer(at))
         return shaped(values, shape_of(question.answer(at)))
 
-    return Question(made.key, answer, question.extras)
+    return replace(question, key=made.key, answer=answer)
 
 
 def _closed(at: LaneState, change: Vec, displacement: Column) -> Vec:
@@ -118,7 +119,7 @@ def _slopes(question: Question, name: tuple, directions: object) -> Question:
         count = len(flattened(question.answer(at)))
         return shaped([slope[k] for k in range(count) for slope in slopes], (*shape, len(ways)))
 
-    return Question(("slope", name, question.key), answer, question.extras)
+    return replace(question, key=("slope", name, question.key), answer=answer)
 
 
 def shaped(values: Sequence[Scalar], shape: tuple[int, ...]) -> Nested:

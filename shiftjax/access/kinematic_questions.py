@@ -8,7 +8,7 @@ from typing import Any
 
 from shiftjax.access import kinematic_terms as terms
 from shiftjax.access.answers import Question
-from shiftjax.access.asking import Asking, answered, keys, point_of
+from shiftjax.access.asking import Asking, PlacedFrames, answered, point_of
 from shiftjax.access.frame_kinds import FrameChain
 from shiftjax.errors import ModelError, nearest
 from shiftjax.plan_elements import ORIGIN
@@ -32,19 +32,14 @@ class KinematicQuestions(Asking):
             relative_to: from whose origin. axes: along whose axes; those of `relative_to` where left out.
             point: (3,) fixed in the frame [m].
         """
-        places, extras = self.placed(frame=frame, relative_to=relative_to, axes=axes)
+        places = self.placed(frame=frame, relative=relative_to, axes=axes)
         at_point = point_of(point)
-        one, other, along = places[0] or terms.WORLD_PLACE, places[1] or terms.WORLD_PLACE, places[2]
-        key = ("pose", keys(places), at_point)
-        answer = partial(terms.pose, frame=one, relative=other, axes=along, point=at_point)
-        return Question(key, answer, extras)
+        return places.question(("pose", at_point), terms.pose, point=at_point)
 
     @answered
     def orientation(self, frame: Frame, *, relative_to: Frame = "world") -> Question:
         """(4,) the orientation of a frame as a unit quaternion, w first, w >= 0."""
-        places, extras = self.placed(frame=frame, relative_to=relative_to)
-        one, other = (place or terms.WORLD_PLACE for place in places)
-        return Question(("orientation", keys(places)), partial(terms.orientation, frame=one, relative=other), extras)
+        return self.placed(frame=frame, relative=relative_to).question("orientation", terms.orientation)
 
     @answered
     def twist(
@@ -55,12 +50,9 @@ class KinematicQuestions(Asking):
         Args:
             frame, relative_to, axes, point: as those of `pose`.
         """
-        places, extras = self.placed(frame=frame, relative_to=relative_to, axes=axes)
+        places = self.placed(frame=frame, relative=relative_to, axes=axes)
         at_point = point_of(point)
-        one, other, along = places[0] or terms.WORLD_PLACE, places[1] or terms.WORLD_PLACE, places[2]
-        key = ("twist", keys(places), at_point)
-        answer = partial(terms.twist, frame=one, relative=other, axes=along, point=at_point)
-        return Question(key, answer, extras)
+        return places.question(("twist", at_point), terms.twist, point=at_point)
 
     @answered
     def acceleration(
@@ -78,12 +70,10 @@ class KinematicQuestions(Asking):
             frame, relative_to, axes, point: as those of `pose`.
             spatial: the linear part is the spatial one, acceleration - w x velocity (Featherstone, section 2.10).
         """
-        places, extras = self.placed(frame=frame, relative_to=relative_to, axes=axes)
+        places = self.placed(frame=frame, relative=relative_to, axes=axes)
         at_point = point_of(point)
-        one, other, along = places[0] or terms.WORLD_PLACE, places[1] or terms.WORLD_PLACE, places[2]
-        key = ("acceleration", keys(places), at_point, spatial)
-        answer = partial(terms.acceleration, frame=one, relative=other, axes=along, point=at_point, spatial=spatial)
-        return Question(key, answer, extras)
+        key = ("acceleration", at_point, spatial)
+        return places.question(key, terms.acceleration, point=at_point, spatial=spatial)
 
     @answered
     def jacobian(
@@ -105,29 +95,20 @@ class KinematicQuestions(Asking):
         """
         if constrained and compact:
             raise ModelError("compact", "with constrained=True", "one of them", "Leave one of them out.")
-        places, extras = self.placed(frame=frame, relative_to=relative_to, axes=axes)
-        one, other, along = places[0] or terms.WORLD_PLACE, places[1] or terms.WORLD_PLACE, places[2]
-        at_point, speeds = point_of(point), tuple(self._moving(one, other)) if compact else None
-        key = ("jacobian", keys(places), at_point, constrained, compact)
-        answer = partial(
-            terms.jacobian,
-            frame=one,
-            relative=other,
-            axes=along,
-            point=at_point,
-            speeds=speeds,
-            constrained=constrained,
-        )
-        return Question(key, answer, extras)
+        places = self.placed(frame=frame, relative=relative_to, axes=axes)
+        at_point, speeds = point_of(point), self._moving(places) if compact else None
+        key = ("jacobian", at_point, constrained, compact)
+        return places.question(key, terms.jacobian, point=at_point, speeds=speeds, constrained=constrained)
 
     def moving_names(self, frame: Frame, *, relative_to: Frame = "world") -> tuple[str, ...]:
         """The speeds that move a frame by the tree as another one sees it: columns of `jacobian(compact=True)`."""
-        (one, other), _ = self.placed(frame=frame, relative_to=relative_to)
         names = self.plan.speed_names()
-        return tuple(names[k] for k in self._moving(one or terms.WORLD_PLACE, other or terms.WORLD_PLACE))
+        return tuple(names[k] for k in self._moving(self.placed(frame=frame, relative=relative_to)))
 
-    def _moving(self, frame: FrameChain, relative: FrameChain) -> list[int]:
-        return terms.moving_speeds(self.plan, frame, relative)
+    def _moving(self, places: PlacedFrames) -> tuple[int, ...]:
+        frame, relative = places.chains["frame"], places.chains["relative"]
+        assert frame is not None and relative is not None
+        return tuple(terms.moving_speeds(self.plan, frame, relative))
 
     @answered
     def joint_jacobian(self, joint: str, *, axes: str = "child") -> Question:
@@ -146,13 +127,10 @@ class KinematicQuestions(Asking):
         parent, child = FrameChain(one.near_place), FrameChain(one.far_place)
         if one.reverse:
             parent, child = child, parent
-        along, speeds = {"child": child, "parent": parent}[axes], tuple(one.speeds)
-        return Question(
-            ("joint_jacobian", path, axes),
-            partial(
-                terms.jacobian, frame=child, relative=parent, axes=along, point=ORIGIN, speeds=speeds, constrained=False
-            ),
-        )
+        along = {"child": child, "parent": parent}[axes]
+        places = PlacedFrames({"frame": child, "relative": parent, "axes": along}, ())
+        options = {"point": ORIGIN, "speeds": tuple(one.speeds), "constrained": False}
+        return places.question(("joint_jacobian", path), terms.jacobian, **options)
 
     @answered
     def mass(self, of: Bodies = None) -> Question:
@@ -161,12 +139,8 @@ class KinematicQuestions(Asking):
         return Question(("mass", nodes), partial(terms.mass, nodes=nodes))
 
     def _centre(self, of: Bodies, relative_to: Frame, axes: Frame | None, order: int) -> Question:
-        nodes = self.bodies_at(of)
-        places, extras = self.placed(relative_to=relative_to, axes=axes)
-        other, along = places[0] or terms.WORLD_PLACE, places[1]
-        key = ("center_of_mass", nodes, keys(places), order)
-        answer = partial(terms.center_of_mass, nodes=nodes, relative=other, axes=along, order=order)
-        return Question(key, answer, extras)
+        nodes, places = self.bodies_at(of), self.placed(relative=relative_to, axes=axes)
+        return places.question(("center_of_mass", nodes, order), terms.center_of_mass, nodes=nodes, order=order)
 
     @answered
     def center_of_mass(self, of: Bodies = None, *, relative_to: Frame = "world", axes: Frame | None = None) -> Question:
@@ -201,14 +175,9 @@ class KinematicQuestions(Asking):
         constrained: bool = False,
     ) -> Question:
         """(3, n) velocity of a centre of mass for a unit of each speed; arguments as above."""
-        nodes = self.bodies_at(of)
-        places, extras = self.placed(relative_to=relative_to, axes=axes)
-        other, along = places[0] or terms.WORLD_PLACE, places[1]
-        key = ("center_of_mass_jacobian", nodes, keys(places), constrained)
-        answer = partial(
-            terms.center_of_mass_jacobian, nodes=nodes, relative=other, axes=along, constrained=constrained
-        )
-        return Question(key, answer, extras)
+        nodes, places = self.bodies_at(of), self.placed(relative=relative_to, axes=axes)
+        key = ("center_of_mass_jacobian", nodes, constrained)
+        return places.question(key, terms.center_of_mass_jacobian, nodes=nodes, constrained=constrained)
 
     @answered
     def momentum(self, of: Bodies = None, *, about: Frame | None = None, axes: Frame = "world") -> Question:
@@ -218,19 +187,14 @@ class KinematicQuestions(Asking):
             of: a path or several; all bodies where left out.
             about: about whose origin; the centre of mass of these bodies where left out. axes: along whose axes.
         """
-        nodes = self.bodies_at(of)
-        places, extras = self.placed(about=about, axes=axes)
-        key = ("momentum", nodes, keys(places))
-        answer = partial(terms.momentum, nodes=nodes, about=places[0], axes=places[1])
-        return Question(key, answer, extras)
+        nodes, places = self.bodies_at(of), self.placed(about=about, axes=axes)
+        return places.question(("momentum", nodes), terms.momentum, nodes=nodes)
 
     @answered
     def momentum_matrix(
         self, of: Bodies = None, *, about: Frame | None = None, axes: Frame = "world", constrained: bool = False
     ) -> Question:
         """(6, n) `momentum` for a unit of each speed; about the centre of mass the centroidal momentum matrix."""
-        nodes = self.bodies_at(of)
-        places, extras = self.placed(about=about, axes=axes)
-        key = ("momentum_matrix", nodes, keys(places), constrained)
-        answer = partial(terms.momentum_matrix, nodes=nodes, about=places[0], axes=places[1], constrained=constrained)
-        return Question(key, answer, extras)
+        nodes, places = self.bodies_at(of), self.placed(about=about, axes=axes)
+        key = ("momentum_matrix", nodes, constrained)
+        return places.question(key, terms.momentum_matrix, nodes=nodes, constrained=constrained)
