@@ -5,7 +5,7 @@ Loops are closed as `assemble` closes them; nothing is compiled. What is asked i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -84,7 +84,9 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         )
 
     def changed(self, **given: Any) -> Configuration:
-        """The same with other arguments of `configuration`; of `q`, `v` and `vary` those that are not named stay.
+        """The same with other arguments of `configuration`; what is not named stays, in mappings such as `q`, too.
+
+        The same coordinates are independent where the loops allow it, so that columns keep their meaning.
 
         Raises:
             ModelError: as `configuration` does.
@@ -95,7 +97,9 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         """The answer to a question, computed when it is first asked; the same array, read-only, from then on."""
         key = (question.key, tuple(np.asarray(x, float).tobytes() for x in question.extras))
         if key not in self._computed:
-            value = self._of_members(self._answers.in_numpy(question, self._x))
+            values = self._answers.in_numpy(question, self._x)
+            values[self._stated.status > 0] = np.nan  # also what is known whatever the pose
+            value = self._of_members(values)
             value.setflags(write=False)
             self._computed[key] = value
         return self._computed[key]
@@ -238,29 +242,46 @@ def configuration(
     Raises:
         ModelError: anything the model or the arguments make impossible.
     """
-    model = model if isinstance(model, Model) else load(model)
     given = {
         "q": q, "v": v, "a": a, "vary": vary, "assign": assign, "derive": derive, "drive": drive, "tie": tie,
         "time": time, "start": start, "independent": independent,
     }  # fmt: skip
+    return _configured(
+        model if isinstance(model, Model) else load(model), given, [*q] if isinstance(q, Mapping) else ()
+    )
+
+
+def _configured(
+    model: Model, given: Mapping[str, Any], wished: Sequence[str], speeds: Collection[str] = ()
+) -> Configuration:
+    """A configuration by its arguments.
+
+    Args:
+        wished: coordinates that are to be independent where they can be; speeds: the same by their own names.
+    """
     stated = stated_state(model, **{name: value for name, value in given.items() if name not in ("a", "independent")})
-    prepared = stated.prepared
-    named = [*independent, *(() if a is None else a)]
+    prepared, a = stated.prepared, given["a"]
+    plan, setup = prepared.plan, prepared.setup
+    forced = forced_speeds(prepared, [*given["independent"], *(a or ())])
+    liked = {k for k, name in enumerate(plan.speed_names()) if name in speeds} or forced_speeds(prepared, wished)
     good = (stated.status <= 0) & np.isfinite(stated.q).all(0)
-    forced, liked = (forced_speeds(prepared, names) for names in (named, [*q] if isinstance(q, Mapping) else ()))
     partition = common_partition(prepared, stated.q, good, forced, liked)
-    setup = prepared.setup
     numbers = tuple(None if k in setup.varied else x for k, x in enumerate(setup.numbers))
     ground = Ground(
-        prepared.plan, partition, numbers, setup.varied, setup.matrices, setup.length, setup.functions, a is not None
+        plan, partition, numbers, setup.varied, setup.matrices, setup.length, setup.functions, a is not None
     )
     rows = np.zeros((0, stated.q.shape[1])) if a is None else stated.accelerations(a, ground.independent)
 
     def again(changes: Mapping[str, Any]) -> Configuration:
         merged = dict(given)
         for name, value in changes.items():
-            both = isinstance(value, Mapping) and isinstance(given.get(name), Mapping)
-            merged[name] = {**given[name], **value} if both else value  # type: ignore[dict-item]
-        return configuration(model, **merged)
+            if name not in merged:
+                raise ModelError(
+                    "changed", repr(name), listed(merged, 20), nearest(name, merged) or "Name one of these."
+                )
+            both = isinstance(value, Mapping) and isinstance(given[name], Mapping)
+            merged[name] = {**given[name], **value} if both else value
+        names = plan.speed_names()
+        return _configured(model, merged, (), [names[k] for k in ground.independent])
 
     return Configuration(stated, ground, rows, again)
