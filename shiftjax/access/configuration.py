@@ -23,7 +23,6 @@ from shiftjax.errors import ModelError, nearest, shown
 from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
-from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.derive import Formula
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import Drivable
@@ -58,7 +57,7 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         self.t, self.status, self.gap = (self._of_members(x) for x in (stated.t, stated.status, stated.gap))
         paths = [self.plan.numbers[place].path for place in ground.varied]
         self.numbers = {path: self._of_members(x) for path, x in zip(paths, stated.numbers, strict=True)}
-        self.messages = tuple(REMEDY[Outcome(k)] for k in stated.status)
+        self.messages = stated.messages
 
     @property
     def speed_names(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from shiftjax.errors import ModelError, need_mapping, shown
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed, split
-from shiftjax.outcome import Outcome
+from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.real_arrays import real_array
 from shiftjax.run.beginning import start_from, unsound
 from shiftjax.run.options import options_of
@@ -31,7 +31,7 @@ class StatedState:
 
     Attributes:
         q: (nq, B), v: (nv, B), states: (ns, B), t: (B,) [s]. numbers: (k, B) of the plan's that lane code reads.
-        status: (B,) `Outcome`. gap: (B,) [m or rad].
+        status: (B,) `Outcome`. gap: (B,) [m or rad]. messages: B texts, "" where all is good.
     """
 
     prepared: Prepared
@@ -43,6 +43,7 @@ class StatedState:
     numbers: np.ndarray
     status: np.ndarray
     gap: np.ndarray
+    messages: tuple[str, ...]
 
     def accelerations(self, given: Mapping[str, Any], independent: Sequence[int]) -> np.ndarray:
         """(n, B) of the independent speeds.
@@ -95,7 +96,18 @@ def stated_state(
     status = np.where(began.changed, np.minimum(status, int(Outcome.start_changed)), status)
     status = np.where(began.closed, status, int(Outcome.not_assembled))
     status[[*faulty]] = int(Outcome.unphysical)
-    return StatedState(prepared, members, began.q, began.v, began.states, t, prepared.parameters(), status, began.gap)
+    texts = [REMEDY[Outcome(k)] for k in status]
+    for k in np.flatnonzero(status == int(Outcome.not_assembled)):
+        texts[k] = f"its loops stay open by {began.gap[k]:.3g} m or rad: {texts[k]}"
+    return StatedState(
+        prepared, members, began.q, began.v, began.states, t, prepared.parameters(), status, began.gap,
+        _with_faults(texts, faulty),
+    )  # fmt: skip
+
+
+def _with_faults(texts: Sequence[str], faulty: Mapping[int, str]) -> tuple[str, ...]:
+    """Of members whose numbers nothing can have what is impossible about them."""
+    return tuple(faulty.get(k, text) for k, text in enumerate(texts))
 
 
 def _varied(model: Model, vary: Any, stated: Mapping[str, Mapping[str, Any]]) -> dict[str, np.ndarray]:
@@ -166,5 +178,12 @@ def _as_given(
         gap = np.maximum(gap, np.abs(host.true_gap(lane, out["q"], s)).max(1, initial=0.0))
     status = np.where(gap > OPEN * lane.length, int(Outcome.start_changed), 0)
     status[[*faulty]] = int(Outcome.unphysical)
+    texts = [
+        "" if k == 0 else f"its loops are open by {x:.3g} m or rad, as they were given"
+        for k, x in zip(status, gap, strict=True)
+    ]
     states = host.per_member(lane.states(), count)
-    return StatedState(prepared, members, out["q"], out["v"], states, t, prepared.parameters(), status, gap)
+    return StatedState(
+        prepared, members, out["q"], out["v"], states, t, prepared.parameters(), status, gap,
+        _with_faults(texts, faulty),
+    )  # fmt: skip

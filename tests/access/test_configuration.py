@@ -154,11 +154,14 @@ def test_drivers_and_times_d35() -> None:
 
 def test_what_cannot_be_closed_has_a_status_and_no_numbers_d35() -> None:
     at = shiftjax.configuration("four_bar", vary={"coupler:tip.T[0]": [0.5, 5.0]})
-    assert at.status.tolist() == [0, int(shiftjax.Outcome.not_assembled)] and at.messages[0] == "" and at.messages[1]
+    assert at.status.tolist() == [0, int(shiftjax.Outcome.not_assembled)] and at.messages[0] == ""
+    assert "stay open by" in at.messages[1]
     assert np.isfinite(at.pose("coupler:tip")[0]).all() and not np.isfinite(at.pose("coupler:tip")[1, :3, 3]).any()
     opened = shiftjax.configuration("four_bar", q=np.array([0.7, 1.0, 0.3, 0.2]))
     assert opened.status == int(shiftjax.Outcome.start_changed) and opened.gap > 0.01
-    assert np.isfinite(opened.pose("coupler:tip")).all()  # as it was given
+    assert np.isfinite(opened.pose("coupler:tip")).all() and "as they were given" in opened.messages[0]
+    heavy = shiftjax.configuration("four_bar", vary={"coupler.mass": [1.2, -1.0]})
+    assert heavy.status.tolist() == [0, int(shiftjax.Outcome.unphysical)] and "mass" in heavy.messages[1]
     assert "2 members, 1 of them not closed" in repr(at)
 
 

@@ -60,7 +60,7 @@ def test_centres_of_mass_and_momenta_are_those_of_a_run_d19(moved: tuple[Any, An
 
 
 def test_newtons_law_of_the_whole_d19(moved: tuple[Any, Any]) -> None:
-    """m a of the centre of mass is weight, reactions on the ground and the spring; angular momentum changes by moments."""
+    """m a of the centre of mass is weight, reactions on the ground and the spring: the rate of its momentum."""
     run, at = moved
     forces = run.channels["ball.reaction_force"][-1] - run.channels["end.reaction_force"][-1]
     arm = at.pose("fixed:anchor")[:3, 3] - at.pose("rod")[:3, 3]
@@ -73,7 +73,7 @@ def test_newtons_law_of_the_whole_d19(moved: tuple[Any, Any]) -> None:
 
 
 def test_centres_of_mass_as_others_see_them_d19() -> None:
-    """Velocity and acceleration are differences along the motion, relative to a moving body; J v and its slopes, too."""
+    """Velocity and acceleration are differences along the motion, relative to a moving body; J v and J', too."""
     at = loop_states()
     a = at.accelerations()
 

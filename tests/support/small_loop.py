@@ -12,7 +12,7 @@ PLACES = np.array([0.06, 0.1, 0.14])  # m, of the slider
 
 
 def small_loop() -> shiftjax.Model:
-    """Without symmetry, bodies with a frame `c` at their centre of mass; as drawn it is closed where all coordinates are zero."""
+    """Without symmetry, a frame `c` at each centre of mass; closed where all coordinates are zero."""
     builder = shiftjax.ModelBuilder(gravity=(0.7, 0.0, -9.81))
     builder.frame("anchor", T=(0.7, 0.1, 0.2))
     a = builder.assembly("a")
