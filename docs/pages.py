@@ -25,6 +25,7 @@ PAGES = {  # file -> title; a new page is a line here
     "starts.md": "Starts, holds and branches",
     "drives.md": "Drives and loads",
     "inverse_dynamics.md": "Inverse and hybrid dynamics",
+    "configurations.md": "Frames, matrices and forces",
     "metrics.md": "Metrics",
     "events.md": "Events",
     "gradients.md": "Gradients",
