@@ -111,54 +111,40 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         """(...) the time derivative of anything, by the accelerations of this state: `at.rate("mass_matrix")`.
 
         Args:
-            name: of a method, args and options: what it takes. Components along `axes` that move change with them.
+            name: of a method; args, options: what it takes. Components along `axes` that move change with them.
         """
-        return self.answer(along_motion(self._question(name, args, options)))
+        return self.answer(self._question("rate", (name, *args), options))
 
     def jacobian_rate(self, frame: Any, **options: Any) -> np.ndarray:
         """(6, n) the time derivative of `jacobian`, of its components along `axes`; arguments as there.
 
         Along the axes of `relative_to`, acceleration = J a + J' v; along those of the frame itself the spatial one is.
         """
-        return self.rate("jacobian", frame, **options)
+        return self.answer(self._question("jacobian_rate", (frame,), options))
 
-    def derivative(
-        self, name: str, *args: Any, wrt: str = "q", constrained: bool = False, **options: Any
-    ) -> np.ndarray:
+    def derivative(self, name: str, *args: Any, wrt: str = "q", closed: bool = False, **options: Any) -> np.ndarray:
         """(..., n) slopes of anything: `at.derivative("pose", "tool", wrt="q")`.
 
         Args:
-            name: of a method, args and options: what it takes, "constrained" of its own as `own_constrained`.
+            name: of a method; args, options: what it takes.
             wrt: "q" for the displacements of all speeds, with speeds held; "v" for speeds; or the path of a varied
                 number, without a last axis.
-            constrained: by the n independent coordinates or speeds, loops closed, all others following; a number then
-                moves coordinates that follow, too. Else all coordinates are on their own.
+            closed: by the n independent coordinates or speeds, all others following by the loops; a number then moves
+                what follows, too. Else all coordinates are on their own.
         """
-        if "own_constrained" in options:
-            options["constrained"] = options.pop("own_constrained")
-        question = self._question(name, args, options)
-        if wrt in ("q", "v"):
-            return self.answer((with_places if wrt == "q" else with_speeds)(question, constrained=constrained))
-        path = self.model.resolve(wrt)
-        if path not in self.numbers:
-            known = ["q", "v", *self.numbers]
-            raise ModelError("wrt", repr(wrt), listed(known), nearest(path, known) or "Name it in `vary`.")
-        return self.answer(with_number(question, [*self.numbers].index(path), constrained=constrained))
+        return self.answer(self._slope(name, *args, wrt=wrt, closed=closed, **options))
 
     def function(self, name: str, *args: Any, **options: Any) -> Callable[..., Any]:
         """Anything as a pure function of one member for `jax.jit`, `grad`, `vmap`.
 
         Args:
-            name: of a method, args and options: what it takes; "rate" and "derivative" with theirs, too.
+            name: of a method, "rate" and "derivative" among them; args, options: what it takes.
 
         Returns:
             f(q, v=None, numbers=None, *, states=None, t=0.0, a=None): (nq,) coordinates, (nv,) speeds, 0 where left
             out, path -> varied numbers, those of this configuration where left out; gives an array of one member.
         """
-        if name == "rate":
-            question = along_motion(self._question(args[0], args[1:], options))
-        else:
-            question = self._question(name, args, options)
+        question = self._question(name, args, options)
         if any(np.ndim(value) for value in question.extras):
             raise ModelError("function", "frames with values for members", "values of one member", "Give one each.")
 
@@ -186,12 +172,32 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         return [jnp.asarray(values.get(path, value), dtype) for path, value in self.numbers.items()]
 
     def _question(self, name: str, args: Sequence[Any], options: Mapping[str, Any]) -> Question:
-        """A question by the name of a method."""
-        method = getattr(getattr(type(self), name, None), "question", None)
+        """A question by the name of a method.
+
+        Raises:
+            ModelError: no method that asks.
+        """
+        if name == "rate":
+            return along_motion(self._question(args[0], args[1:], options))
+        if name == "jacobian_rate":
+            return along_motion(self._question("jacobian", args, options))
+        if name == "derivative":
+            return self._slope(*args, **options)
+        method = getattr(getattr(type(self), name, None) if isinstance(name, str) else None, "question", None)
         if method is None:
             known = [key for key in dir(type(self)) if hasattr(getattr(type(self), key), "question")]
-            raise ModelError("name", shown(name), listed(known, 40), nearest(name, known) or "Name one of these.")
+            raise ModelError("name", shown(name), listed(known, 40), nearest(str(name), known) or "Name one of these.")
         return method(self, *args, **options)
+
+    def _slope(self, name: str, *args: Any, wrt: str = "q", closed: bool = False, **options: Any) -> Question:
+        question = self._question(name, args, options)
+        if wrt in ("q", "v"):
+            return (with_places if wrt == "q" else with_speeds)(question, closed=closed)
+        path = self.model.resolve(wrt)
+        if path not in self.numbers:
+            known = ["q", "v", *self.numbers]
+            raise ModelError("wrt", repr(wrt), listed(known), nearest(path, known) or "Name it in `vary`.")
+        return with_number(question, [*self.numbers].index(path), closed=closed)
 
 
 def _scalars(given: Any, count: int, dtype: Any) -> list[Any]:

@@ -42,29 +42,29 @@ def _flow(at: LaneState, frames: Sequence[FrameChain]) -> Vec:
     return flow
 
 
-def with_places(question: Question, *, constrained: bool) -> Question:
+def with_places(question: Question, *, closed: bool) -> Question:
     """Slopes with the displacement of every speed, or of every independent one, speeds held; the last axis."""
 
     def directions(at: LaneState) -> Directions:
-        if constrained:
+        if closed:
             return [_closed(at, at.direction(), column) for column in at.Z]
         return [at.direction(q=at.coordinate_rates(_unit(k, at.plan.nv))) for k in range(at.plan.nv)]
 
-    return _slopes(question, ("places", constrained), directions)
+    return _slopes(question, ("places", closed), directions)
 
 
-def with_speeds(question: Question, *, constrained: bool) -> Question:
+def with_speeds(question: Question, *, closed: bool) -> Question:
     """Slopes with every speed, or with every independent one; the last axis."""
 
     def directions(at: LaneState) -> Directions:
-        if constrained:
+        if closed:
             return [at.direction(v=_dense(column, at.plan.nv)) for column in at.Z]
         return [at.direction(v=_unit(k, at.plan.nv)) for k in range(at.plan.nv)]
 
-    return _slopes(question, ("speeds", constrained), directions)
+    return _slopes(question, ("speeds", closed), directions)
 
 
-def with_number(question: Question, place: int, *, constrained: bool) -> Question:
+def with_number(question: Question, place: int, *, closed: bool) -> Question:
     """The slope with one of the varied numbers, places held, or those of independent coordinates alone.
 
     Args:
@@ -74,7 +74,7 @@ def with_number(question: Question, place: int, *, constrained: bool) -> Questio
     def directions(at: LaneState) -> Directions:
         count = len(at.ground.varied)
         change = at.direction(numbers=_unit(place, count))
-        if not constrained:
+        if not closed:
             return [change]
         (gaps,) = at.along(lambda x: [phi for rows in x.rows for phi in rows.phi], [change])
         follow: Column = {}
@@ -85,7 +85,7 @@ def with_number(question: Question, place: int, *, constrained: bool) -> Questio
             follow |= at.lane.solve(block, rows, right).particular
         return [_closed(at, change, follow)]
 
-    made = _slopes(question, ("number", place, constrained), directions)
+    made = _slopes(question, ("number", place, closed), directions)
 
     def answer(at: LaneState) -> Nested:
         values = flattened(made.answer(at))

@@ -75,14 +75,18 @@ def test_slopes_by_jax_are_those_of_the_graph_d26(bars: Any) -> None:
         assert np.abs(slope - expected).max() < SLOPES * np.abs(expected).max()
     back = jax.grad(bars.function("potential_energy"))(q, v, numbers)
     assert np.abs(back - bars.derivative("potential_energy")[1]).max() < SLOPES
+    hessian = jax.hessian(bars.function("kinetic_energy"), argnums=1)(q, v, numbers)
+    assert np.abs(hessian - bars.mass_matrix()[1]).max() < ROUNDING
     rates = bars.function("rate", "mass_matrix")(q, v, numbers)
     assert np.abs(rates - bars.rate("mass_matrix")[1]).max() < ROUNDING
+    slopes = bars.function("derivative", "pose", "coupler:tip", closed=True)(q, v, numbers)
+    assert np.abs(slopes[:3, 3] - bars.jacobian("coupler:tip", constrained=True)[1, 3:]).max() < ROUNDING
 
 
 def test_closed_slopes_are_differences_of_closed_states_d26() -> None:
     """By the independent coordinate with the loop closed, and by a length, by which the others move, too."""
     asked = {"pose": ("coupler:tip",), "twist": ("coupler:tip",), "mass_matrix": (), "coriolis_matrix": ()}
-    own = {"mass_matrix": {"own_constrained": True}, "coriolis_matrix": {"own_constrained": True}}
+    both: dict[str, Any] = {"mass_matrix": {"constrained": True}, "coriolis_matrix": {"constrained": True}}
 
     def bar(q: float = 0.7, length: float = 0.5) -> Any:
         return shiftjax.configuration(
@@ -90,18 +94,18 @@ def test_closed_slopes_are_differences_of_closed_states_d26() -> None:
         )
 
     def value(at: Any, name: str) -> np.ndarray:
-        return getattr(at, name)(*asked[name], **({"constrained": True} if name in own else {}))
+        return getattr(at, name)(*asked[name], **both.get(name, {}))
 
     at = bar()
     assert at.independent_names == ("four_bar:crank_pivot",)
     for name, arguments in asked.items():
         turned = (value(bar(0.7 + STEP), name) - value(bar(0.7 - STEP), name)) / (2 * STEP)
-        slope = at.derivative(name, *arguments, constrained=True, **own.get(name, {}))
+        slope = at.derivative(name, *arguments, closed=True, **both.get(name, {}))
         assert np.abs(slope[..., 0] - turned).max() < DIFFERENCE * max(1.0, np.abs(turned).max())
         longer = (value(bar(length=0.5 + STEP), name) - value(bar(length=0.5 - STEP), name)) / (2 * STEP)
-        slope = at.derivative(name, *arguments, wrt="coupler:tip.T[0]", constrained=True, **own.get(name, {}))
+        slope = at.derivative(name, *arguments, wrt="coupler:tip.T[0]", closed=True, **both.get(name, {}))
         assert np.abs(slope - longer).max() < DIFFERENCE * max(1.0, np.abs(longer).max())
-    v = at.derivative("twist", "coupler:tip", wrt="v", constrained=True)
+    v = at.derivative("twist", "coupler:tip", wrt="v", closed=True)
     assert np.abs(v - at.jacobian("coupler:tip", constrained=True)).max() < ROUNDING
 
 
