@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.access.answers import Question, answers_of
+from shiftjax.access.closing import Closing, independent_places
 from shiftjax.access.common_partition import common_partition
 from shiftjax.access.derivatives import along_motion, with_number, with_places, with_speeds
 from shiftjax.access.dynamic_questions import DynamicQuestions
@@ -144,22 +145,65 @@ class Configuration(KinematicQuestions, DynamicQuestions):
             f(q, v=None, numbers=None, *, states=None, t=0.0, a=None): (nq,) coordinates, (nv,) speeds, 0 where left
             out, path -> varied numbers, those of this configuration where left out; gives an array of one member.
         """
-        question = self._question(name, args, options)
-        if any(np.ndim(value) for value in question.extras):
-            raise ModelError("function", "frames with values for members", "values of one member", "Give one each.")
+        question = self._of_one_member(self._question(name, args, options))
 
         def asked(
             q: Any, v: Any = None, numbers: Mapping[str, Any] | None = None, *, states: Any = None, t: Any = 0.0,
             a: Any = None,
         ) -> Any:  # fmt: skip
             q = jnp.asarray(q, float)
-            parts = [(q, self.plan.nq), (v, self.plan.nv), (states, self.plan.ns)]
-            x = [y for given, count in parts for y in _scalars(given, count, q.dtype)]
-            x += [jnp.asarray(t, q.dtype), *self._scalar_numbers(numbers or {}, q.dtype)]
-            x += _scalars(a, len(self._ground.independent) if self._ground.given else 0, q.dtype)
+            x = self._inputs(q, v, numbers, states, t, a)
             return self._answers.in_jax(question, x, q.dtype)
 
         return asked
+
+    def closed_function(self, name: str, *args: Any, **options: Any) -> Callable[..., Any]:
+        """The same by independent coordinates and speeds alone: JAX closes the loops, and slopes go through that.
+
+        Args:
+            name, args, options: as of `function`.
+
+        Returns:
+            f(q, v=None, numbers=None, *, near=None, states=None, t=0.0, a=None): (n,) independent coordinates and
+            speeds in the order of `independent_names`. Newton's method closes the loops from the pose `near` (nq,),
+            that of this configuration where left out; the answer is NaN where it does not end. First and second
+            derivatives are exact, by numbers as lengths, too.
+
+        Raises:
+            ModelError: speeds of balls or floating bodies among the independent ones.
+        """
+        question = self._of_one_member(self._question(name, args, options))
+        independent_places(self._ground)
+
+        def asked(
+            q: Any, v: Any = None, numbers: Mapping[str, Any] | None = None, *, near: Any = None, states: Any = None,
+            t: Any = 0.0, a: Any = None,
+        ) -> Any:  # fmt: skip
+            if near is None and self._stated.members is not None:
+                raise ModelError("near", "left out", "a pose (nq,) of many members", "Give one, as `at.q[0]`.")
+            count, q = len(self._ground.independent), jnp.asarray(q, float)
+            q, v = (jnp.stack(_scalars(x, count, q.dtype)) if count else jnp.zeros(0, q.dtype) for x in (q, v))
+
+            def inputs(q: Any, v: Any) -> list[Any]:
+                return self._inputs(q, v, numbers, states, t, a)
+
+            closing = Closing(self._answers, inputs, q.dtype)
+            pose = jnp.asarray(self.q if near is None else near, q.dtype)
+            return self._answers.in_jax(question, inputs(*closing.closed(pose, q, v)), q.dtype)
+
+        return asked
+
+    def _of_one_member(self, question: Question) -> Question:
+        if any(np.ndim(value) for value in question.extras):
+            raise ModelError("function", "frames with values for members", "values of one member", "Give one each.")
+        return question
+
+    def _inputs(self, q: Any, v: Any, numbers: Mapping[str, Any] | None, states: Any, t: Any, a: Any) -> list[Any]:
+        """What a state is made of, in the order of `Ground.parts`."""
+        parts = [(q, self.plan.nq), (v, self.plan.nv), (states, self.plan.ns)]
+        x = [y for given, count in parts for y in _scalars(given, count, q.dtype)]
+        x += [jnp.asarray(t, q.dtype), *self._scalar_numbers(numbers or {}, q.dtype)]
+        return x + _scalars(a, len(self._ground.independent) if self._ground.given else 0, q.dtype)
 
     def _scalar_numbers(self, numbers: Mapping[str, Any], dtype: Any) -> list[Any]:
         values = {self.model.resolve(path): value for path, value in numbers.items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from shiftjax.access.answers import Answers
 from tests.support.small_loop import PLACES, loop_states, small_loop
 
 ROUNDING = 1e-12  # relative: the same operations by NumPy and by XLA, which fuses some
-SLOPES = 1e-10  # relative: derivatives of quotients
 DIFFERENCE = 1e-6  # relative: central differences with steps of 1e-5
 STEP = 1e-5
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
@@ -53,34 +51,6 @@ def test_everything_by_one_call_for_one_and_many_and_in_jax_d35(bars: Any, name:
     inside = bars.function(name, *arguments)(bars.q[1], bars.v[1], {"coupler.mass": 1.2})
     assert np.abs(np.asarray(inside) - one).max() < ROUNDING * max(1.0, np.abs(one).max()) * 100
     assert (inspect.getdoc(getattr(shiftjax.Configuration, name)) or "").startswith("(")
-
-
-def test_functions_of_jax_are_batched_by_vmap_d35(at: Any) -> None:
-    """Of a spatial loop: all members at once, jitted."""
-    for name, arguments in (("jacobian", ("rod:tip",)), ("mass_matrix", ())):
-        f = at.function(name, *arguments, constrained=True)
-        many = getattr(at, name)(*arguments, constrained=True)
-        inside = jax.jit(jax.vmap(f))(at.q, at.v, at.numbers)
-        assert np.abs(np.asarray(inside) - many).max() < ROUNDING * max(1.0, np.abs(many).max()) * 100
-
-
-def test_slopes_by_jax_are_those_of_the_graph_d26(bars: Any) -> None:
-    """By coordinates, speeds and numbers, through the accelerations of a closed loop."""
-    q, v, numbers = bars.q[1], bars.v[1], {path: x[1] for path, x in bars.numbers.items()}
-    by_place, by_speed, by_number = jax.jit(jax.jacfwd(bars.function("accelerations"), argnums=(0, 1, 2)))(
-        q, v, numbers
-    )
-    for slope, wrt in ((by_place, "q"), (by_speed, "v"), (by_number["four_bar:coupler.mass"], "coupler.mass")):
-        expected = bars.derivative("accelerations", wrt=wrt)[1]
-        assert np.abs(slope - expected).max() < SLOPES * np.abs(expected).max()
-    back = jax.grad(bars.function("potential_energy"))(q, v, numbers)
-    assert np.abs(back - bars.derivative("potential_energy")[1]).max() < SLOPES
-    hessian = jax.hessian(bars.function("kinetic_energy"), argnums=1)(q, v, numbers)
-    assert np.abs(hessian - bars.mass_matrix()[1]).max() < ROUNDING
-    rates = bars.function("rate", "mass_matrix")(q, v, numbers)
-    assert np.abs(rates - bars.rate("mass_matrix")[1]).max() < ROUNDING
-    slopes = bars.function("derivative", "pose", "coupler:tip", closed=True)(q, v, numbers)
-    assert np.abs(slopes[:3, 3] - bars.jacobian("coupler:tip", constrained=True)[1, 3:]).max() < ROUNDING
 
 
 def test_closed_slopes_are_differences_of_closed_states_d26() -> None:
