@@ -81,15 +81,15 @@ def test_transforms_compose_d17(states: tuple[Any, Any, Any]) -> None:
     """X_AC = X_AB X_BC, and X_AB X_BA = 1; along other axes the same vectors, turned."""
     at, every = states[0], frames()
     for a in every:
-        for b in every:
+        for b in every[1::2]:
             c = every[2]
             ab, bc = at.pose(a, relative_to=b), at.pose(b, relative_to=c)
-            assert np.abs(bc @ ab - at.pose(a, relative_to=c)).max() < COMPOSED * 10
-            assert np.abs(at.pose(b, relative_to=a) @ ab - np.eye(4)).max() < COMPOSED * 10
+            assert np.abs(bc @ ab - at.pose(a, relative_to=c)).max() < COMPOSED
+            assert np.abs(at.pose(b, relative_to=a) @ ab - np.eye(4)).max() < COMPOSED
             seen = at.pose(a, relative_to=b, axes=c)
-            assert np.abs(seen[:, :3] - bc[:, :3, :3] @ ab[:, :3]).max() < COMPOSED * 10
+            assert np.abs(seen[:, :3] - bc[:, :3, :3] @ ab[:, :3]).max() < COMPOSED
             turned = np.einsum("bij,bj->bi", bc[:, :3, :3], at.twist(a, relative_to=b)[:, 3:])
-            assert np.abs(at.twist(a, relative_to=b, axes=c)[:, 3:] - turned).max() < COMPOSED * 100
+            assert np.abs(at.twist(a, relative_to=b, axes=c)[:, 3:] - turned).max() < COMPOSED
     assert np.abs(at.orientation("world", relative_to="world") - np.eye(4)[0]).max() == 0.0
 
 
@@ -97,7 +97,7 @@ def test_twists_and_accelerations_are_differences_d17(states: tuple[Any, Any, An
     """As an observer sees them who moves himself, so with all Coriolis and Euler terms."""
     at, after, before = states
     for k, (frame, late, early) in enumerate(zip(frames(), frames(STEP), frames(-STEP), strict=True)):
-        for other, late_other, early_other in list(zip(frames(), frames(STEP), frames(-STEP), strict=True))[k % 2 :: 2]:
+        for other, late_other, early_other in list(zip(frames(), frames(STEP), frames(-STEP), strict=True))[k % 3 :: 3]:
             ends = [
                 x.pose(f, relative_to=o, point=OFFSET)
                 for x, f, o in ((after, late, late_other), (before, early, early_other))
