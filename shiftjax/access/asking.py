@@ -11,12 +11,13 @@ import numpy as np
 
 from shiftjax.access.answers import Question
 from shiftjax.access.frame_kinds import FrameChain, FrameChains
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, nearest, refuse_text
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan
 
+OPTIONAL = ("axes", "about")  # frames that may be left out
 P = ParamSpec("P")
 S = TypeVar("S", bound="Asking")
 
@@ -56,7 +57,8 @@ class Asking:
             ModelError: no such frame.
         """
         chains = FrameChains(self.model, self.plan)
-        placed = {name: None if frame is None else chains.of(frame, name) for name, frame in frames.items()}
+        left_out = {name for name, frame in frames.items() if frame is None and name in OPTIONAL}
+        placed = {name: None if name in left_out else chains.of(frame, name) for name, frame in frames.items()}
         return PlacedFrames(placed, tuple(chains.numbers))
 
     def bodies_at(self, of: str | Iterable[str] | None) -> tuple[int, ...]:
@@ -68,7 +70,7 @@ class Asking:
         nodes = {node.path: k for k, node in enumerate(self.plan.nodes) if k and not node.virtual}
         if of is None:
             return tuple(nodes.values())
-        paths = [self.model.resolve(path) for path in ([of] if isinstance(of, str) else of)]
+        paths = [self.model.resolve(path) for path in texts_of("of", of)]
         for path in paths:
             if path not in nodes:
                 todo = nearest(path, nodes) or "`shiftjax info MODEL` lists them."
@@ -89,14 +91,13 @@ def answered(
     return asking
 
 
-def point_of(point: Any) -> tuple[float, float, float]:
-    """Three numbers.
+def texts_of(where: str, given: str | Iterable[str]) -> list[str]:
+    """One text or several as a list.
 
     Raises:
-        ModelError: others.
+        ModelError: something else.
     """
-    try:
-        x, y, z = map(float, point)
-    except (TypeError, ValueError):
-        raise ModelError("point", repr(point), "three numbers [m]", "Give (x, y, z) in the frame.") from None
-    return x, y, z
+    if isinstance(given, str):
+        return [given]
+    refuse_text(where, given)
+    return list(given)

@@ -20,7 +20,7 @@ from shiftjax.access.kinematic_questions import KinematicQuestions
 from shiftjax.access.lane_state import Ground
 from shiftjax.access.stated_state import StatedState, stated_state
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import ModelError, nearest, shown
+from shiftjax.errors import ModelError, nearest, need, need_mapping, refuse_text, shown
 from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
@@ -221,13 +221,14 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         Raises:
             ModelError: no method that asks.
         """
+        need("name", name, str, "the name of a method")
         if name == "rate":
             return along_motion(self._question(args[0], args[1:], options))
         if name == "jacobian_rate":
             return along_motion(self._question("jacobian", args, options))
         if name == "derivative":
             return self._slope(*args, **options)
-        method = getattr(getattr(type(self), name, None) if isinstance(name, str) else None, "question", None)
+        method = getattr(getattr(type(self), name, None), "question", None)
         if method is None:
             known = [key for key in dir(type(self)) if hasattr(getattr(type(self), key), "question")]
             raise ModelError("name", shown(name), listed(known, 40), nearest(str(name), known) or "Name one of these.")
@@ -235,6 +236,7 @@ class Configuration(KinematicQuestions, DynamicQuestions):
 
     def _slope(self, name: str, *args: Any, wrt: str = "q", closed: bool = False, **options: Any) -> Question:
         question = self._question(name, args, options)
+        need("wrt", wrt, str, '"q", "v", or the path of a varied number')
         if wrt in ("q", "v"):
             return (with_places if wrt == "q" else with_speeds)(question, closed=closed)
         path = self.model.resolve(wrt)
@@ -291,6 +293,7 @@ def configuration(
     Raises:
         ModelError: anything the model or the arguments make impossible.
     """
+    need("start", start, (Result, type(None)), "a Result")
     given = {
         "q": q, "v": v, "a": a, "vary": vary, "assign": assign, "derive": derive, "drive": drive, "tie": tie,
         "time": time, "start": start, "independent": independent,
@@ -308,6 +311,9 @@ def _configured(
     Args:
         wished: coordinates that are to be independent where they can be; speeds: the same by their own names.
     """
+    refuse_text("independent", given["independent"])
+    if given["a"] is not None:
+        need_mapping("a", given["a"])
     stated = stated_state(model, **{name: value for name, value in given.items() if name not in ("a", "independent")})
     prepared, a = stated.prepared, given["a"]
     plan, setup = prepared.plan, prepared.setup

@@ -7,7 +7,7 @@ from functools import partial
 
 from shiftjax.access import dynamic_terms as terms
 from shiftjax.access.answers import Question
-from shiftjax.access.asking import Asking, answered
+from shiftjax.access.asking import Asking, answered, texts_of
 from shiftjax.access.lane_state import LaneState
 from shiftjax.errors import ModelError, nearest, need_number
 from shiftjax.measures.channels import channels
@@ -73,7 +73,7 @@ class DynamicQuestions(Asking):
 
     def _forces(self, of: str | Iterable[str]) -> tuple[int, ...]:
         known = [force.path for force in self.plan.forces]
-        paths = [self.model.resolve(path) for path in ([of] if isinstance(of, str) else of)]
+        paths = [self.model.resolve(path) for path in texts_of("of", of)]
         for path in paths:
             if path not in known:
                 raise ModelError("of", repr(path), f"forces: {listed(known)}", nearest(path, known) or "Name one.")

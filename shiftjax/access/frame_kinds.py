@@ -13,17 +13,16 @@ import numpy as np
 
 from shiftjax.access.lane_state import LaneState
 from shiftjax.access.rigid_motion import RigidMotion, still
-from shiftjax.algebra import Mat, Scalar, Vec, cross, zeros
+from shiftjax.algebra import Mat, Scalar, Vec, cross, identity, zeros
 from shiftjax.errors import ModelError, nearest, need, shown
 from shiftjax.mechanism.model import Model
-from shiftjax.plan_elements import WORLD, PlacedFrame
+from shiftjax.plan_elements import ORIGIN, WORLD, PlacedFrame
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan
 
 WORLDS = ("world", "fixed", "fixed:origin")
 ORTHONORMAL = 1e-5  # by which a rotation matrix may be off: what files may have, too
-NONE = (0.0, 0.0, 0.0)
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -70,7 +69,7 @@ class FrameOn(FrameKind):
     """
 
     base: Any = "world"
-    T: Any = NONE
+    T: Any = ORIGIN
     R: Any = IDENTITY
 
     def numbers(self) -> list[Any]:
@@ -96,15 +95,15 @@ class MovingFrame(FrameKind):
     """
 
     base: Any = "world"
-    T: Any = NONE
+    T: Any = ORIGIN
     R: Any = IDENTITY
-    velocity: Any = NONE
-    angular_velocity: Any = NONE
-    acceleration: Any = NONE
-    angular_acceleration: Any = NONE
+    velocity: Any = ORIGIN
+    angular_velocity: Any = ORIGIN
+    acceleration: Any = ORIGIN
+    angular_acceleration: Any = ORIGIN
 
     @classmethod
-    def spatial(cls, base: Any = "world", T: Any = NONE, R: Any = IDENTITY, twist: Any = 0.0, rate: Any = 0.0) -> Any:
+    def spatial(cls, base: Any = "world", T: Any = ORIGIN, R: Any = IDENTITY, twist: Any = 0.0, rate: Any = 0.0) -> Any:
         """The same by its twist and the rate of that along the frame's axes.
 
         Args:
@@ -136,6 +135,32 @@ class MovingFrame(FrameKind):
 
 
 @record
+class PointOn(FrameKind):
+    """The frame that has its origin at a point of another one, along its axes.
+
+    Attributes:
+        base: as of `FrameOn`. point: (3,) or (B, 3) in it [m].
+    """
+
+    base: Any = "world"
+    point: Any = ORIGIN
+
+    def numbers(self) -> list[Any]:
+        return entries("point", self.point, (3,))
+
+    def motion(self, numbers: Vec, at: LaneState) -> RigidMotion:
+        return still(identity(), numbers)
+
+    def key(self) -> Hashable:
+        return PointOn
+
+
+def at_point(frame: Any, point: Any) -> Any:
+    """A frame with its origin at a point of it."""
+    return frame if point is ORIGIN else PointOn(frame, point)
+
+
+@record
 class FrameChain:
     """A frame as lane code takes it: one of the plan, and frames on it, each in the one before.
 
@@ -151,7 +176,7 @@ class FrameChain:
 
     def on_placed(self, at: LaneState) -> RigidMotion:
         """Its motion in the frame of the plan that carries it."""
-        out = still([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], zeros())
+        out = still(identity(), zeros())
         for kind, first, count in self.links:
             motion = kind.motion(at.extra[first : first + count], at)
             out = out.then(RigidMotion(*motion) if isinstance(motion, tuple) else motion)
@@ -223,14 +248,19 @@ def entries(where: str, values: Any, shape: tuple[int, ...]) -> list[Any]:
         ModelError: another shape.
     """
     array = real_array(values)
-    if array is None or array.shape[array.ndim - len(shape) :] != shape or array.ndim > len(shape) + 1:
+    if (
+        array is None
+        or not array.size
+        or array.shape[array.ndim - len(shape) :] != shape
+        or array.ndim > len(shape) + 1
+    ):
         raise ModelError(where, shown(values), f"an array of {shape}, or one for each member", "Give such an array.")
     return list(np.moveaxis(array.reshape(*array.shape[: array.ndim - len(shape)], -1), -1, 0))
 
 
 def _rotation(where: str, R: Any) -> np.ndarray:
     array = real_array(R)
-    if array is None or array.shape[-2:] != (3, 3):
+    if array is None or not array.size or array.shape[-2:] != (3, 3):
         raise ModelError(where, shown(R), "a rotation matrix of 3 x 3", "Give one, columns along the frame's axes.")
     off = np.abs(array @ np.swapaxes(array, -1, -2) - np.eye(3)).max(initial=0.0)
     if not off < ORTHONORMAL or (np.linalg.det(array) < 0.0).any():

@@ -8,9 +8,9 @@ from typing import Any
 
 from shiftjax.access import kinematic_terms as terms
 from shiftjax.access.answers import Question
-from shiftjax.access.asking import Asking, PlacedFrames, answered, point_of
-from shiftjax.access.frame_kinds import FrameChain
-from shiftjax.errors import ModelError, nearest
+from shiftjax.access.asking import Asking, PlacedFrames, answered
+from shiftjax.access.frame_kinds import FrameChain, at_point
+from shiftjax.errors import ModelError, nearest, one_of
 from shiftjax.plan_elements import ORIGIN
 
 Frame = Any  # a path, "world", or a `FrameKind`
@@ -30,11 +30,10 @@ class KinematicQuestions(Asking):
         Args:
             frame: a path such as "body:frame" or "body", "world", or a `FrameOn`, `MovingFrame` or other kind.
             relative_to: from whose origin. axes: along whose axes; those of `relative_to` where left out.
-            point: (3,) fixed in the frame [m].
+            point: (3,) or (B, 3) fixed in the frame [m].
         """
-        places = self.placed(frame=frame, relative=relative_to, axes=axes)
-        at_point = point_of(point)
-        return places.question(("pose", at_point), terms.pose, point=at_point)
+        places = self.placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
+        return places.question("pose", terms.pose)
 
     @answered
     def orientation(self, frame: Frame, *, relative_to: Frame = "world") -> Question:
@@ -50,9 +49,8 @@ class KinematicQuestions(Asking):
         Args:
             frame, relative_to, axes, point: as those of `pose`.
         """
-        places = self.placed(frame=frame, relative=relative_to, axes=axes)
-        at_point = point_of(point)
-        return places.question(("twist", at_point), terms.twist, point=at_point)
+        places = self.placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
+        return places.question("twist", terms.twist)
 
     @answered
     def acceleration(
@@ -70,10 +68,8 @@ class KinematicQuestions(Asking):
             frame, relative_to, axes, point: as those of `pose`.
             spatial: the linear part is the spatial one, acceleration - w x velocity (Featherstone, section 2.10).
         """
-        places = self.placed(frame=frame, relative=relative_to, axes=axes)
-        at_point = point_of(point)
-        key = ("acceleration", at_point, spatial)
-        return places.question(key, terms.acceleration, point=at_point, spatial=spatial)
+        places = self.placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
+        return places.question(("acceleration", spatial), terms.acceleration, spatial=spatial)
 
     @answered
     def jacobian(
@@ -95,10 +91,10 @@ class KinematicQuestions(Asking):
         """
         if constrained and compact:
             raise ModelError("compact", "with constrained=True", "one of them", "Leave one of them out.")
-        places = self.placed(frame=frame, relative=relative_to, axes=axes)
-        at_point, speeds = point_of(point), self._moving(places) if compact else None
-        key = ("jacobian", at_point, constrained, compact)
-        return places.question(key, terms.jacobian, point=at_point, speeds=speeds, constrained=constrained)
+        places = self.placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
+        speeds = self._moving(places) if compact else None
+        key = ("jacobian", constrained, compact)
+        return places.question(key, terms.jacobian, speeds=speeds, constrained=constrained)
 
     def moving_names(self, frame: Frame, *, relative_to: Frame = "world") -> tuple[str, ...]:
         """The speeds that move a frame by the tree as another one sees it: columns of `jacobian(compact=True)`."""
@@ -121,15 +117,14 @@ class KinematicQuestions(Asking):
         if path not in paths:
             todo = nearest(path, paths) or "`shiftjax info MODEL` lists them."
             raise ModelError("joint", repr(joint), "an active joint", todo)
-        if axes not in ("child", "parent"):
-            raise ModelError("axes", repr(axes), '"child" or "parent"', "Name one of them.")
+        one_of("axes", axes, ("child", "parent"))
         one = self.plan.joints[paths.index(path)]
         parent, child = FrameChain(one.near_place), FrameChain(one.far_place)
         if one.reverse:
             parent, child = child, parent
         along = {"child": child, "parent": parent}[axes]
         places = PlacedFrames({"frame": child, "relative": parent, "axes": along}, ())
-        options = {"point": ORIGIN, "speeds": tuple(one.speeds), "constrained": False}
+        options = {"speeds": tuple(one.speeds), "constrained": False}
         return places.question(("joint_jacobian", path), terms.jacobian, **options)
 
     @answered

@@ -36,7 +36,6 @@ POSE, VELOCITY, ACCELERATION = range(3)  # how many derivatives of a pose are as
 WORLD_PLACE = FrameChain(WORLD)
 Columns = list[Vec]  # one entry a speed
 Axes = FrameChain | None
-Point = Sequence[float]
 
 
 def relative_motion(at: LaneState, frame: FrameChain, relative: FrameChain, order: int) -> RigidMotion:
@@ -72,11 +71,11 @@ def _turned(R: Mat | None, *vectors: Vec) -> Vec:
     return [x for vector in vectors for x in (vector if R is None else matvec(R, vector))]
 
 
-def pose(at: LaneState, frame: FrameChain, relative: FrameChain, axes: Axes, point: Point) -> Mat:
-    """(4, 4) [R p; 0 1]: axes of a frame, and place of a point fixed in it [m]."""
+def pose(at: LaneState, frame: FrameChain, relative: FrameChain, axes: Axes) -> Mat:
+    """(4, 4) [R p; 0 1]: axes of a frame, and place of its origin [m]."""
     seen = relative_motion(at, frame, relative, POSE)
     R, turn = seen.R, _turn(at, relative, axes)
-    p = _turned(turn, seen.of_point(list(point)).p)
+    p = _turned(turn, seen.p)
     R = R if turn is None else matmul(turn, R)
     return [*([*row, x] for row, x in zip(R, p, strict=True)), [0.0, 0.0, 0.0, 1.0]]
 
@@ -86,27 +85,19 @@ def orientation(at: LaneState, frame: FrameChain, relative: FrameChain) -> Vec:
     return quaternion_of_rotation(relative_motion(at, frame, relative, POSE).R)
 
 
-def twist(at: LaneState, frame: FrameChain, relative: FrameChain, axes: Axes, point: Point) -> Vec:
-    """(6,) angular velocity [rad/s], velocity of a point fixed in the frame [m/s]."""
-    seen = relative_motion(at, frame, relative, VELOCITY).of_point(list(point))
+def twist(at: LaneState, frame: FrameChain, relative: FrameChain, axes: Axes) -> Vec:
+    """(6,) angular velocity [rad/s], velocity of the origin [m/s]."""
+    seen = relative_motion(at, frame, relative, VELOCITY)
     return _turned(_turn(at, relative, axes), seen.w, seen.u)
 
 
-def acceleration(
-    at: LaneState,
-    frame: FrameChain,
-    relative: FrameChain,
-    axes: Axes,
-    point: Point,
-    *,
-    spatial: bool,
-) -> Vec:
-    """(6,) angular acceleration [rad/s^2], acceleration of a point fixed in the frame [m/s^2].
+def acceleration(at: LaneState, frame: FrameChain, relative: FrameChain, axes: Axes, *, spatial: bool) -> Vec:
+    """(6,) angular acceleration [rad/s^2], acceleration of the origin [m/s^2].
 
     Args:
-        spatial: the linear part is the rate of the velocity field at the point, acceleration - w x velocity, instead.
+        spatial: the linear part is the rate of the velocity field at the origin, acceleration - w x velocity, instead.
     """
-    seen = relative_motion(at, frame, relative, ACCELERATION).of_point(list(point))
+    seen = relative_motion(at, frame, relative, ACCELERATION)
     linear = minus(seen.acc, cross(seen.w, seen.u)) if spatial else seen.acc
     return _turned(_turn(at, relative, axes), seen.alpha, linear)
 
@@ -116,29 +107,33 @@ def jacobian(
     frame: FrameChain,
     relative: FrameChain,
     axes: Axes,
-    point: Point,
-    speeds: Sequence[int] | None,
+    speeds: Sequence[int] | None = None,
     *,
     constrained: bool,
 ) -> Mat:
-    """(6, n) angular velocity, and velocity of a point fixed in the frame, for a unit of each speed.
+    """(6, n) angular velocity, and velocity of the origin, for a unit of each speed.
 
     Args:
         constrained: n independent speeds, loops closed, in place of all speeds of the joints. speeds: those of the
             latter that are wanted; all where left out.
     """
-    seen, base = frame.on_placed(at).of_point(list(point)), relative.on_placed(at)
-    angular = at.rest.angular_jacobian(frame.placed, relative=relative.placed)
-    linear = at.rest.jacobian(frame.placed, seen.p, relative=relative.placed)
+    columns = _jacobian_at(at, frame.placed, frame.on_placed(at).p, relative, axes)
+    return matrix_of(at, columns, speeds, constrained=constrained)
+
+
+def _jacobian_at(at: LaneState, frame: PlacedFrame, point: Vec, relative: FrameChain, axes: Axes) -> Columns:
+    """Twists of a frame of the plan and of a point of it, for a unit of each speed."""
+    angular = at.rest.angular_jacobian(frame, relative=relative.placed)
+    linear = at.rest.jacobian(frame, point, relative=relative.placed)
     turn = _turn(at, relative, axes)
-    back = transpose(base.R) if relative.links else None
-    columns = []
+    back = transpose(relative.on_placed(at).R) if relative.links else None
+    columns: Columns = []
     for k in range(at.plan.nv):
         w, u = angular.get(k, zeros()), linear.get(k, zeros())
-        if back is not None:  # of a point that is carried by another frame the same, along its axes
+        if back is not None:  # another frame on the same body sees the same motion, along its axes
             w, u = matvec(back, w), matvec(back, u)
         columns.append(_turned(turn, w, u))
-    return matrix_of(at, columns, speeds, constrained=constrained)
+    return columns
 
 
 def matrix_of(at: LaneState, columns: Columns, speeds: Sequence[int] | None = None, *, constrained: bool) -> Mat:
@@ -204,13 +199,7 @@ def center_of_mass_jacobian(
 ) -> Mat:
     """(3, n) velocity of the centre of mass of some bodies for a unit of each speed."""
     parts = [
-        [
-            x
-            for row in zip(
-                *jacobian(at, FrameChain(frame), relative, axes, centre, None, constrained=False)[3:], strict=True
-            )
-            for x in row
-        ]
+        [x for column in _jacobian_at(at, frame, centre, relative, axes) for x in column[3:]]
         for _, frame, centre in centres(at, nodes)
     ]
     flat = _mean(at, nodes, parts)

@@ -15,6 +15,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed, split
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.real_arrays import real_array
+from shiftjax.run.arguments import check_arguments
 from shiftjax.run.beginning import start_from, unsound
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
@@ -77,14 +78,16 @@ def stated_state(
         raise ModelError("v", "an array, without one of q", "both as arrays, or as mappings", "Give q, too.")
     varied = _varied(model, vary, {} if arrays else {"q": q or {}, "v": v or {}})
     whole = {name: real_array(x) for name, x in (("q", q), ("v", v)) if arrays and x is not None}
-    members = _members(varied, whole, time, start)
+    seconds = np.zeros(()) if time is None else _values("time", time)
+    members = _members(varied, whole, seconds, start)
     full = {path: np.broadcast_to(x, (members or 1,)) for path, x in varied.items()}
     given = options_of(vary=full or None, start=start, **options)
+    check_arguments(**given.flat())
     given = replace(given, design=given.design.worked_out(model))
     prepared = prepare(model, given.design.vary or {}, given)
     if prepared.members != (members or 1):  # nothing varies: as many of the one design
         prepared = replace(prepared, values=np.repeat(prepared.values, members or 1, axis=1))
-    t = np.array(np.broadcast_to(0.0 if time is None else _values("time", time), (members or 1,)), float)
+    t = np.array(np.broadcast_to(seconds, (members or 1,)), float)
     if time is not None:
         statements = replace(prepared.statements, alone=False)  # the file's start is of another instant
         prepared = replace(prepared, instants=t, statements=statements)
@@ -136,7 +139,7 @@ def _values(where: str, given: Any) -> np.ndarray:
 
 
 def _members(
-    varied: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray | None], time: Any, start: Result | None
+    varied: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray | None], seconds: np.ndarray, start: Result | None
 ) -> int | None:
     """How many members there are, None for one without an axis of members.
 
@@ -149,8 +152,8 @@ def _members(
             raise ModelError(name, "no array of numbers", "(n,), or (B, n) of members", "Give such an array.")
         if array.ndim == 2:
             sizes[name] = len(array)
-    if time is not None and np.ndim(time):
-        sizes["time"] = len(time)
+    if seconds.ndim:
+        sizes["time"] = len(seconds)
     if start is not None and np.ndim(start.status):
         sizes["start"] = len(start.status)
     if len(set(sizes.values())) > 1:

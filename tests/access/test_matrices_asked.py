@@ -63,13 +63,21 @@ def independent(at: Any) -> list[int]:
 def test_jacobians_give_twists_d20(at: Any) -> None:
     """J v is the twist, and J' v + J a the acceleration, of a point, along any axes; by independent speeds, too."""
     a, v_i = at.accelerations(), at.v[:, independent(at)]
-    for options in ({}, {"relative_to": "b1"}, {"relative_to": "b1", "axes": "b3"}, {"axes": shiftjax.FrameOn("b2")}):
+    tool = shiftjax.FrameOn("b1", T=POINT, R=[[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    for options in (
+        {},
+        {"relative_to": "b1"},
+        {"relative_to": "b1", "axes": "b3"},
+        {"axes": shiftjax.FrameOn("b2")},
+        {"relative_to": tool},
+    ):
         twist = at.twist("b5", point=POINT, **options)
         J = at.jacobian("b5", point=POINT, **options)
         assert near(times(J, at.v), twist, ALGEBRA)
         assert near(times(at.jacobian("b5", point=POINT, constrained=True, **options), v_i), twist, ALGEBRA)
         compact = at.jacobian("b5", point=POINT, compact=True, **options)
-        names = at.moving_names("b5", relative_to=options.get("relative_to", "world"))
+        other: Any = options.get("relative_to", "world")
+        names = at.moving_names("b5", relative_to=other)
         moving = [at.speed_names.index(name) for name in names]
         assert (compact == J[:, :, moving]).all() and not np.delete(J, moving, axis=2).any()
     J, rate = (getattr(at, what)("b5", relative_to="b1", point=POINT) for what in ("jacobian", "jacobian_rate"))
