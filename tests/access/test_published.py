@@ -1,4 +1,4 @@
-"""Published numbers of two arms: frames of the KUKA iiwa (D17), M, C, g of the Puma 560 (D26)."""
+"""Numbers of others: frames of the KUKA iiwa (D17); M, C, g of the Puma 560, Drake's four-bar (D26)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import shiftjax
+from tests.mechanics.test_references import drake_four_bar
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "puma_and_iiwa.json").read_text())
+FOLDER = Path(__file__).parents[1] / "reference"
+REFERENCE = json.loads((FOLDER / "puma_and_iiwa.json").read_text())
 DIGITS = 6e-5  # matrices are published with four digits
 COMPUTED = 1e-12  # of an independent computation in double precision
 POSE = 1e-14  # m and 1: as the source compares them, ten roundings
@@ -104,3 +106,28 @@ def test_iiwa_frames_d17() -> None:
     published = REFERENCE["published_kuka_fk"]
     bent = upright.changed(q=np.radians([60.0, 30.0, 60.0, 30.0, 60.0, 30.0, 60.0])).pose("link6")
     assert np.abs(bent[:3, :3] - published["R"]).max() < POSE and np.abs(bent[:3, 3] - published["p"]).max() < POSE
+
+
+def test_drake_four_bar_d26() -> None:
+    """At its documented equilibrium: no force; inertia and squared frequency of small oscillations."""
+    data = json.loads((FOLDER / "loops_small.json").read_text())["drake_four_bar"]["drake_fourbar_v0.1"]
+    at = shiftjax.configuration(drake_four_bar(0.0), independent=["qa"])
+    assert at.independent_names == ("bar:qa",)
+    mass, force = at.mass_matrix(constrained=True)[0, 0], at.gravity_forces(constrained=True)
+    assert abs(force[0]) < COMPUTED * 1000 and np.abs(at.accelerations()).max() < COMPUTED
+    assert mass == pytest.approx(data["M0"], abs=0.05)  # published with four digits
+    stiffness = at.derivative("gravity_forces", constrained=True, closed=True)[0, 0]
+    assert stiffness / mass == pytest.approx(data["omega2"], rel=1e-10)
+
+
+def test_velocity_of_a_point_of_a_floating_base_d17() -> None:
+    """RBDL's FloatingBaseTests: three slides, then turns about z, y, x; the point (1, 0, 0) of the body."""
+    builder = shiftjax.ModelBuilder()
+    base = builder.assembly("base")
+    for k, kind in enumerate(("Tx", "Ty", "Tz", "Rz", "Ry", "Rx")):
+        base.body(f"link{k}", **({} if k == 5 else {"mass": 0.0, "inertia": (0.0, 0.0, 0.0)}))
+        base.joint(f"joint{k}", kind, parent="fixed" if k == 0 else f"link{k - 1}", child=f"link{k}")
+    values = np.array([0.1, 1.1, 1.2, 1.3, 1.5, 1.7])
+    at = shiftjax.configuration(builder.build(), q=values, v=values)
+    published = [-0.3888503432977729, -0.3171179347202455, 1.093894197498446]
+    assert np.abs(at.twist("link5", point=(1.0, 0.0, 0.0))[3:] - published).max() < 1e-13
