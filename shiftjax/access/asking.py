@@ -46,11 +46,11 @@ class Asking:
     model: Model
     plan: Plan
 
-    def answer(self, question: Question) -> np.ndarray:
+    def _answer(self, question: Question) -> np.ndarray:
         """The answer, computed when it is first asked for."""
         raise NotImplementedError
 
-    def placed(self, **frames: Any) -> PlacedFrames:
+    def _placed(self, **frames: Any) -> PlacedFrames:
         """Frames that are named, None where they are left out.
 
         Raises:
@@ -61,7 +61,7 @@ class Asking:
         placed = {name: None if name in left_out else chains.of(frame, name) for name, frame in frames.items()}
         return PlacedFrames(placed, tuple(chains.numbers))
 
-    def bodies_at(self, of: str | Iterable[str] | None) -> tuple[int, ...]:
+    def _bodies_at(self, of: str | Iterable[str] | None) -> tuple[int, ...]:
         """Nodes of the bodies that are named, all where None.
 
         Raises:
@@ -85,7 +85,7 @@ def answered(
 
     @functools.wraps(method)
     def asking(self: S, *args: P.args, **options: P.kwargs) -> np.ndarray:
-        return self.answer(method(self, *args, **options))
+        return self._answer(method(self, *args, **options))
 
     asking.question = method  # type: ignore[attr-defined]
     return asking

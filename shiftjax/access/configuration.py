@@ -93,7 +93,7 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         """
         return self._again(given)
 
-    def answer(self, question: Question) -> np.ndarray:
+    def _answer(self, question: Question) -> np.ndarray:
         """The answer to a question, computed when it is first asked; the same array, read-only, from then on."""
         key = (question.key, tuple(np.asarray(x, float).tobytes() for x in question.extras))
         if key not in self._computed:
@@ -114,14 +114,14 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         Args:
             name: of a method; args, options: what it takes. Components along `axes` that move change with them.
         """
-        return self.answer(self._question("rate", (name, *args), options))
+        return self._answer(self._question("rate", (name, *args), options))
 
     def jacobian_rate(self, frame: Any, **options: Any) -> np.ndarray:
         """(6, n) the time derivative of `jacobian`, of its components along `axes`; arguments as there.
 
         Along the axes of `relative_to`, acceleration = J a + J' v; along those of the frame itself the spatial one is.
         """
-        return self.answer(self._question("jacobian_rate", (frame,), options))
+        return self._answer(self._question("jacobian_rate", (frame,), options))
 
     def derivative(self, name: str, *args: Any, wrt: str = "q", closed: bool = False, **options: Any) -> np.ndarray:
         """(..., n) slopes of anything: `at.derivative("pose", "tool", wrt="q")`.
@@ -133,7 +133,7 @@ class Configuration(KinematicQuestions, DynamicQuestions):
             closed: by the n independent coordinates or speeds, all others following by the loops; a number then moves
                 what follows, too. Else all coordinates are on their own.
         """
-        return self.answer(self._slope(name, *args, wrt=wrt, closed=closed, **options))
+        return self._answer(self._slope(name, *args, wrt=wrt, closed=closed, **options))
 
     def function(self, name: str, *args: Any, **options: Any) -> Callable[..., Any]:
         """Anything as a pure function of one member for `jax.jit`, `grad`, `vmap`.

@@ -55,7 +55,10 @@ class FrameKind:
         return zeros(len(numbers))
 
     def key(self) -> Hashable:
-        """What two frames of equal code have in common."""
+        """What two frames of equal code have in common: all that `motion` depends on but its numbers.
+
+        The frame itself where it is not said, so that each has code of its own.
+        """
         return self
 
 

@@ -32,13 +32,13 @@ class KinematicQuestions(Asking):
             relative_to: from whose origin. axes: along whose axes; those of `relative_to` where left out.
             point: (3,) or (B, 3) fixed in the frame [m].
         """
-        places = self.placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
+        places = self._placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
         return places.question("pose", terms.pose)
 
     @answered
     def orientation(self, frame: Frame, *, relative_to: Frame = "world") -> Question:
         """(4,) the orientation of a frame as a unit quaternion, w first, w >= 0."""
-        return self.placed(frame=frame, relative=relative_to).question("orientation", terms.orientation)
+        return self._placed(frame=frame, relative=relative_to).question("orientation", terms.orientation)
 
     @answered
     def twist(
@@ -49,7 +49,7 @@ class KinematicQuestions(Asking):
         Args:
             frame, relative_to, axes, point: as those of `pose`.
         """
-        places = self.placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
+        places = self._placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
         return places.question("twist", terms.twist)
 
     @answered
@@ -68,7 +68,7 @@ class KinematicQuestions(Asking):
             frame, relative_to, axes, point: as those of `pose`.
             spatial: the linear part is the spatial one, acceleration - w x velocity (Featherstone, section 2.10).
         """
-        places = self.placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
+        places = self._placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
         return places.question(("acceleration", spatial), terms.acceleration, spatial=spatial)
 
     @answered
@@ -91,7 +91,7 @@ class KinematicQuestions(Asking):
         """
         if constrained and compact:
             raise ModelError("compact", "with constrained=True", "one of them", "Leave one of them out.")
-        places = self.placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
+        places = self._placed(frame=at_point(frame, point), relative=relative_to, axes=axes)
         speeds = self._moving(places) if compact else None
         key = ("jacobian", constrained, compact)
         return places.question(key, terms.jacobian, speeds=speeds, constrained=constrained)
@@ -99,7 +99,7 @@ class KinematicQuestions(Asking):
     def moving_names(self, frame: Frame, *, relative_to: Frame = "world") -> tuple[str, ...]:
         """The speeds that move a frame by the tree as another one sees it: columns of `jacobian(compact=True)`."""
         names = self.plan.speed_names()
-        return tuple(names[k] for k in self._moving(self.placed(frame=frame, relative=relative_to)))
+        return tuple(names[k] for k in self._moving(self._placed(frame=frame, relative=relative_to)))
 
     def _moving(self, places: PlacedFrames) -> tuple[int, ...]:
         frame, relative = places.chains["frame"], places.chains["relative"]
@@ -130,11 +130,11 @@ class KinematicQuestions(Asking):
     @answered
     def mass(self, of: Bodies = None) -> Question:
         """() mass of some bodies, of all where left out [kg]."""
-        nodes = self.bodies_at(of)
+        nodes = self._bodies_at(of)
         return Question(("mass", nodes), partial(terms.mass, nodes=nodes))
 
     def _centre(self, of: Bodies, relative_to: Frame, axes: Frame | None, order: int) -> Question:
-        nodes, places = self.bodies_at(of), self.placed(relative=relative_to, axes=axes)
+        nodes, places = self._bodies_at(of), self._placed(relative=relative_to, axes=axes)
         return places.question(("center_of_mass", nodes, order), terms.center_of_mass, nodes=nodes, order=order)
 
     @answered
@@ -170,7 +170,7 @@ class KinematicQuestions(Asking):
         constrained: bool = False,
     ) -> Question:
         """(3, n) velocity of a centre of mass for a unit of each speed; arguments as above."""
-        nodes, places = self.bodies_at(of), self.placed(relative=relative_to, axes=axes)
+        nodes, places = self._bodies_at(of), self._placed(relative=relative_to, axes=axes)
         key = ("center_of_mass_jacobian", nodes, constrained)
         return places.question(key, terms.center_of_mass_jacobian, nodes=nodes, constrained=constrained)
 
@@ -182,7 +182,7 @@ class KinematicQuestions(Asking):
             of: a path or several; all bodies where left out.
             about: about whose origin; the centre of mass of these bodies where left out. axes: along whose axes.
         """
-        nodes, places = self.bodies_at(of), self.placed(about=about, axes=axes)
+        nodes, places = self._bodies_at(of), self._placed(about=about, axes=axes)
         return places.question(("momentum", nodes), terms.momentum, nodes=nodes)
 
     @answered
@@ -190,6 +190,6 @@ class KinematicQuestions(Asking):
         self, of: Bodies = None, *, about: Frame | None = None, axes: Frame = "world", constrained: bool = False
     ) -> Question:
         """(6, n) `momentum` for a unit of each speed; about the centre of mass the centroidal momentum matrix."""
-        nodes, places = self.bodies_at(of), self.placed(about=about, axes=axes)
+        nodes, places = self._bodies_at(of), self._placed(about=about, axes=axes)
         key = ("momentum_matrix", nodes, constrained)
         return places.question(key, terms.momentum_matrix, nodes=nodes, constrained=constrained)
