@@ -62,7 +62,7 @@ def independent_places(ground: Ground) -> list[int]:
     return [places[k] for k in ground.independent]
 
 
-class Closing:
+class LoopsInJax:
     """All places and speeds of one member by the independent ones, near a pose.
 
     Args:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.access.answers import Question, answers_of
-from shiftjax.access.closing import Closing, independent_places
+from shiftjax.access.closing import LoopsInJax, independent_places
 from shiftjax.access.common_partition import common_partition
 from shiftjax.access.derivatives import along_motion, with_number, with_places, with_speeds
 from shiftjax.access.dynamic_questions import DynamicQuestions
@@ -187,7 +187,7 @@ class Configuration(KinematicQuestions, DynamicQuestions):
             def inputs(q: Any, v: Any) -> list[Any]:
                 return self._inputs(q, v, numbers, states, t, a)
 
-            closing = Closing(self._answers, inputs, q.dtype)
+            closing = LoopsInJax(self._answers, inputs, q.dtype)
             pose = jnp.asarray(self.q if near is None else near, q.dtype)
             return self._answers.in_jax(question, inputs(*closing.closed(pose, q, v)), q.dtype)
 
