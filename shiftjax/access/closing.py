@@ -2,7 +2,8 @@
 
 Newton's method on J_d x = -Phi with the independent coordinates held. Its iterations are not differentiated: from where
 they end two more steps are, of which each leaves an error of the square of that before, so that the derivatives of the
-closed pose by everything come out to second order (Bonnet, Griewank; Griewank, Walther, Evaluating Derivatives, 15.3).
+closed pose by everything come out to second order (Bolte, Pauwels, Vaiter, One-Step Differentiation of Iterative
+Algorithms, 2023; Griewank, Walther, Evaluating Derivatives, chapter 15).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from shiftjax.algebra import Scalar, Vec, is_zero, zeros
+from shiftjax.algebra import Scalar, Vec, is_zero, total, zeros
 from shiftjax.constraints import Rows
 from shiftjax.dynamics.equations import accelerate, null_space
 from shiftjax.dynamics.kinematics import Motion, Parameters, coordinate_rates
@@ -63,7 +63,7 @@ class Ground:
 
     @property
     def size(self) -> int:
-        """How many numbers an `LaneState.x` has."""
+        """How many numbers a `LaneState.x` has."""
         return self.parts["extra"].stop
 
     def lane(self, varied: Sequence[Scalar], t: Scalar) -> Lane:
@@ -156,7 +156,7 @@ class LaneState:
 
     def across(self, x: Sequence[Scalar]) -> Vec:
         """Z^T x of (nv,) generalised forces: (n,) of the independent coordinates."""
-        return [_sum(entry * x[speed] for speed, entry in column.items()) for column in self.Z]
+        return [total(entry * x[speed] for speed, entry in column.items()) for column in self.Z]
 
     def coordinate_rates(self, v: Sequence[Scalar]) -> Vec:
         """(nq,) rates of the coordinates for some speeds."""
@@ -179,10 +179,3 @@ class LaneState:
         for name, values in parts.items():
             out[self.ground.parts[name]] = values
         return out
-
-
-def _sum(terms: Any) -> Scalar:
-    out: Scalar = 0.0
-    for term in terms:
-        out = out + term
-    return out
