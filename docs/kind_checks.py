@@ -184,6 +184,7 @@ WHEEL = "mechanics/test_tyres_in_loops.py::test_a_wheel_on_a_parallelogram_has_t
 BUILD_UP = "mechanics/test_tyres_in_loops.py::test_slips_build_up_over_the_relaxation_length"
 INTEGRATED = f"{LOADS}test_a_load_on_a_pendulum_is_that_of_an_independent_integration"
 BEARINGS = "mechanics/test_bearings.py::"
+BALLS = "mechanics/test_ball_friction.py::"
 RUBBED = f"{BEARINGS}test_friction_in_a_loop_is_its_coefficient_times_what_the_joint_bears"
 OF_CUTS = (f"{BEARINGS}test_accelerations_are_those_of_absolute_coordinates",)
 OF_LOADS = "a slider-crank cut at each of its joints beside an oracle of absolute coordinates, to 1e-10; slopes of runs"
@@ -224,8 +225,9 @@ FORCES = {
         "a block on an incline; the period of stick and slip (Den Hartog), to 1 %",
         f"{FORCE}test_a_block_on_an_incline", f"{FORCE}test_stick_and_slip_on_a_belt"),
     "bearing_friction": Check(
-        f"a pendulum in a bearing beside SciPy's integral, to 1e-8; a rotor in closed form; {OF_LOADS}",
-        (f"{BEARINGS}test_a_pendulum_in_a_journal_bearing", f"{BEARINGS}test_a_rotor_that_runs_down"),
+        f"pendulums in a bearing and on a cross beside SciPy's integrals, to 1e-8; a rotor in closed form; {OF_LOADS}",
+        (f"{BEARINGS}test_a_pendulum_in_a_journal_bearing", f"{BALLS}test_a_pendulum_on_a_cross",
+         f"{BEARINGS}test_a_rotor_that_runs_down"),
         OF_CUTS, (CATALOGUE,)),
     "slide_friction": Check(
         f"a slide that bears moments on its rails in closed form, to 1e-12; {OF_LOADS}",
@@ -233,6 +235,15 @@ FORCES = {
     "sleeve_friction": Check(
         f"a sleeve that slips along its way in closed form, to 1e-12; {BEARS}",
         (f"{BEARINGS}test_a_sleeve_slips_along_its_way",), (RUBBED,), (CATALOGUE,)),
+    "plate_friction": Check(
+        f"a puck that slips along its way, also borne over a width, in closed form, to 1e-8; {BEARS}",
+        (f"{BALLS}test_a_puck_slips_along_its_way",), (RUBBED,), (CATALOGUE,)),
+    "ball_friction": Check(
+        "a pendulum on a ball beside SciPy's integral, to 1e-8; in a spatial loop, cut at the ball and not, its "
+        "coefficient times what the joint bears, to 1e-9; slopes of runs",
+        (f"{BALLS}test_a_pendulum_on_a_ball",),
+        (f"{BALLS}test_in_a_loop_friction_is_its_coefficient_times_what_a_ball_bears",
+         f"{BALLS}test_friction_of_balls_and_crosses_is_that_of_any_cut"), (CATALOGUE,)),
     "slide_bristles": Check(
         f"a block that sticks at 1.2 and slides at 0.9 times tan(slope); {BEARS}",
         (f"{BEARINGS}test_a_block_on_an_incline_sticks_or_slides",), (RUBBED,), (CATALOGUE,)),

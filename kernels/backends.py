@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import numpy as np
 
+from shiftjax.disk_cache import LIMIT_NAME, NO_LIMIT, is_limit
 from shiftjax.errors import ModelError, shown
 from shiftjax.kernels import xla_backward
 from shiftjax.kernels.contract import Backward, Kernel, Reversible
@@ -26,8 +28,10 @@ def make_kernel(backend: str | None, precision: str, threads: int | None = None)
         backend: a key of `BACKENDS` or None. precision: "f64" or "f32". threads: all cores for None.
 
     Raises:
-        ModelError: no such backend, or threads that cannot be.
+        ModelError: no such backend, threads that cannot be, or a limit of the cache of compiled code that is none.
     """
+    if not is_limit(limit := os.environ.get(LIMIT_NAME, "").strip()):
+        raise ModelError(LIMIT_NAME, repr(limit), f"a whole number of MiB above 0, or {NO_LIMIT}", "Correct it.")
     if threads is not None and not (isinstance(threads, int | np.integer) and 0 < threads <= MOST_THREADS):
         allowed = f"a whole number from 1 to {MOST_THREADS}"
         raise ModelError("threads", shown(threads), allowed, "Leave it out for all cores.")

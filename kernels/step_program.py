@@ -73,6 +73,8 @@ class Method:
         gamma: of a linearly implicit method, whose calls of solve turn r in qdot and dx into (1 - gamma h J)^-1 r, J
             the Jacobian of the rates where linearize was called; 0 of any other.
         of_speeds: whether J is that of dx by x alone, half the work; qdot is then left as it is, and there is no ft.
+        predicts: whether the projection makes the end of a step of a prediction alone, which x and dx may tell more of;
+            the body then calls no phase that would read them.
 
     Raises:
         ModelError: an instruction reads what nothing has written, mixes coordinates and speeds, writes what a step
@@ -83,6 +85,7 @@ class Method:
     body: tuple[Instruction, ...]
     gamma: float = 0.0
     of_speeds: bool = False
+    predicts: bool = False
 
     def __post_init__(self) -> None:
         registers(self)
@@ -165,6 +168,8 @@ def _check_targets(method: Method) -> None:
     phases, rates = (*RATES, "project"), (*RATES.values(),)
     if method.gamma:
         phases, rates = (*phases, *LINEAR), ()  # what is solved for is combined into the rates
+    if method.predicts:
+        phases, rates = ("drift",), ("qdot",)
     for one in method.body:
         if isinstance(one, Call) and one.phase not in phases:
             more = "" if method.gamma else f"; with a gamma {', '.join(LINEAR)}, too"

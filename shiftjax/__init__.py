@@ -42,6 +42,14 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.run.info",
             "What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.",
         ),
+        "absolute": (
+            "shiftjax.bodies.absolute",
+            "A model in coordinates of its bodies: residuals and Jacobian of all joints and constraints.",
+        ),
+        "BodyCoordinates": (
+            "shiftjax.bodies.absolute",
+            "A model in coordinates of its bodies, as `absolute` gives it.",
+        ),
         "GradientWarning": ("shiftjax.errors", "A gradient that is less than it seems, and why."),
         "ModelError": (
             "shiftjax.errors",
@@ -135,6 +143,25 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "What `simulate(derive=...)` needs for a uniform round rod along an axis of its body.",
         ),
     },
+    "Kinematics": {
+        "follow": (
+            "shiftjax.kinematics.follow",
+            "The poses of a mechanism along a path of its drivers, of one design or of many.",
+        ),
+        "singularities": (
+            "shiftjax.kinematics.singularities",
+            "Where on a path of drivers the loops lose rank, in the order of the path.",
+        ),
+        "Singularity": ("shiftjax.kinematics.singularities", "A pose at which loops lose rank."),
+        "travel": (
+            "shiftjax.kinematics.travel",
+            "How far a joint can be moved from where it stands, before its loops can no longer be closed.",
+        ),
+        "JointTravel": (
+            "shiftjax.kinematics.travel",
+            "How far a joint can be moved, of B designs, or of one without a member axis.",
+        ),
+    },
     "Studies": {
         "Definition": (
             "shiftjax.ensembles.study.definition",
@@ -181,6 +208,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         "JointKind": (
             "shiftjax.joints",
             "A joint kind: a sequence of primitive motions from the parent's frame to the child's.",
+        ),
+        "check_joint": (
+            "shiftjax.contracts.joint_contract",
+            "Tries a kind of joint, of a plug-in or of the package, in all that joints are for.",
         ),
         "FORCES": ("shiftjax.forces", "Every force kind by its name; assign to a new name to add one."),
         "ForceKind": ("shiftjax.forces", "A kind of force: declared by class attributes, computed by `apply`."),
@@ -234,6 +265,8 @@ if TYPE_CHECKING:
     from shiftjax.access.frame_kinds import FrameKind as FrameKind
     from shiftjax.access.frame_kinds import FrameOn as FrameOn
     from shiftjax.access.frame_kinds import MovingFrame as MovingFrame
+    from shiftjax.bodies.absolute import BodyCoordinates as BodyCoordinates
+    from shiftjax.bodies.absolute import absolute as absolute
     from shiftjax.constraints import CONSTRAINTS as CONSTRAINTS
     from shiftjax.constraints import ConstraintKind as ConstraintKind
     from shiftjax.constraints import CoordinateFunction as CoordinateFunction
@@ -246,6 +279,7 @@ if TYPE_CHECKING:
     from shiftjax.constraints.pose_drives import PoseHarmonic as PoseHarmonic
     from shiftjax.constraints.pose_drives import PoseTable as PoseTable
     from shiftjax.constraints.pose_drives import PoseUniform as PoseUniform
+    from shiftjax.contracts.joint_contract import check_joint as check_joint
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.fisher_information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
@@ -276,6 +310,11 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
+    from shiftjax.kinematics.follow import follow as follow
+    from shiftjax.kinematics.singularities import Singularity as Singularity
+    from shiftjax.kinematics.singularities import singularities as singularities
+    from shiftjax.kinematics.travel import JointTravel as JointTravel
+    from shiftjax.kinematics.travel import travel as travel
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS
     from shiftjax.measures.metric import MetricKind as MetricKind

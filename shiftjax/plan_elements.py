@@ -191,8 +191,12 @@ class MotionView(Protocol):
         """The speed of one of the plan's coordinates [rad/s or m/s]; 0 for poses only."""
         ...
 
+    def speeds(self, index: int) -> Sequence[Scalar]:
+        """All speeds of one of the plan's coordinates, three of a ball [rad/s or m/s]; zeros for poses only."""
+        ...
+
     def speed_index(self, index: int) -> int:
-        """The index of the speed of one of the plan's coordinates."""
+        """The index of the first speed of one of the plan's coordinates."""
         ...
 
     def first_speed(self, joint: int) -> int:

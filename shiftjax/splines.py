@@ -30,17 +30,20 @@ def cubic(
     first_rate: Scalar | None = None,
     last_rate: Scalar | None = None,
     *,
-    periodic: bool = False,
+    periodic: Scalar | None = None,
 ) -> list[Piece]:
     """The cubic spline with continuous second derivative.
 
     Args:
         times: (n,) rising; values: (n,), n at least 2.
         first_rate, last_rate: derivatives at the ends; where None the second derivative is zero there (natural).
-        periodic: first and second derivative are the same at both ends.
+        periodic: 1 where first and second derivative are the same at both ends, -1 where they change sign there.
     """
     steps, slopes = _steps(times), _slopes(times, values)
-    M = _periodic_curvatures(steps, slopes) if periodic else _curvatures(steps, slopes, first_rate, last_rate)
+    if periodic is None:
+        M = _curvatures(steps, slopes, first_rate, last_rate)
+    else:
+        M = _periodic_curvatures(steps, slopes, periodic)
     pieces: list[Piece] = []
     for k, (h, slope) in enumerate(zip(steps, slopes, strict=True)):
         b = slope - 1.0 / 6.0 * (h * (2.0 * M[k] + M[k + 1]))
@@ -135,15 +138,16 @@ def _curvatures(h: Sequence[Scalar], slopes: Sequence[Scalar], first: Scalar | N
     return _tridiagonal(lower, [ends[0], *middle, ends[1]], upper, right)
 
 
-def _periodic_curvatures(h: Sequence[Scalar], slopes: Sequence[Scalar]) -> list[Scalar]:
-    """(n,) second derivatives, the last the first: the corners of the system by Sherman and Morrison's formula."""
+def _periodic_curvatures(h: Sequence[Scalar], slopes: Sequence[Scalar], sign: Scalar) -> list[Scalar]:
+    """(n,) second derivatives, the last the first times a sign: the corners of the system by Sherman and Morrison's
+    formula."""
     if len(h) == 1:
         return [0.0, 0.0]
     before = [h[-1], *h[:-1]]
     diagonal = [2.0 * (a + b) for a, b in zip(before, h, strict=True)]
-    right = [6.0 * (b - a) for a, b in zip([slopes[-1], *slopes[:-1]], slopes, strict=True)]
+    right = [6.0 * (b - a) for a, b in zip([sign * slopes[-1], *slopes[:-1]], slopes, strict=True)]
     # A = T + u v^T with u = (g, 0 ... 0, corner), v = (1, 0 ... 0, corner / g), g = -diagonal[0]: T stays dominant.
-    corner, g = h[-1], -diagonal[0]
+    corner, g = sign * h[-1], -diagonal[0]
     diagonal[0], diagonal[-1] = diagonal[0] - g, diagonal[-1] - ratio(corner * corner, g)
     u: list[Scalar] = [g, *[0.0] * (len(h) - 2), corner]
     y = _tridiagonal(before, list(diagonal), h, right)
@@ -151,7 +155,7 @@ def _periodic_curvatures(h: Sequence[Scalar], slopes: Sequence[Scalar]) -> list[
     along = [x[0] + ratio(corner, g) * x[-1] for x in (y, z)]
     factor = ratio(along[0], 1.0 + along[1])
     M = [a - factor * b for a, b in zip(y, z, strict=True)]
-    return [*M, M[0]]
+    return [*M, sign * M[0]]
 
 
 def _tridiagonal(

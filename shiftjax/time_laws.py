@@ -203,11 +203,14 @@ def tabulated(
     t: Scalar,
     first_rate: Scalar | None = None,
     last_rate: Scalar | None = None,
+    sign: Scalar | None = None,
 ) -> Derivatives:
     """One column of a table at a time, with what it says of times outside; lane code.
 
     Args:
-        n: its times and words. values: (n,) of the column.
+        n: its times and words. values: (n,) of the column. sign: of a column that repeats, 1 or -1: its last value is
+            the first times that, of which any power may stand before what is returned; None where it is moved by what
+            it gained.
     """
     times, outside = n["times"], n["outside"]
     repeats = outside == "repeat"
@@ -215,11 +218,13 @@ def tabulated(
     if repeats:
         period = times[-1] - times[0]
         turns = floor((t - times[0]) / period)
-        gain, t = turns * (values[-1] - values[0]), t - turns * period
+        gain, t = 0.0 if sign is not None else turns * (values[-1] - values[0]), t - turns * period
     if n.get("interpolation") == "linear":
         pieces = straight(times, values)
     else:
-        pieces = cubic(times, values, first_rate, last_rate, periodic=repeats)
+        pieces = cubic(
+            times, values, first_rate, last_rate, periodic=(1.0 if sign is None else sign) if repeats else None
+        )
     knots = list(times[1:-1])
     if outside in ("hold", "linear"):
         slopes = [end_of(pieces[0], times[0])[1], end_of(pieces[-1], times[-1])[1]]

@@ -46,8 +46,11 @@ class FirstMoves(OneJoint):
     def speed(self, index: int) -> float:
         return self.v if index == 0 else 0.0
 
+    def speeds(self, index: int) -> list[float]:
+        return [self.speed(index), 0.0, 0.0]  # of a ball, too
+
     def speed_index(self, index: int) -> int:
-        return index
+        return 3 * index
 
 
 def _law(d: Drawing, kind: Any) -> None:
@@ -113,6 +116,38 @@ def _sleeve(text: str, kind: Any) -> Drawing:
     return d
 
 
+def _plate(text: str, kind: Any) -> Drawing:
+    """A plate on a table, seen askew from above."""
+    d = Drawing(text)
+    d.shape([(4, 42), (34, 96), (126, 96), (100, 42)], PARENT)
+    d.shape([(32, 54), (48, 84), (98, 84), (84, 54)], CHILD)
+    force_mark(d, (66, 122), (66, 88), "")
+    d.word((78, 108), "N", colour=FORCE)
+    slide_mark(d, (52, 26), (92, 26), "q₂'")
+    slide_mark(d, (10, 62), (22, 84), "q₃'")
+    d.arc((62, 66), 13.0, 20, 165)
+    d.word((88, 66), "q₁'", colour=MOTION)
+    _law(d, kind)
+    return d
+
+
+def _ball(text: str, kind: Any) -> Drawing:
+    """A ball on its stud, in a socket that holds it beyond its middle."""
+    d = Drawing(text)
+    rim = [(MIDDLE[0] + 44.0 * math.cos(a), MIDDLE[1] + 44.0 * math.sin(a))
+           for a in (math.radians(k) for k in range(165, 376, 15))]  # fmt: skip
+    d.shape(rim, PARENT)
+    ground(d, (30, 34), (102, 34))
+    d.bar([MIDDLE, (MIDDLE[0], 146.0)], CHILD)
+    d.circle(MIDDLE, SHAFT, CHILD)
+    d.arc(MIDDLE, 18.0, 15, 165)
+    d.word((MIDDLE[0] + 38, MIDDLE[1] + 26), "ω", colour=MOTION)
+    force_mark(d, (MIDDLE[0], MIDDLE[1] - SHAFT), (MIDDLE[0], MIDDLE[1] - 4), "")
+    d.word((MIDDLE[0] + 12, MIDDLE[1] - 16), "N", colour=FORCE)
+    _law(d, kind)
+    return d
+
+
 TEXTS: dict[str, tuple[Callable[[str, Any], Drawing], str]] = {
     "bearing_friction": (
         _bearing, "A shaft turns in a bearing and presses on it; friction is against the speed, at a level that grows "
@@ -127,5 +162,9 @@ TEXTS: dict[str, tuple[Callable[[str, Any], Drawing], str]] = {
         _slide, "Bristles between a block and its rail bend, then slide; their level grows with the load"),
     "sleeve_friction": (
         _sleeve, "A sleeve turns and slides on a rod; friction is against the way on which its surface slips"),
+    "plate_friction": (
+        _plate, "A plate slides and turns on a table that bears it; friction is against the way on which it slips"),
+    "ball_friction": (
+        _ball, "A ball turns in its socket and presses on it; the torque of friction is against its angular velocity"),
 }  # fmt: skip
 SEATS: dict[str, Callable[[ForceKind], Drawing]] = {name: partial(draw, text) for name, (draw, text) in TEXTS.items()}

@@ -41,6 +41,9 @@ class OneJoint:
     def speed(self, index: int) -> float:
         return self.v
 
+    def speeds(self, index: int) -> list[float]:
+        return [self.speed(index)]
+
     def speed_index(self, index: int) -> int:
         return 0
 

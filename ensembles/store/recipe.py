@@ -16,6 +16,7 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.constraints.drives import TYPES, Drive
+from shiftjax.constraints.pose_drives import POSE_TYPES, PoseDrive
 from shiftjax.ensembles.store.members import role_of
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
@@ -29,6 +30,7 @@ from shiftjax.run.assemble import assemble
 from shiftjax.run.results.labelled import with_origin
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start.pose_drives import posed_joint
 
 KEYWORDS = "step method precision repartition move_steps hold independent cut cluster backend strict_start".split()
 KEYWORDS += ["strict_inertia", "singular", "accuracy", "error_growth"]
@@ -121,18 +123,23 @@ def _metrics(rows: xr.Dataset) -> dict[str, str]:
 
 def _driven_again(
     model: Model, driven: Mapping[str, str], vary: Mapping[str, np.ndarray], where: str
-) -> tuple[Model, dict[str, Drive], dict[str, np.ndarray]]:
+) -> tuple[Model, dict[str, Drive | PoseDrive], dict[str, np.ndarray]]:
     """The model before `drive=` added its drivers, what `drive=` was, and the designs without the numbers of those."""
-    drive: dict[str, Drive] = {}
+    drive: dict[str, Drive | PoseDrive] = {}
     rest = dict(vary)
     for name in driven:
-        coordinate = plain_coordinate(model, name, "drive")
-        path, item = next(((p, e) for p, e in model.drivers() if e.joints == (coordinate,)), ("", None))
-        if item is None:
-            raise _lost(where, f"a drive of {coordinate} that is a function of Python")
+        if posed := posed_joint(model, name):
+            frames = dict(model.joints())[posed]
+            path, item = next((p, e) for p, e in model.drivers() if e.frames == (frames.parent, frames.child))
+        else:
+            coordinate = plain_coordinate(model, name, "drive")
+            path, item = next(((p, e) for p, e in model.drivers() if e.joints == (coordinate,)), ("", None))
+            if item is None:
+                raise _lost(where, f"a drive of {coordinate} that is a function of Python")
+        motion = TYPES[item.type] if item.type in TYPES else POSE_TYPES[item.type.rpartition("_")[2]]
         values = {key: _with_arrays(value, f"{path}.{key}", rest) for key, value in item.values.items()}
-        known = {field.name for field in dataclasses.fields(TYPES[item.type])}
-        drive[name] = TYPES[item.type](**{key: value for key, value in values.items() if key in known})
+        known = {field.name for field in dataclasses.fields(motion)}
+        drive[name] = motion(**{key: value for key, value in values.items() if key in known})
         origin = _without(model.origin, item) if model.origin else None
         model = dataclasses.replace(_without(model, item), origin=origin)
     return model, drive, rest

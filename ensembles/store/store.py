@@ -49,20 +49,25 @@ LONGEST_NAME = 255  # bytes that file systems take
 STORE_FILES = ("zarr.json", ".zgroup")  # a folder that holds one of these is a Zarr store
 
 
-def check_target(path: str | Path, *, force: bool, batched: bool, todo: str = REPLACE) -> Path:
+def check_target(
+    path: str | Path, *, force: bool, batched: bool, todo: str = REPLACE, suffix: str | None = None
+) -> Path:
     """Raises the errors of `write` before a run is started.
 
     Args:
-        todo: what may be done where something of that name is.
+        todo: what may be done where something of that name is. suffix: as of `write`.
     """
     need_path("store: path", path)
     for name, flag in (("force", force), ("batched", batched)):
         need(f"store: {name}", flag, bool, "True or False")
+    if suffix is not None:
+        need("store: suffix", suffix, str, " or ".join(SUFFIXES))
     target = Path(path)
-    if target.suffix not in SUFFIXES:
+    suffix = target.suffix if suffix is None else suffix
+    if suffix not in SUFFIXES:
         raise ModelError(str(path), f"suffix {target.suffix!r}", ", ".join(SUFFIXES), "The suffix decides the format.")
-    if batched and target.suffix != ".zarr":
-        raise ModelError(str(path), "an ensemble", f"{target.suffix} holds one run", "Write to NAME.zarr.")
+    if batched and suffix != ".zarr":
+        raise ModelError(str(path), "an ensemble", f"{suffix} holds one run", "Write to NAME.zarr.")
     if not target.absolute().parent.is_dir():
         raise ModelError(str(path), "no such folder", "a folder that exists", f"Make {target.parent} first.")
     refuse_unwritable(target)
@@ -70,9 +75,7 @@ def check_target(path: str | Path, *, force: bool, batched: bool, todo: str = RE
     if target.exists() or target.is_symlink():
         if not force:
             raise taken(target, todo)
-        stored = (
-            any((target / mark).is_file() for mark in STORE_FILES) if target.suffix == ".zarr" else target.is_file()
-        )
+        stored = any((target / mark).is_file() for mark in STORE_FILES) if suffix == ".zarr" else target.is_file()
         if target.is_symlink() or not stored:
             away = "Move it away yourself; it is not a result."
             raise ModelError(str(path), "something else of that name", "a result to replace", away)
@@ -88,7 +91,9 @@ def refuse_no_room(path: str | Path, size: float) -> None:
         raise ModelError(str(path), fault, f"{size / 1e6:.0f} MB, which the result may take", todo)
 
 
-def write(result: Result, path: str | Path, keep: int | str = "all", *, force: bool = False) -> Path:
+def write(
+    result: Result, path: str | Path, keep: int | str = "all", *, force: bool = False, suffix: str | None = None
+) -> Path:
     """Writes a result and returns its path.
 
     Args:
@@ -96,6 +101,7 @@ def write(result: Result, path: str | Path, keep: int | str = "all", *, force: b
         path: NAME.zarr, or NAME.csv or NAME.json for one run.
         keep: of the members whose trajectories the result holds, "all", "none" or how many are stored.
         force: replace what is there.
+        suffix: decides the format in place of that of the name.
 
     Raises:
         ModelError: a place that cannot be written, or no room there. Nothing is left of the new result then, and what
@@ -103,8 +109,8 @@ def write(result: Result, path: str | Path, keep: int | str = "all", *, force: b
     """
     need("store: result", result, Result, "a Result")
     need("keep", keep, (int, str), '"all", "none" or a number of members')
-    target = check_target(path, force=force, batched=result.batched)
-    save = {".zarr": _write_zarr, ".csv": _write_csv, ".json": _write_json}[target.suffix]
+    target = check_target(path, force=force, batched=result.batched, suffix=suffix)
+    save = {".zarr": _write_zarr, ".csv": _write_csv, ".json": _write_json}[suffix or target.suffix]
     todo = "Nothing of it is left. Make room, choose another folder, or store less with --keep and --output-step."
     with naming_disk(target, "room for the whole result", todo), replacing(target, force=force) as draft:
         save(result, draft, keep)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.constraints.drives import TYPES
+from shiftjax.constraints.pose_drives import MOTIONS
 from shiftjax.ensembles.study.correlation import Correlation, correlation
 from shiftjax.ensembles.study.definition_keys import KEYS, inside
 from shiftjax.ensembles.study.keeping import Keep, keep, stated_senses
@@ -284,7 +284,7 @@ def _worded(value: Any, where: str) -> Any:
         return os.fspath(value)
     if isinstance(value, Vary):
         return _of_vary(value)
-    for type_, motion in TYPES.items():
+    for type_, motion in MOTIONS.items():
         if isinstance(value, motion):
             numbers = {field.name: getattr(value, field.name) for field in dataclasses.fields(motion)}
             return {"type": type_} | {k: _worded(v, f"{where}.{k}") for k, v in numbers.items() if v is not None}

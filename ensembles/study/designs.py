@@ -121,16 +121,17 @@ def _whole(definition: Definition) -> tuple[Model, dict[str, str]]:
         except ModelError:
             continue  # perhaps a driver of the study, of which there is none yet
     model = switched(model, on)
-    before = {path for path, _ in model.drivers()}
+    drivers: dict[str, str] = {}
     for joint, words in definition.drive.items():
         where = inside("drive", joint)
-        asked = motion(thaw(words), where, definition.placed(""))
+        asked, before = motion(thaw(words), where, definition.placed("")), {path for path, _ in model.drivers()}
         try:
             model, _, _ = driven(model, {joint: asked})
+            new = ((path, item) for path, item in model.drivers() if path not in before)
+            drivers |= {path: item.joint or model.resolve(joint) for path, item in new}
         except ModelError as error:
             elsewhere, _, key = error.where.partition(f"drive {joint}")
             raise _at(where + ("" if elsewhere else key), error) from None
-    drivers = {path: str(item.joint) for path, item in model.drivers() if path not in before}
     if len(set(drivers.values())) < len(drivers):
         raise ModelError("drive", "a joint twice", "each joint once", "Leave one of them out.")
     return model, drivers

@@ -13,7 +13,7 @@ import numpy as np
 from shiftjax.bench.driver import DriverReport, driver_report
 from shiftjax.bench.machine import cores, processor, version_of
 from shiftjax.bench.probe import CHAINS, CHAINS_OF_GPU, FUSED, X, host_probe, launch_probe
-from shiftjax.disk_cache import folder
+from shiftjax.disk_cache import LIMIT_NAME, folder, limit
 from shiftjax.errors import ModelError, installing
 from shiftjax.kernels.gpu.cuda_device import cuda_device
 from shiftjax.kernels.gpu.device import Launch
@@ -150,8 +150,11 @@ def of_cache() -> Iterator[CheckUp]:
         return
     files = [one for one in place.rglob("*") if one.is_file()] if place.is_dir() else []
     total = sum(one.stat().st_size for one in files)
-    todo = "It may be deleted at any time: what is missing is compiled again." if total > LARGE_CACHE else ""
-    yield CheckUp("cache", "folder", "ok", f"{place}: {len(files)} files, {size(total)}", todo, needed=False)
+    most = limit()
+    bound = "no limit" if most is None else f"entries up to {size(most)}"
+    todo = f"It may be deleted at any time: what is missing is compiled again. {LIMIT_NAME} limits it."
+    text = f"{place}: {len(files)} files, {size(total)}; {bound}"
+    yield CheckUp("cache", "folder", "ok", text, todo if total > LARGE_CACHE else "", needed=False)
 
 
 def of_viewer() -> Iterator[CheckUp]:

@@ -87,9 +87,18 @@ def side_by_side(calls: Mapping[str, Callable[[], Any]], rounds: int) -> tuple[d
     return timings, results
 
 
-def line(benchmark: str, figures: Mapping[str, Any]) -> str:
-    """What was measured, when and on what, as one line of JSON."""
-    about = {"device": jax.devices()[0].device_kind, **machine(), "date": time.strftime("%Y-%m-%d")}
+def today() -> str:
+    """The date, as 2026-11-26."""
+    return time.strftime("%Y-%m-%d")
+
+
+def line(benchmark: str, figures: Mapping[str, Any], date: str = "") -> str:
+    """What was measured, when and on what, as one line of JSON.
+
+    Args:
+        date: of measurements that began then and may go on over midnight; today where left out.
+    """
+    about = {"device": jax.devices()[0].device_kind, **machine(), "date": date or today()}
     return json.dumps({"benchmark": benchmark, **figures, **about}, allow_nan=False)
 
 

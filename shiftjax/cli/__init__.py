@@ -25,6 +25,8 @@ COMMANDS = {
     "info": "what a model is made of: bodies, joints, loops, substructures, rank, degrees of freedom",
     "check": "validate a model, and say what a run would say of it",
     "run": "simulate one model",
+    "follow": "lead joints through places: poses, rates, mobility, to the end of their travel",
+    "travel": "how far a joint can go before its loops can no longer be closed",
     "sweep": "simulate many variants of one model",
     "optimize": "find the best designs of a study, from many starts at once, with gradients",
     "sensitivity": "the slope of every metric of a study with every number that varies, for each member",

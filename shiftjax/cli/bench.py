@@ -17,7 +17,7 @@ from shiftjax.bench import card, doctor, figure, rate_lines, rates, tables
 from shiftjax.bench.first_calls import first_calls
 from shiftjax.bench.machine import cores
 from shiftjax.bench.rivals.race import RIVALS, raced
-from shiftjax.bench.timing import line
+from shiftjax.bench.timing import line, today
 from shiftjax.bench.workload import SPAN, Workload, workload
 from shiftjax.cli import common, parsing
 from shiftjax.cli.ending import SOME_FAILED
@@ -98,14 +98,17 @@ def _check_apart(options: argparse.Namespace) -> None:
 
 
 class _Lines:
-    """Lines of figures: into a file as soon as they are there, and printed where that is asked for."""
+    """Lines of figures: into a file as soon as they are there, and printed where that is asked for.
+
+    All have the date on which the command began, so that those of a series over midnight stand together.
+    """
 
     def __init__(self, file: TextIO | None, *, printed: bool) -> None:
-        self._file, self.printed = file, printed
+        self._file, self.printed, self._date = file, printed, today()
 
     def add(self, benchmark: str, figures: Mapping[str, Any]) -> None:
         """One line."""
-        text = line(benchmark, figures)
+        text = line(benchmark, figures, self._date)
         if self._file is not None:
             try:
                 self._file.write(text + "\n")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from shiftjax.constraints.drives import Drive
+from shiftjax.constraints.pose_drives import PoseDrive
 from shiftjax.ensembles.study.motion_words import parse_drive
 from shiftjax.ensembles.study.spec import parse_set, split_assignment
 from shiftjax.errors import ModelError, printable
@@ -92,9 +93,9 @@ def events(options: argparse.Namespace) -> dict[str, Event | None]:
     return {name: None if words.strip() == "off" else event_of_words(name, words) for name, words in every}
 
 
-def drives(options: argparse.Namespace) -> dict[str, Drive]:
+def drives(options: argparse.Namespace) -> dict[str, Drive | PoseDrive]:
     """The motions of `--drive`."""
-    motions: dict[str, Drive] = {}
+    motions: dict[str, Drive | PoseDrive] = {}
     for text in options.drive:
         joint, motion = parse_drive(text)
         if joint in motions:

@@ -91,7 +91,10 @@ def add_changes(parser: argparse._ActionsContainer) -> None:
         metavar="PATH=FORMULA",
         help="let a number follow from others, paths in braces: 'rod.mass=7.8*{rod:tip.T[0]}'; may be repeated",
     )
-    line = "move this joint: at a constant speed, or by harmonic(amplitude=.3,frequency=2), polynomial(...), table(...)"
+    line = (
+        "move this joint: at a constant speed, or by harmonic(amplitude=.3,frequency=2), polynomial(...), table(...); "
+        "a ball or floating one by pose_harmonic(...), pose_uniform(...), pose_table(...)"
+    )
     add("--drive", action="append", default=[], metavar="JOINT=MOTION", help=line)
     line = "an equation of places of joints and the time t that always holds, as a gear: gear='left.q == -2 * right.q'"
     add("--tie", action="append", default=[], metavar="NAME=EQUATION", help=line)

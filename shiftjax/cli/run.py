@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from shiftjax.cli import common, parsing, running
+from shiftjax.cli.file_logs import FileLogs
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.run.results.plain_values import short_number
 from shiftjax.run.results.result import Result
@@ -19,7 +20,7 @@ OF_STUDY = (
     "span step method tolerance output_step metric set derive drive tie hold strict_start backend precision".split()
 )
 # options that say what a stored study says
-OF_STUDY += ["event", "strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy", "singular"]
+OF_STUDY += ["no_logger", "event", "strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy", "singular"]
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +29,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     line = "of a stored study, given instead of MODEL: run this member again, as it was; a number, or a choice, as "
     line += "best:1:swing, of which the first"
     parser.add_argument("--member", metavar="K", help=line)
+    line = "do not write the CSV files that loggers of the model's file name"
+    parser.add_argument("--no-logger", action="store_true", help=line)
     parser.add_argument("--log", action="store_true", help="print every change of coordinates")
     parser.add_argument("--log-jacobian", action="store_true", help="the same with the Jacobian block at that instant")
 
@@ -38,7 +41,9 @@ def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
     wanted = "none" if options.out is None else "all"
     given = {**common.arguments(options, model), "keep": wanted, "log_jacobian": options.log_jacobian}
-    return _run(options, partial(simulate, model, **given))
+    logs = FileLogs(model, options)
+    given["channels"] = (*options.channel, *logs.channels)
+    return _run(options, partial(simulate, model, **given), logs=logs)
 
 
 def _again(options: argparse.Namespace) -> int:
@@ -58,22 +63,29 @@ def _again(options: argparse.Namespace) -> int:
 
 
 def _run(
-    options: argparse.Namespace, run: Callable[..., Result], lone: Callable[[Result], Result] | None = None
+    options: argparse.Namespace,
+    run: Callable[..., Result],
+    lone: Callable[[Result], Result] | None = None,
+    logs: FileLogs | None = None,
 ) -> int:
     """Runs, prints and writes what came of it; the exit code.
 
     Args:
-        run: what simulates one member, with all but its hooks given. lone: takes the axis of members away.
+        run: what simulates one member, with all but its hooks given. lone: takes the axis of members away. logs: those
+            that the model's file asks for.
     """
     running.check_target(options)
     result, stop = running.simulated(run, options)
     result = lone(result) if lone and result.batched else result
     common.report_outcomes(result)
+    recorded, result = result, logs.shown(result) if logs else result
     if options.json:
         common.put_json(result.document())
     else:
         show(result, options)
     running.save(result, options)
+    if logs:
+        logs.save(recorded)
     return running.exit_code(result, stop)
 
 

@@ -26,14 +26,14 @@ MUCH = 1e9  # bytes of memory that are told before
 def check_target(options: argparse.Namespace) -> None:
     """Refuses an `--out` of one member that cannot be written."""
     if options.out is not None:
-        _store().check_target(options.out, force=options.force, batched=False)
+        store().check_target(options.out, force=options.force, batched=False)
 
 
-def _store() -> ModuleType:
+def store() -> ModuleType:
     """What writes results, and takes a third of a second to load."""
-    from shiftjax.ensembles.store import store
+    from shiftjax.ensembles.store import store as writer
 
-    return store
+    return writer
 
 
 def simulated(run: Callable[..., Result], options: argparse.Namespace) -> tuple[Result, Interrupted | None]:
@@ -45,7 +45,7 @@ def simulated(run: Callable[..., Result], options: argparse.Namespace) -> tuple[
         if need.faster:
             common.say(f"note: {need.faster}")
         if options.out is not None:
-            _store().refuse_no_room(options.out, need.stored)
+            store().refuse_no_room(options.out, need.stored)
 
     try:
         with Progress(options.model) as progress:
@@ -60,15 +60,20 @@ def _unfinished(result: Result) -> int:
     return int(np.sum(np.asarray(result.status) == Outcome.interrupted))
 
 
+def nothing_done(result: Result) -> bool:
+    """Whether an interrupt came before any member was done."""
+    return _unfinished(result) == result.members
+
+
 def save(result: Result, options: argparse.Namespace) -> None:
     """Writes `--out`, unless an interrupt came before any member was done."""
     if options.out is None:
         return
-    if _unfinished(result) == result.members:
+    if nothing_done(result):
         common.say(f"nothing is written to {options.out}")
         return
     try:
-        _store().write(result, options.out, force=options.force)
+        store().write(result, options.out, force=options.force)
     except KeyboardInterrupt:
         common.say(f"nothing is written to {options.out}")
         raise

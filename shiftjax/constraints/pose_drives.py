@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.constraints.drives import Number, Numbers, number_of, rows_of
+from shiftjax.constraints.drives import TYPES, Number, Numbers, number_of, rows_of
 from shiftjax.constraints.pose_laws import OUTSIDE
 from shiftjax.errors import ModelError, one_of, refuse_traced, shown
 from shiftjax.real_arrays import real_array
@@ -80,7 +80,7 @@ class PoseTable:
             goes the shorter way, so that rows must be within half a turn of each other.
         positions: (n, 3) of the child's frame along the axes of the parent's [m]; None of a ball.
         outside: what holds before and after the table: "refuse" (a run that leaves it is refused), "hold" (the end, at
-            rest).
+            rest), "repeat" (the table again; its last row is the first, to 1e-6 rad and of the way of places).
     """
 
     times: Sequence[float] | np.ndarray
@@ -94,6 +94,7 @@ class PoseTable:
 
 PoseDrive = PoseUniform | PoseHarmonic | PoseTable
 POSE_TYPES = {"uniform": PoseUniform, "harmonic": PoseHarmonic, "table": PoseTable}
+MOTIONS = {**TYPES, **{f"pose_{law}": motion for law, motion in POSE_TYPES.items()}}  # by the words of a text
 
 
 def numbers_of_pose(motion: PoseDrive, where: str) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from shiftjax.algebra import Scalar, Vec, dot, plus, scale, select, sin
 from shiftjax.field import Field, Role, number
 from shiftjax.lanes.outside import UserFunction
@@ -17,8 +19,9 @@ from shiftjax.time_laws import TIMES, Harmonic, Polynomial, faults_of_table, tab
 
 Derived = tuple[Vec, Vec, Vec]  # a vector, and its first and second derivatives in time
 ZERO = (0.0, 0.0, 0.0)
-OUTSIDE = Field("outside", "before and after the table: refused, or its end held, at rest", "choice", default="refuse",
-                choices=("refuse", "hold"))  # fmt: skip
+OUTSIDE = Field("outside", "before and after the table: refused, its end held, at rest, or the table once more",
+                "choice", default="refuse", choices=("refuse", "hold", "repeat"))  # fmt: skip
+MEET = 1e-6  # rad, or parts of how far places go: ends of a table that repeats, in files of seven digits
 
 
 def _vector(name: str, unit: str, doc: str) -> Field:
@@ -130,7 +133,8 @@ class TabulatedPoseLaw(PoseLaw):
     """Poses at times, with cubic splines between: of places, and of quaternions that are then made units.
 
     Of the two quaternions of an orientation the one nearer to that before it is taken, so that rotation vectors may be
-    given in any way; it goes the shorter way, and rows must be within half a turn of each other.
+    given in any way; it goes the shorter way, and rows must be within half a turn of each other. A table that repeats
+    ends where it began, with the rates and accelerations that it began with: its last row is taken for the first.
     """
 
     moves = (Field("positions", "of the second frame's origin in the first, at the times", "points", Role.NUMBER, "m",
@@ -140,20 +144,43 @@ class TabulatedPoseLaw(PoseLaw):
     shared, words = (TIMES,), (OUTSIDE,)
 
     def place(self, n: Mapping[str, Any], t: Scalar) -> Derived:
-        return self._splines(n, n["positions"], t)
+        rows = list(n["positions"])
+        return self._splines(n, [*rows[:-1], rows[0]] if n["outside"] == "repeat" else rows, t, 1.0)
 
     def quaternion(self, n: Mapping[str, Any], t: Scalar) -> Derived:
         rows = [quaternion_of_vector(row) for row in n["rotations"]]
         for k in range(1, len(rows)):
             rows[k] = scale(select(dot(rows[k - 1], rows[k]) < 0.0, -1.0, 1.0), rows[k])
-        return self._splines(n, rows, t)
+        if n["outside"] != "repeat":
+            return self._splines(n, rows, t)
+        sign = select(dot(rows[0], rows[-1]) < 0.0, -1.0, 1.0)  # -1 after an odd number of turns
+        return self._splines(n, [*rows[:-1], scale(sign, rows[0])], t, sign)
 
-    def _splines(self, n: Mapping[str, Any], rows: Sequence[Sequence[Scalar]], t: Scalar) -> Derived:
-        ends = [0.0 if n["outside"] == "hold" else None] * 2  # it comes to rest where it is held
-        return _columns(tabulated(n, column, t, *ends) for column in zip(*rows, strict=True))
+    def _splines(
+        self, n: Mapping[str, Any], rows: Sequence[Sequence[Scalar]], t: Scalar, sign: Scalar | None = None
+    ) -> Derived:
+        end = 0.0 if n["outside"] == "hold" else None  # it comes to rest where it is held
+        return _columns(tabulated(n, column, t, end, end, sign) for column in zip(*rows, strict=True))
 
     def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
-        return faults_of_table(n, **{name: n[name] for name in ("positions", "rotations") if name in n})
+        columns = {name: n[name] for name in ("positions", "rotations") if name in n}
+        out = faults_of_table(n, **columns)
+        if n["outside"] == "repeat" and all(len(rows) > 1 for rows in columns.values()):
+            for name, rows in columns.items():
+                out[f"last {name} other than the first, in a table that repeats"] = _ends_apart(name, rows)
+        return out
+
+
+def _ends_apart(name: str, rows: Sequence[Sequence[Any]]) -> Any:
+    """Whether the last of some rows differs from the first, of each member."""
+    if name == "rotations":
+        first, last = quaternion_of_vector(rows[0]), quaternion_of_vector(rows[-1])
+        return np.abs(dot(first, last)) < np.cos(0.5 * MEET)
+    ways = [
+        np.max(np.broadcast_arrays(*(abs(x - start) for x, start in zip(row, rows[0], strict=True))), axis=0)
+        for row in rows
+    ]
+    return ways[-1] > MEET * np.max(np.broadcast_arrays(*ways), axis=0)
 
 
 def _columns(components: Iterable[Derivatives]) -> Derived:

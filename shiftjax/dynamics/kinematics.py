@@ -446,8 +446,13 @@ class Motion:
         """The speed of one of the plan's coordinates [rad/s or m/s]; 0 for poses only."""
         return 0.0 if self.v is None else self.v[self.plan.coordinates[index].v]
 
+    def speeds(self, index: int) -> Sequence[Scalar]:
+        """All speeds of one of the plan's coordinates, three of a ball [rad/s or m/s]; zeros for poses only."""
+        places = self.plan.coordinates[index].speeds
+        return [0.0 if self.v is None else self.v[k] for k in places]
+
     def speed_index(self, index: int) -> int:
-        """The index of the speed of one of the plan's coordinates."""
+        """The index of the first speed of one of the plan's coordinates."""
         return self.plan.coordinates[index].v
 
     def first_speed(self, joint: int) -> int:

@@ -7,45 +7,29 @@ which depends neither on the partition nor on the joint that is cut. The wrench 
 Newton-Euler minus the wrenches at the cuts (Featherstone, Rigid Body Dynamics Algorithms, section 5.3 and chapter 8).
 
 Friction that grows with what its joint bears closes a circle: reactions follow from the accelerations, and these from
-the friction. Let u_i be what presses in force i, which then is u_i times its resistance. Accelerations and wrenches are
-affine in u, so that
-
-    u_i = given_i + sum_k weight_ik |p_ik + sum_j u_j P_ikj|
-
-with vectors p, P of one solution without friction and one for a unit of each u. `with_loads` solves this by Newton's
-method from u = 0. The right-hand side is convex: of one joint the iterates rise to the smallest solution, which is the
-one that goes over into that without friction as friction vanishes, and each is about the square of the gain |P| times
-that of the error nearer. Where the gain comes near 1 a solution need not exist (Painleve's paradox: friction presses a
-body on its guide as much as it holds it back); u is then not a number, and the lane stops.
+the friction. `with_loads` makes of it the equations of `borne_loads`: what presses in force i, which then is so much
+times its resistance, follows from accelerations and wrenches that are affine in all such loads, by one solution without
+friction and one for a unit of each.
 Lane code.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from shiftjax.algebra import (
-    Mat,
     Scalar,
     Vec,
     cross,
-    dot,
     is_zero,
-    largest,
     minus,
     negative,
-    norm_squared,
     plus,
-    ratio,
-    scale,
-    select,
-    sqrt,
-    total,
     zeros,
 )
+from shiftjax.dynamics.borne_loads import BorneLoad, solved
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.redundancy import Multipliers, Redundancy, Wrench, child_point
@@ -53,13 +37,6 @@ from shiftjax.dynamics.tree import Tree, tree_terms
 from shiftjax.forces import FORCES
 from shiftjax.plan_elements import ForceElement
 from shiftjax.topology.partition import Block
-
-# Of 3 000 random joints of a gain of 0.7 what is left after 4, 5, 6 of them is at most 2e-6, 6e-12, 0; of 0.9 4e-4,
-# 4e-7, 7e-13; of 0.99 5e-3, 4e-4, 4e-6, where some are taken for jammed. Dry bearings have gains of 0.1 and less.
-ITERATIONS = 6
-CONVERGED = 1e-3  # of a load: what the last iteration may change, since the next would change its square
-ROUNDED = 1e-9  # of all loads: what rounding changes in one, which may be 0
-NOTHING = 1e-24  # N^2, (N m)^2: beside a load squared, which may be 0 and then has no direction
 
 
 class Reactions:
@@ -163,71 +140,24 @@ def with_loads(
         tree = tree_terms(still, zeros(), states, response(force), ())
         tree = replace(tree, force=plus(tree.force, force))
         unit.append(Reactions(lane, blocks, still, tree, free.redundancy))
-    loads = _solved([_Seat(element, motion, free, unit) for element in elements])
+    loads = solved([_borne(element, motion, free, unit) for element in elements])
     return motion.bearing(dict(zip(elements, loads, strict=True)))
 
 
-class _Seat:
+def _borne(element: ForceElement, motion: Motion, free: Reactions, unit: Sequence[Reactions]) -> BorneLoad:
     """What presses in one force, as a function of all loads.
 
     Args:
         free: the reactions without loads. unit: those for a unit of each.
     """
-
-    def __init__(self, element: ForceElement, motion: Motion, free: Reactions, unit: Sequence[Reactions]) -> None:
-        n, kind, (joint, axis) = motion.values(element.numbers), FORCES[element.kind], motion.seat(element)
-        first, *changes = (kind.pressed(n, axis, *each.on_child(joint)) for each in (free, *unit))
-        self.given, self.parts = first.given, list[tuple[Scalar, Vec, list[Vec]]]()
-        for k, (weight, vector) in enumerate(first.parts):
-            if not is_zero(weight):
-                self.parts.append((weight, vector, [change.parts[k][1] for change in changes]))
-
-    def load(self, u: Vec) -> tuple[Scalar, Vec]:
-        """What presses, and its slopes by all loads."""
-        load, slopes = self.given, zeros(len(u))
-        for weight, first, changes in self.parts:
-            vector = first
-            for amount, change in zip(u, changes, strict=True):
-                vector = plus(vector, scale(amount, change))
-            square = norm_squared(vector)
-            if not is_zero(square):
-                length = sqrt(square + NOTHING)
-                load += weight * length
-                along = ratio(weight, length)
-                slopes = [slope + along * dot(vector, change) for slope, change in zip(slopes, changes, strict=True)]
-        return load, slopes
-
-
-def _solved(seats: Sequence[_Seat]) -> Vec:
-    """The loads, one a seat; not a number where there are none."""
-    u, count = zeros(len(seats)), range(len(seats))
-    change: Vec = []
-    for _ in range(ITERATIONS):
-        loads, slopes = zip(*(seat.load(u) for seat in seats), strict=True)
-        matrix = [[(1.0 if i == j else 0.0) - slopes[i][j] for j in count] for i in count]
-        change = _eliminated(matrix, minus(loads, u))
-        u = plus(u, change)
-    # Each by its own size, and none below 0: a light joint that jams is not hidden by a heavy one beside it.
-    least = ROUNDED * total(abs(x) for x in u) + sqrt(NOTHING)
-    missed = largest(
-        [missing for x, dx in zip(u, change, strict=True) for missing in (abs(dx) - CONVERGED * abs(x), -x)]
-    )
-    return [select(missed <= least, x, math.nan) for x in u]
-
-
-def _eliminated(A: Mat, b: Vec) -> Vec:
-    """x of A x = b, without a choice of pivots: of loads they are 1, less by the gains."""
-    A, b, count = [list(row) for row in A], list(b), range(len(b))
-    inverses = [0.0] * len(b)
-    for k in count:
-        inverses[k] = ratio(1.0, A[k][k])
-        for i in range(k + 1, len(b)):
-            factor = A[i][k] * inverses[k]
-            A[i] = minus(A[i], scale(factor, A[k]))
-            b[i] = b[i] - factor * b[k]
-    for i in reversed(count):
-        b[i] = (b[i] - dot(A[i][i + 1 :], b[i + 1 :])) * inverses[i]
-    return b
+    n, kind, (joint, axis) = motion.values(element.numbers), FORCES[element.kind], motion.seat(element)
+    first, *changes = (kind.pressed(n, axis, *each.on_child(joint)) for each in (free, *unit))
+    parts = list[tuple[Scalar, Vec, list[Vec]]]()
+    for k, (weight, vector) in enumerate(first.parts):
+        by_load = [change.parts[k][1] for change in changes]
+        if not is_zero(weight) and not all(is_zero(x) for one in (vector, *by_load) for x in one):
+            parts.append((weight, vector, by_load))
+    return BorneLoad(first.given, parts)
 
 
 def redundancy_at(lane: Lane, blocks: Sequence[Block], motion: Motion) -> Redundancy:

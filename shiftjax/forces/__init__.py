@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import shiftjax.time_laws as time_laws
 from shiftjax.forces.actuators import DcMotor, Servo, TorqueCurve
-from shiftjax.forces.bearings import BearingBristles, BearingFriction, SleeveFriction, SlideBristles, SlideFriction
+from shiftjax.forces.bearings import (
+    BallFriction,
+    BearingBristles,
+    BearingFriction,
+    PlateFriction,
+    SleeveFriction,
+    SlideBristles,
+    SlideFriction,
+)
 from shiftjax.forces.bushing import Bushing
 from shiftjax.forces.controllers import FramePositionPid, FrameSpeedPid, JointPositionPid, JointSpeedPid
 from shiftjax.forces.external_wrench import ExternalWrench
@@ -46,6 +54,8 @@ FORCES: Registry[ForceKind] = Registry(
         "bearing_friction": BearingFriction(),
         "slide_friction": SlideFriction(),
         "sleeve_friction": SleeveFriction(),
+        "plate_friction": PlateFriction(),
+        "ball_friction": BallFriction(),
         "bearing_bristles": BearingBristles(),
         "slide_bristles": SlideBristles(),
         "servo": Servo(),

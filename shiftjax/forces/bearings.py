@@ -1,9 +1,10 @@
-"""Friction of a bearing, a slide or a sleeve, which grows with what its joint bears.
+"""Friction of a bearing, a slide, a sleeve, a ball or a plate, which grows with what its joint bears.
 
 Each kind is a law of friction, dry or of bristles, in a seat, which says what the joint's reaction presses: with N the
 sum of the forces on its supports, friction is that of the coefficient times N, at the radius of the supports where the
 joint turns. It acts as the reaction is, which it changes: `dynamics.reactions` solves for both together. The supports
-are those of Adams' joint friction: one at the joint's frame on the child, or two a `span` apart about it.
+are those of Adams' joint friction: one at the joint's frame on the child, or two a `span` apart about it. A pin of a
+universal joint, or of three turns about axes, is a bearing: what has no mass between them passes the whole reaction on.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ from shiftjax.field import Field, Role, number
 from shiftjax.forces.kind import ForceKind, Load, Pressed, State
 from shiftjax.plan_elements import ForceElement, MotionView
 
-SMALL = 1e-20  # of the slip speed squared: a sleeve at rest slips in no direction
+SMALL = 1e-20  # of the slip speed squared: a surface at rest slips in no direction
 RADIUS = Field("radius", "of its surface", "number", Role.LENGTH, "m", required=True, above=0.0)
+PRELOAD = number("preload", "N", "that presses beside what the joint bears", default=0.0, least=0.0)
 SUPPORTS = (
     Field("span", "between two supports, which bear moments across the axis; 0: one, which bears none", "number",
           Role.LENGTH, "m", 0.0, least=0.0),
-    number("preload", "N", "that presses beside what the joint bears", default=0.0, least=0.0),
+    PRELOAD,
 )  # fmt: skip
 TURNING = (
     RADIUS,
@@ -49,6 +51,11 @@ SLIDING = (
     Field("width", "between two rails, which bear moments about the direction of the slide; 0: one, which bears none",
           "number", Role.LENGTH, "m", 0.0, least=0.0),
 )  # fmt: skip
+OF_SURFACES = (
+    number("friction_coefficient", "1", "of sliding", least=0.0),
+    number("slip_speed", "m/s", "of the surface, below which dry friction fades", above=0.0),
+    RADIUS,
+)
 DRY = (
     number("friction_coefficient", "1", "of sliding", least=0.0),
     number("slip_speed", "{x}/s", "below which dry friction fades", above=0.0),
@@ -104,9 +111,10 @@ class SeatFriction(ForceKind):
     ) -> Sequence[Scalar]:
         borne, resistance = motion.borne(element), self.resistance(element, motion, states)
         for joint in element.coordinates:
-            force = borne * resistance[motion.speed_index(joint)]
-            load.add_generalized(motion.speed_index(joint), force)
-            load.supply(force * motion.speed(joint))
+            for index, speed in enumerate(motion.speeds(joint), motion.speed_index(joint)):
+                force = borne * resistance[index]
+                load.add_generalized(index, force)
+                load.supply(force * speed)
         return self.rates(element, motion, states)
 
     def rates(self, element: ForceElement, motion: MotionView, states: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -196,7 +204,31 @@ class SlideBristles(Bristly, SlideSeat):
     fields = (*BRISTLES, *SLIDING)
 
 
-class SleeveFriction(SeatFriction):
+class SurfaceFriction(SeatFriction):
+    """Dry friction of one surface against the way on which it slips: tanh(s / slip_speed), s how fast it slips."""
+
+    def levers(self, n: Mapping[str, Any]) -> Sequence[Scalar]:
+        """How fast the surface slips for a unit of the speeds of each of its coordinates; lane code.
+
+        Args:
+            n: its numbers.
+        """
+        raise NotImplementedError
+
+    def resistance(self, element: ForceElement, motion: MotionView, states: Sequence[Scalar]) -> dict[int, Scalar]:
+        n = motion.values(element.numbers)
+        slips = {
+            index: (lever, lever * speed)
+            for joint, lever in zip(element.coordinates, self.levers(n), strict=True)
+            for index, speed in enumerate(motion.speeds(joint), motion.speed_index(joint))
+        }
+        square = norm_squared([slip for _, slip in slips.values()])
+        size = sqrt(square + SMALL * (n["slip_speed"] * n["slip_speed"]))
+        part = ratio(n["friction_coefficient"] * tanh(ratio(size, n["slip_speed"])), size)
+        return {index: -(part * lever * slip) for index, (lever, slip) in slips.items()}
+
+
+class SleeveFriction(SurfaceFriction):
     """Friction of a cylindrical joint, which turns and slides: of size friction_coefficient tanh(s / slip_speed) N
     against the way on which its surface slips, s = sqrt((radius angle')^2 + slide'^2).
 
@@ -205,20 +237,56 @@ class SleeveFriction(SeatFriction):
 
     joints = 2
     seat: ClassVar[tuple[str, ...]] = ("rad", "m")
-    fields = (
-        number("friction_coefficient", "1", "of sliding", least=0.0),
-        number("slip_speed", "m/s", "of the surface, below which dry friction fades", above=0.0),
-        RADIUS,
-        *SUPPORTS,
-    )
+    fields = (*OF_SURFACES, *SUPPORTS)
 
-    def resistance(self, element: ForceElement, motion: MotionView, states: Sequence[Scalar]) -> dict[int, Scalar]:
-        n, (turn, slide) = motion.values(element.numbers), element.coordinates
-        levers = {turn: n["radius"], slide: 1.0}
-        slips = {joint: lever * motion.speed(joint) for joint, lever in levers.items()}
-        size = sqrt(norm_squared([*slips.values()]) + SMALL * (n["slip_speed"] * n["slip_speed"]))
-        part = ratio(n["friction_coefficient"] * tanh(ratio(size, n["slip_speed"])), size)
-        return {motion.speed_index(joint): -(part * levers[joint] * slip) for joint, slip in slips.items()}
+    def levers(self, n: Mapping[str, Any]) -> Sequence[Scalar]:
+        return n["radius"], 1.0
 
     def pressed(self, n: Mapping[str, Any], axis: Vec, moment: Vec, force: Vec) -> Pressed:
         return Pressed(n["preload"], [(1.0, support) for support in _supports(n, axis, moment, force)])
+
+
+class PlateFriction(SurfaceFriction):
+    """Friction of a planar joint, whose plate slides and turns: of size friction_coefficient tanh(s / slip_speed) N
+    against the way on which it slips, s = sqrt((radius angle')^2 + x'^2 + y'^2), N = |F along the normal|.
+
+    Force and torque lie on an ellipsoid, with the speeds as its normal (Howe, Cutkosky, Practical force-motion models
+    for sliding manipulation, International Journal of Robotics Research 15, 1996, 557); `radius` is its torque over its
+    force, 2/3 of the radius of a disc that bears evenly. A plate between two surfaces or on two edges has a `width`,
+    over which it bears moments across the normal, too: 2 |M across| / width of them adds to N. Its joints are the angle
+    of the joint, then its x and y.
+    """
+
+    joints = 3
+    seat: ClassVar[tuple[str, ...]] = ("rad", "m", "m")
+    fields = (
+        *OF_SURFACES,
+        Field("width", "over which it bears moments across the normal; 0: it bears none", "number", Role.LENGTH, "m",
+              0.0, least=0.0),
+        PRELOAD,
+    )  # fmt: skip
+
+    def levers(self, n: Mapping[str, Any]) -> Sequence[Scalar]:
+        return n["radius"], 1.0, 1.0
+
+    def pressed(self, n: Mapping[str, Any], axis: Vec, moment: Vec, force: Vec) -> Pressed:
+        across = cross(axis, moment)
+        return Pressed(n["preload"], [(1.0, [dot(axis, force)]), (2.0 * _reciprocal(n["width"]), across)])
+
+
+class BallFriction(SurfaceFriction):
+    """Friction of a ball joint: the torque friction_coefficient tanh(|w| / slip_speed) radius N against the angular
+    velocity w of the child on its parent, N = |F| + preload, F what the joint bears.
+
+    As of Adams' spherical joints: the radius is that of the ball where it bears at one place across the axis of w.
+    """
+
+    joints = 1
+    seat: ClassVar[tuple[str, ...]] = ("rad", "rad", "rad")
+    fields = (*DRY, RADIUS, PRELOAD)
+
+    def levers(self, n: Mapping[str, Any]) -> Sequence[Scalar]:
+        return (1.0,)
+
+    def pressed(self, n: Mapping[str, Any], axis: Vec, moment: Vec, force: Vec) -> Pressed:
+        return Pressed(n["radius"] * n["preload"], [(n["radius"], force)])

@@ -169,7 +169,9 @@ class ForceKind:
         dissipates: whether its power must be integrated for the balance of energy.
         bears: whether it grows with what its joint bears: then `pressed` and `resistance` say how, and `seat` in which
             joints it is.
-        seat: the units of all coordinates of its joint, each a plain turn or slide about one axis; () for any joint.
+        seat: the units of the speeds of its joints, of one joint that does nothing else: a turn, a slide, or a turn,
+            then the slide along its axis or both slides across it; three turns are a ball. A turn may have others at
+            its point. () for any joint.
         listed: whether it is an entry of `force_modules`; others come from other elements.
         order: of frames of which the first cannot be ground, such as "the wheel, then the road"; "" where it can.
         drawing: hint for the viewer: "spring", "damper", "friction" or "".
@@ -205,8 +207,8 @@ class ForceKind:
         """What of the reaction of its joint presses; lane code.
 
         Args:
-            n: its numbers. axis: along which the joint turns or slides. moment, force: (3,) on the child at the joint's
-                frame [N m, N], in the axes of `axis`.
+            n: its numbers. axis: about or along which its first coordinate moves. moment, force: (3,) on the child at
+                the joint's frame [N m, N], in the axes of `axis`.
         """
         raise NotImplementedError
 

@@ -40,6 +40,16 @@ class Touch(NamedTuple):
     point: Vec
 
 
+def drag(n: Mapping[str, Any], normal: Scalar, sliding: Vec) -> Scalar:
+    """Friction for a unit of the sliding speed [N s/m], of a contact with the numbers of `CONTACT`; lane code.
+
+    Args:
+        normal: what presses [N]. sliding: the velocity along the surface [m/s].
+    """
+    speed = sqrt(norm_squared(sliding) + n["slip_speed"] * n["slip_speed"])
+    return ratio(n["friction_coefficient"] * normal, speed)
+
+
 class PenaltyContact(ForceKind):
     """Contacts of the first frame's body with that of the second frame."""
 
@@ -69,12 +79,11 @@ class PenaltyContact(ForceKind):
         spring = n["k"] * (depth * depth)
         normal = spring * larger(1.0 + n["damping"] * rate, 0.0)
         sliding = minus(velocity, scale(dot(touch.normal, velocity), touch.normal))
-        speed = sqrt(norm_squared(sliding) + n["slip_speed"] * n["slip_speed"])
-        drag = ratio(n["friction_coefficient"] * normal, speed)
-        force = minus(scale(normal, touch.normal), scale(drag, sliding))
+        rubbing = drag(n, normal, sliding)
+        force = minus(scale(normal, touch.normal), scale(rubbing, sliding))
         load.add_force_at(body, touch.point, force, axes=ground, reaction=ground)
         load.add_potential(1.0 / 3.0 * (spring * depth))
-        load.dissipate((normal - spring) * rate + drag * norm_squared(sliding))
+        load.dissipate((normal - spring) * rate + rubbing * norm_squared(sliding))
 
 
 class BallOnPlane(PenaltyContact):

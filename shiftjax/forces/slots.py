@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.algebra import Scalar, larger, ratio, select, sqrt
+from shiftjax.algebra import Scalar, larger, norm_squared, ratio, select
 from shiftjax.field import Field, Role
 from shiftjax.forces.kind import ForceKind, Load
-from shiftjax.forces.penalty_contact import CONTACT
+from shiftjax.forces.penalty_contact import CONTACT, drag
 from shiftjax.plan_elements import ORIGIN, ForceElement, MotionView
 
 
@@ -48,13 +48,11 @@ class PinInSlot(ForceKind):
         rate = side * vy
         approach = select(push > 0.0, rate, -rate)
         pressed = push * larger(1.0 + n["damping"] * approach, 0.0)
-        drag = ratio(
-            n["friction_coefficient"] * abs(pressed), sqrt(vx * vx + vz * vz + n["slip_speed"] * n["slip_speed"])
-        )
-        force = [-along - drag * vx, -side * pressed, -drag * vz]
+        rubbing = drag(n, abs(pressed), [vx, vz])
+        force = [-along - rubbing * vx, -side * pressed, -rubbing * vz]
         load.add_force_at(pin, ORIGIN, force, axes=slot, reaction=slot)
         load.add_potential(n["k"] * ridge * window)
-        load.dissipate((pressed - push) * rate + drag * (vx * vx + vz * vz))
+        load.dissipate((pressed - push) * rate + rubbing * norm_squared([vx, vz]))
         return ()
 
     def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:

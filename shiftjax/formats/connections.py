@@ -33,10 +33,13 @@ from shiftjax.mechanism.records import (
 )
 
 DOES = {"rad": "turns", "m": "slides"}
-SEATS = {
-    ("rad",): "a joint that turns about one axis, as Rz and revolute do",
+BALL = ("rad", "rad", "rad")
+SEATS = {  # units of the speeds of a seat -> what it is
+    ("rad",): "a joint that turns about one axis, as Rz and revolute do, or one of the turns of a universal joint",
     ("m",): "a joint that slides along one axis, as Tz and prismatic do",
     ("rad", "m"): "the angle, then the slide of one cylindrical joint",
+    ("rad", "m", "m"): "the angle, then x and y of one planar joint",
+    BALL: "a ball joint, spherical or spherical_vector",
 }
 ORDINALS = ("first", "second", "third")
 LETTERS: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -312,7 +315,10 @@ def element(
     node: Node, name: str, names: Names, local: str, units: Units, what: str, kind: ForceKind | ConstraintKind
 ) -> Element:
     """What a kind of force or constraint declares: its joints, frames and numbers."""
-    named = [names.coordinate(item, local) for item in _several(node, "joint", kind.joints)]
+    if isinstance(kind, ForceKind) and kind.seat == BALL:
+        named = [(names.joint(node["joint"], local), "rad")]
+    else:
+        named = [names.coordinate(item, local) for item in _several(node, "joint", kind.joints)]
     if isinstance(kind, ConstraintKind):
         _check_joints(node, kind, named)
     elif kind.seat:
@@ -349,14 +355,21 @@ def _check_joints(node: Node, kind: ConstraintKind, named: list[tuple[str, str]]
 
 
 def _check_seat(node: Node, seat: tuple[str, ...], paths: Sequence[str], names: Names) -> None:
-    """Refuses a joint other than one that turns about an axis, slides along it, or both: others have no surfaces."""
+    """Refuses joints other than those of a seat (`ForceKind.seat`): others have no such surfaces."""
     joint, _ = split(paths[0])
     type_ = names.joints[joint].type
-    motions = [one.primitive for one in KINDS[type_].coordinates]
-    plain = {type(motion) for motion in motions} <= {Rotation, Translation} and len({one.axis for one in motions}) == 1
-    wanted = [KINDS[type_].path_of(joint, k) for unit in seat for k, one in enumerate(motions) if one.units == (unit,)]
-    if not plain or len(motions) != len(seat) or wanted != list(paths):
-        place = node["joint"] if len(seat) == 1 else node["joints"]
+    motions = {KINDS[type_].path_of(joint, k): one.primitive for k, one in enumerate(KINDS[type_].coordinates)}
+    acting = [motions[path] for path in dict.fromkeys(paths) if path in motions]
+    plain = {type(motion) for motion in motions.values()} <= {Rotation, Translation}
+    axes = len({motion.axis for motion in acting})
+    if seat == ("rad",):  # others at its point do not change what it bears
+        fits = {type(motion) for motion in motions.values()} == {Rotation}
+    elif seat == BALL:
+        fits = len(motions) == 1 and not plain
+    else:
+        fits = plain and len(acting) == len(motions) and axes == (3 if len(seat) == 3 else 1)
+    if not fits or tuple(unit for motion in acting for unit in motion.units) != seat:
+        place = node["joint"] if len(paths) == 1 else node["joints"]
         fault = f"{listed(paths)} of a joint of type {type_}"
         place.refuse(SEATS[seat], "Name such a joint, or write friction of a constant level, coulomb_friction.", fault)
 

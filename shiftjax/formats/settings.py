@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shiftjax.formats.entry import Entry, opened
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
 from shiftjax.mechanism.frozen_json import FrozenJson
-from shiftjax.mechanism.records import RunSettings
+from shiftjax.mechanism.records import RunSettings, is_csv
 
 BLOCKS = {"solvers": "a solver", "integrators": "an integrator", "loggers": "a logger"}
 # v0.2 simulation block -> list of v2.0 and key there, where it is not a key of integrators
@@ -19,6 +19,9 @@ SIMULATION = {
     "contact_detection": ("solvers", "contact_detection"),
     "out_file": ("loggers", "csv_logfile"),
 }
+STABILISATION = ("omega_n", "integral_gain", "omega_n_max")  # of constraints (Baumgarte 1972), kept in `integrators`
+SOLVER = "rnca"  # what public files call theirs
+FLAGS = (None, True, False, 0, 1, "true", "false", "on", "off", "none", "")
 
 
 def settings(parameters: Node, units: Units) -> RunSettings:
@@ -32,7 +35,44 @@ def settings(parameters: Node, units: Units) -> RunSettings:
             value = parameters[key]
             nodes = [value] if isinstance(value.value, Mapping) else list(value.items())
             blocks[name] += [FrozenJson(_values(opened(node, kind), kind, units)) for node in nodes]
+    for text in _unused(blocks):
+        parameters.warn(text)
     return RunSettings(**{name: tuple(numbers) for name, numbers in blocks.items()})
+
+
+def _unused(blocks: Mapping[str, list[FrozenJson]]) -> Iterator[str]:
+    """What is read of the blocks and has no effect, a sentence each."""
+    for name in ("solvers", "integrators"):
+        seen: set[str] = set()
+        for block in blocks[name]:
+            given = {key for key in block if key not in ("comment", *STABILISATION)}
+            if twice := [key for key in block if key in given & seen]:
+                yield f"{', '.join(twice)} of further {name}: not used, those of the first count"
+            seen |= given
+    if keys := [key for key in STABILISATION if any(key in block for block in blocks["integrators"])]:
+        yield f"{', '.join(keys)}: not used, constraints need no stabilisation here: every step ends with closed loops"
+    for block in blocks["solvers"]:
+        if (kind := block.get("type")) not in (None, SOLVER):
+            yield f"solver {kind!r}: not known, the solver here does what {SOLVER} of other files does"
+    for block in blocks["loggers"]:
+        yield from _unused_of_logger(block)
+
+
+def _unused_of_logger(block: FrozenJson) -> Iterator[str]:
+    kind, flag = block.get("type"), block.get("timestamp_logfile")
+    name = next((block[key] for key in ("csv_logfile", "filename", "logfile") if block.get(key)), None)
+    what = f"logger {name!r}" if name else "logger"
+    if not is_csv(block):
+        yield f"{what} of type {kind!r}: not written, `shiftjax run --out NAME.zarr` stores a run with all its settings"
+        return
+    if not (block.get("csv_logfile") or block.get("filename")):
+        yield f"{what}: not written, it has no csv_logfile"
+    elif block.get("logfile"):
+        yield f"logfile {block['logfile']!r} of {what}: not used, its csv_logfile counts"
+    if block.get("csv_logfile") and block.get("filename"):
+        yield f"filename {block['filename']!r} of {what}: not used, its csv_logfile counts"
+    if flag not in FLAGS:
+        yield f"timestamp_logfile {flag!r} of {what}: taken for true, the time of a run is added to the name"
 
 
 def _of_simulation(node: Node, units: Units) -> dict[str, dict[str, Any]]:

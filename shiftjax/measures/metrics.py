@@ -17,6 +17,7 @@ from shiftjax.measures.interval import Instant, Interval, moving, smaller
 from shiftjax.measures.metric import MetricKind, Option, Options
 from shiftjax.registry import Registry
 
+LARGE = 1e38  # in both precisions; a larger sum of squares goes on without compensation
 NEVER = 1e30  # s; above it a time is not a time, in both precisions
 
 
@@ -49,7 +50,9 @@ def _square_of(value: Vec) -> Scalar:
 
 
 def _square(accumulators: Vec, interval: Interval, _: Options) -> Vec:
-    return _added(accumulators, interval.integral(_square_of))
+    """Where it overflows the compensation would be infinity less infinity, and nothing would tell what happened."""
+    squares, lost = _added(accumulators, interval.integral(_square_of))
+    return [squares, select(squares < LARGE, lost, 0.0)]
 
 
 def _empty(start: Instant, _: Options) -> list[np.ndarray]:
@@ -240,7 +243,7 @@ METRICS: Registry[MetricKind] = Registry(
             update=_square,
             density=_square_of,
             value=lambda acc, start, end, _: _root(_mean(acc[0], start, end)),
-            meaning="the root of the mean square over time",
+            meaning="the root of the mean square over time; infinite where squares overflow, of 1e154, in f32 1e19",
         ),
         **TIMES,
         "first_crossing": MetricKind(

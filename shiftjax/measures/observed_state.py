@@ -9,6 +9,7 @@ from shiftjax.algebra import Scalar, Vec
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reactions import Reactions, with_loads
+from shiftjax.dynamics.reduction import Column
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.topology.partition import Partition
 
@@ -47,6 +48,21 @@ class ObservedState:
     def reactions(self) -> Reactions:
         tree = tree_terms(self.loaded, self.lane.gravity(), self.states, self.a)
         return Reactions(self.lane, self.partition.blocks, self.loaded, tree)
+
+    @cached_property
+    def motions_of_loops(self) -> list[tuple[list[Column], dict[int, Column]]]:
+        """Of every substructure the speeds for a unit of each independent one, and by driver for a unit of its rate."""
+        lane, out = self.lane, list[tuple[list[Column], dict[int, Column]]]()
+        for s, block in enumerate(self.partition.blocks):
+            rows, by_driver, row = lane.rows(self.motion, s), dict[int, Column](), 0
+            for k in lane.plan.substructures[s].groups:
+                if lane.plan.constraints[k].prescribes:
+                    right: Vec = [0.0] * len(rows.phi)
+                    right[row] = 1.0
+                    by_driver[k] = lane.solve(block, rows, right).particular if row in block.primary else {}
+                row += lane.plan.constraints[k].rows
+            out.append((lane.solve(block, rows, rows.phi).Z, by_driver))
+        return out
 
     def block(self, index: int) -> BlockSolution:
         rows = self.lane.rows(self.motion, index)

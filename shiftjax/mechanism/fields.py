@@ -72,7 +72,7 @@ PARAMETERS = (
     Field("simulation", "solver, integrator and logger in v0.2", "object", of="simulation", written=False),
     Field("solvers", "the first counts", "list", keys=("solvers", "solver"), of="a solver"),
     Field("integrators", "the first counts", "list", keys=("integrators", "integrator"), of="an integrator"),
-    Field("loggers", "kept, not used", "list", keys=("loggers", "logger"), of="a logger"),
+    Field("loggers", "logs that `shiftjax run` writes", "list", keys=("loggers", "logger"), of="a logger"),
 )  # fmt: skip
 ASSEMBLY = (
     COMMENT,
@@ -102,7 +102,8 @@ BODY = (
           "number", Role.NUMBER, "1", 1.0),
     Field("frames", "of the body", "list", default=(), of="a frame"),
     Field("geometry", "shapes that are drawn", "list", default=(), keys=("geometry", "definition"), of="a geometry"),
-    Field("collision_geometry", "kept, not used: convex_hull, ellipsoid or sphere", "text"),
+    Field("collision_geometry", "kept: bodies pass through each other, which every run notes of those that have one; "
+          "convex_hull, ellipsoid or sphere", "text"),
 )  # fmt: skip
 FRAME = (COMMENT, NAME, T, R, ROTATION)
 JOINT = (
@@ -215,20 +216,25 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
         Field("integration_type", "the method, of a run with method file", "text"),
         *TIMES,
         *SOLVING,
-        Field("out_file", "kept, not used", "text"),
+        Field("out_file", "CSV file that `shiftjax run` writes, in the folder where it is called or one below", "text"),
     ),
     "a solver": (COMMENT, TYPE, *SOLVING),
     "an integrator": (
         COMMENT,
         Field("type", "the method, of a run with method file", "text"),
         *TIMES,
-        Field("integral_gain", "kept, not used", least=0.0),
-        Field("omega_n_max", "kept, not used", unit="1/s", least=0.0),
+        Field("integral_gain", "as omega_n", least=0.0),
+        Field("omega_n_max", "as omega_n", unit="1/s", least=0.0),
     ),
     "a logger": (
         COMMENT,
-        *(Field(key, "kept, not used", "text") for key in ("type", "filename", "csv_logfile", "logfile")),
-        Field("timestamp_logfile", "kept, not used; true in public files, or a name", "anything"),
+        Field("type", "csv; others, as hdf5, are kept and named in a warning", "text"),
+        Field(
+            "csv_logfile", "CSV file that `shiftjax run` writes, in the folder where it is called or one below", "text"
+        ),
+        Field("filename", "the same of older files", "text"),
+        Field("logfile", "kept: file of a logger of another type", "text"),
+        Field("timestamp_logfile", "true: the time of the run is added to the name of the file", "anything"),
     ),
 }
 # Last words of paths that are no numbers: constant matrices, and channels.

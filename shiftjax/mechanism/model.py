@@ -39,6 +39,7 @@ from shiftjax.mechanism.records import (
     RunSettings,
     Terrain,
     Vector,
+    is_on,
     walk,
 )
 from shiftjax.quantities import in_si
@@ -213,9 +214,12 @@ class Model:
 
     def ignored(self) -> tuple[str, ...]:
         """What the file asks for and a run leaves out, a sentence each."""
-        if not self.settings.contact_detection:
+        shaped = [path for path, body in self.bodies() if is_on(body.collision_geometry)]
+        asked = ["contact_detection is on in the file"] if self.settings.contact_detection else []
+        asked += [f"collision_geometry of {listed(shaped)} is kept"] if shaped else []
+        if not asked:
             return ()
-        return ("contact_detection is on in the file: bodies pass through each other, contacts are not simulated",)
+        return (f"{', '.join(asked)}: bodies pass through each other, contacts are not simulated",)
 
     def undrawn(self) -> tuple[str, ...]:
         """What the file asks for of its terrains and no picture has, a sentence each."""

@@ -207,6 +207,16 @@ class Element:
         return self.frames[0] if self.frames else None
 
 
+def is_on(flag: Any) -> bool:
+    """Whether a flag of a file is set, which may be a boolean, a number or a word."""
+    return flag not in (None, False, 0, "", "none", "off", "false")
+
+
+def is_csv(logger: FrozenJson) -> bool:
+    """Whether a logger is of CSV files; one without a type is."""
+    return logger.get("type") in (None, "csv")
+
+
 @record
 class RunSettings:
     """The file's solver, integrator and logger blocks; every key kept, the first of each list counts."""
@@ -242,8 +252,14 @@ class RunSettings:
         return min((float(error) for error in errors if error), default=None)
 
     @property
+    def logs(self) -> tuple[tuple[str, bool], ...]:
+        """The file of every CSV logger, and whether the time of its run is added to that name."""
+        names = ((block.get("csv_logfile") or block.get("filename"), block) for block in self.loggers)
+        return tuple((name, is_on(block.get("timestamp_logfile"))) for name, block in names if name and is_csv(block))
+
+    @property
     def contact_detection(self) -> bool:
-        return self._first(self.solvers, "contact_detection") not in (None, False, 0, "", "none", "off", "false")
+        return is_on(self._first(self.solvers, "contact_detection"))
 
     @staticmethod
     def _first(blocks: tuple[FrozenJson, ...], key: str) -> Any:

@@ -68,10 +68,12 @@ TIMES = (
     Field("time_step", "between outputs", unit="s", above=0.0),
     Field("relative_error", "the smaller one above 0 is the tolerance of method file", least=0.0),
     Field("absolute_error", "the smaller one above 0 is the tolerance of method file", least=0.0),
-    Field("omega_n", "kept, not used", unit="1/s", least=0.0),
+    Field("omega_n", "kept, and named in a warning: constraints need no stabilisation", unit="1/s", least=0.0),
 )
 SOLVING = (
     Field("infinity_norm_multiplier", "m of the repartition rule; 2 where left out", above=0.0),
-    Field("contact_detection", "kept, not used; refused where there is terrain to touch", "anything"),
+    Field(
+        "contact_detection", "a note of every run where it is on; refused where there is terrain to touch", "anything"
+    ),
 )
-TYPE = Field("type", "kept; there is one solver", "text")
+TYPE = Field("type", "kept; there is one solver, and others than rnca are named in a warning", "text")

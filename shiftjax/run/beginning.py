@@ -20,6 +20,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.first_lanes import GAP_LIMIT, begin
+from shiftjax.run.advance.repeats import RepeatedEnds
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.advance.singular_stops import end_at_poses
 from shiftjax.run.going_on import go_on, program_of
@@ -28,6 +29,7 @@ from shiftjax.run.options import NumericsOptions, Options
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.assembly import start_of
+from shiftjax.run.start.branches import gaps as gaps_of
 from shiftjax.run.start.driven_starts import put_on_drivers
 from shiftjax.run.start.drives import refuse_beyond_tables
 from shiftjax.run.start.partitions import partitions
@@ -106,8 +108,13 @@ def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, st
     never = status == int(Outcome.not_assembled)
     gaps = np.atleast_1d(start.certificate["gap"])
     lane = lane if prepared.instants is not None else replace(lane, t=t0)
-    q, remarks = put_on_drivers(lane, q, good, GAP_LIMIT[prepared.setup.precision])
-    return replace(Start.standing(q, v, states, ~never, gaps), remarks=remarks)
+    moved, remarks, lost = put_on_drivers(lane, q, v, good, GAP_LIMIT[prepared.setup.precision])
+    brought, q = good & (moved != q).any(0), moved
+    standing = replace(Start.standing(q, v, states, ~never & ~lost, gaps), remarks=remarks, brought=brought)
+    if not lost.any():
+        return standing
+    gap, worst, _ = gaps_of(prepared.plan, lane, q)
+    return replace(standing, gap=np.where(lost, gap, gaps), worst=worst)
 
 
 def lanes_at(
@@ -121,8 +128,13 @@ def lanes_at(
     posed: np.ndarray,
     faulty: Mapping[int, str],
     options: Options,
+    programs: type[Programs] = Programs,
 ) -> Ensemble:
-    """All members at their start, or as an earlier run left them; of those posed all coordinates are recorded, too."""
+    """All members at their start, or as an earlier run left them; of those posed all coordinates are recorded, too.
+
+    Args:
+        programs: what makes the lane programs: of motions, or of paths of poses.
+    """
     before = None if options.numerics.independent else options.start.start
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     if options.start.strict_start:
@@ -132,7 +144,7 @@ def lanes_at(
     coordinates = coordinates_of(plan)
     others = np.setdiff1d(np.arange(prepared.members), posed, assume_unique=True)
     every = ((observed, others), ((*observed, *coordinates), posed))
-    recordings = [(Programs(setup, channels, measured), members) for channels, members in every if len(members)]
+    recordings = [(programs(setup, channels, measured), members) for channels, members in every if len(members)]
     if before is not None and _can_go_on(prepared, settings, before.ending, recordings[0][0].identity):
         assert before.ending is not None
         lanes = go_on(kernel, settings, before.ending, recordings)
@@ -174,6 +186,15 @@ def _judge_poses(lanes: Ensemble, began: Start, prepared: Prepared) -> None:
     led = np.array([any(groups[g].time_dependent for g in blocks[s].groups) for s in began.at_pose[lost]], bool)
     lanes.warn(lost[~led], Outcome.near_singular)
     end_at_poses(lanes, lost[led], lanes.clock_of(lost[led]), began.at_pose[lost[led]], NO_BRANCH)
+
+
+def repeated_ends(before: Result | None, began: Start) -> RepeatedEnds | None:
+    """From where the repeats of a run go on: of members that were brought elsewhere nobody knows."""
+    if before is None or before.repeated is None or began.brought is None:
+        return None if before is None else before.repeated
+    away, ends = np.flatnonzero(began.brought), before.repeated
+    nowhere = (np.full((len(rows), len(away)), np.nan) for rows in (ends.q, ends.v, ends.states))
+    return ends.changed(away, *nowhere)
 
 
 def errors_of(before: Result | None) -> np.ndarray | float:

@@ -27,6 +27,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import estimated_errors, judge, keep_estimates, moves_freely
 from shiftjax.run.advance.ending import Ending
+from shiftjax.run.advance.ends_on_poses import note_ends_on_poses
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.fast_inputs import fast_inputs, knots_of_tables
 from shiftjax.run.advance.replay import replay
@@ -34,7 +35,16 @@ from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.after_events import begins_at, carried, note_of_instants, numbers_set, varied_beside
 from shiftjax.run.arguments import check_arguments, stated_settings
-from shiftjax.run.beginning import CLOCKS, Begun, errors_of, first_partitions, lanes_at, start_from, unsound
+from shiftjax.run.beginning import (
+    CLOCKS,
+    Begun,
+    errors_of,
+    first_partitions,
+    lanes_at,
+    repeated_ends,
+    start_from,
+    unsound,
+)
 from shiftjax.run.derive import Formula
 from shiftjax.run.file_integrator import completed, unasked
 from shiftjax.run.going_on import ending_of, uncertain_before
@@ -263,7 +273,7 @@ def run_with(model: Model | str, options: Options) -> Result:
         if accuracy != "local":
             keep_estimates(lanes)
             precise = partial(make_kernel, machine.backend, "f64", machine.threads)
-            errors, rest = (before and before.repeated, errors_of(before)), partial(_rest, machine.progress, share)
+            errors, rest = (repeated_ends(before, began), errors_of(before)), partial(_rest, machine.progress, share)
             lanes.repeats = repeats_of(prepared, lanes, began, blocks, numerics, errors, precise, _advance, rest)
             machine.progress(1.0)
 
@@ -339,6 +349,7 @@ def _judged(prepared: Prepared, lanes: Ensemble, before: Result | None, accuracy
     judge(lanes)
     fast = fast_inputs(prepared, lanes)
     lanes.warn(np.array([*fast], int), Outcome.inaccurate)
+    note_ends_on_poses(lanes)
     if before is not None:
         status = np.atleast_1d(before.status)
         warnings = np.zeros(len(status), int) if before.ending is None else before.ending.counts["warnings"]

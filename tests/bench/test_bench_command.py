@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax.bench import card, first_calls, rates
+from shiftjax.bench import card, first_calls, rates, timing
 from shiftjax.bench.machine import machine
 from shiftjax.bench.tables import rates_table
 from shiftjax.bench.watched_kernel import watched
@@ -28,6 +28,8 @@ SHORT = ("--span", "0.02", "--no-start", "--threads", "1")
 
 def test_s17_figures_are_those_of_the_runs(shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates, "ROUNDS_S", 0.05)
+    days = iter(f"2026-11-{day}" for day in range(10, 31))  # a midnight before each measurement
+    monkeypatch.setattr(timing.time, "strftime", lambda _: next(days))
     target = tmp_path / "figures.jsonl"
     code, out, err = shell("bench", "four_bar", "--members", "6", *SHORT, "--json", "--output", str(target))
     lines = [json.loads(text) for text in out.splitlines()]
@@ -35,7 +37,7 @@ def test_s17_figures_are_those_of_the_runs(shell, tmp_path: Path, monkeypatch: p
     assert [json.loads(text) for text in target.read_text().splitlines()] == lines
     assert [line["members"] for line in lines] == [1, 4, 6]
     for line in lines:
-        assert line["benchmark"] == "bench" and line["cores"] == machine()["cores"] and line["date"]
+        assert line["benchmark"] == "bench" and line["cores"] == machine()["cores"] and line["date"] == "2026-11-10"
         assert line["member_steps"] == 20 * line["members"]
         assert line["steps_per_s"] == pytest.approx(line["member_steps"] / line["call_s"])
         assert line["real_time"] == pytest.approx(0.02 * line["members"] / line["call_s"])

@@ -120,12 +120,16 @@ def test_code_that_is_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_cache_tells_its_place_and_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("SHIFTJAX_CACHE_LIMIT", raising=False)
     (line,) = doctor.of_cache()
     assert line.state == "ok" and "0 files" in line.text
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "a.o").write_bytes(bytes(2_000_000))
     (line,) = doctor.of_cache()
-    assert line.text == f"{tmp_path / 'cache'}: 1 files, 2.0 MB"
+    assert line.text == f"{tmp_path / 'cache'}: 1 files, 2.0 MB; entries up to 2.1 GB"
+    monkeypatch.setenv("SHIFTJAX_CACHE_LIMIT", "none")
+    (line,) = doctor.of_cache()
+    assert line.text.endswith("2.0 MB; no limit")
     (tmp_path / "file").touch()
     monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path / "file"))
     (line,) = doctor.of_cache()

@@ -73,7 +73,7 @@ def test_it_is_a_short_file(case: Case) -> None:
 
 @each
 def test_energy_and_loops_over_a_second(case: Case) -> None:
-    """E11, E14: a kind that no file of the package names takes part in loops and motion."""
+    """E8, E11, E14: a kind that no file of the package names takes part in loops and motion."""
     result = run(case, 1.0)
     assert result.status == 0 and not result.notes
     assert result.certificate["energy_error"] < case.energy

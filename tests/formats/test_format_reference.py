@@ -100,7 +100,8 @@ def whole_file(label: str) -> dict[str, Any]:
         if what == "a body":
             return document
         if what in ("a constraint", "a force module"):  # between joints, or in others than the first
-            for name, kind in (("wheel", "Rx"), ("carrier", "Rx"), ("slide", "Tx"), ("plunger", "cylindrical")):
+            joints = {"wheel": "Rx", "carrier": "Rx", "slide": "Tx", "plunger": "cylindrical", "slab": "planar"}
+            for name, kind in (joints | {"ball": "spherical"}).items():
                 joint = {"name": name, "type": kind, "parent": "fixed:origin", "child": "crank:origin"}
                 joint |= {"axis": "x"} if kind == "cylindrical" else {}
                 document["assemblies"][0]["joints"].append(joint)

@@ -17,6 +17,7 @@ from shiftjax.formats import load, to_dict
 from shiftjax.mechanism.model import Model
 from tests.extensions import cam, mechanisms, screw  # noqa: F401
 from tests.gradients.test_gradients import CASES as EVERY
+from tests.mechanics import test_ball_friction as balls
 from tests.mechanics import test_bearings as bearings
 from tests.mechanics import test_between_frames as between
 from tests.mechanics import test_couplings as couplings
@@ -134,6 +135,8 @@ CASES: dict[str, Case] = {
        for kind in ("slide_friction", "slide_bristles")},
     "a force module of type sleeve_friction": Case(
         lambda: bearings.sleeve(span=0.3, preload=5.0), "a:it", "shaft.v"),
+    "a force module of type plate_friction": Case(lambda: balls.puck(width=0.3, preload=5.0), "a:it", "table.v"),
+    "a force module of type ball_friction": Case(balls.on_a_ball, "a:it", "hook.v"),
     **{f"a force module of type {kind}": Case(tyre(kind), "a:tyre", "carriage.position", {"spin": 28.0})
        for kind in ("fiala_tyre", "transient_fiala_tyre", "pacejka_tyre", "transient_pacejka_tyre")},
     **{f"a constraint of type {kind}": Case(coupled(kind), "m:it", "b_joint.q")

@@ -90,6 +90,7 @@ OF_THE_CATALOGUE = {  # whose numbers are all in test_gradient_catalogue.py, whi
     *(f"a {what} of type {name}" for what, names in (
         ("force module", "joint_spring bushing stop coulomb_friction lugre_friction servo dc_motor torque_curve"),
         ("force module", "bearing_friction bearing_bristles slide_friction slide_bristles sleeve_friction"),
+        ("force module", "plate_friction ball_friction"),
         ("force module", "joint_position_pid joint_speed_pid frame_position_pid frame_speed_pid"),
         ("force module", "fiala_tyre transient_fiala_tyre pacejka_tyre transient_pacejka_tyre"),
         ("force module", "ball_on_plane ball_on_terrain capsule_on_plane ellipsoid_on_plane ball_on_ball pin_in_slot"),
@@ -113,7 +114,8 @@ WITHOUT = {  # numbers of a file that are no numbers of the model
     **dict.fromkeys(("colour", "size", "radius", "radii", "length", "spheres", "points"), DRAWN),
     **dict.fromkeys(("Ka", "Kd", "Ks", "cone", "scale", "x_scale", "y_scale"), DRAWN),
     **dict.fromkeys(("time_span", "time_step", "infinity_norm_multiplier"), RUN_ONLY),
-    **dict.fromkeys(("relative_error", "absolute_error", "omega_n", "integral_gain", "omega_n_max"), UNUSED),
+    **dict.fromkeys(("relative_error", "absolute_error"), RUN_ONLY),
+    **dict.fromkeys(("omega_n", "integral_gain", "omega_n_max"), UNUSED),
     **dict.fromkeys(("p", "i", "d"), UNUSED),
     **dict.fromkeys(("minimum", "maximum"), "bounds of a parameter"),
 }

@@ -1,8 +1,11 @@
 """Compiled objects on disk."""
 
+import hashlib
 import os
 import platform
 import struct
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -10,7 +13,9 @@ import pytest
 from jax import lax
 
 from shiftjax import disk_cache
+from shiftjax.errors import ModelError
 from shiftjax.kernels import object_cache
+from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm import cpu, long_wait
 from shiftjax.kernels.llvm.objects import compile_text
@@ -125,6 +130,78 @@ def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert disk_cache.folder() == tmp_path / ".cache" / "shiftjax"
+
+
+def entries(folder, count: int, kilobytes: int = 64):
+    """So many entries, the first of them used the longest time ago, all of them days before now."""
+    paths = [object_cache.path(hashlib.sha256(bytes([k])).hexdigest()) for k in range(count)]
+    for k, path in enumerate(paths):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes(1024 * kilobytes))
+        os.utime(path, (1e9 + k, 1e9 + k))
+    return paths
+
+
+def test_what_was_not_used_for_the_longest_time_is_removed(folder, monkeypatch):
+    """20 entries of 64 KiB and one more in 1 MiB: four fifths of it are left, that which was read among them."""
+    monkeypatch.setenv("SHIFTJAX_CACHE_LIMIT", "1")
+    paths = entries(folder, 20)
+    others = [folder / "recent_studies.json", folder / "aa" / "notes.o", folder / "tests-xla" / paths[0].name]
+    for other in others:
+        other.parent.mkdir(exist_ok=True)
+        other.write_bytes(bytes(1 << 20))
+    half, fresh = folder / ".new-dead", folder / ".new-growing"
+    half.touch()
+    fresh.touch()
+    os.utime(half, (1e9, 1e9))
+    assert disk_cache.read(paths[0]) == bytes(1 << 16)
+    object_cache.write("f" * 64, b"code")
+    assert [path for path in paths if path.exists()] == [paths[0], *paths[9:]]
+    assert object_cache.read("f" * 64) == b"code"
+    assert all(other.exists() for other in others) and fresh.exists() and not half.exists()
+    entries(folder, 20)
+    object_cache.write("e" * 64, b"code")
+    assert all(path.exists() for path in paths), "sizes are not added up for each entry"
+
+
+def test_a_cache_without_a_limit_grows(folder, monkeypatch):
+    monkeypatch.setenv("SHIFTJAX_CACHE_LIMIT", "none")
+    paths = entries(folder, 20)
+    object_cache.write("f" * 64, bytes(1 << 20))
+    assert all(path.exists() for path in paths) and not (folder / ".swept").exists()
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "2GB", "nan", "\u0663"])
+def test_a_limit_of_the_cache_that_is_none(monkeypatch, text):
+    monkeypatch.setenv("SHIFTJAX_CACHE_LIMIT", text)
+    with pytest.raises(ModelError, match=r"SHIFTJAX_CACHE_LIMIT: found .*whole number of MiB above 0, or none"):
+        make_kernel("cpu", "f64", 1)
+
+
+def test_processes_that_share_a_cache_hold_its_limit(folder):
+    """Three that write 3 MiB each into 1 MiB, and read what the others may have removed."""
+    code = """if True:
+        import hashlib, sys
+        from shiftjax.kernels import object_cache
+        for k in range(48):
+            name = hashlib.sha256(f"{sys.argv[1]} {k}".encode()).hexdigest()
+            object_cache.write(name, bytes([k]) * (1 << 16))
+            for other in range(3):
+                name = hashlib.sha256(f"{other} {k // 2}".encode()).hexdigest()
+                assert object_cache.read(name) in (None, bytes([k // 2]) * (1 << 16))
+    """
+    environment = {**os.environ, "SHIFTJAX_CACHE_LIMIT": "1"}
+    started = [subprocess.Popen([sys.executable, "-c", code, str(k)], env=environment) for k in range(3)]
+    assert [process.wait() for process in started] == [0, 0, 0]
+    size = sum(path.stat().st_size for path in folder.rglob("*.o"))
+    assert 0.5 * (1 << 20) < size < 1.7 * (1 << 20), "each may have written a fifth since it added up sizes"
+
+
+def test_a_run_needs_nothing_of_what_was_removed(folder):
+    expected = result(cpu.CpuKernel("f64", 1), pendulum())
+    for path in sorted(path for path in folder.rglob("*") if path.is_file())[::2]:
+        path.unlink()
+    assert result(cpu.CpuKernel("f64", 1), pendulum()) == expected
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 relocations")

@@ -22,6 +22,8 @@ from shiftjax.errors import ModelError
 MODEL = shiftjax.load("pendulum")
 SPEED = "pendulum:pivot.initial_velocity"
 RESULT = shiftjax.simulate(MODEL, 0.002, channels=["energy.total"])
+VIEW = shiftjax.absolute(MODEL)
+POSED = shiftjax.assemble(MODEL, keep="all")
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
 TRIANGLES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
 WRONG: list[Any] = [
@@ -118,6 +120,14 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "Live.grab": (live("grab"), POINTS, ""),
     "info": (shiftjax.info, {"model": MODEL}, ""),
     "simulate": (shiftjax.simulate, {"model": MODEL, "span": 0.002}, ""),
+    "absolute": (shiftjax.absolute, {"model": MODEL}, ""),
+    "BodyCoordinates.jacobian": (VIEW.jacobian, {"x": VIEW.start}, ""),
+    "BodyCoordinates.rank": (VIEW.rank, {"x": VIEW.start}, ""),
+    "BodyCoordinates.placed": (VIEW.placed, {"q": [0.0]}, ""),
+    "BodyCoordinates.moved": (VIEW.moved, {"x": VIEW.start, "change": np.zeros(6)}, ""),
+    "BodyCoordinates.closed": (VIEW.closed, {"x": VIEW.start}, ""),
+    "BodyCoordinates.of": (VIEW.of, {"result": POSED}, ""),
+    "check_joint": (shiftjax.check_joint, {"name": "Rx"}, ""),
     "Live": (shiftjax.Live, {"model": MODEL}, ""),
     "compile": (shiftjax.compile, {"model": MODEL}, ""),
     "CoordinateFunction": (shiftjax.CoordinateFunction, {"joints": ("j",), "function": lambda q, t: q[0]}, ""),
@@ -168,6 +178,7 @@ NOT_THERE = (
     "optimize",
     "sensitivity",
     "Live.set_back",
+    "check_joint",  # it is, and takes seconds: `tests/extending/test_joint_contract.py`
 )
 
 

@@ -322,3 +322,11 @@ def test_what_is_no_metric_is_refused(text: str, message: str) -> None:
 def test_wrong_kinds_of_metrics_are_refused(metrics: object) -> None:
     with pytest.raises(ModelError):
         simulate("four_bar", span=0.1, metrics=metrics)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("precision", "size"), [("f64", "1e160"), ("f32", "1e20")])
+def test_a_mean_square_that_overflows_is_infinite(precision: str, size: str) -> None:
+    """Was not a number, as of a member that ended early."""
+    metrics = {"rms": f"rms({size} * crank_pivot.v)", "mean": f"mean({size} * crank_pivot.v)"}
+    result = simulate("four_bar", 0.01, 1e-3, metrics=metrics, precision=precision)
+    assert result.status == 0 and np.isinf(result.metrics["rms"]) and np.isfinite(result.metrics["mean"])

@@ -172,11 +172,11 @@ def test_a_sleeve_slips_along_its_way() -> None:
 RUBBING = ("main", "wrist", "guide")
 
 
-def slider_crank(a: AssemblyBuilder, of: str, rubbing: Sequence[str], *, turns: bool = False) -> None:
+def slider_crank(a: AssemblyBuilder, of: str, rubbing: Sequence[str], *, guide: str = "Tx") -> None:
     """A planar one with friction in some of its joints; the block is held in a guide of 0.2 m.
 
     Args:
-        turns: whether the guide is round, so that the rest of the loop alone holds the block upright.
+        guide: its type; what a round or flat one leaves to the block is held by the rest of the loop alone.
     """
     a.body(f"crank{of}", mass=1.0, inertia=(0.01,) * 3, center_of_mass=(0.1, 0.0, 0.0), frames={"tip": (CRANK, 0, 0)})
     a.body(f"rod{of}", mass=0.8, inertia=(0.02,) * 3, center_of_mass=(0.3, 0.0, 0.0), frames={"tip": (ROD, 0, 0)})
@@ -186,10 +186,9 @@ def slider_crank(a: AssemblyBuilder, of: str, rubbing: Sequence[str], *, turns: 
     a.joint(f"main{of}", "Ry", child=f"crank{of}", initial_displacement=angle, initial_velocity=8.0)
     a.joint(f"pin{of}", "Ry", parent=(f"crank{of}", "tip"), child=f"rod{of}", initial_displacement=-lean - angle)
     a.joint(f"wrist{of}", "Ry", parent=(f"rod{of}", "tip"), child=f"block{of}", initial_displacement=lean)
-    if turns:
-        a.joint("guide", "cylindrical", child="block", axis="x", initial_displacement=[0.0, way])
-    else:
-        a.joint(f"guide{of}", "Tx", child=f"block{of}", initial_displacement=way)
+    starts: dict[str, Any] = {"cylindrical": {"axis": "x", "initial_displacement": [0.0, way]},
+                              "planar": {"initial_displacement": [way, 0.0, 0.0]}}  # fmt: skip
+    a.joint(f"guide{of}", guide, child=f"block{of}", **starts.get(guide, {"initial_displacement": way}))
     seats = {"main": {"radius": 0.03}, "wrist": {"radius": 0.02}, "guide": {"span": 0.2}}
     for joint in rubbing:
         kind = "slide_friction" if joint == "guide" else "bearing_friction"
@@ -281,6 +280,11 @@ IN_LOOP: dict[str, tuple[str, dict[str, Any]]] = {  # kind -> its joint, its num
     "bearing_bristles": ("main", {"radius": 0.03, "stiffness": 50.0, "damping": 0.5}),
     "slide_bristles": ("guide", {"span": 0.2, "stiffness": 200.0, "damping": 2.0}),
     "sleeve_friction": ("guide", {"span": 0.2, "radius": 0.05, **DRY}),
+    "plate_friction": ("guide", {"width": 0.2, "radius": 0.05, **DRY}),
+}
+SURFACES = {  # kind -> the type of its guide, the coordinates of the guide, which of its speeds slides
+    "sleeve_friction": ("cylindrical", ["guide.angle", "guide.slide"], 1),
+    "plate_friction": ("planar", ["guide.angle", "guide.x", "guide.y"], 0),
 }
 
 
@@ -289,9 +293,9 @@ def test_friction_in_a_loop_is_its_coefficient_times_what_the_joint_bears(kind: 
     """In the slider-crank, by formulas from the recorded reaction, speed and bend of the bristles; work in balance."""
     joint, numbers = IN_LOOP[kind]
     builder, a = made()
-    sleeve_in_loop, bristles = kind == "sleeve_friction", "stiffness" in numbers
-    slider_crank(a, "", (), turns=sleeve_in_loop)
-    where: dict[str, Any] = {"joints": ["guide.angle", "guide.slide"]} if sleeve_in_loop else {"joint": joint}
+    surface, bristles = SURFACES.get(kind), "stiffness" in numbers
+    slider_crank(a, "", (), guide=surface[0] if surface else "Tx")
+    where: dict[str, Any] = {"joints": surface[1]} if surface else {"joint": joint}
     a.force("it", kind, **where, **numbers, **(LEVELS if bristles else {}))
     bend = ["it.bend"] if bristles else []
     reaction = [f"{joint}.reaction_{what}" for what in ("force", "moment")]
@@ -303,13 +307,16 @@ def test_friction_in_a_loop_is_its_coefficient_times_what_the_joint_bears(kind: 
     if "span" in numbers:
         couple = np.cross(moment, axis) / numbers["span"]
         N = np.linalg.norm(across / 2 + couple, axis=1) + np.linalg.norm(across / 2 - couple, axis=1)
-    v = seen[f"{joint}.v"][:, 1] if sleeve_in_loop else seen[f"{joint}.v"]
+    if "width" in numbers:
+        couples = np.linalg.norm(moment - moment * [0.0, 0.0, 1.0], axis=1)
+        N = np.abs(force[:, 2]) + 2.0 * couples / numbers["width"]
+    v = seen[f"{joint}.v"][:, surface[2]] if surface else seen[f"{joint}.v"]
     coefficient = MU * np.tanh(v / DRY["slip_speed"])
     if bristles:
         level = 0.3 + 0.1 * np.exp(-((v / 0.1) ** 2))
         spring = numbers["stiffness"] * seen["it.bend"]
         coefficient = spring + numbers["damping"] * (v - np.abs(v) * spring / level)
-    friction = seen["it.friction"][:, 1] if sleeve_in_loop else seen["it.friction"]
+    friction = seen["it.friction"][:, 1] if surface else seen["it.friction"]
     wanted = -coefficient * N * (numbers["radius"] if joint == "main" else 1.0)
     assert np.abs(friction - wanted).max() < 1e-9 * np.abs(wanted).max() and np.abs(wanted[1:]).min() > 1e-3
     assert result.certificate["energy_error"] < 1e-5, "bristles bend in a few steps"
@@ -386,10 +393,26 @@ def test_joints_without_such_surfaces_are_refused() -> None:
     for joint, kind, allowed in (
         ("j.angle", "bearing_friction", "a joint that turns about one axis"),
         ("j.slide", "slide_bristles", "a joint that slides along one axis"),
+        ("j", "ball_friction", "a ball joint"),
     ):
-        numbers = {"radius": 0.1, **DRY} if kind == "bearing_friction" else SLIDING
+        numbers = SLIDING if kind == "slide_bristles" else {"radius": 0.1, **DRY}
         with pytest.raises(ModelError, match=f"{joint} of a joint of type cylindrical; allowed: {allowed}"):
             a.force("it", kind, joint=joint, **numbers)
+            builder.build()
+        a.entry["force_modules"].clear()
+
+
+def test_a_plate_names_its_angle_first_and_a_ball_has_no_bearing() -> None:
+    builder, a = made()
+    a.body("slab", mass=1.0, inertia=(0.1,) * 3).body("bob", mass=1.0, inertia=(0.1,) * 3)
+    a.joint("table", "planar", child="slab").joint("hook", "spherical", parent="slab", child="bob")
+    for entry, allowed in (
+        ({"type": "plate_friction", "joints": ["table.x", "table.y", "table.angle"]}, "the angle, then x and y of one"),
+        ({"type": "bearing_friction", "joint": "hook"}, "joints of one displacement"),
+        ({"type": "bearing_friction", "joint": "table.angle"}, "a joint that turns about one axis"),
+    ):
+        with pytest.raises(ModelError, match=allowed):
+            a.force("it", radius=0.1, **DRY, **entry)
             builder.build()
         a.entry["force_modules"].clear()
 

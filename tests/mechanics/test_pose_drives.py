@@ -233,7 +233,7 @@ def test_two_drivers_of_one_pose_are_refused() -> None:
 def test_what_drivers_of_poses_advise_they_take() -> None:
     """Words of tables are those of their kind; a joint of another kind is no misspelt one."""
     table = PoseTable([0.0, 0.5], np.zeros((2, 3)), np.zeros((2, 3)))
-    with pytest.raises(ModelError, match=r'another span, or say "outside": "hold"\.'):
+    with pytest.raises(ModelError, match=r'another span, or say "outside": "hold" or "repeat"\.'):
         simulate(placed(), 1.0, drive={"six": table})
     with pytest.raises(ModelError, match=r'"outside": "hold", "linear" or "repeat"\.'):
         simulate(top("float", arm=True)[0].build(), 1.0, drive={"hinge": Table([0.0, 0.5], [0.0, 1.0])})
@@ -241,7 +241,7 @@ def test_what_drivers_of_poses_advise_they_take() -> None:
         simulate(top("float", arm=True)[0].build(), 0.1, drive={"hinge": PoseUniform()})
     with pytest.raises(ModelError, match=r"Did you mean 'a:six'"):
         simulate(placed(), 0.1, drive={"six.x": PoseUniform()})
-    with pytest.raises(ModelError, match=r"Give one in Python, or a driver in the file: command lines"):
+    with pytest.raises(ModelError, match=r"Give one; in --drive and studies as a text, pose_harmonic"):
         simulate(placed(), 0.1, drive={"six": 3.0})
 
 
@@ -272,7 +272,7 @@ def test_what_is_no_motion_of_a_pose_is_refused(motion: Any, more: dict[str, Any
     [
         (lambda: PoseTable([0.0, 1.0], np.zeros((2, 4))), "finite quaternions, none of them 0"),
         (lambda: PoseTable([0.0, 1.0], np.zeros((2, 2))), r"rotations\[0\]: found 2 numbers"),
-        (lambda: PoseTable([0.0, 1.0], np.zeros((2, 3)), outside="repeat"), "outside: found 'repeat'"),
+        (lambda: PoseTable([0.0, 1.0], np.zeros((2, 3)), outside="linear"), "outside: found 'linear'"),
         (lambda: PoseUniform(velocity=(1.0, np.nan, 0.0)), r"velocity\[1\]: found nan"),
         (lambda: PoseHarmonic("fast"), "frequency: found 'fast'"),  # type: ignore[arg-type]
     ],

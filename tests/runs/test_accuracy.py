@@ -126,6 +126,20 @@ def test_what_is_held_at_rest_is_not_inaccurate() -> None:
     assert delta.certificate["angle_error"] < 1e-12 and bars.certificate["energy_error"].max() < 1e-3
 
 
+def test_rest_and_motion_are_told_apart_in_both_precisions() -> None:
+    """Of what hardly moves the energy error is the rounding of the energies, of what moves it is not: in f32 all was
+    taken for at rest, so that no run had an error."""
+    vary = {"crank_pivot.initial_velocity": [0.0, 1e-2, 1.0]}
+    for precision, least in (("f64", 1e-14), ("f32", 1e-8)):
+        drive = {"crank_pivot": np.zeros(3)}
+        still = simulate(
+            "four_bar", 0.1, 1e-3, drive=drive, precision=precision, vary={"coupler.mass": [0.5, 1.0, 2.0]}
+        )
+        assert (still.status == 0).all() and (still.certificate["energy_error"] == 0.0).all(), precision
+        moving = simulate("four_bar", 0.1, 1e-3, vary=vary, precision=precision)
+        assert (moving.status == 0).all() and moving.certificate["energy_error"].min() > least, precision
+
+
 # -- nobody without a warning is wrong -----------------------------------------------------------------------------
 
 

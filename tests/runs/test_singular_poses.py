@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from shiftjax.cli import main
+from shiftjax.constraints.drives import ConstantSpeed
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
@@ -242,6 +243,27 @@ def test_derivatives_that_leave_something_out_there_say_so(steps: dict[str, Any]
 
     with pytest.warns(GradientWarning, match="singular pose"):
         jax.grad(rocker)(2.0)
+
+
+@pytest.mark.parametrize("steps", [{"step": 1e-3}, {"tolerance": 1e-8}], ids=["steps", "tolerance"])
+@pytest.mark.parametrize("driven", [False, True])
+def test_a_span_that_ends_on_the_pose_says_so(steps: dict[str, Any], driven: bool) -> None:
+    """Was said to need smaller steps, and driven with a tolerance to have a force that jumps; a longer one is right."""
+    speeds, channels = np.array([2.0, 5.0, -3.0]), [*WATCHED, "rocker_pivot.v"]
+    vary = parallel(-0.1 * speeds, speeds)
+    how: dict[str, Any] = {"output_step": 0.1, "channels": channels, "vary": vary, **steps}
+    if driven:
+        how["drive"] = {"crank_pivot": ConstantSpeed(speeds, vary["crank_pivot.initial_displacement"])}
+        vary = {path: values for path, values in vary.items() if not path.startswith("crank_pivot")}
+        how["vary"] = {**vary, "rocker_pivot.initial_velocity": speeds}
+    result = simulate(PARALLELOGRAM, 0.1, **how)
+    assert (result.status != Outcome.ok).all()
+    begins = "the span ends on a singular pose, where the loops of bar:joint"
+    assert all(text.startswith(begins) and "take" not in text for text in result.messages)
+    longer = simulate(PARALLELOGRAM, 0.2, **how)
+    assert (longer.status == Outcome.ok).all() and not any(longer.messages)
+    assert np.abs(longer.channels["rocker_pivot.q"][:, 1]).max() < PASSED
+    assert np.abs(longer.channels["rocker_pivot.v"][:, 1] - speeds).max() < 1e-6  # interpolated in steps
 
 
 # -- lingering -----------------------------------------------------------------------------------------------------

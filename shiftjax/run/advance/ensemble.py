@@ -167,6 +167,7 @@ class Ensemble:
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
     odd_inertias: dict[int, str] = field(init=False, default_factory=dict)  # member -> moments that no body has
+    end_poses: dict[int, str] = field(init=False, default_factory=dict)  # member -> the pose on which its span ends
     ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
     stopped: np.ndarray = field(init=False)  # (B,) which guarded event has ended a lane; -1 where none has
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one

@@ -112,7 +112,9 @@ def knots_of_tables(prepared: Prepared, lanes: Ensemble) -> np.ndarray:
     poses = [
         g for g in prepared.plan.constraints if isinstance(getattr(CONSTRAINTS[g.kind], "law", 0), TabulatedPoseLaw)
     ]
-    every += [_rows(_at(lane, dict(group.numbers)["times"]), prepared.members) for group in poses]
+    for group in poses:
+        times = _rows(_at(lane, dict(group.numbers)["times"]), prepared.members)
+        every.append(_all_times(times, dict(group.words)["outside"], lanes))
     for times in every:
         clocks.append(np.where((times > begin) & (times < end), (times - settings.t0) / settings.h, np.nan))
     out = np.concatenate(clocks)

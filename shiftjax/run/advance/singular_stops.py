@@ -93,7 +93,7 @@ def in_window(lanes: Ensemble, table: LaneTable) -> np.ndarray:
 def turn_little(lanes: Ensemble, members: np.ndarray) -> None:
     """Makes the next steps of some members, whose sizes a tolerance chooses, so small that none passes two poses."""
     with np.errstate(divide="ignore"):
-        size = TURN / _turn(lanes, members)
+        size = TURN / turn_of(lanes, members)
     lanes.table.set("fraction", np.minimum(lanes.table.row("fraction", members), size), members)
 
 
@@ -105,11 +105,11 @@ def look_farther(lanes: Ensemble, members: np.ndarray) -> None:
         return
     window = lanes.setup.pose_monitors
     with np.errstate(all="ignore"):
-        ratio = np.maximum(APPROACH * lanes.ratio[:, members], COVER * _turn(lanes, members))
+        ratio = np.maximum(APPROACH * lanes.ratio[:, members], COVER * turn_of(lanes, members))
         lanes.table.set("limit", ratio**-2.0, members, window)
 
 
-def _turn(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
+def turn_of(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
     """(n,) the most by which a coordinate moves in a step of h [rad, or parts of the model's length]."""
     plan = lanes.setup.plan
     unit = np.asarray(scales(speed_units(plan), lanes.setup.length))[:, None]

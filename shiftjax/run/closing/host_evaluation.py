@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Mat, Scalar, Vec, largest, quotient, zeros
+from shiftjax.algebra import Mat, Scalar, Vec, largest, matmul, matvec, minus, plus, quotient, transpose, zeros
 from shiftjax.constraints import CONSTRAINTS, DriverKind, PoseDriver, RowGroup, scales
 from shiftjax.dynamics import kinematics
 from shiftjax.dynamics.kinematics import Motion, Parameters
@@ -61,7 +61,7 @@ class StartLane(Lane):
             if isinstance(kind, DriverKind):
                 values[self.plan.coordinates[group.coordinates[0]].q] = kind.motion(group, motion)[0]
             elif isinstance(kind, PoseDriver) and (joint := _between(self.plan, group)):
-                values |= self._posed(joint, *kind.pose(group, motion))
+                values |= self._posed(joint, *_of_joint(joint, group, motion, *kind.pose(group, motion)))
         return values
 
     def _posed(self, joint: TreeJoint, R: Mat, place: Vec | None) -> dict[int, Scalar]:
@@ -88,17 +88,32 @@ class StartLane(Lane):
 
 
 def _between(plan: Plan, group: RowGroup) -> TreeJoint | None:
-    """The joint whose frames, parent and child, those of a driver are, where it turns any way; None where none is."""
+    """The joint between the two bodies whose frames a driver has, where it turns any way; None where none is."""
+    bodies = {frame.node for frame in group.frames}
     for joint in plan.joints:
-        places = (joint.near_place, joint.far_place)
-        if (
-            joint.nv
-            and joint.kind.placed
-            and not joint.chord
-            and group.frames == (places[::-1] if joint.reverse else places)
-        ):
+        if joint.nv and joint.kind.placed and not joint.chord and {joint.near, joint.far} == bodies:
             return joint
     return None
+
+
+def _of_joint(joint: TreeJoint, group: RowGroup, motion: Motion, R: Mat, place: Vec | None) -> tuple[Mat, Vec | None]:
+    """How the child's frame of a joint stands in the parent's, where a driver says it of other frames of both bodies.
+
+    Args:
+        R, place: of the driver's second frame in its first, the place [m] or None where it is not driven.
+    """
+    parent, child = (joint.near_place, joint.far_place)[:: -1 if joint.reverse else 1]
+    first, second = group.frames
+    if (first, second) == (parent, child):
+        return R, place
+    if first.node != parent.node:
+        first, second, R = second, first, transpose(R)
+        place = None if place is None else minus(zeros(), matvec(R, place))
+    before, p_before = motion.pose(first, relative=parent)
+    after, p_after = motion.pose(child, relative=second)
+    if place is not None:
+        place = plus(p_before, matvec(before, plus(place, matvec(R, p_after))))
+    return matmul(matmul(before, R), after), place
 
 
 def deciding_drivers(plan: Plan) -> dict[int, RowGroup]:

@@ -53,6 +53,19 @@ METHODS: Registry[Method] = Registry(
     },
 )
 
+# Paths of poses that drivers lead, of no forces, by the derivatives that they have: no methods of `simulate`. A step
+# predicts q + h (v + h a / 2), which the projection that ends it closes; x hands it that change, dx the speeds before.
+PATHS = ("positions", "speeds", "accelerations")
+_PREDICTED = (
+    combine("x", "x0", {"dx0": 0.5}), Call("drift", 0.0), combine("q", "q0", {"qdot": 1.0}),
+    combine("x", {}, {"x": 1.0}), combine("dx", "x0"),
+)  # fmt: skip
+
+
+def steps_of(name: str) -> Method:
+    """The steps of a program: of a method, or of a path."""
+    return Method(name, _PREDICTED, predicts=True) if name in PATHS else METHODS[name]
+
 
 def check_method(name: str) -> None:
     """Refuses what is no method, and methods that only control their step size.

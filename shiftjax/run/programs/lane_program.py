@@ -28,7 +28,7 @@ from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.run.programs.event_rates import LaneFunction, switches, values_and_rates
-from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.programs.integrators import steps_of
 from shiftjax.run.programs.setup import (
     ACCUMULATORS,
     MONITORS_PER_BLOCK,
@@ -153,7 +153,7 @@ class Builder:
             foreign = any(channel.foreign for channel in self.channels)
             depends = ([c.path for c in self.channels], self.partition if watched else None)
             observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends, foreign=foreign),)
-        method, ends = METHODS[self.setup.method], (accumulate, *self.metric_pieces())
+        method, ends = steps_of(self.setup.method), (accumulate, *self.metric_pieces())
         pieces = self.accelerate_pieces(), self.project_pieces(), observe, ends, self.event_pieces()
         return linearly_implicit(LaneProgram(layout, method, drift, *pieces), self.setup.precision)
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec, larger, largest
-from shiftjax.constraints import CONSTRAINTS
-from shiftjax.dynamics.kinematics import Parameters, coordinate_rates
+from shiftjax.constraints import CONSTRAINTS, scales
+from shiftjax.dynamics.kinematics import Parameters, coordinate_rates, speed_units
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.forces import FORCES
@@ -23,7 +23,7 @@ from shiftjax.kernels.linearly_implicit import with_jacobian
 from shiftjax.lanes.building import graph_of
 from shiftjax.mechanism.records import Matrix
 from shiftjax.record import record
-from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.programs.integrators import PATHS, steps_of
 from shiftjax.topology.islands import Island, islands
 from shiftjax.topology.plan import Plan
 
@@ -39,6 +39,7 @@ ACCUMULATORS = (
     "start_potential",
 )
 REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
+POSE_SCRATCH = 3  # slots of a substructure whose poses drivers lead: its doubt, its gaps
 SUMS = 2 + len(REPORTS) + 1  # of an island: its last two monitors, its reports, its power
 NO_PHYSICS = {"cli", "docs", "ensembles", "formats", "models", "viewer"}  # folders that do not decide a piece's code
 
@@ -83,6 +84,11 @@ class Setup:
         return ("work",) if self.plan.dissipates or self.plan.time_dependent else ()
 
     @property
+    def units(self) -> list[float]:
+        """(nv,) factors that make speeds dimensionless."""
+        return scales(speed_units(self.plan), self.length)
+
+    @property
     def monitors(self) -> int:
         """Three a substructure, then the loop gap and the loss of mass."""
         return MONITORS_PER_BLOCK * self.blocks + 2
@@ -115,10 +121,10 @@ class Setup:
             nr=len(REPORTS),
             na=len(ACCUMULATORS) + metrics,
             nc=channels,
-            ns=shared_scratch(plan),
+            ns=POSE_SCRATCH * self.blocks if self.method in PATHS else shared_scratch(plan),
             ne=self.switches + guarded,
         )
-        return with_jacobian(plain, METHODS[self.method])
+        return with_jacobian(plain, steps_of(self.method))
 
     def part(self, island: Island) -> Setup:
         """The setup of an island: equal for equal islands of equal numbers, wherever they stand."""

@@ -18,7 +18,7 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.driven_starts import moved_by_drivers
-from shiftjax.run.start.overdriven import immovable, overdriven
+from shiftjax.run.start.overdriven import far_away, immovable, overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.rounded import notes_of_rounding
 from shiftjax.run.start.singular_starts import RESTING
@@ -74,11 +74,13 @@ def messages(
             continue
         ended = [Outcome(status[k])] if status[k] > 0 else []
         warned = [o for o in Outcome if o < 0 and warnings[k] & 1 << -int(o)] if warnings[k] else []
+        if (on_pose := lanes.end_poses.get(k)) is not None:  # all else follows from it
+            ended, warned = [], [o for o in warned if o not in (Outcome.inaccurate, Outcome.near_singular)]
         sentences = [
             inaccurate[k] if outcome is Outcome.inaccurate else _message(prepared, lanes, began, moved, k, outcome)
             for outcome in [*ended, *warned]
         ]
-        out[k] = "; ".join(filter(None, [*sentences, *(fast or {}).get(k, ())]))
+        out[k] = "; ".join(filter(None, [on_pose, *sentences, *(fast or {}).get(k, ())]))
     return tuple(out)
 
 
@@ -88,7 +90,8 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
     if outcome is Outcome.not_assembled and not began.closed[k] and prepared.plan.constraints and began.gap[k] > 0:
         group = prepared.plan.constraints[int(began.worst[k])]
         what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
-        todo = _too_many_drives(prepared, began, k) or immovable(prepared, k, began.q[:, [k]]) or text
+        todo = _too_many_drives(prepared, began, k) or immovable(prepared, k, began.q[:, [k]])
+        todo = todo or far_away(prepared, int(began.worst[k])) or text
         if began.gap[k] <= FEW_DIGITS * max(1.0, lanes.setup.length):
             todo += "; if its numbers are rounded, write more digits of them"
         return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {todo}"

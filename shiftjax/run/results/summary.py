@@ -11,17 +11,21 @@ from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.outcome import Outcome
 from shiftjax.run.results.plain_values import is_known, worst
 
+HOW = ("method", "backend", "precision")
 LISTED = 6  # varied numbers, forces and channels that are named
 
 
 def how_run(used: Mapping[str, Any]) -> list[str]:
     """Span, step or tolerance, method, backend and precision of a run, as far as its settings say them."""
+    if "parameter" in used:  # a path of poses has neither
+        along = "" if used["parameter"] == "pose" else f" by {used['parameter']}"
+        return [f"{used['poses']} poses{along}", *(str(used[key]) for key in HOW if used.get(key))]
     words = [f"{used['span']:g} s"] if "span" in used else []
     if used.get("tolerance") is not None:  # steps are as large as it allows
         words.append(f"tolerance {used['tolerance']:g}")
     elif "step" in used:
         words.append(f"{used['step'] * 1e3:g} ms")
-    return words + [str(used[key]) for key in ("method", "backend", "precision") if used.get(key)]
+    return words + [str(used[key]) for key in HOW if used.get(key)]
 
 
 def summary(result: Any) -> list[str]:

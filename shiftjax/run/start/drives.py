@@ -65,7 +65,7 @@ def driven(
         if pose := isinstance(given, PoseDrive):
             path = need_posed(model, name, where)
         elif posed_joint(model, name):
-            todo = "Give one in Python, or a driver in the file: command lines and studies have no words for them."
+            todo = "Give one; in --drive and studies as a text, pose_harmonic(...); or write a driver of the file."
             raise ModelError(where, shown(given), "a PoseTable, PoseUniform or PoseHarmonic", todo)
         else:
             path = plain_coordinate(model, name, "drive")

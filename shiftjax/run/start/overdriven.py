@@ -9,6 +9,7 @@ import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.constraints import CONSTRAINTS
+from shiftjax.mechanism.paths import listed
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import RANK, complete_pivoting
 
@@ -31,6 +32,23 @@ def overdriven(prepared: Prepared, index: int) -> str:
     return (
         f"{names} are {len(paths)} drives on {freedoms} of their loops, and ask for what these do not allow together: "
         f"leave {len(paths) - free} of them out, or give them motions that agree"
+    )
+
+
+def far_away(prepared: Prepared, constraint: int) -> str:
+    """The remedy where a driver of frames begins farther away than joints are moved to meet it; "" for others.
+
+    Args:
+        constraint: index of the one that stays open.
+    """
+    plan = prepared.plan
+    group = plan.constraints[constraint]
+    if not group.frames or CONSTRAINTS[group.kind].listed != "drivers" or group in host.deciding_drivers(plan).values():
+        return ""
+    carriers = listed([plan.joints[k].path for k in group.coupled])
+    return (
+        f"{group.name} begins farther away than {carriers} are moved from where they start to meet it: give them an "
+        "initial_displacement near to where it begins, leave out those that keep them away, or let it begin elsewhere"
     )
 
 

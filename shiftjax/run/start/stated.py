@@ -50,7 +50,8 @@ class Start:
         at_pose: (B,) substructure that is on a singular pose, -1 for none; None where no member is on one.
         ways: (poses, nq + nv + 1, B) coordinates and speeds beside the start, along the branch of those members, and
             their seconds after the start, 0 where nothing is led in time; not numbers where there are none.
-        remarks: notes of a start that is not where an earlier run has ended.
+        remarks: notes of a start that is not where an earlier run has ended. brought: (B,) members whose start is not;
+            None where no run goes on.
     """
 
     q: np.ndarray
@@ -72,6 +73,7 @@ class Start:
     at_pose: np.ndarray | None = None
     ways: np.ndarray | None = None
     remarks: tuple[str, ...] = ()
+    brought: np.ndarray | None = None
 
     @property
     def changed(self) -> np.ndarray:
@@ -97,6 +99,8 @@ class Start:
         arrays = {name: getattr(self, name)[..., members] for name in self._arrays()}
         if self.at_pose is not None and self.ways is not None:
             arrays |= {"at_pose": self.at_pose[members], "ways": self.ways[..., members]}
+        if self.brought is not None:
+            arrays["brought"] = self.brought[members]
         return replace(self, **arrays)
 
     @classmethod
@@ -108,7 +112,7 @@ class Start:
     @classmethod
     def _arrays(cls) -> list[str]:
         """The attributes with an axis of members."""
-        others = ("held_positions", "held_speeds", "at_pose", "ways", "remarks")
+        others = ("held_positions", "held_speeds", "at_pose", "ways", "remarks", "brought")
         return [item.name for item in fields(cls) if item.name not in others]
 
     @classmethod

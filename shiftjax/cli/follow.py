@@ -1,0 +1,94 @@
+"""`shiftjax follow`: the poses of one model along a path of its drivers."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from functools import partial
+
+import numpy as np
+
+from shiftjax.cli import common, parsing, run, running
+from shiftjax.ensembles.store import tables
+from shiftjax.errors import ModelError, shown
+from shiftjax.kinematics.follow import follow
+from shiftjax.kinematics.inputs import units_of
+from shiftjax.mechanism.coordinates import plain_coordinate
+from shiftjax.mechanism.model import Model
+from shiftjax.quantities import in_si
+from shiftjax.run.results.result import Result
+
+MOST = 10_000_000  # poses of a path
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    parsing.add_model(parser)
+    add = parser.add_argument
+    line = "lead this joint through COUNT places, 'crank=0deg:360deg:73'; may be repeated, each with the same COUNT"
+    add("--drive", action="append", default=[], metavar="JOINT=FROM:TO:COUNT", help=line)
+    add("--duration", type=parsing.positive, metavar="T", help="of the path [s]: rates are by time")
+    parsing.add_channel(parser)
+    line = "change a number: 0.5, or 30deg"
+    add("--set", action="append", default=[], metavar="PATH=VALUE", help=line)
+    line = "an equation of places of joints that always holds, as a gear: gear='left.q == -2 * right.q'"
+    add("--tie", action="append", default=[], metavar="NAME=EQUATION", help=line)
+    add("--backend", metavar="NAME", help="cpu, gpu or xla; left out, cpu")
+    add("--precision", choices=["f64", "f32"], help="left out, f64")
+    add("--threads", type=parsing.count, metavar="N", help="of the processor; left out, all")
+    add("--csv", metavar="FILE", help="write the channels, a line a pose (.csv)")
+    add("--out", metavar="FILE", help="write the result to FILE (.json, .zarr), to view and export")
+    add("--force", action="store_true", help="replace FILE where it exists")
+    add("--json", action="store_true", help="print the result as JSON")
+    parser.set_defaults(log=False, log_jacobian=False)
+
+
+def call(options: argparse.Namespace) -> int:
+    model = common.open_model(options)
+    running.check_target(options)
+    target = options.csv and tables.check_target(options.csv, ".csv", force=options.force)
+    drive = _drive(options, model)
+    count = len(next(iter(drive.values()), ()))
+    times = np.linspace(0.0, options.duration, count) if options.duration else None
+    given = {
+        "channels": options.channel, "keep": "none" if options.out is None else "all",
+        "assign": common.assigned(options, model) or None, "tie": common.entries(options.tie, "--tie") or None,
+        "precision": options.precision or "f64", "backend": options.backend, "threads": options.threads,
+    }  # fmt: skip
+    result, stop = running.simulated(partial(follow, model, drive, times, **given), options)
+    common.report_outcomes(result)
+    if options.json:
+        common.put_json(result.document())
+    else:
+        run.show(result, options)
+    if target:
+        _write(result, target)
+        common.say(f"{options.csv}: {len(result.time)} poses")
+    running.save(result, options)
+    return running.exit_code(result, stop)
+
+
+def _drive(options: argparse.Namespace, model: Model) -> dict[str, np.ndarray]:
+    """Places by joint."""
+    drive: dict[str, np.ndarray] = {}
+    for joint, words in common.entries(options.drive, "--drive").items():
+        where, ends = f"--drive {joint}", words.split(":")
+        unit = units_of(model)[plain_coordinate(model, joint, "drive")]
+        if len(ends) != 3 or not (ends[2].isascii() and ends[2].isdigit() and 1 <= int(ends[2]) <= MOST):
+            todo = "Write 0deg:360deg:73, or 0:0.2:21."
+            raise ModelError(where, shown(words), f"FROM:TO:COUNT, COUNT from 1 to {MOST}", todo)
+        first, last = (in_si(text, unit, where) for text in ends[:2])
+        drive[joint] = np.linspace(first, last, int(ends[2]))
+    return drive
+
+
+def _write(result: Result, target: object) -> None:
+    """The channels as a table: the parameter, then every number of every channel, units in the first line."""
+    columns = {f"{result.settings['parameter']} [{result.settings['parameter_unit']}]": result.time}
+    for path, values in result.channels.items():
+        unit, flat = result.units.get(path, "1"), values.reshape(len(values), -1)
+        names = [path] if values.ndim == 1 else [f"{path}[{k}]" for k in range(flat.shape[1])]
+        columns |= {f"{name} [{unit}]": flat[:, k] for k, name in enumerate(names)}
+    with open(str(target), "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(map(repr, map(float, values)) for values in columns.values()), strict=True))

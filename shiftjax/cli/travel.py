@@ -1,0 +1,40 @@
+"""`shiftjax travel`: how far a joint of a model can go."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from shiftjax.cli import common, parsing
+from shiftjax.cli.ending import SOME_FAILED
+from shiftjax.kinematics.travel import travel
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    parsing.add_model(parser)
+    add = parser.add_argument
+    add("joint", metavar="JOINT", nargs="+", help="a joint that leads all others of its loops; several, each by itself")
+    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number: 0.5, or 30deg")
+    line = "an equation of places of joints that always holds, as a gear: gear='left.q == -2 * right.q'"
+    add("--tie", action="append", default=[], metavar="NAME=EQUATION", help=line)
+    add("--json", action="store_true", help="print the ends as JSON, null where there is none")
+
+
+def call(options: argparse.Namespace) -> int:
+    model = common.open_model(options)
+    given = {"assign": common.assigned(options, model) or None, "tie": common.entries(options.tie, "--tie") or None}
+    every = [travel(model, joint, **given) for joint in options.joint]
+    numbers = [{"begin": float(one.begin), "low": float(one.low), "high": float(one.high)} for one in every]
+    if options.json:
+        ends = [{key: x if math.isfinite(x) else None for key, x in row.items()} for row in numbers]
+        known = zip(every, ends, strict=True)
+        common.put_json(
+            [{"joint": one.coordinate, "unit": one.unit, "assembled": bool(one.assembled), **row} for one, row in known]
+        )
+    else:
+        rows = [
+            (one.coordinate, *(f"{x:.9g}" if math.isfinite(x) else "none" for x in row.values()), one.unit)
+            for one, row in zip(every, numbers, strict=True)
+        ]
+        common.table(("joint", "begins at", "lower end", "upper end", "unit"), rows)
+    return 0 if all(one.assembled for one in every) else SOME_FAILED

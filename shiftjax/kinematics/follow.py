@@ -1,0 +1,337 @@
+"""`follow`: the poses of a mechanism along a path of its drivers, of one design or of many. Host code.
+
+Problem: drivers lead all freedoms of the loops; wanted are poses, speeds and accelerations along a path of them, each
+member on the assembly branch on which it began, to the end of the path or of its travel. Nothing is integrated and no
+mass enters: a step predicts the next pose, and Newton's method closes it (`run.programs.closed_poses`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.errors import ModelError, shown
+from shiftjax.formats.files import load
+from shiftjax.gradients.traced import is_traced
+from shiftjax.kernels.backends import make_kernel
+from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms
+from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
+from shiftjax.kinematics.led_lanes import arm, first_strides, lead
+from shiftjax.measures.channel import Channel
+from shiftjax.measures.channels import channels as channels_of
+from shiftjax.measures.run_metrics import Metrics
+from shiftjax.mechanism.model import Model
+from shiftjax.outcome import Outcome
+from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.settings import Settings
+from shiftjax.run.arguments import check_arguments, stated_settings
+from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
+from shiftjax.run.derive import Formula
+from shiftjax.run.memory import Need, need_of, refuse_too_much
+from shiftjax.run.options import Options, options_of
+from shiftjax.run.programs.closed_poses import PosePrograms
+from shiftjax.run.programs.integrators import PATHS
+from shiftjax.run.results.collect import collect
+from shiftjax.run.results.interrupted import Interrupted
+from shiftjax.run.results.messages import messages, notes, recorded_near_singular
+from shiftjax.run.results.result import Result, members_to_keep
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.topology_report import topology_report
+from shiftjax.run.travel.reach import reach
+from shiftjax.topology.plan import Plan
+
+ASKED = ("assign", "tie", "backend", "strict_start")
+BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
+
+
+def follow(
+    model: Model | str,
+    drive: Mapping[str, Any],
+    times: Sequence[float] | np.ndarray | None = None,
+    *,
+    order: int = 2,
+    channels: Sequence[str] = (),
+    keep: int | str | Sequence[int] = "none",
+    vary: Mapping[str, Any] | None = None,
+    assign: Mapping[str, float | str] | None = None,
+    derive: Mapping[str, Formula] | None = None,
+    tie: Mapping[str, CoordinateFunction | str] | None = None,
+    strict_start: bool = False,
+    backend: str | None = None,
+    precision: str = "f64",
+    threads: int | None = None,
+    progress: Callable[[float], None] = lambda done: None,
+    announce: Callable[[Need], None] = lambda need: None,
+) -> Result:
+    """The poses of a mechanism along a path of its drivers, of one design or of many.
+
+    Args:
+        model: a Model, a library name or a path; it needs no masses.
+        drive: driven coordinate -> its places along the path, (n,) of all members or (B, n), one a pose [rad or m]; a
+            tuple (q, v, a) of such arrays; or, with `times`, a `ConstantSpeed`, `Harmonic`, `Polynomial`, `Table` or
+            `AccelerationTable`. They must leave the mechanism no freedom.
+        times: (n,) rising instants of the poses [s]: speeds and accelerations are by time, of the splines through the
+            places where a driver does not say them. Where they are left out, one driver with the same places in all
+            members is the parameter itself: "rocker.v" is the slope by the driven coordinate, "rocker.a" its second
+            derivative (kinematic coefficients). Several drivers are followed by the number of the pose.
+        order: of the highest derivative that channels may need: 0 for positions alone, 1 for speeds, 2 for
+            accelerations; the lower, the faster.
+        channels: paths to record at every pose.
+        keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
+        vary, assign, derive, tie: as those of `simulate`.
+        strict_start: members whose stated start the loops do not allow are not followed.
+        backend, precision, threads, progress, announce: as those of `simulate`.
+
+    Returns:
+        a Result whose `time` is the parameter, as its `settings["parameter"]` and `settings["parameter_unit"]` name it.
+        The first pose is the one of the model's branch at the first places; each member stays on the branch on which it
+        begins. One whose path leaves the travel of its driver is `locked`, its message has the exact end; where loops
+        lose rank on the way it ends as `singular_pose`. Its channels are NaN from there on.
+
+    Raises:
+        ModelError: anything the model or the arguments make impossible; freedoms that no driver leads.
+        Interrupted: Ctrl-C; a KeyboardInterrupt whose `result` holds the members that are done.
+    """
+    begun = clock.perf_counter()
+    model = model if isinstance(model, Model) else load(model)
+    inputs = inputs_of(model, drive, times)
+    given = options_of(
+        channels=channels, keep=keep, vary=vary, assign=assign, derive=derive, tie=tie, strict_start=strict_start,
+        backend=backend, precision=precision, threads=threads, progress=progress, announce=announce,
+    )  # fmt: skip
+    if traced := [path for path, values in (vary or {}).items() if is_traced(values)]:
+        todo = (
+            "Take `inverse_dynamics` of the same motion, (q, v, a): its channels are those of these poses, with slopes."
+        )
+        raise ModelError(f"vary {traced[0]}", "a number that JAX traces", "known numbers", todo)
+    if order not in range(len(PATHS)):
+        raise ModelError("order", shown(order), "0, 1 or 2: positions, speeds, accelerations", "Give one of them.")
+    check_arguments(**given.flat())
+    path = _Path(model, inputs, given, order)
+    result = partial(path.result, lambda: clock.perf_counter() - begun)
+    try:
+        path.follow()
+        return result()
+    except KeyboardInterrupt as signal:
+        path.lanes.interrupt()
+        raise Interrupted(result) from signal
+
+
+class _Path:
+    """A path of a prepared model, with the lanes of its members.
+
+    Attributes:
+        prepared: the model with its drivers; began: where its members begin. rows: driven coordinate -> the rows of its
+            coefficients and of their origin among the numbers of the lanes.
+    """
+
+    def __init__(self, model: Model, inputs: Inputs, given: Options, order: int) -> None:
+        design = given.design.worked_out(model)
+        members = _members(design.vary or {}, inputs)
+        drives = as_drives(inputs, members)
+        self.inputs, self.batched = inputs, design.vary is not None or members > 1
+        self.options = replace(given.changed(drive=drives), design=design)
+        numerics = replace(self.options.numerics, method=PATHS[order])
+        self.prepared = prepare(model, design.vary or {}, replace(self.options, numerics=numerics))
+        plan = self.prepared.plan
+        _refuse_laws_in_time(plan, drives)
+        self.drivers = {plan.coordinates[group.coordinates[0]].path: k for k, group in enumerate(plan.constraints)
+                        if group.prescribes and plan.coordinates[group.coordinates[0]].path in drives}  # fmt: skip
+        places = {plan.numbers[place].path: row for row, place in enumerate(self.prepared.setup.varied)}
+        self.rows = {path: [places[f"{plan.constraints[k].name}.{number}"] for number in NUMBERS]
+                     for path, k in self.drivers.items()}  # fmt: skip
+        faulty = unsound(self.prepared, 0.0, 0.0, strict=False)
+        self.report = topology_report(self.prepared)
+        refuse_freedoms(self.prepared, self.report)
+        self.began = start_from(self.prepared, None, faulty)
+        self.lanes = self._lanes(faulty)
+
+    def _lanes(self, faulty: Mapping[int, str]) -> Ensemble:
+        """The members at their first poses."""
+        prepared, recording, machine = self.prepared, self.options.recording, self.options.machine
+        inputs, precision = self.inputs, self.options.numerics.precision
+        self.observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
+        self.measured = Metrics(None, prepared.plan, prepared.model.resolve, (0.0, 0.0))
+        self.posed = members_to_keep(recording.keep, prepared.members)
+        refuse_too_much(need := need_of(prepared, self.observed, len(self.posed), inputs.count))
+        machine.announce(need)
+        settings = Settings(
+            inputs.step, inputs.count - 1, 1, multiplier=math.inf,
+            **self.options.numerics.limits,
+        )  # fmt: skip
+        kernel = make_kernel(machine.backend, precision, machine.threads)
+        blocks = first_partitions(prepared, self.began, settings, self.options.numerics)
+        lanes = lanes_at(
+            prepared, kernel, settings, self.began, blocks, self.observed, self.measured, self.posed, faulty,
+            self.options, PosePrograms,
+        )  # fmt: skip
+        arm(lanes)
+        _refuse_derivatives(lanes, self.observed, PATHS.index(prepared.setup.method))
+        return lanes
+
+    def follow(self) -> None:
+        """Leads all members along the path, or to where they end."""
+        self._end_at_travels()
+        lanes, inputs = self.lanes, self.inputs
+        plan, end = self.prepared.plan, inputs.count - 1
+        driven = {path: plan.coordinates[plan.constraints[k].coordinates[0]].v for path, k in self.drivers.items()}
+        moves = {speed: np.diff(inputs.places[path], axis=1) for path, speed in driven.items()}
+        if inputs.even:
+            lead(lanes, end, first_strides(lanes, {speed: move.max(1, initial=0.0) for speed, move in moves.items()}))
+            self._say_locked()
+            return
+        self._observe(0)
+        for k in range(1, inputs.count):
+            running = np.flatnonzero((lanes.status <= 0) & (lanes.ends >= k))
+            if not len(running):
+                break
+            self._put(inputs.line(k), k)
+            lanes.evaluate("project", running)
+            lead(lanes, k, first_strides(lanes, {speed: move[:, k - 1] for speed, move in moves.items()}))
+            self._observe(k)
+            self.options.machine.progress(k / end)
+        self._say_locked()
+
+    def _put(self, lines: Mapping[str, np.ndarray], k: int) -> None:
+        """Gives the drivers other coefficients, by what is left to pose k."""
+        for path, line in lines.items():
+            numbers = np.vstack([np.broadcast_to(line, (3, self.prepared.members)), np.full(self.prepared.members, k)])
+            for row, values in zip(self.rows[path], numbers, strict=True):
+                self.lanes.table.set("p", values, within=row)
+
+    def _observe(self, k: int) -> None:
+        """Records pose k, with the rates of the path there."""
+        lanes = self.lanes
+        there = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() == k))
+        if len(there):
+            self._put(self.inputs.at_pose(k), k)
+            lanes.evaluate("project", there)
+            lanes.evaluate("observe", there)
+
+    def _end_at_travels(self) -> None:
+        """Lets no member go past the end of the travel of a driver that leaves its substructure no freedom."""
+        prepared, plan, lanes = self.prepared, self.prepared.plan, self.lanes
+        self.causes: dict[int, str] = {}
+        for s, block in enumerate(plan.substructures):
+            moving = [k for k in block.groups if plan.constraints[k].time_dependent]
+            if len(moving) != 1 or moving[0] not in self.drivers.values():
+                continue
+            path = next(path for path, k in self.drivers.items() if k == moving[0])
+            unit = plan.coordinates[plan.constraints[moving[0]].coordinates[0]].unit
+            places = np.broadcast_to(self.inputs.places[path], (prepared.members, self.inputs.count))
+            margin = BEYOND * (1.0 if unit == "rad" else prepared.setup.length)
+            members = np.flatnonzero(lanes.status <= 0)
+            lane, q = prepared.lane_of(members, 1.0), self.began.q[:, members]
+            for sign, far in ((1.0, places.max(1)), (-1.0, places.min(1))):
+                end = reach(plan, lane, s, moving[0], q, far[members])
+                beyond = sign * (places[members] - end[:, None]) > margin
+                for row in np.flatnonzero(beyond.any(1)):
+                    member, pose = int(members[row]), int(beyond[row].argmax())
+                    if pose - 1 < lanes.ends[member]:
+                        lanes.ends[member] = pose - 1
+                        self.causes[member] = (
+                            f"{path} locks at {end[row]:.12g} {unit}, the end of its travel: pose {pose} drives it to "
+                            f"{places[member, pose]:.6g} {unit}"
+                        )
+
+    def _say_locked(self) -> None:
+        """Gives members at the end of their travel, or that came to no pose shortly before it, their status."""
+        lanes = self.lanes
+        near = lanes.status == Outcome.singular_pose
+        locked = np.isfinite(lanes.ends) & ((lanes.status <= 0) | (near & (lanes.clock_of() > lanes.ends - 1.0)))
+        lanes.end({int(k): self.causes[int(k)] for k in np.flatnonzero(locked)}, Outcome.locked)
+
+    def result(self, wall: Callable[[], float]) -> Result:
+        """The result of members at their ends."""
+        prepared, lanes, inputs = self.prepared, self.lanes, self.inputs
+        lanes.settings.t0, lanes.settings.h = 0.0, 1.0
+        out = collect(
+            prepared, lanes, self.began, self.observed, self.posed, batched=self.batched,
+            measure=partial(self.measured.values, lanes.measured_of(), 0.0, lanes.status > 0),
+            messages=messages(prepared, lanes, self.began), ending=None,
+            notes=(*self._start_notes(), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
+                   *_interpolated(lanes)),
+            report=self.report,
+            asked={**stated_settings(self.options, ASKED), "poses": inputs.count, "parameter": inputs.name,
+                   "parameter_unit": inputs.unit, "drive": inputs.texts()},
+            wall=wall,
+        )  # fmt: skip
+        plan, named = prepared.plan, self.drivers.values()
+        numbers = {f"{plan.constraints[k].name}.{number}" for k in named for number in NUMBERS}
+        units = {path: _by_parameter(unit, inputs.unit) for path, unit in out.units.items() if path not in numbers}
+        design = {path: values for path, values in out.design.items() if path not in numbers}
+        extremes = {path: _extremes(values, batched=self.batched) for path, values in out.channels.items()}
+        return replace(out, time=inputs.parameter, design=design, units=units, extremes=extremes, schedule=None)
+
+    def _start_notes(self) -> list[str]:
+        """Of the first poses, but that they are where the path begins."""
+        plan = self.prepared.plan
+        asked = tuple(f"{path} starts where its driver {plan.constraints[k].name}" for path, k in self.drivers.items())
+        return [note for note in notes(self.prepared, self.began) if not note.startswith(asked)]
+
+
+def _extremes(values: np.ndarray, *, batched: bool) -> np.ndarray:
+    """The smallest and the largest recorded value of a channel (B, n, ...) as (B, 2, ...); NaN where there is none."""
+    poses = 1 if batched else 0
+    some = np.where(np.isnan(values).all(poses, keepdims=True), 0.0, values)
+    ends = np.stack([np.nanmin(some, poses), np.nanmax(some, poses)], axis=poses)
+    return np.where(np.isnan(values).all(poses, keepdims=True), np.nan, ends)
+
+
+def _by_parameter(unit: str, parameter: str) -> str:
+    """The unit of a derivative by the parameter of a path, of that of one by time: "rad/s" by rad is "rad/rad"."""
+    return unit if parameter == "s" else re.sub(r"/s\b", f"/{'pose' if parameter == '1' else parameter}", unit)
+
+
+def _interpolated(lanes: Ensemble) -> list[str]:
+    """A note of poses at which assemblies meet."""
+    if not (count := int(lanes.interpolated.sum())):
+        return []
+    members = "1 member" if count == 1 else f"{count} members"
+    return [
+        f"a pose of {members} is singular: it lies between both ends of a step over it, on a curve of the fifth degree"
+    ]
+
+
+def _refuse_derivatives(lanes: Ensemble, observed: Sequence[Channel], order: int) -> None:
+    """Raises where a channel is of a derivative that the path does not have."""
+    good = np.flatnonzero(lanes.status <= 0)[:1]
+    if order == 2 or not observed or not len(good):
+        return
+    (recording, partition, _), nv = next(iter(lanes.groups(good))), lanes.setup.plan.nv
+    missing = {*lanes.layout.slots("dx"), *(lanes.layout.slots("x")[:nv] if order == 0 else ())}
+    for piece in recording.programs.of(partition).observe:
+        if any(node[0] == "in" and piece.inputs[node[1]] in missing for node in piece.graph.nodes):
+            fault = f"order {order} and channels of {'accelerations' if order else 'speeds or accelerations'}"
+            allowed = f"channels of {'positions and speeds' if order else 'positions'}"
+            raise ModelError("order", fault, allowed, "Leave order out, or those channels.")
+
+
+def _members(vary: Mapping[str, Any], inputs: Inputs) -> int:
+    """How many designs there are.
+
+    Raises:
+        ModelError: drivers of other numbers of members than `vary`, or than each other.
+    """
+    sizes = {f"vary {path}": len(values) for path, values in vary.items() if np.ndim(values) == 1}
+    sizes |= {f"drive {path}": len(places) for path, places in inputs.places.items() if len(places) > 1}
+    if len(set(sizes.values())) > 1:
+        raise ModelError("members", f"{sizes}", "one number of members", "Give all as many.")
+    return next(iter(sizes.values()), 1)
+
+
+def _refuse_laws_in_time(plan: Plan, drives: Mapping[str, Any]) -> None:
+    """Raises where something of the model follows time, which a path has not."""
+    for group in plan.constraints:
+        led = group.prescribes and plan.coordinates[group.coordinates[0]].path in drives
+        if group.time_dependent and not led:
+            todo = 'Set "active": false on it, and give the places of what it drives by `drive`.'
+            raise ModelError(group.name, "a constraint that follows time", "drivers that `drive` gives", todo)

@@ -1,0 +1,169 @@
+"""Lanes led along a path of poses: strides halved where a step is not believed, members ended where no pose follows.
+
+Host code above the kernels, as `run.advance.driver` is for motions. What happens to a lane follows from it alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.kernels.guards import MONITORS, causes
+from shiftjax.kernels.lane_table import LaneTable
+from shiftjax.outcome import Outcome, WithRemedy
+from shiftjax.run.advance.driver import repartition
+from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
+from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
+
+# Of the model's length, after two changes of Newton's: a stride that leaves more is halved. The residual of a closed
+# loop is some roundings of the numbers that it adds up.
+CLOSED = {"f64": 1e-13, "f32": 2e-5}
+# Strides that may lead over a singular pose, and by how many halvings those after them are shorter, to come to the
+# poses of the path again.
+LEAPS = {1.25: 2, 1.5: 1, 2.0: 0}
+FAST = 100.0  # times the speeds of drivers, of a mechanism at the end of its travel
+FINE = 6  # halvings of a stride that leads over a pose where branches meet, if any meet
+FINEST = 24  # halvings of a stride between two poses: 6e-8 of it
+
+
+def arm(lanes: Ensemble) -> None:
+    """Sets what a step is judged by: how Newton's changes shrink, and its gap; small pivots ask for another order."""
+    table, setup = lanes.table, lanes.setup
+    closed = CLOSED[setup.precision]
+    if any(block.rounded for block in setup.plan.substructures):  # the digits of the file keep these apart
+        closed = max(closed, lanes.settings.gap_limit)
+    limits = np.array([[closed * setup.length], [1.0]])
+    table.set("limit", limits, within=slice(-2, None))
+
+
+def lead(lanes: Ensemble, until: float, stride: np.ndarray) -> None:
+    """Leads all running lanes to a clock, or to their own end.
+
+    Args:
+        stride: (B,) halvings of a stride between two poses with which each begins.
+    """
+    level = stride.copy()
+    while True:
+        stops = np.minimum(until, lanes.ends)
+        running = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() < stops))
+        if not len(running):
+            return
+        finer, clock = level[running] > stride[running], lanes.clock_of(running)
+        grid = 2.0 ** (level[running] - 1.0)  # of the next coarser strides
+        lanes.table.set("fraction", 0.5 / grid, running)
+        trips = lanes.advance(running, np.where(finer, (np.floor(clock * grid) + 1.0) / grid, stops[running]))
+        level[running[finer]] -= 1
+        if len(members := trips.members):
+            level[members] += finer[np.searchsorted(running, members)]
+            fine = level[members] > stride[members] + FINE
+            level[members] += _after_trips(lanes, members, trips.codes, until, fine)
+            _end(lanes, members[level[members] > stride[members] + FINEST])
+
+
+def _after_trips(lanes: Ensemble, members: np.ndarray, codes: np.ndarray, until: float, fine: np.ndarray) -> np.ndarray:
+    """(K,) halvings of the strides that come next of members that froze; none is frozen any more.
+
+    Args:
+        until: the clock beyond which drivers follow another line. fine: (K,) whose strides are fine.
+    """
+    lanes.table.set("trip", 0.0, members)
+    lanes.rejected[members] += 1
+    monitor, blocks = causes(lanes.layout, codes)[MONITORS.name], lanes.setup.blocks
+    of_block = (monitor >= 0) & (monitor < MONITORS_PER_BLOCK * blocks)
+    by_pivot = of_block & (monitor % MONITORS_PER_BLOCK == 1)
+    at_pose = of_block & (monitor % MONITORS_PER_BLOCK == 2)
+    for s in range(blocks):
+        which = members[by_pivot & (monitor // MONITORS_PER_BLOCK == s)]
+        if len(which):
+            repartition(lanes, s, which, np.ones(len(which), bool))
+    halvings = np.where(by_pivot | at_pose, 0, 1)
+    if at_pose.any():
+        halvings[at_pose] = _leapt(lanes, members[at_pose], until, fine[at_pose])
+    return halvings
+
+
+def _leapt(lanes: Ensemble, members: np.ndarray, farthest: float, fine: np.ndarray) -> np.ndarray:
+    """(K,) by how many halvings strides go on of members that leap over a singular pose, in whose window a step ended.
+
+    Where assemblies meet the prediction goes straight on, along the branch; a step that ends there could not tell them
+    apart. Poses within the leap lie between its ends. What cannot leap comes nearer, and is at the end of its travel
+    where it outruns its drivers or fine strides lead over nothing: one assembly turns round there, nothing meets it,
+    and steps may end in the window.
+
+    Args:
+        farthest: the clock beyond which drivers follow another line, so that no leap may end there.
+    """
+    out, table = np.zeros(len(members), int), lanes.table
+    left, fraction = np.arange(len(members)), table.row("fraction", members).copy()
+    for size, halvings in LEAPS.items():
+        some = members[left]
+        before = table.take(some)
+        after = before.copy()
+        after.set("fraction", size * fraction[left])
+        missed = np.zeros(len(some), bool)
+        missed[lanes.step(some, after).places] = True
+        too_far = ~missed & (after.row("clock") > farthest)
+        out[left[too_far]] = 1
+        passed = np.flatnonzero(~missed & ~too_far)
+        if len(passed):
+            after, before = after.take(passed), before.take(passed)
+            _record_between(lanes, some[passed], before, after)
+            after.set("fraction", fraction[left[passed]])
+            table.put(some[passed], after)
+            out[left[passed]] = halvings
+        left = left[missed]
+        if not len(left):
+            return out
+    at_end = _outruns_drivers(lanes, members[left]) | fine[left]
+    table.set("armed", 0.0, members[left[at_end]], lanes.setup.pose_monitors)
+    out[left[~at_end]] = 1
+    return out
+
+
+def _outruns_drivers(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
+    """(K,) which members have speeds that grow without bound beside those of their drivers: at the end of a travel."""
+    plan, units = lanes.setup.plan, np.array(lanes.setup.units)
+    driven = [plan.coordinates[group.coordinates[0]].v for group in plan.constraints if group.prescribes]
+    speeds = np.abs(lanes.table.rows("x", members, slice(plan.nv))) / units[:, None]
+    return speeds.max(0) > FAST * speeds[driven].max(0)
+
+
+def _record_between(lanes: Ensemble, members: np.ndarray, before: LaneTable, after: LaneTable) -> None:
+    """Records the pose that some members have leapt over, and which lies between both ends, if any does."""
+    first, last = before.row("clock").astype(float), after.row("clock").astype(float)
+    tick = np.floor(first) + 1.0
+    over = np.flatnonzero(tick <= last)
+    if not len(over):
+        return
+    some, first, last, tick = members[over], first[over], last[over], tick[over]
+    share, span = (tick - first) / (last - first), (last - first) * lanes.settings.h
+    between = lanes.between(before.take(over), after.take(over), share, span)
+    between.set("clock", tick)
+    standing = lanes.table.take(some)
+    lanes.table.put(some, between)
+    lanes.evaluate("observe", some)
+    lanes.table.put(some, standing)
+    lanes.interpolated[some] = True
+
+
+def _end(lanes: Ensemble, members: np.ndarray) -> None:
+    """Ends members that no stride leads on: where drivers lead, the loops lose rank."""
+    text = (
+        "the drivers lead to a pose where the loops lose rank, beyond which they close on no branch that goes on from "
+    )
+    text += "it: the end of a travel, or branches that meet: go another way"
+    lanes.end(dict.fromkeys(map(int, members), WithRemedy(text)), Outcome.singular_pose)
+
+
+def first_strides(lanes: Ensemble, moves: dict[int, np.ndarray]) -> np.ndarray:
+    """(B,) halvings that keep what drivers do in a stride below 10 degrees, or 5 % of the model's length.
+
+    Args:
+        moves: place of a driven coordinate among the speeds -> (B,) its largest move between two poses [rad or m].
+    """
+    most = np.zeros(len(lanes.status))
+    for speed, move in moves.items():
+        unit = lanes.setup.units[speed]
+        reach = STEP_ANGLE if unit == 1.0 else STEP_LENGTH * unit
+        most = np.maximum(most, np.log2(np.maximum(np.abs(move) / reach, 1e-300)))
+    return np.ceil(np.maximum(most, 0.0) - 1e-9).astype(int)

@@ -1,0 +1,263 @@
+"""`singularities`: where on a path of drivers the loops lose rank, and how they go on there. Host code.
+
+Problem: J(q(u)) with the rows of the drivers is square on its primary rows; its determinant vanishes where the path
+meets another one, and at the end of a travel. A change of sign between two poses is led back to the zero of the
+polynomial through determinants around it, which are good to rounding, unlike poses next to the zero. There, with w J
+= 0, z of the null space of the loops alone obeys w . J'(z) z = 0, a quadratic form: its two directions are the
+tangents of the curves that cross (Wohlhart, Degrees of shakiness, Mech. Mach. Theory 34 (1999) 1103; Allgower, Georg,
+Numerical Continuation Methods, section 8.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import BarycentricInterpolator
+from scipy.optimize import brentq
+
+import shiftjax.run.closing.host_evaluation as host
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.errors import ModelError
+from shiftjax.formats.files import load
+from shiftjax.kinematics.follow import follow
+from shiftjax.kinematics.inputs import inputs_of
+from shiftjax.kinematics.travel import travel
+from shiftjax.mechanism.model import Model
+from shiftjax.outcome import Outcome
+from shiftjax.record import record
+from shiftjax.run.closing.closer import Rule, closed, least_change
+from shiftjax.run.options import options_of
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.topology.partition import blocks_of, complete_pivoting, rank_tolerance
+
+AROUND = 8  # poses about a zero through which a polynomial goes
+WIDTH = 0.5, 0.05  # of the interval of two poses, and of its parameter, whichever is less, on either side of a zero
+BEND = 1e-4  # by which the Jacobian is differenced, dimensionless
+SHARP = 1e-6  # of the largest entry of a quadratic form: a smaller discriminant is none
+SMALL = 1e-6  # of the largest singular value
+
+
+@record
+class Singularity:
+    """A pose at which loops lose rank.
+
+    Attributes:
+        kind: "crossing": two curves of poses meet, both in `tangents`; "isolated": no other curve goes through; "cusp":
+            the curves touch; "degenerate": more meet; "end": of the travel, beyond which the loops do not close.
+        parameter: of the path. inputs: driven coordinate -> its place [rad or m]. q: coordinate -> its place; empty at
+            an end. tangents: each coordinate -> its speed, the first one along the path, of unit length, dimensionless.
+        loops: chords of the substructure that loses rank.
+    """
+
+    kind: str
+    parameter: float
+    inputs: Mapping[str, float]
+    q: Mapping[str, float]
+    tangents: tuple[Mapping[str, float], ...]
+    loops: tuple[str, ...]
+
+
+def singularities(
+    model: Model | str,
+    drive: Mapping[str, Any],
+    *,
+    assign: Mapping[str, float | str] | None = None,
+    tie: Mapping[str, CoordinateFunction | str] | None = None,
+) -> tuple[Singularity, ...]:
+    """Where on a path of drivers the loops lose rank, in the order of the path.
+
+    Args:
+        model: a Model, a library name or a path; it needs no masses.
+        drive: driven coordinate -> its places along the path, (n,) [rad or m], as of `follow`; between two of them at
+            most one pose is singular.
+        assign, tie: as those of `simulate`.
+
+    Returns:
+        crossings and cusps, to some 1e-12 of the parameter, and the end of the travel, if the path goes so far.
+
+    Raises:
+        ModelError: anything that `follow` refuses; a path that cannot be followed.
+    """
+    model = model if isinstance(model, Model) else load(model)
+    path = _Followed.of(model, drive, assign, tie)
+    out: list[Singularity] = []
+    for s, block in enumerate(path.prepared.plan.substructures):
+        if any(path.prepared.plan.constraints[k].prescribes for k in block.groups):
+            signs = path.determinants(s, path.q)
+            out += [path.between(s, k) for k in range(len(signs) - 1)
+                    if signs[k] * signs[k + 1] <= 0.0 and (signs[k] != 0.0 or k == 0)]  # fmt: skip
+    falling = bool(path.parameter[-1] < path.parameter[0])
+    return (*sorted(out, key=lambda one: one.parameter, reverse=falling), *path.end())
+
+
+@dataclass
+class _Followed:
+    """A path that was followed.
+
+    Attributes:
+        q: (nq, n) coordinates at its poses; parameter: (n,) of them, and places of drivers: coordinate -> (n,).
+        primary: of every substructure the rows that count, at a regular pose.
+    """
+
+    model: Model
+    assign: Mapping[str, float | str] | None
+    tie: Mapping[str, CoordinateFunction | str] | None
+    prepared: Prepared
+    status: int
+    q: np.ndarray
+    parameter: np.ndarray
+    places: dict[str, np.ndarray]
+
+    def __post_init__(self) -> None:
+        plan = self.prepared.plan
+        self.primary: list[list[int]] = []
+        self.driving: list[list[int]] = []  # which of those are rows of drivers
+        for s, block in enumerate(plan.substructures):
+            J = self.jacobians(s, self.q)
+            regular = int(np.argmax(np.linalg.svd(J, compute_uv=False)[:, -1]))
+            pivots = complete_pivoting(J[regular : regular + 1], rank_tolerance(block))
+            primary = sorted(blocks_of(pivots, block).blocks[0].primary)
+            groups = [plan.constraints[k] for k in block.groups for _ in range(plan.constraints[k].rows)]
+            self.primary.append(primary)
+            self.driving.append([k for k, row in enumerate(primary) if groups[row].prescribes])
+
+    @classmethod
+    def of(cls, model: Model, drive: Mapping[str, Any], assign: Any, tie: Any) -> _Followed:
+        inputs = inputs_of(model, drive, None)
+        if any(len(places) > 1 for places in inputs.places.values()):
+            raise ModelError("drive", "places of several members", "one path, (n,)", "Call it for each.")
+        every = [f"{path}.q" for path, joint in model.joints() if joint.type != "rigid"]
+        result = follow(model, drive, channels=every, assign=assign, tie=tie)
+        if result.status in (Outcome.not_assembled, Outcome.non_finite):
+            raise ModelError("drive", result.messages[0], "a path that begins where the loops close", "Correct it.")
+        prepared = prepare(result.model, {}, options_of(tie=tie))
+        at = {joint.path: slice(joint.q, joint.q + joint.nq) for joint in prepared.plan.joints}
+        q = np.full((prepared.plan.nq, inputs.count), np.nan)
+        for path, values in result.channels.items():
+            q[at[model.resolve(path[:-2])]] = values.reshape(len(values), -1).T
+        known = np.isfinite(q).all(0)
+        places = {path: values[0, known] for path, values in inputs.places.items()}
+        return cls(model, assign, tie, prepared, int(result.status), q[:, known], inputs.parameter[known], places)
+
+    def jacobians(self, s: int, q: np.ndarray) -> np.ndarray:
+        """(n, m, k) of a substructure, dimensionless, at coordinates (nq, n)."""
+        return host.closure(self.prepared.file_lane(), q, s)[1]
+
+    def determinants(self, s: int, q: np.ndarray) -> np.ndarray:
+        """(n,) of the primary rows."""
+        return np.linalg.det(self.jacobians(s, q)[:, self.primary[s]])
+
+    def between(self, s: int, k: int) -> Singularity:
+        """The singular pose between poses k and k + 1."""
+        first, last = self.parameter[k], self.parameter[k + 1]
+        ends = self.determinants(s, self.q[:, k : k + 2])
+        share = float(np.flatnonzero(ends == 0.0)[0]) if (ends == 0.0).any() else self._bracketed(s, k)
+        width = min(WIDTH[0], WIDTH[1] / max(abs(last - first), 1e-12))
+        nodes = share + width * np.cos(np.pi * (np.arange(AROUND) + 0.5) / AROUND)
+        poses = self._poses(s, k, nodes)
+        through = BarycentricInterpolator(nodes, self.determinants(s, poses))
+        share = _root(lambda x: float(through(x)), (nodes.min(), nodes.max()), 1e-15)
+        curve = BarycentricInterpolator(nodes, poses, axis=1)
+        q = np.asarray(curve(share))
+        kind, tangents = self._curves(s, q, np.asarray(curve(share + 1e-3 * width)) - q)
+        plan = self.prepared.plan
+        groups = [plan.constraints[g] for g in plan.substructures[s].groups]
+        inputs = {path: float(x[k] + share * (x[k + 1] - x[k])) for path, x in self.places.items()}
+        coordinates = {one.path: float(q[one.q]) for one in plan.coordinates if one.nq == 1}
+        chords = tuple(group.name for group in groups if group.loop)
+        return Singularity(kind, float(first + share * (last - first)), inputs, coordinates, tangents, chords)
+
+    def _bracketed(self, s: int, k: int) -> float:
+        def determinant(share: float) -> float:
+            return float(self.determinants(s, self._poses(s, k, np.array([share])))[0])
+
+        return _root(determinant, (0.0, 1.0), 1e-6)
+
+    def _poses(self, s: int, k: int, shares: np.ndarray) -> np.ndarray:
+        """(nq, K) poses at shares of the way from pose k to the next one, on the branch of those about them."""
+        plan, lane, n = self.prepared.plan, self.prepared.file_lane(), self.q.shape[1]
+        near = slice(max(0, k - 2), min(n, k + 4))
+        guess = BarycentricInterpolator(np.arange(n)[near] - k, self.q[:, near], axis=1)(shares)
+        columns = plan.substructures[s].columns
+        groups = [plan.constraints[g] for g in plan.substructures[s].groups]
+        led = [plan.coordinates[group.coordinates[0]] for group in groups if group.prescribes]
+        for one in led:
+            places = self.places[one.path]
+            guess[one.q] = places[k] + shares * (places[k + 1] - places[k])
+        rows = np.flatnonzero([not group.prescribes for group in groups for _ in range(group.rows)])
+        loops = host.Loops(plan, lane, s, rows)
+        still = [columns.index(one.v) for one in led]
+        return closed(loops, np.asarray(guess), least_change(still, None), loops.cap, Rule()).q
+
+    def _curves(self, s: int, q: np.ndarray, ahead: np.ndarray) -> tuple[str, tuple[dict[str, float], ...]]:
+        """What kind of pose it is, and the tangents of the curves through it, that of the path first."""
+        plan, loops = self.prepared.plan, host.Loops(self.prepared.plan, self.prepared.file_lane(), s)
+        block, at = plan.substructures[s], q[:, None]
+        J = self.jacobians(s, at)[0][self.primary[s]]
+        w = np.linalg.svd(J)[0][:, -1]
+        direction = J[self.driving[s]] @ self._speeds(s, ahead)
+        direction /= np.linalg.norm(direction)
+        across = np.eye(len(direction)) - np.outer(direction, direction)
+        rows = np.vstack([np.delete(J, self.driving[s], axis=0), across @ J[self.driving[s]]])
+        _, sizes, right = np.linalg.svd(rows)
+        null = right[int((sizes > SMALL * sizes[0]).sum()) :]
+        if len(null) != 2:  # more meet than two
+            return "degenerate", ()
+        form = np.zeros((2, 2))
+        for i, z in enumerate(null):
+            high, low = (loops.moved(at, sign * BEND * z[None]) for sign in (1.0, -1.0))
+            bend = (self.jacobians(s, high) - self.jacobians(s, low))[0][self.primary[s]] / (2.0 * BEND)
+            form[i] = w @ bend @ null.T
+        kind, directions = _zeros(0.5 * (form + form.T))
+        tangents = [z @ null for z in directions]
+        along = self._speeds(s, ahead)
+        tangents.sort(key=lambda z: -abs(z @ along) / np.linalg.norm(z))
+        names = plan.speed_names()
+        out = []
+        for z in tangents:
+            z = z * (1.0 if direction @ (J[self.driving[s]] @ z) >= 0.0 else -1.0) / np.linalg.norm(z)
+            out.append({names[speed]: float(x) for speed, x in zip(block.columns, z, strict=True)})
+        return kind, tuple(out)
+
+    def _speeds(self, s: int, change: np.ndarray) -> np.ndarray:
+        """(k,) a change of plain coordinates (nq,) as speeds of a substructure, dimensionless."""
+        plan, units = self.prepared.plan, self.prepared.file_lane().units
+        speeds = np.zeros(plan.nv)
+        for one in plan.coordinates:
+            if one.nq == 1:
+                speeds[one.v] = change[one.q] / units[one.v]
+        return speeds[list(plan.substructures[s].columns)]
+
+    def end(self) -> tuple[Singularity, ...]:
+        """The end of the travel, where the path goes beyond it."""
+        if self.status != Outcome.locked or len(self.places) != 1:
+            return ()
+        ((path, places),) = self.places.items()
+        reach = travel(self.model, path, assign=self.assign, tie=self.tie)
+        place = float(reach.high if places[-1] >= places[0] else reach.low)
+        return (Singularity("end", place, {path: place}, {}, (), ()),)
+
+
+def _root(function: Callable[[float], float], between: tuple[float, float], within: float) -> float:
+    """Where a function vanishes that changes its sign, by Brent's method."""
+    root: Any = brentq(function, *between, xtol=within)
+    return float(root)
+
+
+def _zeros(form: np.ndarray) -> tuple[str, list[np.ndarray]]:
+    """What a quadratic form of two variables vanishes on: two directions, one, or none."""
+    size = np.abs(form).max()
+    (a, b), (_, c) = form / max(size, 1e-300)
+    if (inside := b * b - a * c) < -SHARP:
+        return "isolated", []
+    if inside < SHARP:
+        values, vectors = np.linalg.eigh(form)
+        return "cusp", [vectors[:, int(np.argmin(np.abs(values)))]]
+    root = np.sqrt(inside)
+    # a x^2 + 2 b x y + c y^2 = 0: of the two forms of each root the one without cancellation
+    q = -(b + np.copysign(root, b))
+    return "crossing", [np.array([q, a]), np.array([c, q])]

@@ -1,0 +1,126 @@
+"""The lane programs of poses that drivers lead: every step closes the loops at the next pose; nothing is integrated.
+
+Problem: all coordinates of a substructure follow from its rows, loops and drivers, J of full column rank. A step
+predicts the next pose by the speeds half a step ahead, v + h a / 2, which is exact to h^2, and corrects it by Newton's
+method; v and a follow from J v = nu and J a = gamma. No mass enters. Where only positions are wanted, a is left out and
+v is that of the last change, good enough to predict by: one elimination less.
+A step must not lead to another assembly. Newton's second change is at most a quarter of the first: by the theorem of
+Newton and Kantorovich they converge then, to the one solution near the prediction (Deuflhard, Newton Methods for
+Nonlinear Problems, sections 2.1 and 5.1). The first is at most a quarter of what was predicted: next to the end of a
+travel, where q = -sqrt(x) and both assemblies meet at x = 0, that holds for steps of up to 0.91 x, whose prediction is
+still six times nearer to its branch than to the other one. No coordinate moves by more than half a radian. And drivers
+move along a straight line within a step, so that speeds at its end point where they did at its beginning, within 60
+degrees: behind the end of a travel they turn round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from shiftjax.algebra import Scalar, Vec, dot, largest, negative, quotient, sqrt
+from shiftjax.dynamics.equations import gaps
+from shiftjax.dynamics.kinematics import retract
+from shiftjax.dynamics.reduction import Column
+from shiftjax.kernels.lane_program import Piece
+from shiftjax.run.programs.integrators import PATHS
+from shiftjax.run.programs.lane_program import Builder, Programs
+from shiftjax.run.programs.setup import MONITORS_PER_BLOCK, POSE_SCRATCH
+from shiftjax.topology.partition import Partition
+
+THETA = 0.25  # the largest part of a move that the first change is, and of that the second
+FARTHEST = 0.5  # rad or parts of the model's length that a coordinate moves in a step
+STILL = 1e-7  # the same of changes that say nothing, near rounding
+COSINE = 0.5  # of the angle between speeds at both ends of a step
+NONE = 1e-30  # a product of speeds at rest
+
+
+class PosePrograms(Programs):
+    """Those of `ClosedPoses`."""
+
+    def builder(self, partition: Partition) -> Builder:
+        return ClosedPoses(self, partition)
+
+
+class ClosedPoses(Builder):
+    """A piece a substructure, and one that sums up.
+
+    What a step begins with is predicted: the pose in q, its change in the place of speeds; in that of accelerations are
+    the speeds before. The monitor of masses,
+    which nothing here has, is how far the step is from being believed: up to 1 it is.
+    """
+
+    def accelerate_pieces(self) -> tuple[Piece, ...]:
+        return ()
+
+    def project_pieces(self) -> tuple[Piece, ...]:
+        return (*map(self._closing_piece, range(self.setup.blocks)), self._ending_piece())
+
+    def _closing_piece(self, k: int) -> Piece:
+        """The pose of substructure k by two changes, its speeds and accelerations, its monitors."""
+        block, plan, units = self.partition.blocks[k], self.plan, self.setup.units
+        columns, order = plan.substructures[k].columns, PATHS.index(self.setup.method)
+        places = [i for one in plan.coordinates_in(k) for i in range(plan.nq)[plan.coordinates[one].places]]
+
+        def run(s: list[Scalar]) -> Vec:
+            q, v, _, lane = self.split(s[: len(self.state_slots)])
+            ahead, before = ([values[i] / units[i] for i in columns] for values in (v, s[len(self.state_slots) :]))
+            sizes = [largest([abs(x) for x in ahead])]
+            for _ in range(2):
+                rows = lane.rows(lane.motion(q, None), k)
+                solved = lane.solve(block, rows, negative(rows.phi))
+                sizes.append(largest([abs(quotient(x, units[i])) for i, x in solved.particular.items()]))
+                q = retract(plan, q, solved.particular)
+            closed = lane.rows(lane.motion(q, None), k)
+            v = _replaced(v, columns, lane.solve(block, closed if order else rows, rows.nu).particular)
+            gap, residual = gaps([closed], v, lane.length)
+            a: Column = {}
+            if order > 1:
+                rows = lane.rows(lane.motion(q, v), k)
+                solved = lane.solve(block, rows, rows.gamma)
+                a = solved.particular
+            after = [v[i] / units[i] for i in columns]
+            shrinking = [later / (THETA * earlier + STILL) for earlier, later in pairwise(sizes)]
+            doubt = largest([*shrinking, sizes[0] / FARTHEST, _turned(before, after)])
+            monitors = [0.0, solved.squared_condition, solved.squared_condition]
+            rates = [*(v[i] for i in columns), *(a.get(i, 0.0) for i in columns)]
+            return [*(q[i] for i in places), *rates, *monitors, doubt, gap, residual if order else 0.0]
+
+        first = MONITORS_PER_BLOCK * k
+        outputs = [
+            *(self.slots("q")[i] for i in places),
+            *(self.slots(name)[i] for name in ("x", "dx") for i in columns),
+            *self.slots("mon")[first : first + MONITORS_PER_BLOCK],
+            *self._scratch(k),
+        ]
+        return self.piece(f"pose {k}", run, [*self.state_slots, *self.slots("dx", self.nv)], outputs, (block, order))
+
+    def _ending_piece(self) -> Piece:
+        """The largest gaps and doubt; what no pose has, energies and rates of forces, is 0."""
+        others = [*self.slots("x")[self.nv :], *self.slots("dx")[self.nv :]]
+        blocks = range(self.setup.blocks)
+
+        def run(s: list[Scalar]) -> Vec:
+            doubt, gap, residual = (largest(s[i::POSE_SCRATCH]) for i in range(POSE_SCRATCH))
+            return [*[0.0] * len(others), gap, doubt, gap, residual, 0.0, 0.0]
+
+        inputs = [slot for k in blocks for slot in self._scratch(k)]
+        outputs = [*others, *self.slots("mon")[-2:], *self.slots("rep")]
+        return self.piece("pose", run, inputs, outputs)
+
+    def _scratch(self, k: int) -> list[int]:
+        return self.slots("scratch")[POSE_SCRATCH * k : POSE_SCRATCH * (k + 1)]
+
+
+def _turned(before: Vec, after: Vec) -> Scalar:
+    """How far two speeds point apart: up to 1 for a cosine of at least `COSINE`, or of one that is at rest."""
+    product = sqrt(dot(before, before) * dot(after, after))
+    return 1.0 + (COSINE * product - dot(before, after)) / (product + NONE)
+
+
+def _replaced(values: Vec, places: Sequence[int], by: Column) -> Vec:
+    """Values of which some are others; 0 where nothing is said of them."""
+    out = list(values)
+    for k in places:
+        out[k] = by.get(k, 0.0)
+    return out

@@ -1,0 +1,285 @@
+"""`follow` and `travel`: poses along a path of drivers. E1, S21."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shiftjax
+from shiftjax.outcome import Outcome
+from shiftjax.run.closing.host_evaluation import closure
+from shiftjax.run.start.prepare import prepare
+from tests.support.flat_linkages import linkage
+from tests.support.planar_four_bars import angles, four_bar
+
+ROUNDING = 1e-12  # rad: some roundings, which the distance to the end of a travel magnifies
+DEGREE = np.pi / 180.0
+
+
+def turned(values: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Differences of angles without whole turns."""
+    return (values - by + np.pi) % (2.0 * np.pi) - np.pi
+
+
+@pytest.mark.parametrize(("branch", "rocker"), [(-1, 57.3248800704), (1, -98.0049640780)])
+def test_a_four_bar_stands_where_a_book_says(branch: int, rocker: float) -> None:
+    """Norton, Design of Machinery, example 4-1: 57.33 and -98.01 degrees; the digits from the closed form."""
+    model = four_bar((40.0, 120.0, 80.0, 100.0), 1.3, branch)
+    path = shiftjax.follow(model, {"crank_pivot": np.linspace(1.3, 40.0 * DEGREE, 9)}, channels=["rocker_pivot.q"])
+    assert path.status == Outcome.ok
+    assert abs(turned(path.channels["rocker_pivot.q"][-1], np.array(rocker * DEGREE))) < 1e-10 * DEGREE  # of the digits
+
+
+def test_both_branches_over_a_turn_with_their_rates() -> None:
+    lengths, u = (2.0, 7.0, 9.0, 6.0), np.linspace(0.3, 0.3 + 2.0 * np.pi, 361)
+    names = [f"rocker_pivot.{what}" for what in "qva"]
+    for branch in (1, -1):
+        path = shiftjax.follow(four_bar(lengths, 0.3, branch), {"crank_pivot": u}, channels=names)
+        q, v, a = (path.channels[name] for name in names)
+        assert np.abs(turned(q, angles(lengths, u, branch)[1])).max() < ROUNDING
+        h = 1e-3
+        five = [angles(lengths, u + k * h, branch)[1] for k in (-2, -1, 1, 2)]
+        slope = (8.0 * turned(five[2], five[1]) - turned(five[3], five[0])) / (12.0 * h)
+        assert np.abs(v - slope).max() < 1e-10  # of the differences
+        middle = angles(lengths, u, branch)[1]
+        bend = 16.0 * (turned(five[2], middle) - turned(middle, five[1]))
+        bend = (bend - (turned(five[3], middle) - turned(middle, five[0]))) / (12.0 * h * h)
+        assert np.abs(a - bend).max() < 1e-7  # of the differences, which divide roundings by h^2
+    assert path.units["rocker_pivot.v"] == "rad/rad"
+    assert path.units["rocker_pivot.a"] == "rad/rad^2"
+    assert path.certificate["gap"] < 1e-13
+
+
+def test_dead_points_swing_and_ratio_of_times() -> None:
+    """2, 7, 9, 6: rocker at rest at cos = 1/3 and at -1/3 half a turn on; kinematics.md row 2."""
+    lengths = (2.0, 7.0, 9.0, 6.0)
+    at = np.array([0.3, 70.528779366 * DEGREE, np.pi, 289.471220634 * DEGREE])
+    model = four_bar(lengths, 0.3)
+    path = shiftjax.follow(model, {"crank_pivot": at}, channels=["rocker_pivot.q", "rocker_pivot.v"])
+    assert np.abs(path.channels["rocker_pivot.v"][[1, 3]]).max() < 1e-10  # of the digits of the angles
+    swing = abs(path.channels["rocker_pivot.q"][3] - path.channels["rocker_pivot.q"][1])
+    assert swing == pytest.approx(38.942441269 * DEGREE, abs=1e-11)
+    reach = shiftjax.travel(model, "rocker_pivot")
+    assert reach.high - reach.low == pytest.approx(38.942441269 * DEGREE, abs=1e-9)  # to which ends are found
+    crank = shiftjax.travel(model, "crank_pivot")
+    assert crank.unlimited
+
+
+def test_a_coupler_curve_is_a_sextic() -> None:
+    """Points (3, 2) of the coupler on both branches lie on one curve of degree 6, and on none of degree 5 (row 3)."""
+    lengths, u = (2.0, 7.0, 9.0, 6.0), np.linspace(0.3, 0.3 + 2.0 * np.pi, 181)
+    points = []
+    for branch in (1, -1):
+        path = shiftjax.follow(
+            four_bar(lengths, 0.3, branch),
+            {"crank_pivot": u},
+            channels=["coupler:origin.position", "coupler:tip.position"],
+        )
+        origin, tip = (path.channels[f"coupler:{end}.position"][:, :2] for end in ("origin", "tip"))
+        along = (tip - origin) / 7.0
+        points.append(origin + 3.0 * along + 2.0 * np.stack([-along[:, 1], along[:, 0]], axis=1))
+    x, y = (np.concatenate(points) - np.mean(np.concatenate(points), axis=0)).T / 5.0
+    smallest = {}
+    for degree in (5, 6):
+        terms = [x**i * y**j for i in range(degree + 1) for j in range(degree + 1 - i)]
+        sizes = np.linalg.svd(np.array(terms).T, compute_uv=False)
+        smallest[degree] = sizes[-1] / sizes[0]
+    assert smallest[6] < 5e-15
+    assert smallest[5] > 1e-5
+
+
+def test_roberts_cognates_draw_the_same_curve() -> None:
+    """The cognate on the crank's pivot of 2, 7, 9, 6 with coupler point (3, 2), led by its coupler (row 4).
+
+    Chebyshev, Roberts: its ground, crank, coupler and rocker are z times ground, coupler, crank and rocker, z the point
+    in parts of the coupler, so that in axes turned by z they stand at the same angles.
+    """
+    u, z = np.linspace(0.3, 0.3 + 2.0 * np.pi, 181), (3.0 + 2.0j) / 7.0
+    ends = [f"coupler:{end}.position" for end in ("origin", "tip")]
+
+    def corners(path: shiftjax.Result) -> list[np.ndarray]:
+        return [path.channels[end][:, 0] + 1j * path.channels[end][:, 1] for end in ends]
+
+    a, b = corners(shiftjax.follow(four_bar((2.0, 7.0, 9.0, 6.0), 0.3), {"crank_pivot": u}, channels=ends))
+    point, coupler = a + z * (b - a), np.unwrap(np.angle(b - a))
+    lengths = [abs(z) * length for length in (7.0, 2.0, 9.0, 6.0)]
+    assert np.allclose(lengths, (3.605551275464, 1.030157507275, 4.635708782739, 3.090472521826), atol=1e-12)
+    cognate = linkage(tuple(lengths), (coupler[0], 0.3, float(np.angle(b[0] - 6.0))))  # type: ignore[arg-type]
+    d, e = corners(shiftjax.follow(cognate, {"pin": u - coupler}, channels=ends))
+    assert np.abs(np.exp(1j * np.angle(z)) * (d + (e - d) / z) - point).max() < ROUNDING * 10  # of metres
+
+
+@pytest.mark.parametrize(("lengths", "cosine"), [((5.0, 4.0, 4.0, 6.0), -0.05), ((5.0, 4.0, 3.0, 6.0), 0.2)])
+def test_the_ends_of_a_crank_that_does_not_turn_round(lengths: tuple[float, ...], cosine: float) -> None:
+    """Non-Grashof and change-point linkages, by the law of cosines (row 5)."""
+    theta = 0.7
+    reach = shiftjax.travel(four_bar(lengths, theta), "crank_pivot")  # type: ignore[arg-type]
+    assert reach.high == pytest.approx(np.arccos(cosine), abs=1e-9)
+    assert reach.low == pytest.approx(-np.arccos(cosine), abs=1e-9)
+    path = shiftjax.follow(four_bar(lengths, theta), {"crank_pivot": np.linspace(theta, 2.0, 50)}, channels=["pin.q"])  # type: ignore[arg-type]
+    assert path.status == Outcome.locked
+    assert f"{np.arccos(cosine):.9g}"[:9] in path.messages[0]
+    there = np.isfinite(path.channels["pin.q"])
+    assert there.sum() == np.searchsorted(np.linspace(theta, 2.0, 50), np.arccos(cosine))
+
+
+def test_random_four_bars_come_back_to_the_branch_on_which_they_began() -> None:
+    """To 1e-7 rad of the ends of their travels and back, 1 000 designs; all 10 000: `bench_follow.py` (row 19)."""
+    rng, count = np.random.default_rng(5), 1000
+    lengths = rng.uniform((0.1, 0.3, 0.25), (0.45, 0.7, 0.6), (count, 3)).T
+    vary: dict[str, np.ndarray] = dict(
+        zip(("crank:tip.T[0]", "coupler:tip.T[0]", "rocker:tip.T[0]"), lengths, strict=True)
+    )
+    ends = shiftjax.travel("four_bar", "crank_pivot", vary=vary)
+    some = ends.assembled & np.isfinite(ends.high)
+    assert some.sum() > 300
+    share = np.concatenate([np.linspace(0.0, 1.0, 30), np.linspace(1.0, 0.0, 30)[1:]])
+    way = ends.begin[some, None] + (ends.high - 1e-7 - ends.begin)[some, None] * share
+    path = shiftjax.follow(
+        "four_bar", {"crank_pivot": way}, channels=["rocker_pivot.q"], vary={k: v[some] for k, v in vary.items()}
+    )
+    assert (path.status == Outcome.ok).all()
+    q = path.channels["rocker_pivot.q"]
+    assert np.abs(q[:, -1] - q[:, 0]).max() < ROUNDING
+    assert np.abs(q[:, ::-1] - q)[:, :25].max() < 1e-8  # next to an end a place is known to the root of its rounding
+
+
+def test_members_poses_and_orders_do_not_depend_on_each_other() -> None:
+    """A member of a batch is one that is followed alone; fewer derivatives give the same places; steps share them."""
+    lengths, u = np.linspace(0.48, 0.53, 5), np.linspace(1.0, 4.0, 31)
+    names = ["rocker_pivot.q"]
+    whole = shiftjax.follow("four_bar", {"crank_pivot": u}, vary={"coupler:tip.T[0]": lengths}, channels=names)
+    alone = shiftjax.follow("four_bar", {"crank_pivot": u}, vary={"coupler:tip.T[0]": lengths[3:4]}, channels=names)
+    assert np.array_equal(whole.channels[names[0]][3], alone.channels[names[0]][0])
+    for order in (0, 1):
+        less = shiftjax.follow(
+            "four_bar", {"crank_pivot": u}, order=order, vary={"coupler:tip.T[0]": lengths}, channels=names
+        )
+        assert np.abs(less.channels[names[0]] - whole.channels[names[0]]).max() < ROUNDING
+        assert less.certificate["gap"].max() < 1e-12
+    speeds = [
+        shiftjax.follow("four_bar", {"crank_pivot": u}, order=order, channels=["rocker_pivot.v"]) for order in (1, 2)
+    ]
+    assert np.abs(speeds[0].channels["rocker_pivot.v"] - speeds[1].channels["rocker_pivot.v"]).max() < ROUNDING
+    uneven = shiftjax.follow("four_bar", {"crank_pivot": u[[0, 3, 4, 20, 30]]}, channels=[*names, "rocker_pivot.v"])
+    reference = shiftjax.follow("four_bar", {"crank_pivot": u}, channels=[*names, "rocker_pivot.v"])
+    for name in uneven.channels:
+        assert np.abs(uneven.channels[name] - reference.channels[name][[0, 3, 4, 20, 30]]).max() < ROUNDING
+
+
+def test_paths_by_time_have_the_rates_of_a_driven_run() -> None:
+    times, names = np.linspace(0.0, 1.0, 41), ["rocker_pivot.q", "rocker_pivot.v", "rocker_pivot.a"]
+    law = shiftjax.Harmonic(amplitude=0.4, frequency=6.0)
+    path = shiftjax.follow("four_bar", {"crank_pivot": law}, times, channels=[*names, "crank_pivot.drive_load"])
+    run = shiftjax.simulate(
+        "four_bar",
+        1.0,
+        0.0125,
+        drive={"crank_pivot": law},
+        output_step=0.025,
+        channels=[*names, "crank_pivot.drive_load"],
+    )
+    for name in path.channels:
+        size = np.abs(run.channels[name]).max()
+        assert np.abs(path.channels[name] - run.channels[name]).max() < 1e-12 * size
+    q, v, a = (run.channels[f"rocker_pivot.{what}"] for what in "qva")
+    crank = [law.amplitude * np.sin(6.0 * times) + np.pi / 3.0, 2.4 * np.cos(6.0 * times), -14.4 * np.sin(6.0 * times)]
+    by_arrays = shiftjax.follow("four_bar", {"crank_pivot": tuple(crank)}, times, channels=names)
+    for name, values in zip(names, (q, v, a), strict=True):
+        assert np.abs(by_arrays.channels[name] - values).max() < 1e-11
+
+
+DRIVEN = {
+    "bennett": ["joint3"],
+    "bricard": ["joint4"],
+    "klann": ["crank_pin"],
+    "bicycle_brake": ["cable_right"],
+    "delta": ["shoulder_1", "shoulder_2", "shoulder_3"],
+    "stewart": [f"leg_{k}" for k in range(1, 7)],
+    "three_slider_cranks": [f"{which}_crank_pin" for which in ("first", "second", "third")],
+}
+
+
+@pytest.mark.parametrize("name", DRIVEN)
+def test_library_models_follow_their_drivers(name: str) -> None:
+    """One, three and six drivers, several substructures, redundant rows, idle rods: there and back, closed by NumPy."""
+    model = shiftjax.load(name)
+    prepared = prepare(model, {})
+    begin = {model.resolve(joint): 0.0 for joint in DRIVEN[name]}
+    places = {one.path: float(prepared.file_start.q[one.q, 0]) for one in prepared.plan.coordinates}
+    share = np.concatenate([np.linspace(0.0, 1.0, 5), np.linspace(1.0, 0.0, 5)[1:]])
+    sizes = np.linspace(0.02, 0.03, len(begin))  # rad or m
+    drive = {path: places[path] + size * share for path, size in zip(begin, sizes, strict=True)}
+    there = shiftjax.follow(model, {path: way[:5] for path, way in drive.items()})
+    back = shiftjax.follow(model, drive)
+    assert (there.status, back.status) == (Outcome.ok, Outcome.ok)
+    assert there.notes == () or ("rod_left_1" in there.notes[-1] and name == "delta")
+    assert there.final is not None and back.final is not None
+    for s in range(len(prepared.plan.substructures)):
+        residuals = closure(prepared.file_lane(), there.final["q"][:, None], s)[0]
+        assert np.abs(residuals).max() < 1e-14 + prepared.file_start.gap[0] / prepared.setup.length
+    for one in prepared.plan.coordinates:
+        if one.path in drive:
+            assert abs(there.final["q"][one.q] - drive[one.path][4]) < 1e-14
+    assert np.abs(back.final["q"] - prepared.file_start.q[:, 0]).max() < 1e-11
+
+
+def test_no_masses_are_asked_for() -> None:
+    builder = shiftjax.ModelBuilder()
+    part = builder.assembly("arm")
+    part.body("bar", frames={"tip": (0.4, 0.0, 0.0)})
+    part.joint("pivot", "Rz", child="bar")
+    path = shiftjax.follow(builder.build(), {"pivot": [0.0, 0.5, 1.0]}, channels=["bar:tip.position"])
+    assert np.allclose(
+        path.channels["bar:tip.position"][-1], 0.4 * np.array([np.cos(1.0), np.sin(1.0), 0.0]), atol=1e-15
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "drive", "more", "message"),
+    [
+        ("four_bar", {}, {}, "no driven joint"),
+        ("four_bar", {"crank_pivot": 3.0}, {}, "np.linspace"),
+        ("four_bar", {"crank_pivot": shiftjax.ConstantSpeed(1.0)}, {}, "without times"),
+        ("four_bar", {"crank": [0.0, 1.0]}, {}, "crank_pivot"),
+        ("four_bar", {"crank_pivot": [0.0, np.nan]}, {}, "no number"),
+        ("four_bar", {"crank_pivot": [0.0, 1.0]}, {"times": [0.0, 1.0, 2.0]}, "lengths"),
+        ("four_bar", {"crank_pivot": [0.0, 1.0]}, {"times": [0.0, 0.0]}, "rise"),
+        ("four_bar", {"crank_pivot": [0.0, 1.0]}, {"order": 3}, "0, 1 or 2"),
+        ("four_bar", {"crank_pivot": [0.0, 1.0]}, {"order": 0, "channels": ["rocker_pivot.v"]}, "speeds or acc"),
+        ("four_bar", {"crank_pivot": [0.0, 1.0]}, {"order": 1, "channels": ["rocker_pivot.a"]}, "of accelerations"),
+        ("four_bar", {"crank_pivot": [0.0, 1.0], "four_bar:crank_pivot": [0.0, 1.0]}, {}, "two motions"),
+        ("three_slider_cranks", {"first_crank_pin": [0.0, 1.0]}, {}, "2 freedoms that no driver leads"),
+        (
+            "four_bar",
+            {"crank_pivot": np.zeros((2, 3))},
+            {"vary": {"coupler:tip.T[0]": [0.5] * 3}},
+            "one number of members",
+        ),
+    ],
+)
+def test_what_is_refused(model: str, drive: dict, more: dict, message: str) -> None:
+    with pytest.raises(shiftjax.ModelError, match=message):
+        shiftjax.follow(model, drive, **more)
+
+
+def test_slopes_of_poses_are_those_of_inverse_dynamics() -> None:
+    """Its channels are the poses of a path, and JAX differentiates them by implicit functions; against differences."""
+    u, names, h = np.linspace(1.1, 2.0, 3), ["rocker_pivot.q", "rocker_pivot.v", "rocker_pivot.mobility"], 1e-5
+
+    def poses(length: jax.Array) -> jax.Array:
+        motion = {"crank_pivot": (u, np.ones(3), np.zeros(3))}
+        answer = shiftjax.inverse_dynamics("four_bar", motion, channels=names, vary={"coupler:tip.T[0]": length})
+        return jnp.concatenate([answer.channels[name].ravel() for name in names])
+
+    slopes = np.ravel(jax.jacobian(poses)(jnp.array([0.5])))
+    lengths = [0.5 + h, 0.5 - h]
+    path = shiftjax.follow("four_bar", {"crank_pivot": u}, channels=names, vary={"coupler:tip.T[0]": lengths})
+    high, low = (np.concatenate([path.channels[name][k] for name in names]) for k in (0, 1))
+    assert (
+        np.abs((high - low) / (2.0 * h) - slopes).max() < 1e-8
+    )  # of the differences, whose third derivatives are of 30
+    with pytest.raises(shiftjax.ModelError, match="inverse_dynamics"):
+        jax.grad(lambda x: shiftjax.follow("four_bar", {"crank_pivot": u}, vary={"coupler:tip.T[0]": x}).time.sum())(
+            jnp.array([0.5])
+        )
