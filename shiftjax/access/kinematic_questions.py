@@ -53,6 +53,17 @@ class KinematicQuestions(Asking):
         return places.question("twist", terms.twist)
 
     @answered
+    def screw(self, frame: Frame, *, relative_to: Frame = "world", axes: Frame | None = None) -> Question:
+        """(8,) the screw of a motion: axis (3), its point nearest to the origin (3) [m], pitch [m/rad], rate [rad/s].
+
+        In a plane the point is the instant centre, the pitch 0. What does not turn has no axis: the numbers are none.
+
+        Args:
+            frame, relative_to, axes: as those of `pose`; the point is in `relative_to`, its numbers along the axes.
+        """
+        return self._placed(frame=frame, relative=relative_to, axes=axes).question("screw", terms.screw)
+
+    @answered
     def acceleration(
         self,
         frame: Frame,

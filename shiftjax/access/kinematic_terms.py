@@ -16,13 +16,16 @@ from shiftjax.algebra import (
     Scalar,
     Vec,
     cross,
+    dot,
     is_zero,
     matmul,
     matvec,
     minus,
     plus,
+    quotient,
     ratio,
     scale,
+    sqrt,
     total,
     transpose,
     zeros,
@@ -89,6 +92,17 @@ def twist(at: LaneState, frame: FrameChain, relative: FrameChain, axes: Axes) ->
     """(6,) angular velocity [rad/s], velocity of the origin [m/s]."""
     seen = relative_motion(at, frame, relative, VELOCITY)
     return _turned(_turn(at, relative, axes), seen.w, seen.u)
+
+
+def screw(at: LaneState, frame: FrameChain, relative: FrameChain, axes: Axes) -> Vec:
+    """(8,) direction of the axis, its point nearest to the origin [m], pitch [m/rad], rate [rad/s]."""
+    seen = relative_motion(at, frame, relative, VELOCITY)
+    squared = dot(seen.w, seen.w)
+    rate = sqrt(squared)
+    at_origin = minus(seen.u, cross(seen.w, seen.p))  # velocity of what moves with the frame, at the other's origin
+    point = scale(quotient(1.0, squared), cross(seen.w, at_origin))
+    turned = _turned(_turn(at, relative, axes), scale(quotient(1.0, rate), seen.w), point)
+    return [*turned, quotient(dot(seen.w, at_origin), squared), rate]
 
 
 def acceleration(at: LaneState, frame: FrameChain, relative: FrameChain, axes: Axes, *, spatial: bool) -> Vec:
