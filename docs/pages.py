@@ -27,6 +27,7 @@ PAGES = {  # file -> title; a new page is a line here
     "kinematics.md": "Where a mechanism can go",
     "inverse_dynamics.md": "Inverse and hybrid dynamics",
     "families.md": "Linkage families",
+    "configurations.md": "Frames, matrices and forces",
     "bodies.md": "Coordinates of bodies",
     "metrics.md": "Metrics",
     "events.md": "Events",

@@ -66,6 +66,22 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
         ),
+        "configuration": (
+            "shiftjax.access.configuration",
+            "A state of a model of which all can be asked: frames, Jacobians, matrices of motion, forces, energies.",
+        ),
+        "Configuration": (
+            "shiftjax.access.configuration",
+            "A state of a model, or one of each of B members, of which everything can be asked.",
+        ),
+        "FrameOn": (
+            "shiftjax.access.frame_kinds",
+            "A frame that is fixed in another one: an end effector, a sensor; `replace` gives it another offset.",
+        ),
+        "MovingFrame": (
+            "shiftjax.access.frame_kinds",
+            "A frame that moves in another one as is said, whatever the mechanism does.",
+        ),
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
         "compile": ("shiftjax.run.step_function", "Compiles one step of a model."),
         "Simulator": ("shiftjax.run.step_function", "A model compiled for stepping."),
@@ -225,6 +241,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.measures.metric",
             "How a metric is computed: from all accepted steps, without a trajectory.",
         ),
+        "FrameKind": (
+            "shiftjax.access.frame_kinds",
+            "A kind of frame, for users to write their own: its base, its numbers, and its motion in the base.",
+        ),
         "READERS": ("shiftjax.formats", "Every reader of files by its name; assign to a new name to add one."),
     },
 }
@@ -245,6 +265,11 @@ __doc__ = "\n".join([__doc__ or "", _USE, "\n\n".join(_LISTS), ""])
 
 if TYPE_CHECKING:
     import shiftjax.families as families  # noqa: F401
+    from shiftjax.access.configuration import Configuration as Configuration
+    from shiftjax.access.configuration import configuration as configuration
+    from shiftjax.access.frame_kinds import FrameKind as FrameKind
+    from shiftjax.access.frame_kinds import FrameOn as FrameOn
+    from shiftjax.access.frame_kinds import MovingFrame as MovingFrame
     from shiftjax.bodies.absolute import BodyCoordinates as BodyCoordinates
     from shiftjax.bodies.absolute import absolute as absolute
     from shiftjax.constraints import CONSTRAINTS as CONSTRAINTS

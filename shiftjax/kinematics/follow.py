@@ -231,20 +231,21 @@ class _Path:
                 continue
             path = next(path for path, k in self.drivers.items() if k == moving[0])
             unit = plan.coordinates[plan.constraints[moving[0]].coordinates[0]].unit
-            places = np.broadcast_to(self.inputs.places[path], (prepared.members, self.inputs.count))
+            places, count = self.inputs.places[path], prepared.members
             margin = BEYOND * (1.0 if unit == "rad" else prepared.setup.length)
             members = np.flatnonzero(lanes.status <= 0)
             lane, q = prepared.lane_of(members, 1.0), self.began.q[:, members]
             for sign, far in ((1.0, places.max(1)), (-1.0, places.min(1))):
-                end = reach(plan, lane, s, moving[0], q, far[members])
-                beyond = sign * (places[members] - end[:, None]) > margin
-                for row in np.flatnonzero(beyond.any(1)):
-                    member, pose = int(members[row]), int(beyond[row].argmax())
+                target = np.broadcast_to(far, count)[members]
+                end = reach(plan, lane, s, moving[0], q, target)
+                for row in np.flatnonzero(sign * (target - end) > margin):
+                    member, way = int(members[row]), places[members[row] if len(places) > 1 else 0]
+                    pose = int((sign * (way - end[row]) > margin).argmax())
                     if pose - 1 < lanes.ends[member]:
                         lanes.ends[member] = pose - 1
                         self.causes[member] = (
                             f"{path} locks at {end[row]:.12g} {unit}, the end of its travel: pose {pose} drives it to "
-                            f"{places[member, pose]:.6g} {unit}"
+                            f"{way[pose]:.6g} {unit}"
                         )
 
     def _say_locked(self) -> None:
