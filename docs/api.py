@@ -34,9 +34,13 @@ def _entry(name: str, value: Any, exported: frozenset[str]) -> Iterator[str]:
     yield f"### `{name}`\n"
     if isinstance(value, ModuleType):
         yield described(inspect.getdoc(value) or "")
-        for inner in (getattr(value, word) for word in _public(value)):
-            if inspect.isfunction(inner) and inner.__module__ == value.__name__:
-                yield from _callable(f"{name}.{inner.__name__}", inner)
+        names = getattr(value, "__all__", ())
+        for word in names or _public(value):
+            inner = getattr(value, word)
+            if inspect.isfunction(inner) and (word in names or inner.__module__ == value.__name__):
+                yield from _callable(f"{name}.{word}", inner)
+            elif inspect.isclass(inner) and word in names:
+                yield from _class(f"{name}.{word}", inner)
     elif inspect.isclass(value):
         yield from _class(name, value)
         for base in value.__mro__[1:]:  # its methods by subject, in files of their own

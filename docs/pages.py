@@ -26,6 +26,7 @@ PAGES = {  # file -> title; a new page is a line here
     "drives.md": "Drives and loads",
     "kinematics.md": "Where a mechanism can go",
     "inverse_dynamics.md": "Inverse and hybrid dynamics",
+    "families.md": "Linkage families",
     "configurations.md": "Frames, matrices and forces",
     "bodies.md": "Coordinates of bodies",
     "metrics.md": "Metrics",

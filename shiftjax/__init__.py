@@ -161,6 +161,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.kinematics.travel",
             "How far a joint can be moved, of B designs, or of one without a member axis.",
         ),
+        "families": (
+            "shiftjax.families",
+            "Planar linkages of one freedom, each with a topology of its own, simulated in one call.",
+        ),
     },
     "Studies": {
         "Definition": (
@@ -260,6 +264,7 @@ _LISTS = [
 __doc__ = "\n".join([__doc__ or "", _USE, "\n\n".join(_LISTS), ""])
 
 if TYPE_CHECKING:
+    import shiftjax.families as families  # noqa: F401
     from shiftjax.access.configuration import Configuration as Configuration
     from shiftjax.access.configuration import configuration as configuration
     from shiftjax.access.frame_kinds import FrameKind as FrameKind
@@ -340,6 +345,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'shiftjax' has no attribute {name!r}")
     home = import_module(_HOME[name])
+    if home.__name__ == f"{__name__}.{name}":  # `families`: a package
+        return home
     value = getattr(home, name) if hasattr(home, name) else import_module(f"{_HOME[name]}.{name}")  # `store`: a module
     globals()[name] = value
     return value
