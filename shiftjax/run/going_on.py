@@ -8,6 +8,7 @@ from dataclasses import astuple
 import numpy as np
 
 from shiftjax.kernels.contract import Kernel
+from shiftjax.kernels.lane_table import placed
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import COUNTS, Ensemble, Programs, recordings_of
@@ -56,7 +57,7 @@ def go_on(
     setup, members = recorded[0][0].setup, ending.table.lanes
     settings.t0, settings.before = ending.t0, ending.steps
     recordings, which = recordings_of(settings, setup, recorded, members)
-    status, table = ending.counts["status"], ending.table.fitted(recorded[0][0].layout)
+    status, table = ending.counts["status"], placed(kernel, ending.table.fitted(recorded[0][0].layout))
     lanes = Ensemble(
         setup=setup, kernel=kernel, settings=settings, table=table, recordings=recordings, recorded=which,
         choice=ending.choice.copy(), known=[list(blocks) for blocks in ending.blocks],

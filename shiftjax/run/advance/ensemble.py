@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.guards import disarm
-from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Layout
+from shiftjax.kernels.lane_program import DTYPES, WRITES, LaneProgram, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
@@ -217,7 +217,7 @@ class Ensemble:
             member = int(k)
             if member not in self.cut_short:
                 counts = {name: float(getattr(self, name)[member]) for name in COUNTS}
-                lane = self.table.take(np.array([member]))
+                lane = self.table.take(np.array([member])).on_host()
                 lane.set("trip", 0.0)
                 samples = tuple(float(values[member]) for values in astuple(self.samples))
                 self.cut_short[member] = BeforeEnd(
@@ -378,12 +378,13 @@ class Ensemble:
             if phase == "observe" and not recording.out.shape[2]:
                 continue
             lanes = self.table.batch(alike)
-            seen = self.kernel.evaluate(recording.programs.of(partition), phase, lanes.array, s.t0, s.h)
+            array = lanes.changing(WRITES[phase])
+            seen = self.kernel.evaluate(recording.programs.of(partition), phase, array, s.t0, s.h)
             if phase == "observe":
                 tick = (np.rint(self.clock_of(alike)).astype(int) - s.before) // s.every
                 recording.out[recording.row(alike), tick] = np.asarray(seen).T
             else:
-                self.table.put(alike, lanes)
+                self.table.put(alike, lanes, WRITES[phase])
 
     def advance(self, members: np.ndarray, until: float | np.ndarray) -> Trips:
         """Lets the kernel run some members up to a step, each to its own where there are several, or to its trip.
@@ -413,7 +414,8 @@ class Ensemble:
         for recording, partition, alike in self.groups(members):
             lanes, rows = self.table.batch(alike), recording.row(alike)
             rows[self.clock_of(alike) < self.settings.before] = -1  # before the first instant of a run that goes on
-            groups.append(Group(recording.programs.of(partition), lanes.array, stops[alike], recording.out, rows))
+            program, out = recording.programs.of(partition), recording.out
+            groups.append(Group(program, lanes.shown, stops[alike], out, rows, lanes.resident))
             batches.append((alike, lanes))
         try:
             self._run(groups)
@@ -438,7 +440,8 @@ class Ensemble:
             nowhere = np.full(len(where), -1)
             # A step moves a clock past whatever comes first; next to 0 stand numbers that XLA takes for 0.
             beyond = np.maximum(np.nextafter(batch.row("clock"), np.inf), np.finfo(batch.dtype).tiny)
-            groups.append(Group(recording.programs.of(partition), batch.array, beyond, None, nowhere))
+            program = recording.programs.of(partition)
+            groups.append(Group(program, batch.shown, beyond, None, nowhere, batch.resident))
             batches.append((where, batch))
         self._run(groups)
         for where, batch in batches:
