@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from shiftjax.kernels.gpu.moves import Moves, Part, freed
+from shiftjax.kernels.gpu.moves import Moves, TablePart, freed
 from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members, RowNames
 
 
@@ -91,8 +91,8 @@ class DeviceTable(LaneTable):
                 other._array[run] = numbers if which is None else np.take(numbers, which, axis=1)
             if there:
                 members = 0 if which is None else self.moves.listed(which)
-                source = Part(self._place(run.start), self.lanes, members=members)
-                self.moves.move(Part(other._place(run.start), count), source, run.stop - run.start, count)
+                source = TablePart(self._place(run.start), self.lanes, members=members)
+                self.moves.move(TablePart(other._place(run.start), count), source, run.stop - run.start, count)
         other._here[:], other._there[:] = self._here, self._there
         return other
 
@@ -113,8 +113,8 @@ class DeviceTable(LaneTable):
             if not there and self._everyone(which) is not ALL:
                 self._send(rows[places])
             self._here[run] = False
-            to = Part(self._place(run.start), self.lanes, members=self.moves.listed(which))
-            source = Part(lanes._place(run.start), lanes.lanes)
+            to = TablePart(self._place(run.start), self.lanes, members=self.moves.listed(which))
+            source = TablePart(lanes._place(run.start), lanes.lanes)
             self.moves.move(to, source, run.stop - run.start, len(which))
             self._there[run] = True
             if here and also:
@@ -194,8 +194,8 @@ class DeviceTable(LaneTable):
                 out[places] = self._array[run][:, which]
             elif len(which):
                 packed, count = self.moves.packed(out[places].size), len(which)
-                source = Part(self._place(run.start), self.lanes, members=self.moves.listed(which))
-                self.moves.move(Part(packed, count), source, run.stop - run.start, count)
+                source = TablePart(self._place(run.start), self.lanes, members=self.moves.listed(which))
+                self.moves.move(TablePart(packed, count), source, run.stop - run.start, count)
                 self.moves.device.download(packed, out[places])
         return out
 
@@ -224,9 +224,9 @@ class DeviceTable(LaneTable):
         """Sets rows of some members on the device; what is the same for all of them goes up once."""
         of_one_row, of_one_lane = (stride == 0 for stride in numbers.strides)
         sent = numbers[: 1 if of_one_row else None, : 1 if of_one_lane else None]
-        source = Part(self.moves.sent(sent), 0 if of_one_row else sent.shape[1], 0 if of_one_lane else 1)
+        source = TablePart(self.moves.sent(sent), 0 if of_one_row else sent.shape[1], 0 if of_one_lane else 1)
         members = 0 if which is None else self.moves.listed(which)
-        to = Part(self._place(run.start), self.lanes, members=members)
+        to = TablePart(self._place(run.start), self.lanes, members=members)
         self.moves.move(to, source, *numbers.shape)
 
 

@@ -23,7 +23,7 @@ from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.device_table import DeviceTable
 from shiftjax.kernels.gpu.lane_module import ENTRY, lane_module, program_identity, program_places
 from shiftjax.kernels.gpu.moves import Moves
-from shiftjax.kernels.gpu.on_device import DeviceLanes, Numbers, OnDevice
+from shiftjax.kernels.gpu.on_device import CallNumbers, DeviceLanes, OnDevice
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram
@@ -177,7 +177,7 @@ class GpuKernel:
 
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """See `contract.Kernel.advance`."""
-        numbers = Numbers(int(every), int(origin), float(h), float(t0))
+        numbers = CallNumbers(int(every), int(origin), float(h), float(t0))
         staying, going = self._checked(groups, numbers)
         for one in staying:
             stop = Stop()
@@ -206,7 +206,7 @@ class GpuKernel:
 
         run_all(self._threads.pool(), len(taking), run_on_one)
 
-    def _checked(self, groups: Sequence[Group], numbers: Numbers) -> tuple[list[DeviceLanes], list[DeviceLanes]]:
+    def _checked(self, groups: Sequence[Group], numbers: CallNumbers) -> tuple[list[DeviceLanes], list[DeviceLanes]]:
         """Groups whose lanes are on the device, with room for what is recorded of them, and the others."""
         host, staying, going = self.host, list[DeviceLanes](), list[DeviceLanes]()
         for group in groups:
@@ -229,7 +229,7 @@ class GpuKernel:
         able = [number for number, device in enumerate(self._devices) if number == 0 or device.free_bytes() >= enough]
         return able[: lanes // FULL]
 
-    def _run(self, portion: DeviceLanes, number: int, numbers: Numbers, stop: Stop) -> None:
+    def _run(self, portion: DeviceLanes, number: int, numbers: CallNumbers, stop: Stop) -> None:
         ready, device = self.prepare(portion.group.program, number), self._numbered(number)
         with OnDevice(device, portion, numbers) as memory:
             _launches(device, ready, memory, stop)

@@ -69,7 +69,7 @@ done:
 """
 
 
-class Part(NamedTuple):
+class TablePart(NamedTuple):
     """Some rows of some lanes in the memory of a device.
 
     Attributes:
@@ -92,7 +92,7 @@ class Moves:
         self._rooms: dict[str, tuple[int, int]] = {}  # use -> address and bytes
         self._listed = np.zeros(0, np.int32)
 
-    def move(self, to: Part, source: Part, rows: int, count: int) -> None:
+    def move(self, to: TablePart, source: TablePart, rows: int, count: int) -> None:
         """Starts a move of so many rows of so many lanes."""
         if not rows or not count:
             return

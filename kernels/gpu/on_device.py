@@ -13,7 +13,7 @@ from shiftjax.kernels.gpu.device_table import DeviceTable
 from shiftjax.kernels.llvm.ir_builder import BEFORE, SAVED
 
 
-class Numbers(NamedTuple):
+class CallNumbers(NamedTuple):
     """What is the same for all lanes of a call, as `contract.Kernel.advance` is given it."""
 
     every: int
@@ -39,7 +39,7 @@ class DeviceLanes(NamedTuple):
         group = self.group
         return group.table[group.program.layout.rows(name)[0]] if group.resident is None else group.resident.row(name)
 
-    def ticks(self, numbers: Numbers) -> range:
+    def ticks(self, numbers: CallNumbers) -> range:
         """The ticks that may be recorded on the way: of controlled lanes, which count their steps, all of them."""
         group = self.group
         if group.out is None:
@@ -65,7 +65,7 @@ class OnDevice:
     """The arrays of some lanes of a group on the device; what is recorded comes back at the end, whatever happens, and
     so does the table unless it stays there."""
 
-    def __init__(self, device: Device, portion: DeviceLanes, numbers: Numbers) -> None:
+    def __init__(self, device: Device, portion: DeviceLanes, numbers: CallNumbers) -> None:
         self.device, self.portion, self.group, self.numbers = device, portion, portion.group, numbers
         group, lanes, members = portion.group, portion.lanes, portion.members[portion.lanes]
         self.lanes, self.window = len(members), portion.ticks(numbers)
