@@ -102,11 +102,9 @@ class Moves:
 
     def _loaded(self) -> Any:
         if self._function is None:
-            bits = 8 * self.dtype.itemsize
-            text = TEXT.replace("INT", f"i{bits}").replace("BYTES", str(self.dtype.itemsize))
-            target = gpu("f64", self.device.arch)
-            identity = f"{text}|{target.identity()}"
-            self._function = self.device.load(identity, lambda: ptx(text, target), ENTRY, 0)
+            arch = self.device.arch
+            identity = f"{TEXT}|{self.dtype}|{arch}"
+            self._function = self.device.load(identity, lambda: written(self.dtype, arch), ENTRY, 0)
         return self._function
 
     def listed(self, members: np.ndarray) -> int:
@@ -145,6 +143,12 @@ class Moves:
     def __del__(self) -> None:
         for address, _ in self._rooms.values():
             freed(self.device, address)
+
+
+def written(dtype: np.dtype, arch: str) -> str:
+    """PTX that moves numbers of a size."""
+    text = TEXT.replace("INT", f"i{8 * dtype.itemsize}").replace("BYTES", str(dtype.itemsize))
+    return ptx(text, gpu("f64", arch))
 
 
 def freed(device: Device, address: int) -> None:
