@@ -23,14 +23,14 @@ LEAST_STEPS = 100_000_000
 MEASURED = ("rk4",)  # methods whose fixed steps were compared and timed on a device
 
 
-class Choice(NamedTuple):
+class BackendChoice(NamedTuple):
     """A backend and why it is that one; nothing is said where there is no GPU to choose."""
 
     backend: str
     why: str = ""
 
 
-def chosen(backend: str | None, members: int, steps: int, method: str, *, controlled: bool = False) -> Choice:
+def chosen(backend: str | None, members: int, steps: int, method: str, *, controlled: bool = False) -> BackendChoice:
     """The backend of a call.
 
     Args:
@@ -38,19 +38,23 @@ def chosen(backend: str | None, members: int, steps: int, method: str, *, contro
         controlled: whether a tolerance chooses the steps.
     """
     if backend is not None or not has_bindings():
-        return Choice(backend or "cpu")
+        return BackendChoice(backend or "cpu")
     call = f"{members} members over {steps} steps"
     if controlled or method not in MEASURED:
         how = "of a tolerance" if controlled else f"of {method}"
-        return Choice("cpu", f"cpu: a GPU is taken for fixed steps of {' and '.join(MEASURED)} alone, these are {how}")
+        return BackendChoice(
+            "cpu", f"cpu: a GPU is taken for fixed steps of {' and '.join(MEASURED)} alone, these are {how}"
+        )
     if members < LEAST_MEMBERS:
-        return Choice("cpu", f"cpu: of {call} fewer than {LEAST_MEMBERS} members, with which a GPU is not faster")
+        return BackendChoice(
+            "cpu", f"cpu: of {call} fewer than {LEAST_MEMBERS} members, with which a GPU is not faster"
+        )
     if members * steps < LEAST_STEPS:
-        return Choice("cpu", f"cpu: {call} are fewer than {LEAST_STEPS:.0e} steps, which are soon done")
+        return BackendChoice("cpu", f"cpu: {call} are fewer than {LEAST_STEPS:.0e} steps, which are soon done")
     device = usable_device()
     if isinstance(device, str):
-        return Choice("cpu", f"cpu: {device}")
-    return Choice("gpu", f"gpu: {call} on {device.name}; backend='cpu' gives the same bits")
+        return BackendChoice("cpu", f"cpu: {device}")
+    return BackendChoice("gpu", f"gpu: {call} on {device.name}; backend='cpu' gives the same bits")
 
 
 def has_bindings() -> bool:

@@ -16,7 +16,7 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_number
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
-from shiftjax.kernels.choosing import Choice, chosen
+from shiftjax.kernels.choosing import BackendChoice, chosen
 from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
@@ -232,8 +232,7 @@ def run_with(model: Model | str, options: Options) -> Result:
         progress=lambda done: machine.progress(share * done),
         tolerance=numerics.tolerance, **numerics.limits,
     )  # fmt: skip
-    end = settings.t0 + settings.h * settings.steps
-    faulty = unsound(prepared, settings.t0, end, strict=options.start.strict_inertia)
+    faulty = unsound(prepared, began_at, began_at + times[0] * times[1], strict=options.start.strict_inertia)
     posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := _need(prepared, observed, len(posed), settings, measured, choice.backend))
     machine.announce(need)
@@ -265,8 +264,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     def repeat() -> None:
         if accuracy != "local":
             keep_estimates(lanes)
-            repeating = choice.backend if accuracy == "all" else machine.backend  # of a sample there are few
-            precise = partial(make_kernel, repeating, "f64", machine.threads)
+            precise = partial(make_kernel, _repeating(machine, choice, accuracy), "f64", machine.threads)
             errors, rest = (before and before.repeated, errors_of(before)), partial(_rest, machine.progress, share)
             lanes.repeats = repeats_of(prepared, lanes, began, blocks, numerics, errors, precise, _advance, rest)
             machine.progress(1.0)
@@ -286,18 +284,23 @@ def _completed(numerics: NumericsOptions, model: Model) -> tuple[NumericsOptions
     return numerics, accuracy
 
 
-def _choice(machine: MachineOptions, numerics: NumericsOptions, members: int, steps: int) -> Choice:
+def _choice(machine: MachineOptions, numerics: NumericsOptions, members: int, steps: int) -> BackendChoice:
     """The machine of a run: the one that is named, or by how much there is to do."""
     controlled = numerics.tolerance is not None
     return chosen(machine.backend, members, steps, numerics.method or "", controlled=controlled)
 
 
-def _stated(choice: Choice) -> dict[str, str]:
+def _repeating(machine: MachineOptions, choice: BackendChoice, accuracy: str) -> str | None:
+    """The machine of members that run again: of a sample there are few."""
+    return choice.backend if accuracy == "all" else machine.backend
+
+
+def _stated(choice: BackendChoice) -> dict[str, str]:
     """What a result's settings say of a machine that was chosen."""
     return {"backend": choice.backend, "backend_choice": choice.why} if choice.why else {}
 
 
-def _of_gpu(choice: Choice) -> list[str]:
+def _of_gpu(choice: BackendChoice) -> list[str]:
     """A note of a GPU that nobody has named."""
     return [f"backend: {choice.why}"] if choice.why and choice.backend == "gpu" else []
 
