@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 
 import numpy as np
 
@@ -36,13 +35,14 @@ def ending_of(lanes: Ensemble) -> Ending:
     table = lanes.table.fitted(layout)
     choice, ratio = lanes.choice.copy(), lanes.ratio.copy()
     counts = {name: getattr(lanes, name).copy() for name in COUNTS}
-    samples, watched = np.array(astuple(lanes.samples)), lanes.watched_of().copy()
-    for member, before in lanes.cut_short.items():
-        table.put(np.array([member]), before.lane.fitted(layout))
-        choice[:, member], ratio[:, member] = before.choice, before.ratio
-        samples[:, member], watched[:, member] = before.samples, before.lane.rows("acc", within=lanes.watched)[:, 0]
-        for name, value in before.counts.items():
-            counts[name][member] = value
+    samples, watched = lanes.samples.of(), lanes.watched_of().copy()
+    for before in lanes.cut_short:
+        members = before.members
+        table.put(members, before.lanes.fitted(layout))
+        choice[:, members], ratio[:, members], samples[:, members] = before.choice, before.ratio, before.samples
+        watched[:, members] = before.lanes.rows("acc", within=lanes.watched)
+        for name, values in before.counts.items():
+            counts[name][members] = values
     identity = lanes.recordings[0].programs.identity
     return Ending(
         program_of(lanes.setup, identity, lanes.settings), lanes.settings.t0, lanes.settings.end, table, choice,

@@ -7,7 +7,7 @@ by what is recorded of them and by the combination of their partitions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -123,13 +123,14 @@ class Notebook(Protocol):
 
 @dataclass(frozen=True)
 class BeforeEnd:
-    """One lane as it stood before steps that were chosen to fit into the span."""
+    """Some lanes as they stood before steps that were chosen to fit into the span; arrays have K columns."""
 
-    lane: LaneTable
+    members: np.ndarray
+    lanes: LaneTable
     choice: np.ndarray
     ratio: np.ndarray
-    samples: tuple[float, ...]
-    counts: dict[str, float]
+    samples: np.ndarray
+    counts: dict[str, np.ndarray]
 
 
 @dataclass
@@ -163,7 +164,7 @@ class Ensemble:
     lingers: np.ndarray = field(init=False)  # (B,) runs of steps, one after the other, that nothing moved off a pose
     first_choice: np.ndarray = field(init=False)
     samples: Samples = field(init=False)
-    cut_short: dict[int, BeforeEnd] = field(init=False, default_factory=dict)  # by member
+    cut_short: list[BeforeEnd] = field(init=False, default_factory=list)  # every member once at most
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
     odd_inertias: dict[int, str] = field(init=False, default_factory=dict)  # member -> moments that no body has
@@ -213,16 +214,15 @@ class Ensemble:
 
     def keep_before_end(self, members: np.ndarray) -> None:
         """Keeps lanes that froze so near the end of the span that it decides how they go on."""
-        for k in members[self.clock_of(members) > self.settings.end - max(map(len, PATTERNS))]:
-            member = int(k)
-            if member not in self.cut_short:
-                counts = {name: float(getattr(self, name)[member]) for name in COUNTS}
-                lane = self.table.take(np.array([member])).on_host()
-                lane.set("trip", 0.0)
-                samples = tuple(float(values[member]) for values in astuple(self.samples))
-                self.cut_short[member] = BeforeEnd(
-                    lane, self.choice[:, member].copy(), self.ratio[:, member].copy(), samples, counts
-                )
+        members = members[self.clock_of(members) > self.settings.end - max(map(len, PATTERNS))]
+        for before in self.cut_short:
+            members = np.setdiff1d(members, before.members, assume_unique=True)
+        if len(members):
+            lanes = self.table.take(members).on_host()
+            lanes.set("trip", 0.0)
+            counts = {name: getattr(self, name)[members] for name in COUNTS}
+            choice, ratio, samples = self.choice[:, members], self.ratio[:, members], self.samples.of(members)
+            self.cut_short.append(BeforeEnd(members, lanes, choice, ratio, samples, counts))
 
     def clock_of(self, members: Members = ALL) -> np.ndarray:
         """(K,) steps done since t0."""
