@@ -79,11 +79,9 @@ class DeviceTable(LaneTable):
     def _copied(self, which: np.ndarray | None) -> LaneTable:
         count = self.lanes if which is None else len(which)
         other = DeviceTable(self.layout, np.empty((len(self._array), count), self.dtype), self.moves)
-        try:
-            if self._there.any():
-                other._place(0)
-        except MemoryError:
-            return LaneTable(self.layout, self.array if which is None else self.array[:, which]).copy()
+        if self._there.any() and not other._has_room():
+            self._fetch(self._rows(None))
+            return LaneTable(self.layout, self._array[:, slice(None) if which is None else which]).copy()
         for _, run in _runs(self._rows(None), self._here, self._there):
             here, there = self._here[run.start], self._there[run.start]
             if here:
@@ -101,7 +99,7 @@ class DeviceTable(LaneTable):
         which, rows = np.arange(self.lanes)[members], self._rows(names)
         if lanes is self or not len(which):
             return
-        if not isinstance(lanes, DeviceTable):
+        if not isinstance(lanes, DeviceTable) or (lanes._there.any() and not self._has_room()):
             for places, run in _runs(rows):
                 self._write(rows[places], lanes.array[run], which)
             return
@@ -171,6 +169,14 @@ class DeviceTable(LaneTable):
             self._address = device.allocate(self._array.nbytes)
             weakref.finalize(self, freed, device, self._address).atexit = False
         return self._address + row * self.lanes * self.dtype.itemsize
+
+    def _has_room(self) -> bool:
+        """Whether the device has the table, or room for it, which it then takes."""
+        try:
+            self._place(0)
+        except MemoryError:
+            return False
+        return True
 
     def _fetch(self, rows: np.ndarray) -> None:
         """Brings rows to the host that are not there."""

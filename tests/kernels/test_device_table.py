@@ -70,6 +70,7 @@ def moved(kind: type[CountingKernel], **options: Any) -> tuple[float, float, Any
         patch.setitem(BACKENDS, "counting", made)
         result = simulate(backend="counting", threads=1, **options)
     calls = sum(kernel.lanes for kernel in kernels)
+    assert len(device.memory) <= 2, "no table is left, but room for lists and parts"
     return device.up / calls, device.down / calls, result
 
 
@@ -219,6 +220,27 @@ def test_what_does_not_fit_beside_a_table_goes_portion_by_portion() -> None:
     group = Group(program, lanes.shown, np.full(6, 300.0), out, np.arange(6), lanes.resident)
     kernel.advance([group], h=H, every=10)
     assert lanes.array.tobytes() == wanted.array.tobytes() and out.tobytes() == ticks.tobytes()
+
+
+def test_copies_that_do_not_fit_are_made_on_the_host() -> None:
+    """A device with no room left: what is taken, and where it is put, is as everywhere."""
+    device = PtxOnHost()
+    lanes, wanted = numbered(8, "float64", device), numbered(8, "float64", None)
+    other = numbered(8, "float64", device)
+    assert isinstance(lanes, DeviceTable) and isinstance(other, DeviceTable)
+    lanes.on_device()
+    lanes.stepped(["q", "acc"])  # changed there alone, to what it was
+
+    def full(size: int) -> int:
+        raise MemoryError
+
+    device.allocate = full
+    part = lanes.take(np.array([5, 2]))
+    assert part.resident is None and part.array.tobytes() == wanted.take(np.array([5, 2])).array.tobytes()
+    lanes.stepped(["q", "acc"])
+    other.set("q", 0.0)
+    other.put(np.arange(8), lanes)
+    assert other.array.tobytes() == wanted.array.tobytes()
 
 
 def test_an_interrupt_leaves_lanes_on_the_device_at_a_step() -> None:
