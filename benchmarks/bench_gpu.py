@@ -35,10 +35,11 @@ from shiftjax.bench.workload import workload
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.gpu.cuda_device import CudaDevice, cuda_device
-from shiftjax.kernels.gpu.device import Launch
+from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.kernel import GpuKernel
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.lane_table import LaneTable, placed
 from shiftjax.kernels.llvm import cpu
 
 MODELS = {  # bodies whose mass is varied; of others the first that has one
@@ -148,6 +149,28 @@ def bits(device: CudaDevice, model: str, precision: str, program: LaneProgram, t
             "differing": differing(ours, wanted),
         }
         show(device, "bits", figures | {"trips": trips, "compile_s": kernel.compile_s})
+    show(device, "bits", staying(device, precision, program, table, steps) | {"model": model, "precision": precision})
+
+
+def staying(device: Device, precision: str, program: LaneProgram, table: np.ndarray, steps: int) -> dict[str, Any]:
+    """Lanes whose table stays on the device, while the host takes some, sets numbers of others and puts them back."""
+    kernels = (GpuKernel(precision, device=device), cpu.CpuKernel(precision))
+    ends, chosen = [], np.random.default_rng(1).permutation(table.shape[1])[: table.shape[1] // 3]
+    for kernel in kernels:
+        lanes = placed(kernel, LaneTable(program.layout, table.copy()))
+        for _ in range(4):
+            until = lanes.row("clock") + steps / 4
+            nowhere = np.full(lanes.lanes, -1)
+            kernel.advance([Group(program, lanes.shown, until, None, nowhere, lanes.resident)], h=H)
+            some = lanes.take(chosen)
+            some.set("limit", np.inf)
+            some.add("q", 1e-5 * np.arange(len(chosen)))
+            lanes.put(chosen, some)
+            lanes.set("trip", 0.0, chosen[:5])
+        ends.append(lanes.on_host().array)
+        if kernel is kernels[0]:
+            assert lanes.resident is not None, "the device has no room for the table"
+    return {"lanes": "on the device", "steps": steps, "differing": differing(*ends)}
 
 
 def differing(ours: np.ndarray, wanted: np.ndarray) -> int:
