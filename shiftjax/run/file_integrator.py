@@ -49,7 +49,7 @@ def as_the_file_asks(settings: RunSettings) -> dict[str, Any]:
     return {"method": name if name in METHODS else "dopri5", "tolerance": tolerance}
 
 
-def unasked(settings: RunSettings, numerics: NumericsOptions) -> tuple[str, ...]:
+def unasked(settings: RunSettings, numerics: Numerics) -> tuple[str, ...]:
     """A note where the file asks for another method than that of a run which names none, or takes the file's."""
     if method_of(numerics) == FILE:
         return _replaced(settings)

@@ -27,7 +27,7 @@ def test_instant_centres_of_a_four_bar() -> None:
 
 def test_a_screw_joint_has_its_pitch_and_axis() -> None:
     builder, R = shiftjax.ModelBuilder(), rotation((0.3, -0.5, 0.8))
-    builder.frame("seat", T=(0.2, -0.1, 0.4), R=R)
+    builder.frame("seat", T=(0.2, -0.1, 0.4), R=R.tolist())
     part = builder.assembly("a")
     part.body("nut", mass=1.0, inertia=(1.0, 1.0, 1.0))
     part.joint("thread", "screw", parent=("fixed", "seat"), child="nut", axis=(0, 0, 1), pitch=0.03)
