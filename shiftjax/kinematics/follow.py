@@ -188,9 +188,10 @@ class _Path:
         lanes, inputs = self.lanes, self.inputs
         plan, end = self.prepared.plan, inputs.count - 1
         driven = {path: plan.coordinates[plan.constraints[k].coordinates[0]].v for path, k in self.drivers.items()}
-        moves = {speed: np.diff(inputs.places[path], axis=1) for path, speed in driven.items()}
+        moves = {speed: np.abs(np.diff(inputs.places[path], axis=1)) for path, speed in driven.items()}
         if inputs.even:
-            lead(lanes, end, first_strides(lanes, {speed: move.max(1, initial=0.0) for speed, move in moves.items()}))
+            strides = first_strides(lanes, {speed: move.max(1, initial=0.0) for speed, move in moves.items()})
+            lead(lanes, end, strides, math.inf)
             self._say_locked()
             return
         self._observe(0)
@@ -200,7 +201,8 @@ class _Path:
                 break
             self._put(inputs.line(k), k)
             lanes.evaluate("project", running)
-            lead(lanes, k, first_strides(lanes, {speed: move[:, k - 1] for speed, move in moves.items()}))
+            strides = first_strides(lanes, {speed: move[:, k - 1] for speed, move in moves.items()})
+            lead(lanes, k, strides, k)
             self._observe(k)
             self.options.machine.progress(k / end)
         self._say_locked()

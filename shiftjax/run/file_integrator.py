@@ -14,7 +14,7 @@ from typing import Any
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.records import RunSettings
 from shiftjax.run.options import NumericsOptions
-from shiftjax.run.programs.integrators import FILE, METHODS, method_of
+from shiftjax.run.programs.integrators import FILE, METHODS, Numerics, method_of
 
 MULTISTEP = ("ode113", "ode113b")  # names of public files
 
