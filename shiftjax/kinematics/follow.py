@@ -22,7 +22,7 @@ from shiftjax.errors import ModelError, shown
 from shiftjax.formats.files import load
 from shiftjax.gradients.traced import is_traced
 from shiftjax.kernels.backends import make_kernel
-from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms
+from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws_in_time
 from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, first_strides, lead
 from shiftjax.measures.channel import Channel
@@ -46,7 +46,6 @@ from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.reach import reach
-from shiftjax.topology.plan import Plan
 
 ASKED = ("assign", "tie", "backend", "strict_start")
 BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
@@ -142,16 +141,16 @@ class _Path:
         numerics = replace(self.options.numerics, method=PATHS[order])
         self.prepared = prepare(model, design.vary or {}, replace(self.options, numerics=numerics))
         plan = self.prepared.plan
-        _refuse_laws_in_time(plan, drives)
         self.drivers = {plan.coordinates[group.coordinates[0]].path: k for k, group in enumerate(plan.constraints)
                         if group.prescribes and plan.coordinates[group.coordinates[0]].path in drives}  # fmt: skip
+        refuse_laws_in_time(self.prepared, self.drivers.values())
         places = {plan.numbers[place].path: row for row, place in enumerate(self.prepared.setup.varied)}
         self.rows = {path: [places[f"{plan.constraints[k].name}.{number}"] for number in NUMBERS]
                      for path, k in self.drivers.items()}  # fmt: skip
         faulty = unsound(self.prepared, 0.0, 0.0, strict=False)
         self.report = topology_report(self.prepared)
         refuse_freedoms(self.prepared, self.report)
-        self.began = start_from(self.prepared, None, faulty)
+        self.began = start_from(self.prepared, None, faulty, massless=True)
         self.lanes = self._lanes(faulty)
 
     def _lanes(self, faulty: Mapping[int, str]) -> Ensemble:
@@ -228,8 +227,8 @@ class _Path:
         prepared, plan, lanes = self.prepared, self.prepared.plan, self.lanes
         self.causes: dict[int, str] = {}
         for s, block in enumerate(plan.substructures):
-            moving = [k for k in block.groups if plan.constraints[k].time_dependent]
-            if len(moving) != 1 or moving[0] not in self.drivers.values():
+            moving = [k for k in block.groups if k in self.drivers.values()]
+            if len(moving) != 1:
                 continue
             path = next(path for path, k in self.drivers.items() if k == moving[0])
             unit = plan.coordinates[plan.constraints[moving[0]].coordinates[0]].unit
@@ -334,12 +333,3 @@ def _members(vary: Mapping[str, Any], inputs: Inputs) -> int:
     if len(set(sizes.values())) > 1:
         raise ModelError("members", f"{sizes}", "one number of members", "Give all as many.")
     return next(iter(sizes.values()), 1)
-
-
-def _refuse_laws_in_time(plan: Plan, drives: Mapping[str, Any]) -> None:
-    """Raises where something of the model follows time, which a path has not."""
-    for group in plan.constraints:
-        led = group.prescribes and plan.coordinates[group.coordinates[0]].path in drives
-        if group.time_dependent and not led:
-            todo = 'Set "active": false on it, and give the places of what it drives by `drive`.'
-            raise ModelError(group.name, "a constraint that follows time", "drivers that `drive` gives", todo)
