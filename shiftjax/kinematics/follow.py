@@ -29,6 +29,7 @@ from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.settings import Settings
@@ -48,6 +49,8 @@ from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.reach import reach
 
 ASKED = ("assign", "tie", "backend", "strict_start")
+LOADS = {"N", "N m", "W", "J", "mixed"}  # units of what depends on speeds and masses
+AT_TIME = re.compile(r"^at ([-+.e\d]+) s: ")  # in messages, of which a path's clock counts poses
 BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
 
 
@@ -93,7 +96,8 @@ def follow(
         a Result whose `time` is the parameter, as its `settings["parameter"]` and `settings["parameter_unit"]` name it.
         The first pose is the one of the model's branch at the first places; each member stays on the branch on which it
         begins. One whose path leaves the travel of its driver is `locked`, its message has the exact end; where loops
-        lose rank on the way it ends as `singular_pose`. Its channels are NaN from there on.
+        lose rank on the way it ends as `singular_pose`. Its channels are NaN from there on. `final` has no speeds but
+        on paths by time, from which `simulate(start=...)` goes on moving.
 
     Raises:
         ModelError: anything the model or the arguments make impossible; freedoms that no driver leads.
@@ -263,9 +267,10 @@ class _Path:
         out = collect(
             prepared, lanes, self.began, self.observed, self.posed, batched=self.batched,
             measure=partial(self.measured.values, lanes.measured_of(), 0.0, lanes.status > 0),
-            messages=messages(prepared, lanes, self.began), ending=None,
+            messages=tuple(AT_TIME.sub(r"at pose \1: ", text) for text in messages(prepared, lanes, self.began)),
+            ending=None,
             notes=(*self._start_notes(), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
-                   *_interpolated(lanes)),
+                   *_interpolated(lanes), *_loads(self.observed, inputs)),
             report=self.report,
             asked={**stated_settings(self.options, ASKED), "poses": inputs.count, "parameter": inputs.name,
                    "parameter_unit": inputs.unit, "drive": inputs.texts()},
@@ -276,7 +281,12 @@ class _Path:
         units = {path: _by_parameter(unit, inputs.unit) for path, unit in out.units.items() if path not in numbers}
         design = {path: values for path, values in out.design.items() if path not in numbers}
         extremes = {path: _extremes(values, batched=self.batched) for path, values in out.channels.items()}
-        return replace(out, time=inputs.parameter, design=design, units=units, extremes=extremes, schedule=None)
+        final = dict(out.final or {})
+        if inputs.name != "time":  # rates by another parameter are no speeds to go on with
+            final["v"] = np.zeros_like(final["v"])
+        return replace(
+            out, time=inputs.parameter, design=design, units=units, extremes=extremes, final=final, schedule=None
+        )
 
     def _start_notes(self) -> list[str]:
         """Of the first poses, but that they are where the path begins."""
@@ -306,6 +316,14 @@ def _interpolated(lanes: Ensemble) -> list[str]:
     return [
         f"a pose of {members} is singular: it lies between both ends of a step over it, on a curve of the fifth degree"
     ]
+
+
+def _loads(observed: Sequence[Channel], inputs: Inputs) -> list[str]:
+    """A note of what forces are where there is no time."""
+    loads = [channel.path for channel in observed if channel.unit in LOADS]
+    if not loads or inputs.name == "time":
+        return []
+    return [f"{listed(loads)}: as where {inputs.name} rises by 1 {inputs.unit} a second; give times= for another speed"]
 
 
 def _refuse_derivatives(lanes: Ensemble, observed: Sequence[Channel], order: int) -> None:
