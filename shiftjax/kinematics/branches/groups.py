@@ -1,0 +1,158 @@
+"""Which motions and closures of a skeleton are solved together, in which order; and each group as a table knows it.
+
+Problem: blocks of the smallest size such that each depends on those before it: the block triangular form of the pattern
+of rows and columns, in which rows of one closure stay together. In a plane they are the Assur groups. Host code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shiftjax.kinematics.branches.skeleton import (
+    BALL,
+    LOOP,
+    PLANAR,
+    SHIFT,
+    SPATIAL,
+    SPHERICAL,
+    TURN,
+    Closure,
+    Numbers,
+    Skeleton,
+)
+from shiftjax.record import record
+from shiftjax.topology.block_triangular import block_triangular
+
+FLAT = 1e-7  # sines by which axes may miss a plane, parts of the length by which they may miss a point
+
+
+@record
+class Group:
+    """Motions and closures of a skeleton that are solved together."""
+
+    motions: tuple[int, ...]
+    closures: tuple[int, ...]
+
+
+def groups_of(skeleton: Skeleton) -> list[Group]:
+    """In the order in which they can be solved; one where closures and motions do not match."""
+    columns = [k for k, motion in enumerate(skeleton.motions) for _ in range(3 if motion == BALL else 1)]
+    rows = [(i, row) for i, tie in enumerate(skeleton.closures) for row in skeleton.rows_of(tie)]
+    everything = [Group(tuple(range(len(skeleton.motions))), tuple(range(len(skeleton.closures))))]
+    if len(rows) != len(columns):
+        return everything
+    moving = [_alone(tie) for tie in skeleton.closures]
+
+    def there(i: int, row: int, k: int) -> bool:
+        tie = skeleton.closures[i]
+        return k in moving[i] and not (tie.kind == LOOP and row < 3 and skeleton.motions[k] == SHIFT)
+
+    blocks = block_triangular([[there(i, row, k) for k in columns] for i, row in rows])
+    parts = [({rows[r][0] for r in block}, {columns[c] for c in places}) for block, places in blocks]
+    return _whole(parts)
+
+
+def _alone(tie: Closure) -> set[int]:
+    """The motions that move the ends of a closure apart."""
+    first, second = map(set, tie.branches)
+    return first ^ second
+
+
+def _whole(parts: Sequence[tuple[set[int], set[int]]]) -> list[Group]:
+    """Parts joined until none shares a closure or a motion with another; what stands between them comes along."""
+    joined: list[tuple[set[int], set[int]]] = []
+    for closures, motions in parts:
+        new = (set(closures), set(motions))
+        for k, (others, places) in enumerate(joined):
+            if others & closures or places & motions:
+                for more, further in joined[k:]:
+                    new[0].update(more)
+                    new[1].update(further)
+                del joined[k:]
+                break
+        joined.append(new)
+    return [Group(tuple(sorted(motions)), tuple(sorted(closures))) for closures, motions in joined]
+
+
+@dataclass
+class Standard:
+    """A group as tables know it: a sole loop as a ring, the plane as x-y, turns about +z.
+
+    Attributes:
+        signs: (values,) by which values of the group are those of the standard one.
+    """
+
+    skeleton: Skeleton
+    numbers: Numbers
+    signs: np.ndarray
+
+
+def standard(skeleton: Skeleton, numbers: Numbers) -> Standard:
+    """Of a reduced skeleton, whose space is determined by its numbers if it is not yet."""
+    skeleton, numbers = _ring(skeleton, numbers)
+    signs = np.ones(skeleton.first_value[-1])
+    if skeleton.space != PLANAR:
+        return Standard(skeleton, numbers, signs)
+    axis = numbers.axis.copy()
+    for k, motion in enumerate(skeleton.motions):
+        if motion == TURN:
+            sign = np.sign(axis[0, k, 2].real)
+            signs[skeleton.first_value[k]] = sign
+            axis[:, k] *= sign
+    return Standard(skeleton, replace(numbers, axis=axis), signs)
+
+
+def _ring(skeleton: Skeleton, numbers: Numbers) -> tuple[Skeleton, Numbers]:
+    """E1 M = E2 of a sole loop as E2^-1 E1 M = 1."""
+    if len(skeleton.closures) != 1 or skeleton.closures[0].kind != LOOP or BALL in skeleton.motions:
+        return skeleton, numbers
+    first, second = skeleton.closures[0].branches
+    axis = numbers.axis.copy()
+    axis[:, list(second)] *= -1.0
+    ring = Closure(LOOP, ((*second[::-1], *first), ()))
+    return replace(skeleton, closures=(ring,)), replace(numbers, axis=axis)
+
+
+def in_its_space(skeleton: Skeleton, numbers: Numbers) -> tuple[Skeleton, Numbers]:
+    """The skeleton as one of a plane or about a point where its numbers are; the plane then is x-y, the point 0."""
+    turns = [k for k, motion in enumerate(skeleton.motions) if motion == TURN]
+    shifts = [k for k, motion in enumerate(skeleton.motions) if motion == SHIFT]
+    if BALL in skeleton.motions or not turns:
+        return skeleton, numbers
+    normal = numbers.axis[:, turns[0]].real
+    across = np.abs(np.cross(numbers.axis[:, turns].real, normal[:, None])).max(initial=0.0)
+    along = np.abs((numbers.axis[:, shifts].real * normal[:, None]).sum(2)).max(initial=0.0)
+    if max(across, along) < FLAT:
+        return replace(skeleton, space=PLANAR), _laid_flat(skeleton, numbers, normal)
+    if not shifts and all(tie.kind == LOOP for tie in skeleton.closures):
+        point = _common_point(numbers.axis[:, turns].real, numbers.center[:, turns].real)
+        off = numbers.center[:, turns].real - point[:, None]
+        if np.abs(np.cross(numbers.axis[:, turns].real, off)).max() < FLAT:
+            there = replace(numbers, center=np.zeros_like(numbers.center), end_p=np.zeros_like(numbers.end_p))
+            return replace(skeleton, space=SPHERICAL), there
+    return replace(skeleton, space=SPATIAL), numbers
+
+
+def _laid_flat(skeleton: Skeleton, numbers: Numbers, normal: np.ndarray) -> Numbers:
+    """The numbers along axes of which z is the normal (P, 3)."""
+    x = np.eye(3)[np.abs(normal).argmin(1)]
+    x -= (x * normal).sum(1)[:, None] * normal
+    x /= np.linalg.norm(x, axis=1)[:, None]
+    Q = np.stack([x, np.cross(normal, x), normal], axis=1)
+    flat = [np.einsum("pij,pkj->pki", Q, given) for given in (numbers.axis, numbers.center, numbers.end_p, numbers.other)]
+    for k, motion in enumerate(skeleton.motions):
+        if motion == TURN:
+            flat[0][:, k] = np.sign(flat[0][:, k, 2:].real) * [0.0, 0.0, 1.0]
+        else:
+            flat[0][:, k, 2] = 0.0
+    end_R = np.einsum("pij,pkjl,pml->pkim", Q, numbers.end_R, Q)
+    return Numbers(flat[0], flat[1], end_R, flat[2], flat[3], numbers.size)
+
+
+def _common_point(axis: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """(P, 3) the point nearest to all lines (P, n, 3)."""
+    across = np.eye(3) - axis[..., :, None] * axis[..., None, :]
+    return np.linalg.solve(across.sum(1) + 1e-12 * np.eye(3), (across @ center[..., None]).sum(1))[:, :, 0]

@@ -1,0 +1,133 @@
+"""All roots, complex ones too, of a skeleton of members: group by group, each for all roots of those before it. Host code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shiftjax.kinematics.branches.charts import distinct, features, generic, vector_of
+from shiftjax.kinematics.branches.dyads import is_dyad, roots_of_dyads
+from shiftjax.kinematics.branches.groups import Group, Standard, groups_of, standard
+from shiftjax.kinematics.branches.root_counts import root_count
+from shiftjax.kinematics.branches.skeleton import BALL, Numbers, Posed, Skeleton, reduced
+from shiftjax.kinematics.branches.start_roots import start_roots
+from shiftjax.kinematics.branches.tracker import AIMED, AT_INFINITY, REACHED, Way, followed, newton
+
+FINER = 1e-5  # first correction that steps of repeated paths aim at
+CLOSED = 1e-9  # residual of a root
+PROVED = "both circles of every dyad"
+
+
+@dataclass
+class Roots:
+    """Of B members.
+
+    Attributes:
+        X: (A, values); member: (A,) of each. lost: (B,) paths that ended at no root; lacking: texts, why it is not proved
+            that these are all. sources: by whom the numbers of roots are proved.
+    """
+
+    X: np.ndarray
+    member: np.ndarray
+    lost: np.ndarray
+    lacking: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+def all_roots(skeleton: Skeleton, numbers: Numbers) -> Roots:
+    """Every pose at which the closures of each member hold."""
+    B = numbers.members
+    roots = Roots(np.tile(skeleton.still, (B, 1)), np.arange(B), np.zeros(B, int), (), ())
+    for group in groups_of(skeleton):
+        roots = _extended(skeleton, numbers, roots, group)
+        if not len(roots.X):
+            break
+    posed = Posed(skeleton, numbers.of(roots.member), roots.X)
+    X, last = newton(skeleton, posed, 3)
+    good = last < 1e-6
+    X = np.where(good[:, None], X, roots.X)  # of double roots Newton's method leads astray
+    posed = Posed(skeleton, numbers.of(roots.member), X)
+    closed = (np.abs(posed.residuals()).max(1, initial=0.0) < CLOSED) & (posed.turn_left() < 1e-4)
+    lost = roots.lost + np.bincount(roots.member[~closed], minlength=B)
+    lacking = roots.lacking if closed.all() else (*roots.lacking, f"{(~closed).sum()} roots are not closed")
+    return replace(roots, X=X[closed], member=roots.member[closed], lost=lost, lacking=lacking)
+
+
+def _extended(skeleton: Skeleton, numbers: Numbers, roots: Roots, group: Group) -> Roots:
+    """The roots of a group for each root of those before it."""
+    part, its = reduced(skeleton, numbers.of(roots.member), roots.X, group.motions, group.closures)
+    form = standard(part, its)
+    if is_dyad(form.skeleton):
+        values, status = roots_of_dyads(form.skeleton, form.numbers), None
+        lacking, source = "", PROVED
+    else:
+        values, status, lacking, source = _by_paths(form)
+    count = values.shape[1]
+    X = np.repeat(roots.X, count, axis=0)
+    places = [
+        at
+        for k in group.motions
+        for at in range(skeleton.first_value[k], skeleton.first_value[k + 1])
+    ]
+    X[:, places] = values.reshape(len(X), -1) * form.signs
+    member = np.repeat(roots.member, count)
+    ends = np.isfinite(X).all(1) if status is None else (status.reshape(-1) == REACHED)
+    lost = roots.lost + np.bincount(member[~ends], minlength=len(roots.lost))
+    if status is None and not ends.all():
+        lacking = "a dyad whose roots are not distinct"
+    return replace(
+        roots, X=X[ends], member=member[ends], lost=lost,
+        lacking=tuple(dict.fromkeys((*roots.lacking, lacking))) if lacking else roots.lacking,
+        sources=tuple(dict.fromkeys((*roots.sources, source))) if source else roots.sources,
+    )  # fmt: skip
+
+
+def _by_paths(form: Standard) -> tuple[np.ndarray, np.ndarray, str, str]:
+    """(P, N, values) ends of paths from the roots of a generic mechanism, their status (P, N), what lacks, the source."""
+    skeleton, P = form.skeleton, form.numbers.members
+    generic_numbers, starts = start_roots(skeleton)
+    N = len(starts)
+    ends = vector_of(skeleton, form.numbers)
+    way = Way(skeleton, np.repeat(generic_numbers[None], P * N, axis=0), np.repeat(ends, N, axis=0))
+    X, status = followed(way, np.tile(starts, (P, 1)), AIMED)
+    X, status = _repeated(way, np.tile(starts, (P, 1)), X, status, N)
+    known = root_count(skeleton)
+    lacking = _lacking(skeleton, known.count, N, X, status)
+    return X.reshape(P, N, -1), status.reshape(P, N), lacking, f"{known.count} roots: {known.source}" if known.count else ""
+
+
+def _same(skeleton: Skeleton, X: np.ndarray, status: np.ndarray, count: int) -> np.ndarray:
+    """(P N,) paths whose end another path of the same member has, too."""
+    out = np.zeros(len(X), bool)
+    for first in range(0, len(X), count):
+        some = first + np.flatnonzero(status[first : first + count] == REACHED)
+        if len(some):
+            index = distinct(skeleton, X[some])
+            out[some] = np.bincount(index, minlength=len(some))[index] > 1
+    return out
+
+
+def _repeated(
+    way: Way, starts: np.ndarray, X: np.ndarray, status: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Paths that met or stalled are followed again with shorter steps: one may have changed over to another."""
+    again = np.flatnonzero(_same(way.skeleton, X, status, count) | ((status != REACHED) & (status != AT_INFINITY)))
+    if len(again):
+        part = Way(way.skeleton, way.start[again], way.end[again], way.bend)
+        X[again], status[again] = followed(part, starts[again], FINER)
+    return X, status
+
+
+def _lacking(skeleton: Skeleton, count: int | None, N: int, X: np.ndarray, status: np.ndarray) -> str:
+    """Why it is not proved that the ends are all roots; "" where it is."""
+    if count is None:
+        return f"{root_count(skeleton).source}: {N} were come to"
+    if count != N:
+        return f"{N} of {count} roots of the generic mechanism are known"
+    if (infinite := (status == AT_INFINITY).sum()) or (status != REACHED).any():
+        stalled = (status != REACHED).sum() - infinite
+        return f"of {len(status)} paths {infinite} went to infinity and {stalled} ended at no regular root"
+    if _same(skeleton, X, status, N).any():
+        return "several paths ended at one root"
+    return ""
