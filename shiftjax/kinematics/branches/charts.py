@@ -65,8 +65,25 @@ def logarithm(R: np.ndarray) -> np.ndarray:
     return np.where(near, 2.0, 2.0 * half / np.where(near, 1.0, np.sin(half)))[:, None] * q[:, 1:]
 
 
+@cache
+def _free(skeleton: Skeleton) -> dict[int, int]:
+    """Motion -> which one it is of three shifts and a ball in a row: of a body that moves freely.
+
+    Its shifts are along x, y and z of every mechanism, since what they span might vanish on the way to another one.
+    """
+    out: dict[int, int] = {}
+    for branch in (branch for closure in skeleton.closures for branch in closure.branches):
+        for first in range(len(branch) - 3):
+            row = branch[first : first + 4]
+            if [skeleton.motions[k] for k in row] == [SHIFT, SHIFT, SHIFT, BALL]:
+                out |= dict(zip(row, range(4), strict=True))
+    return out
+
+
 def base_axis(skeleton: Skeleton, k: int) -> np.ndarray:
     """(3,) the axis of a motion whose rotation vector is 0."""
+    if k in _free(skeleton):
+        return EYE[_free(skeleton)[k]]
     return EYE[0] if skeleton.space == PLANAR and skeleton.motions[k] == SHIFT else EYE[2]
 
 
@@ -139,10 +156,10 @@ def generic(skeleton: Skeleton) -> np.ndarray:
     point = [1, 1, 0] if planar else [0, 0, 0] if spherical else [1, 1, 1]
     turn = [0, 0, 1] if planar else [1, 1, 1]
     parts: list[int] = []
-    for motion in skeleton.motions:
+    for k, motion in enumerate(skeleton.motions):
         if motion != BALL:
-            parts += [0, 0, 0] if motion == TURN and planar else turn
-        parts += [0, 0, 0] if motion == SHIFT else point
+            parts += [0, 0, 0] if (motion == TURN and planar) or k in _free(skeleton) else turn
+        parts += [0, 0, 0] if motion == SHIFT or k in _free(skeleton) else point
     for closure in skeleton.closures:
         parts += turn if closure.kind == LOOP else point
         parts += [*point, int(closure.kind == DISTANCE)]

@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftjax.kinematics.branches.skeleton import (
     BALL,
+    EYE,
     LOOP,
     PLANAR,
     SHIFT,
@@ -79,30 +80,57 @@ def _whole(parts: Sequence[tuple[set[int], set[int]]]) -> list[Group]:
 
 @dataclass
 class Standard:
-    """A group as tables know it: a sole loop as a ring, the plane as x-y, turns about +z.
+    """A group as tables know it: a sole loop as a ring, motions in the order in which closures meet them, turns of a plane about +z.
 
     Attributes:
-        signs: (values,) by which values of the group are those of the standard one.
+        places: (values,) where its values stand among those of the group; signs: (values,) by which they are those.
     """
 
     skeleton: Skeleton
     numbers: Numbers
+    places: np.ndarray
     signs: np.ndarray
+
+    def values(self, X: np.ndarray) -> np.ndarray:
+        """(..., values) of the group, of those of the standard form."""
+        out = np.empty_like(X)
+        out[..., self.places] = X * self.signs
+        return out
 
 
 def standard(skeleton: Skeleton, numbers: Numbers) -> Standard:
-    """Of a reduced skeleton, whose space is determined by its numbers if it is not yet."""
+    """Of a reduced skeleton in its space."""
     skeleton, numbers = _ring(skeleton, numbers)
-    signs = np.ones(skeleton.first_value[-1])
-    if skeleton.space != PLANAR:
-        return Standard(skeleton, numbers, signs)
-    axis = numbers.axis.copy()
-    for k, motion in enumerate(skeleton.motions):
-        if motion == TURN:
-            sign = np.sign(axis[0, k, 2].real)
-            signs[skeleton.first_value[k]] = sign
-            axis[:, k] *= sign
-    return Standard(skeleton, replace(numbers, axis=axis), signs)
+    skeleton, numbers = _in_line(skeleton, numbers)
+    met = (k for closure in skeleton.closures for branch in closure.branches for k in branch)
+    order = list(dict.fromkeys([*met, *range(len(skeleton.motions))]))
+    firsts = skeleton.first_value
+    places = np.array([at for k in order for at in range(firsts[k], firsts[k + 1])])
+    name = {k: i for i, k in enumerate(order)}
+    closures = tuple(
+        Closure(tie.kind, tuple(tuple(name[k] for k in branch) for branch in tie.branches))  # type: ignore[arg-type]
+        for tie in skeleton.closures
+    )
+    skeleton = Skeleton(tuple(skeleton.motions[k] for k in order), closures, skeleton.space)
+    axis, center = numbers.axis[:, order], numbers.center[:, order]
+    signs = np.ones(len(places))
+    if skeleton.space == PLANAR:
+        for k, motion in enumerate(skeleton.motions):
+            if motion == TURN:
+                signs[skeleton.first_value[k]] = np.sign(axis[0, k, 2].real)
+                axis[:, k] = EYE[2]
+    return Standard(skeleton, replace(numbers, axis=axis, center=center), places, signs)
+
+
+def _in_line(skeleton: Skeleton, numbers: Numbers) -> tuple[Skeleton, Numbers]:
+    """Distances and points with the shorter branch first: what they compare may be exchanged."""
+    closures = list(skeleton.closures)
+    end_p, other = numbers.end_p.copy(), numbers.other.copy()
+    for k, tie in enumerate(closures):
+        if tie.kind != LOOP and len(tie.branches[0]) > len(tie.branches[1]):
+            closures[k] = Closure(tie.kind, tie.branches[::-1])
+            end_p[:, k], other[:, k] = numbers.other[:, k], numbers.end_p[:, k]
+    return replace(skeleton, closures=tuple(closures)), replace(numbers, end_p=end_p, other=other)
 
 
 def _ring(skeleton: Skeleton, numbers: Numbers) -> tuple[Skeleton, Numbers]:

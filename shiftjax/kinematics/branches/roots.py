@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftjax.kinematics.branches.charts import distinct, features, generic, vector_of
+from shiftjax.kinematics.branches.charts import distinct, generic, vector_of
 from shiftjax.kinematics.branches.dyads import is_dyad, roots_of_dyads
 from shiftjax.kinematics.branches.groups import Group, Standard, groups_of, standard
 from shiftjax.kinematics.branches.root_counts import root_count
-from shiftjax.kinematics.branches.skeleton import BALL, Numbers, Posed, Skeleton, reduced
+from shiftjax.kinematics.branches.skeleton import Numbers, Posed, Skeleton, reduced
 from shiftjax.kinematics.branches.start_roots import start_roots
-from shiftjax.kinematics.branches.tracker import AIMED, AT_INFINITY, REACHED, Way, followed, newton
+from shiftjax.kinematics.branches.tracker import AIMED, AT_INFINITY, REACHED, STALLED, Way, followed, newton
 
-FINER = 1e-5  # first correction that steps of repeated paths aim at
+FINER = 1e-3  # first correction that steps of other ways aim at
+OTHER_WAYS = 3  # by which roots are followed again where paths met or stalled
 CLOSED = 1e-9  # residual of a root
 PROVED = "both circles of every dyad"
 
@@ -70,7 +71,7 @@ def _extended(skeleton: Skeleton, numbers: Numbers, roots: Roots, group: Group) 
         for k in group.motions
         for at in range(skeleton.first_value[k], skeleton.first_value[k + 1])
     ]
-    X[:, places] = values.reshape(len(X), -1) * form.signs
+    X[:, places] = form.values(values.reshape(len(X), -1))
     member = np.repeat(roots.member, count)
     ends = np.isfinite(X).all(1) if status is None else (status.reshape(-1) == REACHED)
     lost = roots.lost + np.bincount(member[~ends], minlength=len(roots.lost))
@@ -86,36 +87,56 @@ def _extended(skeleton: Skeleton, numbers: Numbers, roots: Roots, group: Group) 
 def _by_paths(form: Standard) -> tuple[np.ndarray, np.ndarray, str, str]:
     """(P, N, values) ends of paths from the roots of a generic mechanism, their status (P, N), what lacks, the source."""
     skeleton, P = form.skeleton, form.numbers.members
-    generic_numbers, starts = start_roots(skeleton)
-    N = len(starts)
+    numbers, starts = start_roots(skeleton)
+    N, known = len(starts), root_count(skeleton)
     ends = vector_of(skeleton, form.numbers)
-    way = Way(skeleton, np.repeat(generic_numbers[None], P * N, axis=0), np.repeat(ends, N, axis=0))
-    X, status = followed(way, np.tile(starts, (P, 1)), AIMED)
-    X, status = _repeated(way, np.tile(starts, (P, 1)), X, status, N)
-    known = root_count(skeleton)
+    X, status = _ends(skeleton, numbers, starts, ends, None, AIMED)
+    random, mask = np.random.default_rng(N), generic(skeleton)
+    for _ in range(OTHER_WAYS):
+        again = np.flatnonzero(_unsure(skeleton, X, status))
+        if not len(again):
+            break
+        bend = mask * (random.normal(size=len(mask)) + 1j * random.normal(size=len(mask)))
+        more, of_them = _ends(skeleton, numbers, starts, ends[again], bend, FINER)
+        for k, Y, its in zip(again, more, of_them, strict=True):
+            X[k], status[k] = _united(skeleton, (X[k], status[k]), (Y, its))
     lacking = _lacking(skeleton, known.count, N, X, status)
-    return X.reshape(P, N, -1), status.reshape(P, N), lacking, f"{known.count} roots: {known.source}" if known.count else ""
+    return X, status, lacking, f"{known.count} roots: {known.source}" if known.count else ""
 
 
-def _same(skeleton: Skeleton, X: np.ndarray, status: np.ndarray, count: int) -> np.ndarray:
-    """(P N,) paths whose end another path of the same member has, too."""
-    out = np.zeros(len(X), bool)
-    for first in range(0, len(X), count):
-        some = first + np.flatnonzero(status[first : first + count] == REACHED)
-        if len(some):
-            index = distinct(skeleton, X[some])
-            out[some] = np.bincount(index, minlength=len(some))[index] > 1
-    return out
-
-
-def _repeated(
-    way: Way, starts: np.ndarray, X: np.ndarray, status: np.ndarray, count: int
+def _ends(
+    skeleton: Skeleton, numbers: np.ndarray, starts: np.ndarray, ends: np.ndarray, bend: np.ndarray | None, aimed: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Paths that met or stalled are followed again with shorter steps: one may have changed over to another."""
-    again = np.flatnonzero(_same(way.skeleton, X, status, count) | ((status != REACHED) & (status != AT_INFINITY)))
-    if len(again):
-        part = Way(way.skeleton, way.start[again], way.end[again], way.bend)
-        X[again], status[again] = followed(part, starts[again], FINER)
+    """(P, N, values) and (P, N): all roots of a generic mechanism followed to P others, by one way each."""
+    P, N = len(ends), len(starts)
+    way = Way(skeleton, np.repeat(numbers[None], P * N, axis=0), np.repeat(ends, N, axis=0), bend)
+    X, status = followed(way, np.tile(starts, (P, 1)), aimed)
+    return X.reshape(P, N, -1), status.reshape(P, N)
+
+
+def _unsure(skeleton: Skeleton, X: np.ndarray, status: np.ndarray) -> np.ndarray:
+    """(P,) whether paths of a member met or stalled: one may have changed over to another."""
+    return (status == STALLED).any(1) | _met(skeleton, X, status)
+
+
+def _met(skeleton: Skeleton, X: np.ndarray, status: np.ndarray) -> np.ndarray:
+    """(P,) whether several paths of a member ended at one root."""
+    ends = (Y[its == REACHED] for Y, its in zip(X, status, strict=True))
+    return np.array([len(np.unique(distinct(skeleton, Y))) < len(Y) for Y in ends])
+
+
+def _united(
+    skeleton: Skeleton, first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct ends of both ways, then how the other paths of the second one ended."""
+    roots = np.concatenate([Y[its == REACHED] for Y, its in (first, second)])
+    roots = roots[np.unique(distinct(skeleton, roots))] if len(roots) else roots
+    X, status = second[0].copy(), np.full(len(second[1]), STALLED)
+    status[: len(roots)] = REACHED
+    X[: len(roots)] = roots[: len(X)]
+    infinite = min(int((second[1] == AT_INFINITY).sum()), len(X) - len(roots))
+    if infinite > 0:
+        status[-infinite:] = AT_INFINITY
     return X, status
 
 
@@ -127,7 +148,7 @@ def _lacking(skeleton: Skeleton, count: int | None, N: int, X: np.ndarray, statu
         return f"{N} of {count} roots of the generic mechanism are known"
     if (infinite := (status == AT_INFINITY).sum()) or (status != REACHED).any():
         stalled = (status != REACHED).sum() - infinite
-        return f"of {len(status)} paths {infinite} went to infinity and {stalled} ended at no regular root"
-    if _same(skeleton, X, status, N).any():
+        return f"of {status.size} paths {infinite} went to infinity and {stalled} ended at no regular root"
+    if _met(skeleton, X, status).any():
         return "several paths ended at one root"
     return ""

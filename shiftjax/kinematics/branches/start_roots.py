@@ -10,6 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -21,7 +25,8 @@ from shiftjax.kinematics.branches.tracker import AIMED, REACHED, Way, followed
 
 IDLE = 8  # closed ways in a row without a new root: no more are sought
 MOST = 60  # closed ways at most
-VERSION = "1"  # of what is stored
+VERSION = "2"  # of what is stored
+SHIPPED = Path(__file__).with_name("generic_roots.json")
 
 _known: dict[Skeleton, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -31,7 +36,7 @@ def start_roots(skeleton: Skeleton) -> tuple[np.ndarray, np.ndarray]:
     if skeleton not in _known:
         key = hashlib.sha256(f"{VERSION} {skeleton!r}".encode()).hexdigest()[:32]
         path = disk_cache.folder() / "roots" / f"{key}.npz"
-        known = _read(path)
+        known = _shipped().get(repr(skeleton)) or _read(path)
         if known is None:
             known = by_monodromy(skeleton)
             stream = io.BytesIO()
@@ -41,7 +46,30 @@ def start_roots(skeleton: Skeleton) -> tuple[np.ndarray, np.ndarray]:
     return _known[skeleton]
 
 
-def _read(path) -> tuple[np.ndarray, np.ndarray] | None:
+@cache
+def _shipped() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """The roots that come with the package: of a six-joint loop, of platforms on six distances and of three legs."""
+    entries = json.loads(SHIPPED.read_text(encoding="utf-8")) if SHIPPED.exists() else {}
+    return {name: (_complex(entry["numbers"]), _complex(entry["roots"])) for name, entry in entries.items()}
+
+
+def _complex(pairs: list) -> np.ndarray:
+    """Of real and imaginary parts as the last axis."""
+    array = np.array(pairs)
+    return array[..., 0] + 1j * array[..., 1]
+
+
+def written(skeletons: Iterable[Skeleton]) -> str:
+    """The text of the file of shipped roots, computed: `benchmarks/start_roots.py` writes it."""
+    out = {}
+    for skeleton in skeletons:
+        numbers, roots = by_monodromy(skeleton)
+        parts = {"numbers": numbers, "roots": roots}
+        out[repr(skeleton)] = {name: np.stack([x.real, x.imag], axis=-1).tolist() for name, x in parts.items()}
+    return json.dumps(out, indent=None) + "\n"
+
+
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray] | None:
     try:
         with np.load(io.BytesIO(disk_cache.read(path)), allow_pickle=False) as data:
             return data["numbers"], data["roots"]
@@ -63,6 +91,8 @@ def by_monodromy(skeleton: Skeleton, seed: int = 0) -> tuple[np.ndarray, np.ndar
             way = Way(skeleton, *(np.repeat(x[None], len(at), axis=0) for x in (start, end)))
             at, status = followed(way, at, AIMED)
             at = at[status == REACHED]
+            if not len(at):
+                break
         every = np.concatenate([roots, at])
         more = every[np.unique(distinct(skeleton, every))]
         idle = 0 if len(more) > len(roots) else idle + 1

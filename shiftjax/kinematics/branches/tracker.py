@@ -20,9 +20,10 @@ LEAP = 0.1  # largest first correction of a step, dimensionless
 AIMED = 1e-2  # first correction that steps aim at
 CONVERGED = 1e-5  # second correction of a step that is accepted; the third would be of its square
 SHORTEST = 1e-10  # step of t below which a path stalls
-STEPS = 3000
+STEPS = 1500
 FAR = 15.0  # imaginary part of an angle beyond which cosines are 1e6: a root at infinity
 FAR_SHIFT = 1e6
+LATE = 0.9  # share of the way after which a root far away is taken to end at infinity
 DIFFERENCE = 1e-7  # of t, for derivatives of residuals
 
 
@@ -153,6 +154,7 @@ class Paths:
             x = self.X[some, at]
             far |= np.abs(x.imag) > FAR if motion == "turn" else np.abs(x) > FAR_SHIFT
         short = self.step[some] < SHORTEST
+        far &= self.t[some] > LATE
         self.status[some] = np.where(far, AT_INFINITY, np.where(short, STALLED, -1))
         arrived = self.t[some] >= 1.0
         self.status[some[arrived]] = REACHED
