@@ -54,6 +54,14 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.run.assemble",
             "Closes the loops of a model, or of many variants of it, and goes no step.",
         ),
+        "branches": (
+            "shiftjax.kinematics.branches.assemblies",
+            "All assemblies of a mechanism, or of many variants of it, at given inputs.",
+        ),
+        "Branches": (
+            "shiftjax.kinematics.branches.table",
+            "The outcome of `branches`: all assemblies of designs, with names, certificates and margins.",
+        ),
         "inverse_dynamics": (
             "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
@@ -251,6 +259,8 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
+    from shiftjax.kinematics.branches.assemblies import branches as branches
+    from shiftjax.kinematics.branches.table import Branches as Branches
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS
     from shiftjax.measures.metric import MetricKind as MetricKind

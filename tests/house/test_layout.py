@@ -53,6 +53,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("dynamics",),
     ("measures",),
     ("run",),
+    ("kinematics",),
     ("gradients",),
     ("inverse",),
     ("ensembles",),

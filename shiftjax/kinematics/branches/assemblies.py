@@ -38,9 +38,9 @@ def branches(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
 ) -> Branches:
-    """All assemblies of a mechanism, or of many variants of it, at given inputs; limits of joints are not asked.
+    """All assemblies of a mechanism, or of many variants of it, at given inputs.
 
-    A loop of a plane with three unknown motions closes where two circles, or a circle and a line, meet. Of other groups all complex
+    Limits of joints are not asked. A loop of a plane with three unknown motions closes where two circles, or a circle and a line, meet. Of other groups all complex
     poses of a generic mechanism of their kind are known (found once by monodromy and kept in the user's cache), and are
     followed while its numbers become those of the design: what they end at are all poses of it, the real ones among
     them its assemblies (Sommese, Wampler, The Numerical Solution of Systems of Polynomials, 2005, chapter 7).
@@ -66,7 +66,9 @@ def branches(
     inputs = _inputs(prepared, at or {})
     lengths = {len(x) for x in inputs.values() if len(x) > 1} | ({prepared.members} if prepared.vary else set())
     if len(lengths) > 1:
-        raise ModelError("at", f"{sorted(lengths)} values", "one length for all inputs and vary", "Give as many of each.")
+        raise ModelError(
+            "at", f"{sorted(lengths)} values", "one length for all inputs and vary", "Give as many of each."
+        )
     members = max(lengths, default=1)
     which = np.arange(members) if prepared.vary else np.zeros(members, int)
     lane = prepared.lane_of(which, 1.0)

@@ -170,7 +170,9 @@ def drawn(skeleton: Skeleton, random: np.random.Generator) -> tuple[np.ndarray, 
     """Numbers (K,) of a generic complex mechanism, and values (values,) at which it is closed."""
     mask = generic(skeleton)
     vector = mask * (random.normal(size=len(mask)) + 0.5j * random.normal(size=len(mask)))
-    X = np.array(random.uniform(-np.pi, np.pi, skeleton.first_value[-1]) + 0.3j * random.normal(size=skeleton.first_value[-1]))
+    X = np.array(
+        random.uniform(-np.pi, np.pi, skeleton.first_value[-1]) + 0.3j * random.normal(size=skeleton.first_value[-1])
+    )
     for at in skeleton.balls:
         X[at : at + 4] /= np.sqrt((X[at : at + 4] ** 2).sum())
     numbers = numbers_of(skeleton, vector[None])

@@ -22,6 +22,7 @@ def is_dyad(skeleton: Skeleton) -> bool:
     return ring and sorted(skeleton.closures[0].branches[0]) == [0, 1, 2] and TURN in skeleton.motions
 
 
+@np.errstate(all="ignore")  # of flat dyads, whose roots are infinite or no numbers
 def roots_of_dyads(skeleton: Skeleton, numbers: Numbers) -> np.ndarray:
     """(P, roots, 3) values at which dyads close: two roots, of one turn and two shifts one. Axes of turns are +z."""
     order = list(skeleton.closures[0].branches[0])
@@ -78,8 +79,7 @@ def _square_roots(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> list[np.ndarra
     root = np.sqrt(b * b - 4.0 * a * c)
     root = np.where((np.conj(b) * root).real < 0.0, -root, root)
     half = -0.5 * (b + root)
-    with np.errstate(all="ignore"):
-        return [half / a, np.where(half == 0.0, 0.0, c / half)]
+    return [half / a, np.where(half == 0.0, 0.0, c / half)]
 
 
 def _three_turns(c: list[Pair], H: _Move) -> list[list[np.ndarray]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shiftjax.kinematics.branches.root_counts import FLAT, common_point
 from shiftjax.kinematics.branches.skeleton import (
     BALL,
     EYE,
@@ -26,8 +27,6 @@ from shiftjax.kinematics.branches.skeleton import (
 )
 from shiftjax.record import record
 from shiftjax.topology.block_triangular import block_triangular
-
-FLAT = 1e-7  # sines by which axes may miss a plane, parts of the length by which they may miss a point
 
 
 @record
@@ -94,7 +93,8 @@ class Standard:
     def values(self, X: np.ndarray) -> np.ndarray:
         """(..., values) of the group, of those of the standard form."""
         out = np.empty_like(X)
-        out[..., self.places] = X * self.signs
+        with np.errstate(invalid="ignore"):  # roots that are no numbers
+            out[..., self.places] = X * self.signs
         return out
 
 
@@ -156,7 +156,7 @@ def in_its_space(skeleton: Skeleton, numbers: Numbers) -> tuple[Skeleton, Number
     if max(across, along) < FLAT:
         return replace(skeleton, space=PLANAR), _laid_flat(skeleton, numbers, normal)
     if not shifts and all(tie.kind == LOOP for tie in skeleton.closures):
-        point = _common_point(numbers.axis[:, turns].real, numbers.center[:, turns].real)
+        point = common_point(numbers.axis[:, turns].real, numbers.center[:, turns].real)
         off = numbers.center[:, turns].real - point[:, None]
         if np.abs(np.cross(numbers.axis[:, turns].real, off)).max() < FLAT:
             there = replace(numbers, center=np.zeros_like(numbers.center), end_p=np.zeros_like(numbers.end_p))
@@ -170,7 +170,9 @@ def _laid_flat(skeleton: Skeleton, numbers: Numbers, normal: np.ndarray) -> Numb
     x -= (x * normal).sum(1)[:, None] * normal
     x /= np.linalg.norm(x, axis=1)[:, None]
     Q = np.stack([x, np.cross(normal, x), normal], axis=1)
-    flat = [np.einsum("pij,pkj->pki", Q, given) for given in (numbers.axis, numbers.center, numbers.end_p, numbers.other)]
+    flat = [
+        np.einsum("pij,pkj->pki", Q, given) for given in (numbers.axis, numbers.center, numbers.end_p, numbers.other)
+    ]
     for k, motion in enumerate(skeleton.motions):
         if motion == TURN:
             flat[0][:, k] = np.sign(flat[0][:, k, 2:].real) * [0.0, 0.0, 1.0]
@@ -178,9 +180,3 @@ def _laid_flat(skeleton: Skeleton, numbers: Numbers, normal: np.ndarray) -> Numb
             flat[0][:, k, 2] = 0.0
     end_R = np.einsum("pij,pkjl,pml->pkim", Q, numbers.end_R, Q)
     return Numbers(flat[0], flat[1], end_R, flat[2], flat[3], numbers.size)
-
-
-def _common_point(axis: np.ndarray, center: np.ndarray) -> np.ndarray:
-    """(P, 3) the point nearest to all lines (P, n, 3)."""
-    across = np.eye(3) - axis[..., :, None] * axis[..., None, :]
-    return np.linalg.solve(across.sum(1) + 1e-12 * np.eye(3), (across @ center[..., None]).sum(1))[:, :, 0]

@@ -175,5 +175,7 @@ class _Reader:
         return Closure(kind, (first, second))
 
     def _motions(self, joint: int) -> list[int]:
-        places = [self.place[k] for k, one in enumerate(self.plan.coordinates) if one.joint == joint and k in self.place]
+        places = [
+            self.place[k] for k, one in enumerate(self.plan.coordinates) if one.joint == joint and k in self.place
+        ]
         return places[::-1] if self.plan.joints[joint].reverse else places

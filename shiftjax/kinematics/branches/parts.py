@@ -11,12 +11,13 @@ from shiftjax.errors import ModelError
 from shiftjax.kinematics.branches.certificate import Certificate, certified
 from shiftjax.kinematics.branches.groups import in_its_space
 from shiftjax.kinematics.branches.of_plan import reason_against, tie_of
-from shiftjax.kinematics.branches.roots import all_roots
-from shiftjax.kinematics.branches.skeleton import Skeleton, reduced
+from shiftjax.kinematics.branches.roots import all_roots, too_large
+from shiftjax.kinematics.branches.skeleton import reduced
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.closing.closer import CLOSED, Rule, closed, least_change
 from shiftjax.run.closing.host_evaluation import Loops, StartLane
 from shiftjax.run.start.branches import blocks_of_signs, signs, spread_poses
+from shiftjax.topology.partition import RANK
 from shiftjax.topology.plan import Plan
 
 REAL = 1e-6  # imaginary part of the values of a real root
@@ -82,7 +83,11 @@ class _System:
         if columns > skeleton.rows:
             self._refuse_freedoms(columns - skeleton.rows)
         if columns < skeleton.rows:
-            return self._searched(f"{skeleton.rows} equations of {columns} unknowns, of which only some depend on others")
+            return self._searched(
+                f"{skeleton.rows} equations of {columns} unknowns, of which only some depend on others"
+            )
+        if large := too_large(skeleton):
+            return self._searched(large)
         roots = all_roots(skeleton, numbers)
         real = np.abs(roots.X.imag).max(1, initial=0.0) < REAL
         member = roots.member[real]
@@ -98,7 +103,15 @@ class _System:
         total = np.bincount(roots.member, minlength=len(everyone))
         order = np.flatnonzero(closes)
         return self._part(
-            q[:, order], member[order], residual[order], J[order], sure.of(order), total, roots.lost, lacking, roots.sources
+            q[:, order],
+            member[order],
+            residual[order],
+            J[order],
+            sure.of(order),
+            total,
+            roots.lost,
+            lacking,
+            roots.sources,
         )
 
     def _refuse_freedoms(self, count: int) -> None:
@@ -133,16 +146,21 @@ class _System:
         B = self.q.shape[1]
         members = np.arange(B)
         loops, still, _ = self._loops(members)
-        found_q, found_member = [self.q[:, :0]], [members[:0]]
-        for pose in spread_poses(self.plan, self.q, self.free, self.lane.length, SEARCHED):
+        poses, designs = [self.q[:, :0]], [members[:0]]
+        rows = [row for k in self.free for row in range(*self._places(k))]
+        for spread in spread_poses(self.plan, self.q[:, 0], self.free, self.lane.length, SEARCHED):
+            pose = self.q.copy()
+            pose[rows] = spread[rows, None]
             there = closed(loops, pose, least_change(still, None), loops.cap, Rule())
             good = there.size <= CLOSED
-            found_q.append(there.q[:, good])
-            found_member.append(members[good])
-        q, member = np.concatenate(found_q, axis=1), np.concatenate(found_member)
+            poses.append(there.q[:, good])
+            designs.append(members[good])
+        q, member = np.concatenate(poses, axis=1), np.concatenate(designs)
         order = self._first_of_each(q, member)
         q, member = q[:, order], member[order]
         q, residual, J = self._polished(q, member)
+        if len(member) and (ranks := np.linalg.matrix_rank(J, tol=RANK)).max() < J.shape[2]:
+            self._refuse_freedoms(J.shape[2] - int(ranks.max()))
         nothing = np.full(len(member), np.nan)
         sure = Certificate(nothing, nothing, nothing)
         lacking = (f"sought from {SEARCHED} poses, since {why}",)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from shiftjax.kinematics.branches.skeleton import (
     BALL,
     DISTANCE,
@@ -11,6 +13,7 @@ from shiftjax.kinematics.branches.skeleton import (
     SPATIAL,
     SPHERICAL,
     TURN,
+    Numbers,
     Skeleton,
 )
 from shiftjax.record import record
@@ -24,6 +27,7 @@ class RootCount:
     source: str
 
 
+FLAT = 1e-7  # sines by which axes may miss a plane, parts of the length by which they may miss a point
 UNKNOWN = RootCount(None, "no proved number of roots is known for this group")
 LEE_LIANG = "Lee, Liang 1988; Raghavan, Roth 1993"
 ONE_LOOP = {0: (16, LEE_LIANG), 1: (16, LEE_LIANG), 2: (8, LEE_LIANG), 3: (2, LEE_LIANG)}  # shifts of six
@@ -45,6 +49,36 @@ def root_count(skeleton: Skeleton) -> RootCount:
     if kinds == [DISTANCE] * 6 and _one_body(skeleton):
         return RootCount(40, "Ronga, Vust 1992; Mourrain 1993; Wampler 1996")
     return UNKNOWN
+
+
+def count_of(skeleton: Skeleton, numbers: Numbers) -> RootCount:
+    """Of members that are no generic ones: fewer, where that is proved of all; else as `root_count`."""
+    ring = [closure.kind for closure in skeleton.closures] == [LOOP] and not skeleton.closures[0].branches[1]
+    if ring and skeleton.space == SPATIAL and skeleton.motions == (TURN,) * 6 and _wrist(skeleton, numbers):
+        return RootCount(8, "three axes in a row meet in a point: Pieper 1968")
+    return root_count(skeleton)
+
+
+def _wrist(skeleton: Skeleton, numbers: Numbers) -> bool:
+    """Whether three axes of a ring that follow one another meet in a point, of all members."""
+    order = list(skeleton.closures[0].branches[0])
+    axis, center = numbers.axis[:, order], numbers.center[:, order]
+    R, p = numbers.end_R[:, 0], numbers.end_p[:, 0]
+    axis = np.concatenate([axis, np.einsum("pij,pkj->pki", R, axis[:, :2])], axis=1).real  # once around the ring
+    center = np.concatenate([center, np.einsum("pij,pkj->pki", R, center[:, :2]) + p[:, None]], axis=1).real
+    for first in range(len(order)):
+        lines = slice(first, first + 3)
+        off = center[:, lines] - common_point(axis[:, lines], center[:, lines])[:, None]
+        bent = np.abs(np.cross(axis[:, lines][:, :2], axis[:, lines][:, 1:])).max((1, 2)) > FLAT
+        if np.abs(np.cross(axis[:, lines], off)).max() < FLAT and bent.all():
+            return True
+    return False
+
+
+def common_point(axis: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """(P, 3) the point nearest to all lines of given directions and points (P, n, 3)."""
+    across = np.eye(3) - axis[..., :, None] * axis[..., None, :]
+    return np.linalg.solve(across.sum(1) + 1e-12 * np.eye(3), (across @ center[..., None]).sum(1))[:, :, 0]
 
 
 def _one_body(skeleton: Skeleton) -> bool:

@@ -9,13 +9,14 @@ import numpy as np
 from shiftjax.kinematics.branches.charts import distinct, generic, vector_of
 from shiftjax.kinematics.branches.dyads import is_dyad, roots_of_dyads
 from shiftjax.kinematics.branches.groups import Group, Standard, groups_of, standard
-from shiftjax.kinematics.branches.root_counts import root_count
-from shiftjax.kinematics.branches.skeleton import Numbers, Posed, Skeleton, reduced
+from shiftjax.kinematics.branches.root_counts import RootCount, count_of
+from shiftjax.kinematics.branches.skeleton import BALL, DISTANCE, Numbers, Posed, Skeleton, reduced
 from shiftjax.kinematics.branches.start_roots import start_roots
 from shiftjax.kinematics.branches.tracker import AIMED, AT_INFINITY, REACHED, STALLED, Way, followed, newton
 
 FINER = 1e-3  # first correction that steps of other ways aim at
 OTHER_WAYS = 3  # by which roots are followed again where paths met or stalled
+LARGEST = 12  # unknowns of a group that is followed
 CLOSED = 1e-9  # residual of a root
 PROVED = "both circles of every dyad"
 
@@ -34,6 +35,16 @@ class Roots:
     lost: np.ndarray
     lacking: tuple[str, ...]
     sources: tuple[str, ...]
+
+
+def too_large(skeleton: Skeleton) -> str:
+    """Why a skeleton is not followed to all its roots: a group of it with which monodromy does not come to an end."""
+    for group in groups_of(skeleton):
+        columns = sum(3 if skeleton.motions[k] == BALL else 1 for k in group.motions)
+        kinds = {skeleton.closures[k].kind for k in group.closures}
+        if columns > LARGEST and not kinds == {DISTANCE}:
+            return f"a group of {columns} unknowns has more roots than are followed here"
+    return ""
 
 
 def all_roots(skeleton: Skeleton, numbers: Numbers) -> Roots:
@@ -66,11 +77,7 @@ def _extended(skeleton: Skeleton, numbers: Numbers, roots: Roots, group: Group) 
         values, status, lacking, source = _by_paths(form)
     count = values.shape[1]
     X = np.repeat(roots.X, count, axis=0)
-    places = [
-        at
-        for k in group.motions
-        for at in range(skeleton.first_value[k], skeleton.first_value[k + 1])
-    ]
+    places = [at for k in group.motions for at in range(skeleton.first_value[k], skeleton.first_value[k + 1])]
     X[:, places] = form.values(values.reshape(len(X), -1))
     member = np.repeat(roots.member, count)
     ends = np.isfinite(X).all(1) if status is None else (status.reshape(-1) == REACHED)
@@ -86,21 +93,21 @@ def _extended(skeleton: Skeleton, numbers: Numbers, roots: Roots, group: Group) 
 
 def _by_paths(form: Standard) -> tuple[np.ndarray, np.ndarray, str, str]:
     """(P, N, values) ends of paths from the roots of a generic mechanism, their status (P, N), what lacks, the source."""
-    skeleton, P = form.skeleton, form.numbers.members
+    skeleton = form.skeleton
     numbers, starts = start_roots(skeleton)
-    N, known = len(starts), root_count(skeleton)
+    known = count_of(skeleton, form.numbers)
     ends = vector_of(skeleton, form.numbers)
     X, status = _ends(skeleton, numbers, starts, ends, None, AIMED)
-    random, mask = np.random.default_rng(N), generic(skeleton)
+    random, mask = np.random.default_rng(len(starts)), generic(skeleton)
     for _ in range(OTHER_WAYS):
-        again = np.flatnonzero(_unsure(skeleton, X, status))
+        again = np.flatnonzero(_unsure(skeleton, X, status) & (_counts(skeleton, X, status) != known.count))
         if not len(again):
             break
         bend = mask * (random.normal(size=len(mask)) + 1j * random.normal(size=len(mask)))
         more, of_them = _ends(skeleton, numbers, starts, ends[again], bend, FINER)
         for k, Y, its in zip(again, more, of_them, strict=True):
             X[k], status[k] = _united(skeleton, (X[k], status[k]), (Y, its))
-    lacking = _lacking(skeleton, known.count, N, X, status)
+    lacking = _lacking(known, _counts(skeleton, X, status), status)
     return X, status, lacking, f"{known.count} roots: {known.source}" if known.count else ""
 
 
@@ -121,8 +128,13 @@ def _unsure(skeleton: Skeleton, X: np.ndarray, status: np.ndarray) -> np.ndarray
 
 def _met(skeleton: Skeleton, X: np.ndarray, status: np.ndarray) -> np.ndarray:
     """(P,) whether several paths of a member ended at one root."""
+    return _counts(skeleton, X, status) < (status == REACHED).sum(1)
+
+
+def _counts(skeleton: Skeleton, X: np.ndarray, status: np.ndarray) -> np.ndarray:
+    """(P,) distinct roots."""
     ends = (Y[its == REACHED] for Y, its in zip(X, status, strict=True))
-    return np.array([len(np.unique(distinct(skeleton, Y))) < len(Y) for Y in ends])
+    return np.array([len(np.unique(distinct(skeleton, Y))) for Y in ends], int)
 
 
 def _united(
@@ -140,15 +152,12 @@ def _united(
     return X, status
 
 
-def _lacking(skeleton: Skeleton, count: int | None, N: int, X: np.ndarray, status: np.ndarray) -> str:
+def _lacking(known: RootCount, counts: np.ndarray, status: np.ndarray) -> str:
     """Why it is not proved that the ends are all roots; "" where it is."""
-    if count is None:
-        return f"{root_count(skeleton).source}: {N} were come to"
-    if count != N:
-        return f"{N} of {count} roots of the generic mechanism are known"
-    if (infinite := (status == AT_INFINITY).sum()) or (status != REACHED).any():
-        stalled = (status != REACHED).sum() - infinite
-        return f"of {status.size} paths {infinite} went to infinity and {stalled} ended at no regular root"
-    if _met(skeleton, X, status).any():
-        return "several paths ended at one root"
-    return ""
+    if known.count is None:
+        return f"{known.source}: {status.shape[1]} were come to"
+    if (counts == known.count).all():
+        return ""
+    few, infinite = int(counts.min()), int((status == AT_INFINITY).sum())
+    stalled = int((status != REACHED).sum()) - infinite
+    return f"{few} of {known.count} roots; {infinite} paths went to infinity, {stalled} ended at no regular root"

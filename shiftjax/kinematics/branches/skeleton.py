@@ -20,7 +20,11 @@ from shiftjax.record import record
 TURN, SHIFT, BALL = "turn", "shift", "ball"
 LOOP, DISTANCE, POINT = "loop", "distance", "point"
 PLANAR, SPHERICAL, SPATIAL = "planar", "spherical", "spatial"
-LOOP_ROWS = {PLANAR: (2, 3, 4), SPHERICAL: (0, 1, 2), SPATIAL: (0, 1, 2, 3, 4, 5)}  # rotation about x, y, z, then x, y, z
+LOOP_ROWS = {
+    PLANAR: (2, 3, 4),
+    SPHERICAL: (0, 1, 2),
+    SPATIAL: (0, 1, 2, 3, 4, 5),
+}  # rotation about x, y, z, then x, y, z
 EYE = np.eye(3)
 
 
@@ -337,9 +341,9 @@ def reduced(
         end_R.append(R)
         end_p.append(a)
         other.append(applied(second[0], numbers.other[:, k]) + second[1])
-    kept = tuple(
+    ties_left = tuple(
         Closure(tie.kind, tuple(tuple(place[k] for k in branch if k in place) for branch in tie.branches))  # type: ignore[arg-type]
         for tie in ties
     )
     left = Numbers(axis, center, *(np.stack(x, axis=1) for x in (end_R, end_p, other)), numbers.size[:, list(closures)])
-    return Skeleton(tuple(skeleton.motions[k] for k in free), kept, skeleton.space), left
+    return Skeleton(tuple(skeleton.motions[k] for k in free), ties_left, skeleton.space), left

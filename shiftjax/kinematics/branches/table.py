@@ -14,7 +14,9 @@ LISTED = 20  # assemblies that a summary shows
 
 @record
 class Branches:
-    """The outcome of `branches`: A real assemblies of B designs, those of one design next to each other.
+    """The outcome of `branches`: all assemblies of designs, with names, certificates and margins.
+
+    A real assemblies of B designs, those of one design next to each other.
 
     Attributes:
         names: (A,) of each: the signs of the determinants of its groups, with a number where groups have more than one

@@ -139,12 +139,12 @@ class Paths:
         good = (sizes[0] < LEAP) & (sizes[1] < CONVERGED)
         with np.errstate(all="ignore"):
             factor = np.where(good, np.clip((self.aimed / sizes[0]) ** 0.25, 0.5, 2.0), 0.4)
-        taken, kept = some[good], X[good]
+        taken, there = some[good], X[good]
         if len(taken):
             self.before[0][taken], self.before[1][taken] = self.X[taken], self.t[taken]
             self.before[2][taken] = self.rate[taken]
-            self.X[taken], self.t[taken] = kept, t[good]
-            self.rate[taken] = self._tangent(kept, t[good], taken, J[good])
+            self.X[taken], self.t[taken] = there, t[good]
+            self.rate[taken] = self._tangent(there, t[good], taken, J[good])
         self.step[some] *= factor
         self._end(some)
 
