@@ -58,10 +58,6 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.kinematics.branches.assemblies",
             "All assemblies of a mechanism, or of many variants of it, at given inputs.",
         ),
-        "Branches": (
-            "shiftjax.kinematics.branches.table",
-            "The outcome of `branches`: all assemblies of designs, with names, certificates and margins.",
-        ),
         "inverse_dynamics": (
             "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
@@ -260,7 +256,6 @@ if TYPE_CHECKING:
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
     from shiftjax.kinematics.branches.assemblies import branches as branches
-    from shiftjax.kinematics.branches.table import Branches as Branches
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS
     from shiftjax.measures.metric import MetricKind as MetricKind

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import shiftjax
+from shiftjax.kinematics.branches.table import Branches
 from shiftjax.mechanism.model import Model
 
 # Base and platform of a planar platform on three legs, and the legs' lengths: row 7 of the specification of kinematics.
@@ -174,3 +175,9 @@ def dietmaier() -> Model:
         ends = [("fixed", f"foot_{k}"), ("platform", f"corner_{k}")]
         a.constraint(f"leg_{k}", "distance", frames=ends, length=length)
     return builder.build()
+
+
+def angles(table: Branches, *joints: str) -> np.ndarray:
+    """(A,) sums of joint angles, from -pi to pi."""
+    total = sum(table.q[joint] for joint in joints)
+    return np.remainder(total + np.pi, 2.0 * np.pi) - np.pi

@@ -5,15 +5,9 @@ import pytest
 
 import shiftjax
 from shiftjax.errors import ModelError
-from tests.kinematics.mechanisms import four_bar
+from tests.kinematics.mechanisms import angles, four_bar
 
 EXACT = 1e-12  # of angles and poses in f64, lengths of about 1
-
-
-def angles(table: shiftjax.Branches, *joints: str) -> np.ndarray:
-    """(A,) sums of joint angles, from -pi to pi."""
-    total = sum(table.q[joint] for joint in joints)
-    return np.remainder(total + np.pi, 2.0 * np.pi) - np.pi
 
 
 def test_four_bar_of_freudenstein_and_norton() -> None:
@@ -65,7 +59,7 @@ def test_dyads_with_slides(kinds: str) -> None:
     a.joint("weld", "rigid", parent=("fixed", "goal"), child=(before, "end"))
     table = shiftjax.branches(builder.build(), {"joint_0": stated[0]})
     assert table.complete == "proven" and len(table) + table.complex[0] == (1 if kinds.count("P") == 2 else 2)
-    off = sum(np.abs(table.q[f"a:joint_{k}"] - stated[k]) for k in range(4))
+    off = np.sum([np.abs(table.q[f"a:joint_{k}"] - stated[k]) for k in range(4)], axis=0)
     assert off.min() < EXACT * 100.0 and table.certified.all()
 
 

@@ -4,17 +4,11 @@ import numpy as np
 
 import shiftjax
 from tests.kinematics import mechanisms
-from tests.kinematics.mechanisms import MANSEUR_DOTY, PUMA, dietmaier, forward, gripping, three_legs
+from tests.kinematics.mechanisms import MANSEUR_DOTY, PUMA, angles, dietmaier, forward, gripping, three_legs
 
 EXACT = 1e-12  # of poses in f64, lengths of about 1
 DIGITS = 1e-10  # of numbers that are stated with twelve digits
 PUBLISHED = 2e-6  # of postures of which some are nearly double, from lengths of six digits
-
-
-def angles(table: shiftjax.Branches, *joints: str) -> np.ndarray:
-    """(A,) sums of joint angles, from -pi to pi."""
-    total = sum(table.q[joint] for joint in joints)
-    return np.remainder(total + np.pi, 2.0 * np.pi) - np.pi
 
 
 def test_three_legs_in_the_plane() -> None:

@@ -1,10 +1,10 @@
 """`branches`: all assemblies of a mechanism at given inputs. Host code.
 
 Problem: every q at which all closures hold while some coordinates stand where the inputs say.
-Properties: a group of a plane with two assemblies is solved in closed form, any other one by following all roots of a generic complex
-mechanism to it; real roots are moved to rounding on the house's closures, and certified. What is no system of closures
-of turns, shifts and balls with as many rows as coordinates is searched from spread poses, and said to be not proven.
-Refused: inputs that leave freedoms, and inputs of coordinates that there are not.
+Properties: a group of a plane with two assemblies is solved in closed form, any other one by following all roots of a
+generic complex mechanism to it; real roots are moved to rounding on the closures of runs, and certified. What is no
+system of closures of turns, shifts and balls with as many rows as coordinates is searched from spread poses, and said
+to be not proven. Refused: inputs that leave freedoms, and inputs of coordinates that there are not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError, need_mapping
 from shiftjax.formats.files import load
-from shiftjax.kinematics.branches.parts import Part, part_of
+from shiftjax.kinematics.branches.parts import PartAssemblies, part_of
 from shiftjax.kinematics.branches.table import Branches
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
@@ -40,10 +40,11 @@ def branches(
 ) -> Branches:
     """All assemblies of a mechanism, or of many variants of it, at given inputs.
 
-    Limits of joints are not asked. A loop of a plane with three unknown motions closes where two circles, or a circle and a line, meet. Of other groups all complex
-    poses of a generic mechanism of their kind are known (found once by monodromy and kept in the user's cache), and are
-    followed while its numbers become those of the design: what they end at are all poses of it, the real ones among
-    them its assemblies (Sommese, Wampler, The Numerical Solution of Systems of Polynomials, 2005, chapter 7).
+    Limits of joints are not asked. A loop of a plane with three unknown motions closes where two circles, or a circle
+    and a line, meet. Of other groups all complex poses of a generic mechanism of their kind are known (found once by
+    monodromy and kept in the user's cache), and are followed while its numbers become those of the design: what they
+    end at are all poses of it, the real ones among them its assemblies (Sommese, Wampler, The Numerical Solution of
+    Systems of Polynomials, 2005, chapter 7).
 
     Args:
         model: a Model, a library name or a path.
@@ -99,7 +100,7 @@ def _inputs(prepared: Prepared, at: Mapping[str, Any]) -> dict[int, np.ndarray]:
     return out
 
 
-def _together(prepared: Prepared, q: np.ndarray, parts: list[Part]) -> Branches:
+def _together(prepared: Prepared, q: np.ndarray, parts: list[PartAssemblies]) -> Branches:
     """Every assembly of one substructure with every one of the others."""
     plan, members = prepared.plan, q.shape[1]
     member = np.arange(members)

@@ -1,10 +1,10 @@
 """That there is one root near a pose, and how near: the theorem of Newton and Kantorovich. Host code.
 
-Where h = beta K eta <= 1/2, of beta the norm of the inverse Jacobian, eta that of Newton's change and K a bound of second
-derivatives nearby, a root is within (1 - sqrt(1 - 2 h)) / (beta K), and no other one within (1 + sqrt(1 - 2 h)) / (beta K) (Kantorovich,
-Akilov, Functional Analysis, chapter XVIII; Ortega, Rheinboldt, section 12.6). For real poses. K follows from lengths alone:
-a point at a distance r from axes moves with second derivatives of at most r (sum of changes)^2. Residuals count with a
-bound of their rounding; all is floating-point arithmetic in f64, not intervals.
+Where h = beta K eta <= 1/2, of beta the norm of the inverse Jacobian, eta that of Newton's change and K a bound of
+second derivatives nearby, a root is within (1 - sqrt(1 - 2 h)) / (beta K), and no other one within (1 + sqrt(1 - 2 h))
+/ (beta K) (Kantorovich, Akilov, Functional Analysis, chapter XVIII; Ortega, Rheinboldt, section 12.6). For real poses.
+K follows from lengths alone: a point at a distance r from axes moves with second derivatives of at most r (sum of
+changes)^2. Residuals count with a bound of their rounding; all is floating-point arithmetic in f64, not intervals.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.kinematics.branches.skeleton import DISTANCE, LOOP, SHIFT, Numbers, Posed, Skeleton
+from shiftjax.kinematics.branches.skeleton import DISTANCE, LOOP, SHIFT, Posed, ScrewNumbers, Skeleton
 
 NEAR = 0.1  # radius in which K holds, dimensionless
 ROUNDING = 2.0**-52
@@ -36,10 +36,10 @@ class Certificate:
         return (self.h <= 0.5) & (self.radius <= NEAR)
 
 
-def certified(skeleton: Skeleton, numbers: Numbers, X: np.ndarray) -> Certificate:
+def certified(skeleton: Skeleton, numbers: ScrewNumbers, X: np.ndarray) -> Certificate:
     """Of real values X (P, values); lengths dimensionless."""
     phi, J = Posed(skeleton, numbers, X.astype(complex)).linear()
-    phi, J = phi.real, J.real
+    phi, J = np.real(phi), np.real(J)
     K, scale = _second_derivatives(skeleton, numbers, X)
     n = J.shape[2]
     with np.errstate(all="ignore"):
@@ -53,7 +53,7 @@ def certified(skeleton: Skeleton, numbers: Numbers, X: np.ndarray) -> Certificat
         return Certificate(h, 2.0 * eta / (1.0 + root), np.where(h <= 0.5, (1.0 + root) / (beta * K), 0.0))
 
 
-def _second_derivatives(skeleton: Skeleton, numbers: Numbers, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _second_derivatives(skeleton: Skeleton, numbers: ScrewNumbers, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(P,) a bound of the norm of second derivatives, and of the size of residuals."""
     squares, scale = np.zeros(len(X)), np.ones(len(X))
     for k, tie in enumerate(skeleton.closures):
@@ -70,15 +70,17 @@ def _second_derivatives(skeleton: Skeleton, numbers: Numbers, X: np.ndarray) -> 
     return np.sqrt(squares), scale
 
 
-def _reach(skeleton: Skeleton, numbers: Numbers, X: np.ndarray, way: tuple[int, ...], end: np.ndarray) -> np.ndarray:
+def _reach(
+    skeleton: Skeleton, numbers: ScrewNumbers, X: np.ndarray, way: tuple[int, ...], end: np.ndarray
+) -> np.ndarray:
     """(P,) the farthest that the end of a branch can be from its axes, shifts where they are."""
     total, last = np.zeros(len(X)), None
     for k in way:
         if skeleton.motions[k] == SHIFT:
             total = total + np.abs(X[:, skeleton.first_value[k]]) + NEAR
             continue
-        center = numbers.center[:, k].real
+        center = np.real(numbers.center[:, k])
         total = total + (np.linalg.norm(center, axis=1) if last is None else np.linalg.norm(center - last, axis=1))
         last = center
-    last = np.zeros_like(end.real) if last is None else last
-    return total + np.linalg.norm(end.real - last, axis=1)
+    last = np.zeros_like(np.real(end)) if last is None else last
+    return total + np.linalg.norm(np.real(end) - last, axis=1)

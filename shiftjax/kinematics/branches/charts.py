@@ -18,8 +18,8 @@ from shiftjax.kinematics.branches.skeleton import (
     SHIFT,
     SPHERICAL,
     TURN,
-    Numbers,
     Posed,
+    ScrewNumbers,
     Skeleton,
     applied,
 )
@@ -58,7 +58,7 @@ def logarithm(R: np.ndarray) -> np.ndarray:
     )
     row = columns[largest, :, np.arange(len(R))]
     q = row / (2.0 * np.sqrt(squares[np.arange(len(R)), largest])[:, None])
-    q = np.where(q[:, :1].real < 0.0, -q, q)
+    q = np.where(np.real(q[:, :1]) < 0.0, -q, q)
     sine = np.sqrt((q[:, 1:] ** 2).sum(1))
     near = np.abs(sine) < 1e-9
     half = np.arccos(np.where(near, 1.0, q[:, 0]))
@@ -95,14 +95,14 @@ def _to_axis(base: np.ndarray, axis: np.ndarray) -> np.ndarray:
     near = np.abs(sine) < 1e-9
     angle = np.arccos(np.where(near, 0.0, cosine))
     way = across * (np.where(near, 1.0, angle / np.where(near, 1.0, np.sin(angle))))[:, None]
-    opposite = near & (cosine.real < 0.0)
+    opposite = near & (np.real(cosine) < 0.0)
     way[opposite] = np.pi * EYE[(np.argmax(np.abs(base)) + 1) % 3]
     if opposite.any() and base[0] == 1.0:  # in the plane a turn about its normal
         way[opposite] = np.pi * EYE[2]
     return way
 
 
-def vector_of(skeleton: Skeleton, numbers: Numbers) -> np.ndarray:
+def vector_of(skeleton: Skeleton, numbers: ScrewNumbers) -> np.ndarray:
     """(P, K) the vector of given numbers."""
     parts = []
     for k, motion in enumerate(skeleton.motions):
@@ -134,7 +134,7 @@ def _places(skeleton: Skeleton) -> tuple[np.ndarray, ...]:
     return np.array(turns, int), np.array(centers, int), end[:, :3], end[:, 3:6], end[:, 6]
 
 
-def numbers_of(skeleton: Skeleton, vector: np.ndarray) -> Numbers:
+def numbers_of(skeleton: Skeleton, vector: np.ndarray) -> ScrewNumbers:
     """The inverse of `vector_of`."""
     turns, centers, firsts, places, squares = _places(skeleton)
     axes = turns[:, 0] >= 0
@@ -147,7 +147,7 @@ def numbers_of(skeleton: Skeleton, vector: np.ndarray) -> Numbers:
     axis[:, axes] = np.einsum("pkij,kj->pki", R[:, :n], base)
     end_R[:, loops] = R[:, n:]
     other = np.where(loops[:, None], 0.0, vector[:, firsts])
-    return Numbers(axis, vector[:, centers], end_R, vector[:, places], other, vector[:, squares])
+    return ScrewNumbers(axis, vector[:, centers], end_R, vector[:, places], other, vector[:, squares])
 
 
 def generic(skeleton: Skeleton) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Both assemblies of a dyad, in closed form: three motions of one planar loop, turns or shifts. Host code.
 
-Problem: E1(x1) E2(x2) E3(x3) M = I in the plane. Points are pairs z = x + i y and z' = x - i y, which for complex members
-are no conjugates; a turn by x multiplies z by r = exp(i x) and z' by 1/r. Two circles, or a circle and a line, meet in two points: the
-roots of a square polynomial; two lines in one.
+Problem: E1(x1) E2(x2) E3(x3) M = I in the plane. Points are pairs z = x + i y and z' = x - i y, which for complex
+members are no conjugates; a turn by x multiplies z by r = exp(i x) and z' by 1/r. Two circles, or a circle and a line,
+meet in two points: the roots of a square polynomial; two lines in one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.kinematics.branches.skeleton import LOOP, PLANAR, SHIFT, TURN, Numbers, Skeleton
+from shiftjax.kinematics.branches.skeleton import LOOP, PLANAR, SHIFT, TURN, ScrewNumbers, Skeleton
 
 Pair = np.ndarray  # (2, P): z and z'
 
@@ -23,7 +23,7 @@ def is_dyad(skeleton: Skeleton) -> bool:
 
 
 @np.errstate(all="ignore")  # of flat dyads, whose roots are infinite or no numbers
-def roots_of_dyads(skeleton: Skeleton, numbers: Numbers) -> np.ndarray:
+def roots_of_dyads(skeleton: Skeleton, numbers: ScrewNumbers) -> np.ndarray:
     """(P, roots, 3) values at which dyads close: two roots, of one turn and two shifts one. Axes of turns are +z."""
     order = list(skeleton.closures[0].branches[0])
     kinds = [skeleton.motions[k] for k in order]
@@ -77,7 +77,7 @@ def _angle(r: np.ndarray) -> np.ndarray:
 def _square_roots(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> list[np.ndarray]:
     """Both x of a x^2 + b x + c = 0, none of which subtracts what is nearly equal."""
     root = np.sqrt(b * b - 4.0 * a * c)
-    root = np.where((np.conj(b) * root).real < 0.0, -root, root)
+    root = np.where(np.real(np.conj(b) * root) < 0.0, -root, root)
     half = -0.5 * (b + root)
     return [half / a, np.where(half == 0.0, 0.0, c / half)]
 

@@ -22,7 +22,7 @@ from shiftjax.kinematics.branches.skeleton import (
     SPHERICAL,
     TURN,
     Closure,
-    Numbers,
+    ScrewNumbers,
     Skeleton,
 )
 from shiftjax.record import record
@@ -30,18 +30,18 @@ from shiftjax.topology.block_triangular import block_triangular
 
 
 @record
-class Group:
+class MotionGroup:
     """Motions and closures of a skeleton that are solved together."""
 
     motions: tuple[int, ...]
     closures: tuple[int, ...]
 
 
-def groups_of(skeleton: Skeleton) -> list[Group]:
+def groups_of(skeleton: Skeleton) -> list[MotionGroup]:
     """In the order in which they can be solved; one where closures and motions do not match."""
     columns = [k for k, motion in enumerate(skeleton.motions) for _ in range(3 if motion == BALL else 1)]
     rows = [(i, row) for i, tie in enumerate(skeleton.closures) for row in skeleton.rows_of(tie)]
-    everything = [Group(tuple(range(len(skeleton.motions))), tuple(range(len(skeleton.closures))))]
+    everything = [MotionGroup(tuple(range(len(skeleton.motions))), tuple(range(len(skeleton.closures))))]
     if len(rows) != len(columns):
         return everything
     moving = [_alone(tie) for tie in skeleton.closures]
@@ -61,7 +61,7 @@ def _alone(tie: Closure) -> set[int]:
     return first ^ second
 
 
-def _whole(parts: Sequence[tuple[set[int], set[int]]]) -> list[Group]:
+def _whole(parts: Sequence[tuple[set[int], set[int]]]) -> list[MotionGroup]:
     """Parts joined until none shares a closure or a motion with another; what stands between them comes along."""
     joined: list[tuple[set[int], set[int]]] = []
     for closures, motions in parts:
@@ -74,19 +74,19 @@ def _whole(parts: Sequence[tuple[set[int], set[int]]]) -> list[Group]:
                 del joined[k:]
                 break
         joined.append(new)
-    return [Group(tuple(sorted(motions)), tuple(sorted(closures))) for closures, motions in joined]
+    return [MotionGroup(tuple(sorted(motions)), tuple(sorted(closures))) for closures, motions in joined]
 
 
 @dataclass
 class Standard:
-    """A group as tables know it: a sole loop as a ring, motions in the order in which closures meet them, turns of a plane about +z.
+    """A group as tables know it: a sole loop as a ring, motions as closures meet them, turns of a plane about +z.
 
     Attributes:
         places: (values,) where its values stand among those of the group; signs: (values,) by which they are those.
     """
 
     skeleton: Skeleton
-    numbers: Numbers
+    numbers: ScrewNumbers
     places: np.ndarray
     signs: np.ndarray
 
@@ -98,7 +98,7 @@ class Standard:
         return out
 
 
-def standard(skeleton: Skeleton, numbers: Numbers) -> Standard:
+def standard(skeleton: Skeleton, numbers: ScrewNumbers) -> Standard:
     """Of a reduced skeleton in its space."""
     skeleton, numbers = _ring(skeleton, numbers)
     skeleton, numbers = _in_line(skeleton, numbers)
@@ -108,8 +108,7 @@ def standard(skeleton: Skeleton, numbers: Numbers) -> Standard:
     places = np.array([at for k in order for at in range(firsts[k], firsts[k + 1])])
     name = {k: i for i, k in enumerate(order)}
     closures = tuple(
-        Closure(tie.kind, tuple(tuple(name[k] for k in branch) for branch in tie.branches))  # type: ignore[arg-type]
-        for tie in skeleton.closures
+        Closure(tie.kind, tuple(tuple(name[k] for k in branch) for branch in tie.branches)) for tie in skeleton.closures
     )
     skeleton = Skeleton(tuple(skeleton.motions[k] for k in order), closures, skeleton.space)
     axis, center = numbers.axis[:, order], numbers.center[:, order]
@@ -117,12 +116,12 @@ def standard(skeleton: Skeleton, numbers: Numbers) -> Standard:
     if skeleton.space == PLANAR:
         for k, motion in enumerate(skeleton.motions):
             if motion == TURN:
-                signs[skeleton.first_value[k]] = np.sign(axis[0, k, 2].real)
+                signs[skeleton.first_value[k]] = np.sign(np.real(axis[0, k, 2]))
                 axis[:, k] = EYE[2]
     return Standard(skeleton, replace(numbers, axis=axis, center=center), places, signs)
 
 
-def _in_line(skeleton: Skeleton, numbers: Numbers) -> tuple[Skeleton, Numbers]:
+def _in_line(skeleton: Skeleton, numbers: ScrewNumbers) -> tuple[Skeleton, ScrewNumbers]:
     """Distances and points with the shorter branch first: what they compare may be exchanged."""
     closures = list(skeleton.closures)
     end_p, other = numbers.end_p.copy(), numbers.other.copy()
@@ -133,7 +132,7 @@ def _in_line(skeleton: Skeleton, numbers: Numbers) -> tuple[Skeleton, Numbers]:
     return replace(skeleton, closures=tuple(closures)), replace(numbers, end_p=end_p, other=other)
 
 
-def _ring(skeleton: Skeleton, numbers: Numbers) -> tuple[Skeleton, Numbers]:
+def _ring(skeleton: Skeleton, numbers: ScrewNumbers) -> tuple[Skeleton, ScrewNumbers]:
     """E1 M = E2 of a sole loop as E2^-1 E1 M = 1."""
     if len(skeleton.closures) != 1 or skeleton.closures[0].kind != LOOP or BALL in skeleton.motions:
         return skeleton, numbers
@@ -144,27 +143,27 @@ def _ring(skeleton: Skeleton, numbers: Numbers) -> tuple[Skeleton, Numbers]:
     return replace(skeleton, closures=(ring,)), replace(numbers, axis=axis)
 
 
-def in_its_space(skeleton: Skeleton, numbers: Numbers) -> tuple[Skeleton, Numbers]:
+def in_its_space(skeleton: Skeleton, numbers: ScrewNumbers) -> tuple[Skeleton, ScrewNumbers]:
     """The skeleton as one of a plane or about a point where its numbers are; the plane then is x-y, the point 0."""
     turns = [k for k, motion in enumerate(skeleton.motions) if motion == TURN]
     shifts = [k for k, motion in enumerate(skeleton.motions) if motion == SHIFT]
     if BALL in skeleton.motions or not turns:
         return skeleton, numbers
-    normal = numbers.axis[:, turns[0]].real
-    across = np.abs(np.cross(numbers.axis[:, turns].real, normal[:, None])).max(initial=0.0)
-    along = np.abs((numbers.axis[:, shifts].real * normal[:, None]).sum(2)).max(initial=0.0)
+    normal = np.real(numbers.axis[:, turns[0]])
+    across = np.abs(np.cross(np.real(numbers.axis[:, turns]), normal[:, None])).max(initial=0.0)
+    along = np.abs((np.real(numbers.axis[:, shifts]) * normal[:, None]).sum(2)).max(initial=0.0)
     if max(across, along) < FLAT:
         return replace(skeleton, space=PLANAR), _laid_flat(skeleton, numbers, normal)
     if not shifts and all(tie.kind == LOOP for tie in skeleton.closures):
-        point = common_point(numbers.axis[:, turns].real, numbers.center[:, turns].real)
-        off = numbers.center[:, turns].real - point[:, None]
-        if np.abs(np.cross(numbers.axis[:, turns].real, off)).max() < FLAT:
+        point = common_point(np.real(numbers.axis[:, turns]), np.real(numbers.center[:, turns]))
+        off = np.real(numbers.center[:, turns]) - point[:, None]
+        if np.abs(np.cross(np.real(numbers.axis[:, turns]), off)).max() < FLAT:
             there = replace(numbers, center=np.zeros_like(numbers.center), end_p=np.zeros_like(numbers.end_p))
             return replace(skeleton, space=SPHERICAL), there
     return replace(skeleton, space=SPATIAL), numbers
 
 
-def _laid_flat(skeleton: Skeleton, numbers: Numbers, normal: np.ndarray) -> Numbers:
+def _laid_flat(skeleton: Skeleton, numbers: ScrewNumbers, normal: np.ndarray) -> ScrewNumbers:
     """The numbers along axes of which z is the normal (P, 3)."""
     x = np.eye(3)[np.abs(normal).argmin(1)]
     x -= (x * normal).sum(1)[:, None] * normal
@@ -175,8 +174,8 @@ def _laid_flat(skeleton: Skeleton, numbers: Numbers, normal: np.ndarray) -> Numb
     ]
     for k, motion in enumerate(skeleton.motions):
         if motion == TURN:
-            flat[0][:, k] = np.sign(flat[0][:, k, 2:].real) * [0.0, 0.0, 1.0]
+            flat[0][:, k] = np.sign(np.real(flat[0][:, k, 2:])) * [0.0, 0.0, 1.0]
         else:
             flat[0][:, k, 2] = 0.0
     end_R = np.einsum("pij,pkjl,pml->pkim", Q, numbers.end_R, Q)
-    return Numbers(flat[0], flat[1], end_R, flat[2], flat[3], numbers.size)
+    return ScrewNumbers(flat[0], flat[1], end_R, flat[2], flat[3], numbers.size)

@@ -1,6 +1,6 @@
-"""The skeleton of a substructure and its numbers, as the house's own kinematics has them at the reference pose. Host code.
+"""The skeleton of a substructure and its numbers, by the kinematics of runs at the reference pose. Host code.
 
-Refused: constraints that are no closures of these, screws, joints of more freedoms than closures leave; `reason` says which.
+Refused: constraints that are no closures of these, and screws; `reason_against` tells.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shiftjax.kinematics.branches.skeleton import (
     SPATIAL,
     TURN,
     Closure,
-    Numbers,
+    ScrewNumbers,
     Skeleton,
 )
 from shiftjax.lanes.member_values import MemberValues
@@ -45,7 +45,7 @@ class Tie:
     """
 
     skeleton: Skeleton
-    numbers: Numbers
+    numbers: ScrewNumbers
     coordinates: tuple[int, ...]
     frames: np.ndarray
     backwards: tuple[bool, ...]
@@ -109,18 +109,20 @@ def tie_of(plan: Plan, lane: StartLane, index: int, members: int) -> Tie:
             q[one.q] = 1.0
     motion, values = motion_of(lane, q)
     coordinates = plan.coordinates_in(index)
-    reader = _Reader(plan, motion, values, members, {k: i for i, k in enumerate(coordinates)}, lane.length)
+    reader = _SkeletonReader(plan, motion, values, members, {k: i for i, k in enumerate(coordinates)}, lane.length)
     motions, axis, center, frames, backwards = zip(*(reader.motion_of(k) for k in coordinates), strict=True)
     groups = [plan.constraints[k] for k in plan.substructures[index].groups if plan.constraints[k].kind in TIES]
     closures, R, p, other, size = zip(*(reader.closure_of(group) for group in groups), strict=True)
     stacked = (np.stack(x, axis=1).astype(complex) for x in (axis, center, R, p, other, size))
     skeleton = Skeleton(tuple(motions), tuple(closures), SPATIAL)
-    return Tie(skeleton, Numbers(*stacked), tuple(coordinates), np.stack(frames, axis=1), tuple(backwards), lane.length)
+    return Tie(
+        skeleton, ScrewNumbers(*stacked), tuple(coordinates), np.stack(frames, axis=1), tuple(backwards), lane.length
+    )
 
 
 @dataclass
-class _Reader:
-    """Numbers of motions and closures, by members; lengths dimensionless."""
+class _SkeletonReader:
+    """ScrewNumbers of motions and closures, by members; lengths dimensionless."""
 
     plan: Plan
     motion: Motion

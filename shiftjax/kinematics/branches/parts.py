@@ -26,7 +26,7 @@ SEARCHED = 200  # poses from which assemblies are sought where closures are no s
 
 
 @dataclass
-class Part:
+class PartAssemblies:
     """Of B designs, A assemblies of one substructure; those of one design next to each other.
 
     Attributes:
@@ -49,7 +49,7 @@ class Part:
     sources: tuple[str, ...]
 
 
-def part_of(plan: Plan, lane: StartLane, index: int, q: np.ndarray, fixed: Collection[int]) -> Part | None:
+def part_of(plan: Plan, lane: StartLane, index: int, q: np.ndarray, fixed: Collection[int]) -> PartAssemblies | None:
     """The assemblies of a substructure whose coordinates `fixed` stand as in q (nq, B); None where all do."""
     here = plan.coordinates_in(index)
     free = [k for k in here if k not in fixed]
@@ -68,7 +68,7 @@ class _System:
     fixed: list[int]
     free: list[int]
 
-    def solved(self) -> Part:
+    def solved(self) -> PartAssemblies:
         """By roots where closures are a square system of polynomials, else by search."""
         against = reason_against(self.plan, self.index, self.fixed)
         if against:
@@ -89,15 +89,15 @@ class _System:
         if large := too_large(skeleton):
             return self._searched(large)
         roots = all_roots(skeleton, numbers)
-        real = np.abs(roots.X.imag).max(1, initial=0.0) < REAL
+        real = np.abs(np.imag(roots.X)).max(1, initial=0.0) < REAL
         member = roots.member[real]
         values = X[member]
         at = [i for k in places for i in range(tie.skeleton.first_value[k], tie.skeleton.first_value[k + 1])]
         values[:, at] = roots.X[real]
-        q = tie.coordinates_at(self.plan, values.real, self.q[:, member], member)
+        q = tie.coordinates_at(self.plan, np.real(values), self.q[:, member], member)
         q, residual, J = self._polished(q, member)
         closes = residual <= CLOSED
-        again = tie.values(self.plan, q, member)[:, at].real
+        again = np.real(tie.values(self.plan, q, member)[:, at])
         sure = certified(skeleton, numbers.of(member), again)
         lacking = roots.lacking if closes.all() else (*roots.lacking, "the model's closures are open at some roots")
         total = np.bincount(roots.member, minlength=len(everyone))
@@ -117,7 +117,7 @@ class _System:
     def _refuse_freedoms(self, count: int) -> None:
         paths = [self.plan.coordinates[k].path for k in self.free]
         fault = f"inputs that leave {count} freedom{'s' * (count > 1)} among {listed(paths)}"
-        todo = f"Name {count} of them in `at`, or drive them. A rod between two balls turns about itself: use a universal joint."
+        todo = f"Name {count} of them in `at`, or drive them; a rod between two balls needs a universal joint for one."
         raise ModelError("at", fault, "as many inputs as freedoms", todo)
 
     def _loops(self, member: np.ndarray) -> tuple[Loops, list[int], list[int]]:
@@ -134,14 +134,14 @@ class _System:
         return np.flatnonzero(np.repeat(closing, [group.rows for group in groups]))
 
     def _polished(self, q: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates (nq, A) moved to rounding, the residual (A,) and the Jacobian of what is free (A, rows, columns)."""
+        """Coordinates (nq, A) moved to rounding, the residual (A,), the Jacobian of what is free (A, rows, columns)."""
         loops, still, moving = self._loops(member)
         if not q.shape[1]:
             return q, np.zeros(0), np.zeros((0, 1, len(moving)))
         pose = closed(loops, q, least_change(still, None), loops.cap, Rule())
         return pose.q, pose.size, loops.at(pose.q)[1][:, :, moving]
 
-    def _searched(self, why: str) -> Part:
+    def _searched(self, why: str) -> PartAssemblies:
         """Assemblies that spread poses come to: there may be others."""
         B = self.q.shape[1]
         members = np.arange(B)
@@ -188,7 +188,7 @@ class _System:
     def _part(
         self, q: np.ndarray, member: np.ndarray, residual: np.ndarray, J: np.ndarray, sure: Certificate,
         total: np.ndarray, lost: np.ndarray, lacking: tuple[str, ...], sources: tuple[str, ...],
-    ) -> Part:  # fmt: skip
+    ) -> PartAssemblies:  # fmt: skip
         """In the order of designs, names and the first free coordinate."""
         names = self._names(q, member, J)
         rows = [row for k in self.plan.coordinates_in(self.index) for row in range(*self._places(k))]
@@ -198,7 +198,7 @@ class _System:
         sizes = np.linalg.svd(J[order], compute_uv=False)
         margin = sizes[:, -1] if J.shape[1] >= J.shape[2] else np.zeros(len(order))
         sure = sure.of(order)
-        return Part(
+        return PartAssemblies(
             rows, q[rows], member, sure.h, sure.radius, sure.alone, margin, residual[order], names, total, lost,
             lacking, sources,
         )  # fmt: skip

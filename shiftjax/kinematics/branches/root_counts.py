@@ -13,7 +13,7 @@ from shiftjax.kinematics.branches.skeleton import (
     SPATIAL,
     SPHERICAL,
     TURN,
-    Numbers,
+    ScrewNumbers,
     Skeleton,
 )
 from shiftjax.record import record
@@ -51,7 +51,7 @@ def root_count(skeleton: Skeleton) -> RootCount:
     return UNKNOWN
 
 
-def count_of(skeleton: Skeleton, numbers: Numbers) -> RootCount:
+def count_of(skeleton: Skeleton, numbers: ScrewNumbers) -> RootCount:
     """Of members that are no generic ones: fewer, where that is proved of all; else as `root_count`."""
     ring = [closure.kind for closure in skeleton.closures] == [LOOP] and not skeleton.closures[0].branches[1]
     if ring and skeleton.space == SPATIAL and skeleton.motions == (TURN,) * 6 and _wrist(skeleton, numbers):
@@ -59,13 +59,13 @@ def count_of(skeleton: Skeleton, numbers: Numbers) -> RootCount:
     return root_count(skeleton)
 
 
-def _wrist(skeleton: Skeleton, numbers: Numbers) -> bool:
+def _wrist(skeleton: Skeleton, numbers: ScrewNumbers) -> bool:
     """Whether three axes of a ring that follow one another meet in a point, of all members."""
     order = list(skeleton.closures[0].branches[0])
     axis, center = numbers.axis[:, order], numbers.center[:, order]
     R, p = numbers.end_R[:, 0], numbers.end_p[:, 0]
-    axis = np.concatenate([axis, np.einsum("pij,pkj->pki", R, axis[:, :2])], axis=1).real  # once around the ring
-    center = np.concatenate([center, np.einsum("pij,pkj->pki", R, center[:, :2]) + p[:, None]], axis=1).real
+    axis = np.real(np.concatenate([axis, np.einsum("pij,pkj->pki", R, axis[:, :2])], axis=1))  # once around
+    center = np.real(np.concatenate([center, np.einsum("pij,pkj->pki", R, center[:, :2]) + p[:, None]], axis=1))
     for first in range(len(order)):
         lines = slice(first, first + 3)
         off = center[:, lines] - common_point(axis[:, lines], center[:, lines])[:, None]

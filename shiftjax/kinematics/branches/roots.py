@@ -1,4 +1,4 @@
-"""All roots, complex ones too, of a skeleton of members: group by group, each for all roots of those before it. Host code."""
+"""All roots of a skeleton, complex ones too: group by group, each for all roots of those before it. Host code."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from shiftjax.kinematics.branches.charts import distinct, generic, vector_of
 from shiftjax.kinematics.branches.dyads import is_dyad, roots_of_dyads
-from shiftjax.kinematics.branches.groups import Group, Standard, groups_of, standard
+from shiftjax.kinematics.branches.groups import MotionGroup, Standard, groups_of, standard
 from shiftjax.kinematics.branches.root_counts import RootCount, count_of
-from shiftjax.kinematics.branches.skeleton import BALL, DISTANCE, Numbers, Posed, Skeleton, reduced
+from shiftjax.kinematics.branches.skeleton import BALL, DISTANCE, Posed, ScrewNumbers, Skeleton, reduced
 from shiftjax.kinematics.branches.start_roots import start_roots
-from shiftjax.kinematics.branches.tracker import AIMED, AT_INFINITY, REACHED, STALLED, Way, followed, newton
+from shiftjax.kinematics.branches.tracker import AIMED, AT_INFINITY, REACHED, STALLED, MechanismWay, followed, newton
 
 FINER = 1e-3  # first correction that steps of other ways aim at
 OTHER_WAYS = 3  # by which roots are followed again where paths met or stalled
@@ -26,8 +26,8 @@ class Roots:
     """Of B members.
 
     Attributes:
-        X: (A, values); member: (A,) of each. lost: (B,) paths that ended at no root; lacking: texts, why it is not proved
-            that these are all. sources: by whom the numbers of roots are proved.
+        X: (A, values); member: (A,) of each. lost: (B,) paths that ended at no root; lacking: texts, why it is not
+            proved that these are all. sources: by whom the numbers of roots are proved.
     """
 
     X: np.ndarray
@@ -47,7 +47,7 @@ def too_large(skeleton: Skeleton) -> str:
     return ""
 
 
-def all_roots(skeleton: Skeleton, numbers: Numbers) -> Roots:
+def all_roots(skeleton: Skeleton, numbers: ScrewNumbers) -> Roots:
     """Every pose at which the closures of each member hold."""
     B = numbers.members
     roots = Roots(np.tile(skeleton.still, (B, 1)), np.arange(B), np.zeros(B, int), (), ())
@@ -66,7 +66,7 @@ def all_roots(skeleton: Skeleton, numbers: Numbers) -> Roots:
     return replace(roots, X=X[closed], member=roots.member[closed], lost=lost, lacking=lacking)
 
 
-def _extended(skeleton: Skeleton, numbers: Numbers, roots: Roots, group: Group) -> Roots:
+def _extended(skeleton: Skeleton, numbers: ScrewNumbers, roots: Roots, group: MotionGroup) -> Roots:
     """The roots of a group for each root of those before it."""
     part, its = reduced(skeleton, numbers.of(roots.member), roots.X, group.motions, group.closures)
     form = standard(part, its)
@@ -92,7 +92,7 @@ def _extended(skeleton: Skeleton, numbers: Numbers, roots: Roots, group: Group) 
 
 
 def _by_paths(form: Standard) -> tuple[np.ndarray, np.ndarray, str, str]:
-    """(P, N, values) ends of paths from the roots of a generic mechanism, their status (P, N), what lacks, the source."""
+    """Ends (P, N, values) of paths from a generic mechanism's roots, their status (P, N), what lacks, the source."""
     skeleton = form.skeleton
     numbers, starts = start_roots(skeleton)
     known = count_of(skeleton, form.numbers)
@@ -116,7 +116,7 @@ def _ends(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(P, N, values) and (P, N): all roots of a generic mechanism followed to P others, by one way each."""
     P, N = len(ends), len(starts)
-    way = Way(skeleton, np.repeat(numbers[None], P * N, axis=0), np.repeat(ends, N, axis=0), bend)
+    way = MechanismWay(skeleton, np.repeat(numbers[None], P * N, axis=0), np.repeat(ends, N, axis=0), bend)
     X, status = followed(way, np.tile(starts, (P, 1)), aimed)
     return X.reshape(P, N, -1), status.reshape(P, N)
 

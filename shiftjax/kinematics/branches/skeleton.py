@@ -1,8 +1,8 @@
 """A mechanism as products of complex exponentials of screws, whose closures are analytic: what paths are followed on.
 
-Problem: residuals and Jacobian of closures at complex coordinates and complex numbers of the mechanism. An angle x enters
-by cos x and sin x, so that c^2 + s^2 = 1 holds for complex ones, too, a shift by itself, a ball by a quaternion of
-q q = 1. Every motion is that of a screw at the reference pose, where all coordinates are 0 (product of exponentials:
+Problem: residuals and Jacobian of closures at complex coordinates and complex numbers of the mechanism. An angle x
+enters by cos x and sin x, so that c^2 + s^2 = 1 holds for complex ones, too, a shift by itself, a ball by a quaternion
+of q q = 1. Every motion is that of a screw at the reference pose, where all coordinates are 0 (product of exponentials:
 Lynch, Park, Modern Robotics, section 4.1). Lengths are dimensionless. Host code; arrays have members first, (P, ...).
 """
 
@@ -39,7 +39,7 @@ class Closure:
     """What ties the ends of two branches together: motions in their order, from where both begin."""
 
     kind: str  # LOOP, DISTANCE or POINT
-    branches: tuple[tuple[int, ...], tuple[int, ...]]
+    branches: tuple[tuple[int, ...], ...]  # two
 
 
 @record
@@ -88,13 +88,15 @@ class Skeleton:
 
 
 @dataclass
-class Numbers:
+class ScrewNumbers:
     """Of P members of a skeleton, at the reference pose; complex.
 
     Attributes:
-        axis, center: (P, motions, 3) unit direction of a turn or shift; a point of the line of a turn, of a ball its own.
+        axis, center: (P, motions, 3) unit direction of a turn or shift; a point of the line of a turn, of a ball its
+            own.
         end_R, end_p: (P, closures, 3, 3) and (P, closures, 3): of a loop the end of its first branch, seen from that of
-            the second; else the point of the first branch is `end_p`, of the second `other`. size: (P, closures) squares of distances.
+            the second; else the point of the first branch is `end_p`, of the second `other`. size: (P, closures)
+            squares of distances.
     """
 
     axis: np.ndarray
@@ -104,7 +106,7 @@ class Numbers:
     other: np.ndarray
     size: np.ndarray
 
-    def of(self, members: np.ndarray | slice) -> Numbers:
+    def of(self, members: np.ndarray | slice) -> ScrewNumbers:
         """Those of some members."""
         return replace(self, **{item.name: getattr(self, item.name)[members] for item in fields(self)})
 
@@ -113,9 +115,9 @@ class Numbers:
         return len(self.axis)
 
     @staticmethod
-    def joined(parts: Sequence[Numbers]) -> Numbers:
+    def joined(parts: Sequence[ScrewNumbers]) -> ScrewNumbers:
         """Members of several, one after the other."""
-        return Numbers(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Numbers)))
+        return ScrewNumbers(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(ScrewNumbers)))
 
 
 Pose = tuple[np.ndarray, np.ndarray]  # (P, 3, 3), (P, 3)
@@ -163,7 +165,7 @@ def times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 class Posed:
     """A skeleton at values X (P, values): poses of the ends of its branches, residuals and Jacobian."""
 
-    def __init__(self, skeleton: Skeleton, numbers: Numbers, X: np.ndarray) -> None:
+    def __init__(self, skeleton: Skeleton, numbers: ScrewNumbers, X: np.ndarray) -> None:
         self.skeleton, self.numbers, self.X = skeleton, numbers, X
         self._before: dict[int, Pose | None] = {}  # of every motion
         self._ends: dict[tuple[int, ...], Pose | None] = {(): None}  # None is no motion at all
@@ -317,9 +319,9 @@ def rates(skeleton: Skeleton, X: np.ndarray, change: np.ndarray) -> np.ndarray:
 
 
 def reduced(
-    skeleton: Skeleton, numbers: Numbers, X: np.ndarray, free: Sequence[int], closures: Sequence[int]
-) -> tuple[Skeleton, Numbers]:
-    """What is left of some closures where all motions but the free ones stand at X (P, values): free ones renumbered."""
+    skeleton: Skeleton, numbers: ScrewNumbers, X: np.ndarray, free: Sequence[int], closures: Sequence[int]
+) -> tuple[Skeleton, ScrewNumbers]:
+    """What is left of some closures where all motions but the free ones stand at X (P, values); those renumbered."""
     still = X.copy()
     for k in free:
         at = slice(skeleton.first_value[k], skeleton.first_value[k + 1])
@@ -342,8 +344,15 @@ def reduced(
         end_p.append(a)
         other.append(applied(second[0], numbers.other[:, k]) + second[1])
     ties_left = tuple(
-        Closure(tie.kind, tuple(tuple(place[k] for k in branch if k in place) for branch in tie.branches))  # type: ignore[arg-type]
+        Closure(tie.kind, tuple(tuple(place[k] for k in branch if k in place) for branch in tie.branches))
         for tie in ties
     )
-    left = Numbers(axis, center, *(np.stack(x, axis=1) for x in (end_R, end_p, other)), numbers.size[:, list(closures)])
+    left = ScrewNumbers(
+        axis,
+        center,
+        np.stack(end_R, axis=1),
+        np.stack(end_p, axis=1),
+        np.stack(other, axis=1),
+        numbers.size[:, list(closures)],
+    )
     return Skeleton(tuple(skeleton.motions[k] for k in free), ties_left, skeleton.space), left

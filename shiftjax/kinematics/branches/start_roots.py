@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 from collections.abc import Iterable
 from functools import cache
@@ -17,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax import disk_cache
+import shiftjax.disk_cache as disk_cache
 from shiftjax.kinematics.branches.charts import distinct, drawn, generic
 from shiftjax.kinematics.branches.root_counts import root_count
 from shiftjax.kinematics.branches.skeleton import Skeleton
-from shiftjax.kinematics.branches.tracker import AIMED, REACHED, Way, followed
+from shiftjax.kinematics.branches.tracker import AIMED, REACHED, MechanismWay, followed
 
 IDLE = 8  # closed ways in a row without a new root: no more are sought
 MOST = 60  # closed ways at most
@@ -65,7 +66,7 @@ def written(skeletons: Iterable[Skeleton]) -> str:
     for skeleton in skeletons:
         numbers, roots = by_monodromy(skeleton)
         parts = {"numbers": numbers, "roots": roots}
-        out[repr(skeleton)] = {name: np.stack([x.real, x.imag], axis=-1).tolist() for name, x in parts.items()}
+        out[repr(skeleton)] = {name: np.stack([np.real(x), np.imag(x)], axis=-1).tolist() for name, x in parts.items()}
     return json.dumps(out, indent=None) + "\n"
 
 
@@ -87,8 +88,8 @@ def by_monodromy(skeleton: Skeleton, seed: int = 0) -> tuple[np.ndarray, np.ndar
             break
         corners = [numbers, _other(skeleton, random), _other(skeleton, random), numbers]
         at = roots
-        for start, end in zip(corners, corners[1:], strict=False):
-            way = Way(skeleton, *(np.repeat(x[None], len(at), axis=0) for x in (start, end)))
+        for start, end in itertools.pairwise(corners):
+            way = MechanismWay(skeleton, *(np.repeat(x[None], len(at), axis=0) for x in (start, end)))
             at, status = followed(way, at, AIMED)
             at = at[status == REACHED]
             if not len(at):

@@ -1,7 +1,7 @@
 """Roots of closures, followed while the numbers of the mechanism change: all paths of a call at once. Host code.
 
-Problem: X(t), F(X(t), p(t)) = 0 for t from 0 to 1, from given roots at t = 0. Predictor: Hermite's cubic through the last two
-points and their tangents; corrector: Newton; steps by the size of the first correction (Sommese, Wampler, The
+Problem: X(t), F(X(t), p(t)) = 0 for t from 0 to 1, from given roots at t = 0. Predictor: Hermite's cubic through the
+last two points and their tangents; corrector: Newton; steps by the size of the first correction (Sommese, Wampler, The
 Numerical Solution of Systems of Polynomials, section 2.3). No step is taken whose first correction is larger than
 `LEAP`, so that paths rarely change: two ends that meet are followed again with shorter steps (`start_roots`).
 """
@@ -28,7 +28,7 @@ DIFFERENCE = 1e-7  # of t, for derivatives of residuals
 
 
 @dataclass
-class Way:
+class MechanismWay:
     """Numbers (P, K) of mechanisms from `start` to `end`, by a detour that leaves the real ones where both are real."""
 
     skeleton: Skeleton
@@ -88,7 +88,7 @@ def newton(skeleton: Skeleton, posed_at: Posed, iterations: int = 6) -> tuple[np
 class Paths:
     """All paths of one way, as they are followed."""
 
-    def __init__(self, way: Way, X: np.ndarray, aimed: float) -> None:
+    def __init__(self, way: MechanismWay, X: np.ndarray, aimed: float) -> None:
         P = len(X)
         self.way, self.aimed, self.skeleton = way, aimed, way.skeleton
         self.X, self.t, self.step = X.copy(), np.zeros(P), np.full(P, 0.02)
@@ -152,7 +152,7 @@ class Paths:
         far = np.zeros(len(some), bool)
         for motion, at in zip(self.skeleton.motions, self.skeleton.first_value, strict=False):
             x = self.X[some, at]
-            far |= np.abs(x.imag) > FAR if motion == "turn" else np.abs(x) > FAR_SHIFT
+            far |= np.abs(np.imag(x)) > FAR if motion == "turn" else np.abs(x) > FAR_SHIFT
         short = self.step[some] < SHORTEST
         far &= self.t[some] > LATE
         self.status[some] = np.where(far, AT_INFINITY, np.where(short, STALLED, -1))
@@ -160,7 +160,7 @@ class Paths:
         self.status[some[arrived]] = REACHED
 
 
-def followed(way: Way, X: np.ndarray, aimed: float = AIMED) -> tuple[np.ndarray, np.ndarray]:
+def followed(way: MechanismWay, X: np.ndarray, aimed: float = AIMED) -> tuple[np.ndarray, np.ndarray]:
     """Roots X (P, values) at the start of a way, at its end, and how each path ended (P,)."""
     paths = Paths(way, X, aimed)
     paths.follow()
