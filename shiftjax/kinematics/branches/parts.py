@@ -101,7 +101,7 @@ class _System:
         sure = certified(skeleton, numbers.of(member), again)
         lacking = roots.lacking if closes.all() else (*roots.lacking, "the model's closures are open at some roots")
         total = np.bincount(roots.member, minlength=len(everyone))
-        order = np.flatnonzero(closes)
+        order = self._apart(q, member, np.flatnonzero(closes), sure)
         return self._part(
             q[:, order],
             member[order],
@@ -166,6 +166,12 @@ class _System:
         lacking = (f"sought from {SEARCHED} poses, since {why}",)
         counts = np.bincount(member, minlength=B)
         return self._part(q, member, residual, J, sure, counts, np.zeros(B, int), lacking, ())
+
+    def _apart(self, q: np.ndarray, member: np.ndarray, order: np.ndarray, sure: Certificate) -> np.ndarray:
+        """Assemblies but for repeated ones of double roots, which have no certificate."""
+        doubtful = np.flatnonzero(~sure.good[order])
+        first = order[doubtful][self._first_of_each(q[:, order[doubtful]], member[order[doubtful]])]
+        return np.sort(np.concatenate([np.delete(order, doubtful), first])).astype(int)
 
     def _first_of_each(self, q: np.ndarray, member: np.ndarray) -> np.ndarray:
         """Assemblies of which none is another one of the same design."""

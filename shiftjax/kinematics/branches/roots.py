@@ -16,6 +16,7 @@ from shiftjax.kinematics.branches.tracker import AIMED, AT_INFINITY, REACHED, ST
 
 FINER = 1e-3  # first correction that steps of other ways aim at
 OTHER_WAYS = 3  # by which roots are followed again where paths met or stalled
+TOGETHER = 20_000  # paths, for the sake of memory
 LARGEST = 12  # unknowns of a group that is followed
 CLOSED = 1e-9  # residual of a root
 PROVED = "both circles of every dyad"
@@ -97,13 +98,21 @@ def _by_paths(form: Standard) -> tuple[np.ndarray, np.ndarray, str, str]:
     numbers, starts = start_roots(skeleton)
     known = count_of(skeleton, form.numbers)
     ends = vector_of(skeleton, form.numbers)
-    X, status = _ends(skeleton, numbers, starts, ends, None, AIMED)
     random, mask = np.random.default_rng(len(starts)), generic(skeleton)
+    X, status = _ends(skeleton, numbers, starts, ends[:1], None, AIMED)
+    if len(ends) > 1:
+        aside = random.normal(size=len(mask)) + 1j * random.normal(size=len(mask))
+        if _counts(skeleton, X, status)[0] == len(starts):  # designs are nearer to each other than to a generic one
+            far = np.abs(ends[1:] - ends[0]).max(1)
+            others = _ends(skeleton, ends[0], X[0], ends[1:], far[:, None] * mask * aside, AIMED)
+        else:
+            others = _ends(skeleton, numbers, starts, ends[1:], None, AIMED)
+        X, status = np.concatenate([X, others[0]]), np.concatenate([status, others[1]])
     for _ in range(OTHER_WAYS):
         again = np.flatnonzero(_unsure(skeleton, X, status) & (_counts(skeleton, X, status) != known.count))
         if not len(again):
             break
-        bend = mask * (random.normal(size=len(mask)) + 1j * random.normal(size=len(mask)))
+        bend = np.tile(mask * (random.normal(size=len(mask)) + 1j * random.normal(size=len(mask))), (len(again), 1))
         more, of_them = _ends(skeleton, numbers, starts, ends[again], bend, FINER)
         for k, Y, its in zip(again, more, of_them, strict=True):
             X[k], status[k] = _united(skeleton, (X[k], status[k]), (Y, its))
@@ -114,11 +123,16 @@ def _by_paths(form: Standard) -> tuple[np.ndarray, np.ndarray, str, str]:
 def _ends(
     skeleton: Skeleton, numbers: np.ndarray, starts: np.ndarray, ends: np.ndarray, bend: np.ndarray | None, aimed: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(P, N, values) and (P, N): all roots of a generic mechanism followed to P others, by one way each."""
-    P, N = len(ends), len(starts)
-    way = MechanismWay(skeleton, np.repeat(numbers[None], P * N, axis=0), np.repeat(ends, N, axis=0), bend)
-    X, status = followed(way, np.tile(starts, (P, 1)), aimed)
-    return X.reshape(P, N, -1), status.reshape(P, N)
+    """(P, N, values) and (P, N): all roots of one mechanism followed to P others, with bends (P, K) of the ways."""
+    N, X, status = len(starts), [], []
+    for some in np.array_split(np.arange(len(ends)), -(-len(ends) * N // TOGETHER)):
+        bends = None if bend is None else np.repeat(bend[some], N, axis=0)
+        to = np.repeat(ends[some], N, axis=0)
+        way = MechanismWay(skeleton, np.repeat(numbers[None], len(to), axis=0), to, bends)
+        Y, its = followed(way, np.tile(starts, (len(some), 1)), aimed)
+        X.append(Y.reshape(len(some), N, -1))
+        status.append(its.reshape(len(some), N))
+    return np.concatenate(X), np.concatenate(status)
 
 
 def _unsure(skeleton: Skeleton, X: np.ndarray, status: np.ndarray) -> np.ndarray:

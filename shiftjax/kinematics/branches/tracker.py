@@ -40,7 +40,7 @@ class MechanismWay:
         """(len(some), K) at shares t of the way."""
         t = t[:, None]
         out = self.start[some] + t * (self.end[some] - self.start[some])
-        return out if self.bend is None else out + t * (1.0 - t) * self.bend
+        return out if self.bend is None else out + t * (1.0 - t) * self.bend[some]
 
     def posed(self, X: np.ndarray, t: np.ndarray, some: np.ndarray) -> Posed:
         """The mechanisms there, at values X."""
