@@ -81,3 +81,10 @@ def test_what_is_no_polynomial_is_searched() -> None:
 def test_refused_inputs(at: dict, text: str) -> None:
     with pytest.raises(ModelError, match=text):
         shiftjax.branches("four_bar", at)
+
+
+def test_coordinates_go_by_the_end_of_their_path() -> None:
+    table = shiftjax.branches("four_bar", {"crank_pivot": 1.0})
+    assert table["rocker_pivot"] is table.q["four_bar:rocker_pivot"]
+    with pytest.raises(ModelError, match="no such coordinate"):
+        table["rocker"]

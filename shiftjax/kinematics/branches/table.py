@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from shiftjax.errors import ModelError, nearest
 from shiftjax.markup import html_lines
 from shiftjax.record import record
 
@@ -49,6 +50,14 @@ class Branches:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __getitem__(self, coordinate: str) -> np.ndarray:
+        """(A, ...) places of a coordinate, by its path or as much of its end as names it alone."""
+        named = [path for path in self.q if path == coordinate or path.endswith(f":{coordinate}")]
+        if len(named) != 1:
+            fault = f"{len(named)} coordinates of that name" if named else "no such coordinate"
+            raise ModelError(coordinate, fault, "the path of one", nearest(coordinate, self.q) or "Look at `q`.")
+        return self.q[named[0]]
 
     @property
     def certified(self) -> np.ndarray:
