@@ -100,8 +100,9 @@ class _System:
         again = np.real(tie.values(self.plan, q, member)[:, at])
         sure = certified(skeleton, numbers.of(member), again)
         lacking = roots.lacking if closes.all() else (*roots.lacking, "the model's closures are open at some roots")
-        total = np.bincount(roots.member, minlength=len(everyone))
         order = self._apart(q, member, np.flatnonzero(closes), sure)
+        repeated = np.delete(member, np.concatenate([order, np.flatnonzero(~closes)]))
+        total = np.bincount(roots.member, minlength=len(everyone)) - np.bincount(repeated, minlength=len(everyone))
         return self._part(
             q[:, order],
             member[order],

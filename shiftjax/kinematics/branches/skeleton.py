@@ -121,6 +121,7 @@ class ScrewNumbers:
 
 
 Pose = tuple[np.ndarray, np.ndarray]  # (P, 3, 3), (P, 3)
+Lines = tuple[slice | list[int], np.ndarray, np.ndarray, np.ndarray]  # columns, then (P, n, 3) each
 
 
 def applied(R: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -169,6 +170,7 @@ class Posed:
         self.skeleton, self.numbers, self.X = skeleton, numbers, X
         self._before: dict[int, Pose | None] = {}  # of every motion
         self._ends: dict[tuple[int, ...], Pose | None] = {(): None}  # None is no motion at all
+        self._lines: dict[tuple[int, ...], Lines] = {}
 
     def end(self, branch: tuple[int, ...]) -> Pose | None:
         """What the motions of a branch do, one after the other; None where there are none."""
@@ -249,27 +251,39 @@ class Posed:
         for k, closure in enumerate(self.skeleton.closures):
             phi, a, b = self._gap(k, closure)
             rows = list(self.skeleton.rows_of(closure))
-            J = np.zeros((len(phi), 6 if closure.kind == LOOP else 3, self.skeleton.first_column[-1]), complex)
+            J = np.zeros((len(phi), self.skeleton.first_column[-1], 6), complex)
             for branch, end, sign in zip(closure.branches, (a, b), (1.0, -1.0), strict=True):
-                for motion in branch:
-                    self._fill(J, motion, end, sign, closure.kind == LOOP)
+                if branch:
+                    self._fill(J, branch, end, sign)
+            J = np.swapaxes(J, 1, 2)
             if closure.kind == DISTANCE:
-                J = np.matmul((a - b)[:, None, :], J)
+                J = np.matmul((a - b)[:, None, :], J[:, 3:])
             residuals.append(phi[:, rows])
-            blocks.append(J[:, rows])
+            blocks.append(J[:, rows] if closure.kind != POINT else J[:, 3:][:, rows])
         return np.concatenate(residuals, axis=1), np.concatenate(blocks, axis=1)
 
-    def _fill(self, J: np.ndarray, k: int, end: np.ndarray, sign: float, turns: bool) -> None:
-        column, motion = self.skeleton.first_column[k], self.skeleton.motions[k]
-        for j in range(3 if motion == BALL else 1):
-            given = np.broadcast_to(EYE[j].astype(complex), end.shape) if motion == BALL else None
-            axis, center = self.line(k, given)
-            if motion == SHIFT:
-                J[:, -3:, column] += sign * axis
-                continue
-            J[:, -3:, column + j] += sign * across(axis, end - center)
-            if turns:
-                J[:, :3, column + j] += sign * axis
+    def _fill(self, J: np.ndarray, branch: tuple[int, ...], end: np.ndarray, sign: float) -> None:
+        """Adds what changes of a branch do to its end: turns, then shifts, as rows of J (P, columns, 6)."""
+        columns, turns, axis, center = self._lines_of(branch)
+        J[:, columns, 3:] += sign * (across(turns, end[:, None] - center) + (axis - turns))
+        J[:, columns, :3] += sign * turns
+
+    def _lines_of(self, branch: tuple[int, ...]) -> Lines:
+        """Columns of a branch, as a slice where they are in a row; axes of turns, 0 of shifts; all axes; centers."""
+        if branch not in self._lines:
+            columns, turns, lines = [], [], []
+            for k in branch:
+                ball = self.skeleton.motions[k] == BALL
+                for j in range(3 if ball else 1):
+                    given = np.broadcast_to(EYE[j].astype(complex), (len(self.X), 3)) if ball else None
+                    lines.append(self.line(k, given))
+                    columns.append(self.skeleton.first_column[k] + j)
+                    turns.append(self.skeleton.motions[k] != SHIFT)
+            axis, center = (np.stack(x, axis=1) for x in zip(*lines, strict=True))
+            row = columns == list(range(columns[0], columns[-1] + 1))  # a slice is many times as fast as a list
+            places = slice(columns[0], columns[-1] + 1) if row else columns
+            self._lines[branch] = places, axis * np.array(turns, float)[:, None], axis, center
+        return self._lines[branch]
 
     @cached_property
     def _zero(self) -> Pose:
