@@ -66,3 +66,14 @@ def test_forty_postures_of_a_platform() -> None:
     every = np.concatenate([place, first, second]).T
     for stated in mechanisms.DIETMAIER_THREE:
         assert np.abs(every - np.array(stated)).max(1).min() < PUBLISHED
+
+
+def test_the_pose_of_a_random_arm_is_among_sixteen() -> None:
+    """Every general loop of six turns has 16 poses, complex ones included, and the one that was drawn is one of them."""
+    random = np.random.default_rng(7)
+    arm = {"alpha": random.uniform(0.4, 1.4, 6), "a": random.uniform(0.2, 1.0, 6), "d": random.uniform(-0.5, 0.5, 6)}
+    stated = random.uniform(-2.0, 2.0, 6)
+    table = shiftjax.branches(gripping(arm, forward(arm, stated)))
+    every = np.array([table.q[f"arm:joint_{k}"] for k in range(1, 7)]).T
+    assert table.complete == "proven" and len(table) + table.complex[0] == 16 and len(table) % 2 == 0
+    assert np.abs(every - stated).max(1).min() < EXACT * 100.0
