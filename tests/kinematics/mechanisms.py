@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -139,7 +139,7 @@ def moved(alpha: float, a: float, d: float, angle: float) -> np.ndarray:
     return np.array([[c, -s * ca, s * sa, a * c], [s, c * ca, -c * sa, a * s], [0, sa, ca, d], [0, 0, 0, 1]])
 
 
-def forward(arm: dict[str, Sequence[float]], angles: Sequence[float]) -> np.ndarray:
+def forward(arm: Mapping[str, Sequence[float] | np.ndarray], angles: Sequence[float] | np.ndarray) -> np.ndarray:
     """(4, 4) pose of the hand."""
     pose = np.eye(4)
     for alpha, a, d, angle in zip(arm["alpha"], arm["a"], arm["d"], angles, strict=True):
@@ -147,7 +147,7 @@ def forward(arm: dict[str, Sequence[float]], angles: Sequence[float]) -> np.ndar
     return pose
 
 
-def gripping(arm: dict[str, Sequence[float]], pose: np.ndarray) -> Model:
+def gripping(arm: Mapping[str, Sequence[float] | np.ndarray], pose: np.ndarray) -> Model:
     """An arm of six joints, joint_1 to joint_6, whose hand is welded to where it is to be."""
     U, _, V = np.linalg.svd(pose[:3, :3])
     builder = shiftjax.ModelBuilder().frame("goal", T=pose[:3, 3].tolist(), R=(U @ V).tolist())

@@ -15,6 +15,9 @@ def test_four_bar_of_freudenstein_and_norton() -> None:
     table = shiftjax.branches(four_bar(100.0, 40.0, 120.0, 80.0), {"crank_pivot": np.deg2rad(40.0)})
     np.testing.assert_allclose(np.rad2deg(table.q["a:rocker_pivot"]), [57.3248800704, -98.0049640780], atol=5e-11)
     tip = 40.0 * np.exp(1j * np.deg2rad(40.0))
+    side = abs(tip - 100.0)
+    bend = np.arccos((80.0**2 + side**2 - 120.0**2) / (2.0 * 80.0 * side))  # at the rocker's pivot, law of cosines
+    np.testing.assert_allclose(table["rocker_pivot"], np.angle(tip - 100.0) - np.array([bend, -bend]), atol=EXACT)
     for rocker, coupler in zip(table.q["a:rocker_pivot"], angles(table, "a:crank_pivot", "a:crank_pin"), strict=True):
         assert abs(tip + 120.0 * np.exp(1j * coupler) - 100.0 - 80.0 * np.exp(1j * rocker)) < 120.0 * EXACT
     assert table.complete == "proven" and table.certified.all() and table.complex.tolist() == [0]

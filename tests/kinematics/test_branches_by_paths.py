@@ -69,7 +69,7 @@ def test_forty_postures_of_a_platform() -> None:
 
 
 def test_the_pose_of_a_random_arm_is_among_sixteen() -> None:
-    """Every general loop of six turns has 16 poses, complex ones included, and the one that was drawn is one of them."""
+    """Every general loop of six turns has 16 poses, complex ones too, and the one that was drawn is among them."""
     random = np.random.default_rng(7)
     arm = {"alpha": random.uniform(0.4, 1.4, 6), "a": random.uniform(0.2, 1.0, 6), "d": random.uniform(-0.5, 0.5, 6)}
     stated = random.uniform(-2.0, 2.0, 6)
