@@ -1,4 +1,4 @@
-"""Assemblies of groups that no closed form solves: published numbers of real ones, each certified."""
+"""Assemblies of groups that no closed form solves (F7): published numbers of real ones, each certified."""
 
 import numpy as np
 
