@@ -19,6 +19,9 @@ OTHER_WAYS = 3  # by which roots are followed again where paths met or stalled
 TOGETHER = 20_000  # paths, for the sake of memory
 LARGEST = 12  # unknowns of a group that is followed
 CLOSED = 1e-9  # residual of a root
+SHARP = (
+    1e-7  # last change by Newton's method, of a double root as large as its error: a tenth of what tells roots apart
+)
 PROVED = "both circles of every dyad"
 
 
@@ -64,6 +67,8 @@ def all_roots(skeleton: Skeleton, numbers: ScrewNumbers) -> Roots:
     closed = (np.abs(posed.residuals()).max(1, initial=0.0) < CLOSED) & (posed.turn_left() < 1e-4)
     lost = roots.lost + np.bincount(roots.member[~closed], minlength=B)
     lacking = roots.lacking if closed.all() else (*roots.lacking, f"{(~closed).sum()} roots are not closed")
+    if (last[closed] > SHARP).any():
+        lacking = (*lacking, "poses that are nearly double were not told apart for certain")
     return replace(roots, X=X[closed], member=roots.member[closed], lost=lost, lacking=lacking)
 
 
