@@ -55,12 +55,12 @@ def part_of(plan: Plan, lane: StartLane, index: int, q: np.ndarray, fixed: Colle
     free = [k for k in here if k not in fixed]
     if not free:
         return None
-    system = _System(plan, lane, index, q, [k for k in here if k in fixed], free)
+    system = _TiedJoints(plan, lane, index, q, [k for k in here if k in fixed], free)
     return system.solved()
 
 
 @dataclass
-class _System:
+class _TiedJoints:
     plan: Plan
     lane: StartLane
     index: int
