@@ -23,6 +23,7 @@ PAGES = {  # file -> title; a new page is a line here
     "paths.md": "Paths and channels",
     "parameters.md": "Parameters and points",
     "starts.md": "Starts, holds and branches",
+    "branches.md": "All assemblies",
     "drives.md": "Drives and loads",
     "kinematics.md": "Where a mechanism can go",
     "inverse_dynamics.md": "Inverse and hybrid dynamics",

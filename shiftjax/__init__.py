@@ -62,6 +62,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.run.assemble",
             "Closes the loops of a model, or of many variants of it, and goes no step.",
         ),
+        "branches": (
+            "shiftjax.kinematics.branches.assemblies",
+            "All assemblies of a mechanism, or of many variants of it, at given inputs.",
+        ),
         "inverse_dynamics": (
             "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
@@ -315,6 +319,7 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
+    from shiftjax.kinematics.branches.assemblies import branches as branches
     from shiftjax.kinematics.follow import follow as follow
     from shiftjax.kinematics.singularities import Singularity as Singularity
     from shiftjax.kinematics.singularities import singularities as singularities
