@@ -54,7 +54,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("measures",),
     ("run",),
     ("gradients",),
-    ("inverse", "kinematics"),
+    ("inverse", "kinematics", "statics"),
     ("ensembles",),
     ("viewer",),
     ("bench",),
