@@ -147,7 +147,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "modes": (
             "shiftjax.statics.modes",
-            "Small motions of a mechanism about its equilibrium, or about the pose that is stated, of one design or of many.",
+            "Small motions of a mechanism about its equilibrium or a stated pose, of one design or of many.",
         ),
         "Modes": (
             "shiftjax.statics.modes",

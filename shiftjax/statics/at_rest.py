@@ -9,7 +9,7 @@ dimensionless, metres in parts of the model's length, so that all forces are in 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -25,15 +25,18 @@ from shiftjax.run.closing.host_functions import NO_TANGENTS, ValueFunction, eval
 from shiftjax.topology.partition import free_speeds, rank_tolerance
 from shiftjax.topology.plan import Plan
 
+LOST = 1e-9  # of the largest singular value: a rate that depends less on the states does not settle
+
 
 @dataclass
 class Linear:
     """Mechanisms about poses, by the motions y that loops allow.
 
     Attributes:
-        Z: (B, nv, k) speeds of y. force: (B, k) at the pose [N m]. K, C, M: (B, k, k) of M y'' + C y' + K y = force,
-            states of forces as they settle [N m, N m s, kg m^2]. size: (B,) of the forces and slopes that add up to
-            these [N m]: what is 1e-9 of it is rounding. rates: (B, ns) of states of forces, settled where they can be.
+        Z: (B, nv, k) speeds of y. force: (B, k) at the pose [N m]. K, C, M: (B, k, k) of M y'' + C y' + K y = force
+            where states of forces follow at once [N m, N m s, kg m^2]. size: (B,) of the forces and slopes that add up
+            to these [N m]: what is 1e-9 of it is rounding. rates: (B, ns) of states, settled where they can be.
+        first_order: (B, k + ns, 2 k + ns) M y'' and the rates of states by y, y' and the states.
     """
 
     Z: np.ndarray
@@ -43,6 +46,11 @@ class Linear:
     M: np.ndarray
     size: np.ndarray
     rates: np.ndarray
+    first_order: np.ndarray
+
+    def some(self, members: np.ndarray) -> Linear:
+        """Those of some members."""
+        return Linear(*(getattr(self, one.name)[members] for one in fields(self)))
 
 
 @dataclass
@@ -79,7 +87,7 @@ class AtRest:
         first = len(free)
         for s, (block, rank) in enumerate(zip(self.plan.substructures, self.ranks, strict=True)):
             J = host.closure(self.lane, q, s)[1]
-            U, sizes, Vt = np.linalg.svd(np.where(np.isfinite(J).all((1, 2))[:, None, None], J, 0.0))
+            U, sizes, Vt = np.linalg.svd(np.where(all_finite(J)[:, None, None], J, 0.0))
             parts.append((U[:, :, :rank], sizes[:, :rank], Vt[:, :rank]))
             width = len(block.columns) - rank
             Z[:, list(block.columns), first : first + width] = Vt[:, rank:].transpose(0, 2, 1)
@@ -113,7 +121,7 @@ class AtRest:
             return states
         rates = self.forces(q, states)[1]
         slopes = self._rate_slopes(q, states)
-        return states - (np.linalg.pinv(slopes, rcond=1e-9) @ rates[:, :, None])[:, :, 0].T
+        return states - (np.linalg.pinv(slopes, rcond=LOST) @ rates[:, :, None])[:, :, 0].T
 
     def balance(self, q: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Z (B, nv, k), the forces along its motions (B, k) [N m], and the potential (B,) [J]."""
@@ -131,20 +139,22 @@ class AtRest:
             carried = (Vt @ f[:, list(block.columns), None])[:, :, 0] / np.where(sizes > 0.0, sizes, np.inf)
             bearing.append(-(U @ carried[:, :, None])[:, :, 0])
         multipliers = np.concatenate(bearing, axis=1) if bearing else np.zeros((B, 0))
-        slope, swift, dragged = np.zeros((B, plan.nv, k)), np.zeros((B, plan.nv, k)), np.zeros((B, plan.ns, k))
+        n, ns = 2 * k, plan.ns
+        slope, rate_slope = np.zeros((B, plan.nv, n + ns)), np.zeros((B, ns, n + ns))  # by y, y' and states
         for j in range(k):
             speeds = Z[:, :, j].T * unit[:, None]
-            slope[:, :, j], dragged[:, :, j] = self._slopes(q, states, multipliers, {"q": self._rates(q, speeds)})
-            swift[:, :, j], _ = self._slopes(q, states, multipliers, {"v": speeds})
-        if plan.ns:
-            by_states = np.zeros((B, plan.nv, plan.ns))
-            for j in range(plan.ns):
-                by_states[:, :, j], _ = self._slopes(q, states, multipliers, {"states": _unit(plan.ns, j, B)})
-            inverse = np.linalg.pinv(self._rate_slopes(q, states), rcond=1e-9)
-            slope -= by_states @ inverse @ dragged
-        Zt = Z.transpose(0, 2, 1)
-        size = np.maximum(np.abs(f).max(1, initial=0.0), np.abs(slope).max((1, 2), initial=0.0))
-        return Linear(Z, along(Z, f), -(Zt @ slope), -(Zt @ swift), Zt @ self.masses(q) @ Z, size, rates)
+            for column, way in ((j, {"q": self._rates(q, speeds)}), (k + j, {"v": speeds})):
+                slope[:, :, column], rate_slope[:, :, column] = self._slopes(q, states, multipliers, way)
+        for j in range(ns):
+            way = {"states": _unit(ns, j, B)}
+            slope[:, :, n + j], rate_slope[:, :, n + j] = self._slopes(q, states, multipliers, way)
+        whole = np.concatenate([Z.transpose(0, 2, 1) @ slope, rate_slope], axis=1)
+        following = whole[:, :k, :n]
+        if ns:
+            following = following - whole[:, :k, n:] @ np.linalg.pinv(whole[:, k:, n:], rcond=LOST) @ whole[:, k:, :n]
+        size = np.maximum(np.abs(f).max(1, initial=0.0), np.abs(slope[:, :, :k]).max((1, 2), initial=0.0))
+        M = Z.transpose(0, 2, 1) @ self.masses(q) @ Z
+        return Linear(Z, along(Z, f), -following[:, :, :k], -following[:, :, k:], M, size, rates, whole)
 
     def masses(self, q: np.ndarray) -> np.ndarray:
         """(B, nv, nv) of the mechanism cut open [kg m^2]."""
@@ -260,7 +270,7 @@ def ranks_at(plan: Plan, lane: Lane, q: np.ndarray) -> np.ndarray:
     out = np.zeros((q.shape[1], len(plan.substructures)), int)
     for s, block in enumerate(plan.substructures):
         J = host.closure(lane, q, s)[1]
-        sizes = np.linalg.svd(np.where(np.isfinite(J).all((1, 2))[:, None, None], J, 0.0), compute_uv=False)
+        sizes = np.linalg.svd(np.where(all_finite(J)[:, None, None], J, 0.0), compute_uv=False)
         if sizes.shape[1]:
             out[:, s] = (sizes > rank_tolerance(block) * sizes[:, :1]).sum(1)
     return out
@@ -269,6 +279,11 @@ def ranks_at(plan: Plan, lane: Lane, q: np.ndarray) -> np.ndarray:
 def along(Z: np.ndarray, f: np.ndarray) -> np.ndarray:
     """(B, k) parts of vectors (B, nv) along columns of Z (B, nv, k)."""
     return (Z.transpose(0, 2, 1) @ f[:, :, None])[:, :, 0]
+
+
+def all_finite(matrices: np.ndarray) -> np.ndarray:
+    """(B,) whether all entries of matrices (B, m, n) are."""
+    return np.asarray(np.isfinite(matrices).all((1, 2)))
 
 
 def _unit(count: int, place: int, members: int) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError
+from shiftjax.forces import FORCES
 from shiftjax.formats.files import load
 from shiftjax.gradients.traced import is_traced
 from shiftjax.mechanism.model import Model
@@ -152,13 +153,18 @@ class Search:
         if not failed.any():
             return result
         status = np.where(failed, int(Outcome.no_equilibrium), result.status)
-        names = self.prepared.plan.speed_names()
-        texts = tuple(
-            f"{names[self.moving[k]]} still moves, by forces of up to {self.residual[k]:.3g} N m: "
-            f"{REMEDY[Outcome.no_equilibrium]}" if failed[k] else text
-            for k, text in enumerate(result.messages)
-        )  # fmt: skip
+        texts = tuple(self._cause(k) if failed[k] else text for k, text in enumerate(result.messages))
         return replace(result, status=status if result.batched else status[0], messages=texts)
+
+    def _cause(self, member: int) -> str:
+        plan, drifting = self.prepared.plan, self.drifting[member]
+        if drifting >= 0:
+            force = next(force for force in plan.forces if drifting in force.states)
+            name = FORCES[force.kind].states[force.states.index(drifting)].name
+            return f"{force.path}.{name} goes on changing at rest: give that force no part of it, or drive the joint"
+        moving = plan.speed_names()[self.moving[member]]
+        left = f"forces of up to {self.residual[member]:.3g} N m still move {moving}"
+        return f"{left}: {REMEDY[Outcome.no_equilibrium].partition(': ')[2]}"
 
     def moved(self, prepared: Prepared, began: Start) -> Start:
         """Members where they are in equilibrium, at rest."""
@@ -166,6 +172,7 @@ class Search:
         self.prepared, self.q, states = prepared, began.q.copy(), began.states.copy()
         self.still, self.residual = np.zeros(B, bool), np.full(B, np.nan)
         self.moving, self.potential = np.zeros(B, int), np.full(B, np.nan)
+        self.drifting = np.full(B, -1)
         self.stability = np.full(B, "", dtype="<U8")
         sound = np.isfinite(began.q).all(0) & np.isfinite(prepared.values).all(0) & began.closed
         members = np.flatnonzero(sound)
@@ -179,6 +186,7 @@ class Search:
             there = self._stand(rest, group, states[:, group])
             self.q[:, group], states[:, group] = there.q, there.states
             self.still[group], self.residual[group], self.moving[group] = there.still, there.residual, there.moving
+            self.drifting[group] = there.drifting
             self.potential[group] = rest.forces(there.q, there.states)[2]
             linear = rest.linear(there.q, there.states)
             squares = squared_frequencies(linear)
@@ -197,7 +205,8 @@ class Search:
             return settle(rest, q, states, any_kind=self.unstable)
         states = rest.settled(q, states)
         left = np.abs(rest.balance(q, states)[1]).max(1, initial=0.0)
-        return Settled(q, states, np.isfinite(left), left, np.zeros(len(members), int))
+        none = np.full(len(members), -1)
+        return Settled(q, states, np.isfinite(left), left, none, none)
 
 
 def _refuse_moving_drivers(rest: AtRest, q: np.ndarray) -> None:

@@ -22,7 +22,7 @@ from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepared import Prepared, coordinates_named
-from shiftjax.statics.at_rest import AtRest, Linear, ranks_at
+from shiftjax.statics.at_rest import AtRest, Linear, all_finite, ranks_at
 from shiftjax.statics.equilibrium import Search
 from shiftjax.statics.settling import NEUTRAL
 from shiftjax.statics.stability import by_mass
@@ -37,9 +37,11 @@ class Modes:
     Attributes:
         frequencies: (B, k) natural, undamped, ascending [Hz]; 0 of motions without stiffness, NaN of those that leave.
         damping_ratios: (B, k) of each of these motions by itself, NaN where the frequency is 0.
-        eigenvalues: (B, 2 k) s of the damped motions e^(s t), slowest first [1/s]; exact however C couples the modes.
-        shapes: speed -> (B, k) of each mode [rad or m]: the largest of all, metres in parts of the model's length, is 1.
-        independent: the k coordinates of M, C, K. M, C, K: (B, k, k) on them, in SI, for angles N m s^2, N m s, N m.
+        eigenvalues: (B, 2 k + ns) s of the damped motions e^(s t), slowest first [1/s]: exact however C couples the
+            modes, and with the ns internal states of forces.
+        shapes: speed -> (B, k) of each mode [rad or m]: the largest, metres in parts of the model's length, is 1.
+        independent: the k coordinates of M, C, K. M, C, K: (B, k, k) on them, in SI, for angles N m s^2, N m s, N m;
+            internal states of forces follow at once.
         stability: (B,) "stable", "unstable" or "neutral"; "" where there is no pose.
         status: (B,) `Outcome`; messages: (B,) texts, "" where all is well.
     """
@@ -69,7 +71,7 @@ def modes(
     drive: Mapping[str, Drivable] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
 ) -> Modes:
-    """Small motions of a mechanism about its equilibrium, or about the pose that is stated, of one design or of many.
+    """Small motions of a mechanism about its equilibrium or a stated pose, of one design or of many.
 
     Args:
         model: a Model, a library name or a path.
@@ -98,12 +100,12 @@ def modes(
     squares = np.full((members, k), np.nan)
     whole = {name: np.full((members, k, k), np.nan) for name in "MCK"}
     shapes, ratios = np.full((members, plan.nv, k), np.nan), np.full((members, k), np.nan)
-    eigenvalues = np.full((members, 2 * k), np.nan, complex)
+    eigenvalues = np.full((members, 2 * k + plan.ns), np.nan, complex)
     for group, linear in search.linear:
         some = np.flatnonzero(good[group])
         if not len(some) or linear.K.shape[1] != k:
             continue
-        part = Linear(*(getattr(linear, name)[some] for name in Linear.__dataclass_fields__))
+        part = linear.some(some)
         units = np.asarray(search.prepared.file_lane().units)
         at = group[some]
         squares[at], ratios[at], shapes[at] = _natural(part, units)
@@ -129,7 +131,7 @@ def _natural(linear: Linear, units: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     """(B, k) squared frequencies, (B, k) damping ratios, and (B, nv, k) shapes in true units."""
     W = by_mass(linear.M)
     A = W.transpose(0, 2, 1) @ linear.K @ W
-    finite = np.isfinite(A).all((1, 2))
+    finite = all_finite(A)
     squares, Q = np.linalg.eigh(np.where(finite[:, None, None], 0.5 * (A + A.transpose(0, 2, 1)), 0.0))
     squares = np.where(finite[:, None], squares, np.nan)
     modal = W @ Q  # of unit mass
@@ -142,16 +144,16 @@ def _natural(linear: Linear, units: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def _damped(linear: Linear) -> np.ndarray:
-    """(B, 2 k) eigenvalues of the equations of first order, by their sizes."""
-    W = by_mass(linear.M)
-    K, C = (W.transpose(0, 2, 1) @ part @ W for part in (linear.K, linear.C))
-    B, k = K.shape[:2]
-    A = np.zeros((B, 2 * k, 2 * k))
-    A[:, :k, k:], A[:, k:, :k], A[:, k:, k:] = np.eye(k), -K, -C
-    out = np.full((B, 2 * k), np.nan, complex)
-    for member in np.flatnonzero(np.isfinite(A).all((1, 2))):
+    """(B, 2 k + ns) eigenvalues of the equations of first order, by their sizes."""
+    W, whole = by_mass(linear.M), linear.first_order
+    k, (B, _, n) = linear.K.shape[1], whole.shape
+    A = np.zeros((B, n, n))
+    A[:, :k, k : 2 * k] = np.eye(k)
+    A[:, k : 2 * k], A[:, 2 * k :] = W @ (W.transpose(0, 2, 1) @ whole[:, :k]), whole[:, k:]
+    out = np.full((B, n), np.nan, complex)
+    for member in np.flatnonzero(all_finite(A)):
         values = np.linalg.eigvals(A[member])
-        out[member] = values[np.lexsort((values.imag, np.abs(values).round(9)))]
+        out[member] = values[np.lexsort((values.real, values.imag, np.abs(values).round(9)))]
     return out
 
 
@@ -180,7 +182,7 @@ def _independent(search: Search, named: Sequence[str]) -> tuple[int, ...]:
 
 
 def _chosen(prepared: Prepared, lane: StartLane, search: Search, k: int) -> tuple[int, ...]:
-    """Those that tell the motions at the drawn pose apart best, or at the first member's where loops lose rank there."""
+    """Those that tell motions at the drawn pose apart best, or at the first member's where loops lose rank there."""
     plan, q = prepared.plan, prepared.file_start.q
     rest = AtRest(plan, lane, tuple(map(int, ranks_at(plan, lane, q)[0])))
     Z = rest.motions(q)[0][0]

@@ -2,10 +2,10 @@
 
 Problem: Z^T f = 0 on the closure manifold, near a given pose, where the potential has a minimum or, if asked, of any
 kind. Newton's step with the stiffness made positive goes downhill whatever the curvature (Nocedal, Wright, Numerical
-Optimization, section 3.4); it is taken where the forces do work on it, by the trapezoidal rule, which needs no potential
-and so serves forces that have none, and shortened where they do not. A pose at which forces vanish, but which is not
-stable, is left along the motion of the most negative stiffness. Loops are closed after each step; a member that stands
-is computed no more, so that its pose does not depend on the batch.
+Optimization, section 3.4); it is taken where the forces do work on it, by the trapezoidal rule, which needs no
+potential and so serves forces that have none, and shortened where they do not. A pose at which forces vanish, but which
+is not stable, is left along the motion of the most negative stiffness. Loops are closed after each step; a member that
+stands is computed no more, so that its pose does not depend on the batch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
-from shiftjax.statics.at_rest import AtRest, Linear, along
+from shiftjax.statics.at_rest import AtRest, Linear, all_finite, along
 
 ITERATIONS = 300
 STILL = 1e-15  # a shorter step changes nothing, dimensionless
@@ -33,7 +33,8 @@ class Settled:
 
     Attributes:
         q: (nq, B); states: (ns, B) of forces. still: (B,) whether forces vanish. residual: (B,) the largest one that is
-            left [N m]. moving: (B,) the speed that moved most in the last step.
+            left [N m]. moving: (B,) the speed that moved most in the last step. drifting: (B,) the state of a force
+            whose rate does not vanish where forces do, -1 for none.
     """
 
     q: np.ndarray
@@ -41,6 +42,7 @@ class Settled:
     still: np.ndarray
     residual: np.ndarray
     moving: np.ndarray
+    drifting: np.ndarray
 
 
 def settle(rest: AtRest, q: np.ndarray, states: np.ndarray, *, any_kind: bool) -> Settled:
@@ -50,7 +52,7 @@ def settle(rest: AtRest, q: np.ndarray, states: np.ndarray, *, any_kind: bool) -
         q: (nq, B) closed coordinates; states: (ns, B) of forces. any_kind: whether equilibria that are not stable do.
     """
     B = q.shape[1]
-    out = Settled(q.copy(), states.copy(), np.zeros(B, bool), np.full(B, np.inf), np.zeros(B, int))
+    out = Settled(q.copy(), states.copy(), np.zeros(B, bool), np.full(B, np.inf), np.zeros(B, int), np.full(B, -1))
     radius, last = np.ones(B), np.full(B, np.inf)
     cap = np.where(rest.units == 1.0, STEP_ANGLE, STEP_LENGTH)
     running = np.arange(B)
@@ -67,12 +69,15 @@ def settle(rest: AtRest, q: np.ndarray, states: np.ndarray, *, any_kind: bool) -
         leaving = there & (least < -NEUTRAL * linear.size) & (not any_kind)
         y = np.where(leaving[:, None], softest, y)
         out.residual[running] = np.where(finite, residual, np.inf)
-        out.still[running] = there & ~leaving & (np.abs(linear.rates).max(1, initial=0.0) <= SHORT)
+        drifts = np.abs(linear.rates).max(1, initial=0.0) > SHORT
+        out.still[running] = there & ~leaving & ~drifts
+        if linear.rates.shape[1]:
+            out.drifting[running] = np.where(there & drifts, np.abs(linear.rates).argmax(1), -1)
         going = finite & ~(there & ~leaving) & (radius[running] > STUCK)
         if not going.any():
             break
         running, leaving, size = running[going], leaving[going], size[going]
-        linear, y = _some(linear, going), y[going]
+        linear, y = linear.some(going), y[going]
         change = (linear.Z @ y[:, :, None])[:, :, 0]
         most = (np.abs(change) / cap).max(1, initial=0.0)
         length = np.minimum(1.0, radius[running] / np.maximum(most, 1e-300))
@@ -85,10 +90,6 @@ def settle(rest: AtRest, q: np.ndarray, states: np.ndarray, *, any_kind: bool) -
         shorter = 0.25 * np.minimum(radius[running], most * length)
         radius[running] = np.where(good, np.minimum(1.0, 2.0 * radius[running]), shorter)
     return out
-
-
-def _some(linear: Linear, members: np.ndarray) -> Linear:
-    return Linear(*(getattr(linear, name)[members] for name in ("Z", "force", "K", "C", "M", "size", "rates")))
 
 
 def _trial(
@@ -111,7 +112,7 @@ def _newton(linear: Linear, *, any_kind: bool) -> tuple[np.ndarray, np.ndarray, 
     K, force = linear.K, linear.force
     if not K.shape[1]:
         return force, np.zeros(len(K)), force
-    finite = np.isfinite(K).all((1, 2)) & np.isfinite(force).all(1)
+    finite = all_finite(K) & np.isfinite(force).all(1)
     K = np.where(finite[:, None, None], K, 0.0)
     w, Q = np.linalg.eigh(0.5 * (K + K.transpose(0, 2, 1)))
     parts, floor = along(Q, force), NEUTRAL * linear.size[:, None]
@@ -119,8 +120,8 @@ def _newton(linear: Linear, *, any_kind: bool) -> tuple[np.ndarray, np.ndarray, 
     stiff = np.maximum(np.maximum(np.abs(w), floor), 1e-300)
     with np.errstate(over="ignore"):
         y = (Q @ (parts / np.where(any_kind & (w < 0.0), -stiff, stiff))[:, :, None])[:, :, 0]
-    odd = np.abs(K - K.transpose(0, 2, 1)).max((1, 2)) > ROUNDING * linear.size
-    exact = odd & (np.abs(w) > floor).all(1) & (any_kind | (w > 0.0).all(1))  # of forces without a potential
+    skew = np.abs(K - K.transpose(0, 2, 1)).max((1, 2)) > ROUNDING * linear.size
+    exact = skew & np.asarray((np.abs(w) > floor).all(1) & (any_kind | (w > 0.0).all(1)))  # without a potential
     for k in np.flatnonzero(exact):
         y[k] = np.linalg.lstsq(K[k], force[k], rcond=None)[0]
     softest = Q[:, :, 0]

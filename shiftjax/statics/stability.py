@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.statics.at_rest import Linear
+from shiftjax.statics.at_rest import Linear, all_finite
 from shiftjax.statics.settling import NEUTRAL
 
 MASSLESS = 1e-13  # of the largest mass of a motion: less is none
@@ -19,7 +19,7 @@ def by_mass(M: np.ndarray) -> np.ndarray:
     """(B, k, k) W with W^T M W = 1; NaN where a motion moves no mass."""
     if not M.shape[1]:
         return M
-    finite = np.isfinite(M).all((1, 2))
+    finite = all_finite(M)
     m, V = np.linalg.eigh(np.where(finite[:, None, None], M, 0.0))
     massless = m <= MASSLESS * np.abs(m).max(1)[:, None]
     with np.errstate(all="ignore"):
@@ -37,7 +37,7 @@ def squared_frequencies(linear: Linear) -> np.ndarray:
     W = by_mass(linear.M)
     A = W.transpose(0, 2, 1) @ linear.K @ W
     out = np.full(A.shape[:2], np.nan, complex)
-    good = np.isfinite(A).all((1, 2))
+    good = all_finite(A)
     other = odd(linear)
     if A.shape[1]:
         plain, rest = good & ~other, good & other
@@ -51,7 +51,7 @@ def stability(linear: Linear, squares: np.ndarray) -> np.ndarray:
     K, limit = linear.K, NEUTRAL * linear.size
     if not K.shape[1]:
         return np.full(len(K), "stable", dtype="<U8")
-    K = np.where(np.isfinite(K).all((1, 2))[:, None, None], K, 0.0)
+    K = np.where(all_finite(K)[:, None, None], K, 0.0)
     w = np.linalg.eigvalsh(0.5 * (K + K.transpose(0, 2, 1)))
     real, imaginary = np.real(squares), np.imag(squares)
     flutter = odd(linear) & (np.abs(imaginary) > ODD * np.abs(squares).max(1, keepdims=True)).any(1)
