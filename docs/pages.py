@@ -25,6 +25,7 @@ PAGES = {  # file -> title; a new page is a line here
     "starts.md": "Starts, holds and branches",
     "drives.md": "Drives and loads",
     "kinematics.md": "Where a mechanism can go",
+    "statics.md": "At rest: equilibria, loads and small motions",
     "inverse_dynamics.md": "Inverse and hybrid dynamics",
     "metrics.md": "Metrics",
     "events.md": "Events",

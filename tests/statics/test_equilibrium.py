@@ -1,4 +1,4 @@
-"""`equilibrium`: poses at rest, whether they are stable, and what joints bear there."""
+"""`equilibrium`: poses at rest, whether they are stable, and what joints bear there. M8b, M18, M19."""
 
 from typing import Any
 

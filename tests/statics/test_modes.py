@@ -1,4 +1,4 @@
-"""`modes`: natural frequencies, damping ratios, shapes and eigenvalues of small motions."""
+"""`modes`: natural frequencies, damping ratios, shapes and eigenvalues of small motions. D26, M19."""
 
 from typing import Any
 
