@@ -121,7 +121,7 @@ class AtRest:
             return states
         rates = self.forces(q, states)[1]
         slopes = self._rate_slopes(q, states)
-        return states - (np.linalg.pinv(slopes, rcond=LOST) @ rates[:, :, None])[:, :, 0].T
+        return states - (_inverse(slopes) @ rates[:, :, None])[:, :, 0].T
 
     def balance(self, q: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Z (B, nv, k), the forces along its motions (B, k) [N m], and the potential (B,) [J]."""
@@ -151,7 +151,7 @@ class AtRest:
         whole = np.concatenate([Z.transpose(0, 2, 1) @ slope, rate_slope], axis=1)
         following = whole[:, :k, :n]
         if ns:
-            following = following - whole[:, :k, n:] @ np.linalg.pinv(whole[:, k:, n:], rcond=LOST) @ whole[:, k:, :n]
+            following = following - whole[:, :k, n:] @ _inverse(whole[:, k:, n:]) @ whole[:, k:, :n]
         size = np.maximum(np.abs(f).max(1, initial=0.0), np.abs(slope[:, :, :k]).max((1, 2), initial=0.0))
         M = Z.transpose(0, 2, 1) @ self.masses(q) @ Z
         return Linear(Z, along(Z, f), -following[:, :, :k], -following[:, :, k:], M, size, rates, whole)
@@ -284,6 +284,11 @@ def along(Z: np.ndarray, f: np.ndarray) -> np.ndarray:
 def all_finite(matrices: np.ndarray) -> np.ndarray:
     """(B,) whether all entries of matrices (B, m, n) are."""
     return np.asarray(np.isfinite(matrices).all((1, 2)))
+
+
+def _inverse(slopes: np.ndarray) -> np.ndarray:
+    """(B, ns, ns) of the slopes of rates by states, none along states on which no rate depends."""
+    return np.linalg.pinv(np.where(all_finite(slopes)[:, None, None], slopes, 0.0), rcond=LOST)
 
 
 def _unit(count: int, place: int, members: int) -> np.ndarray:

@@ -44,6 +44,7 @@ class Equilibrium:
             motion in m counts times the model's length.
         potential: (B,) of gravity and springs [J].
         channels: path -> (B, ...) what was asked to be recorded; NaN where no equilibrium was reached.
+        units: coordinate or channel path -> unit.
         result: of the mechanism assembled there, with status, messages, units, certificate and poses; a run goes on
             from it, `simulate(start=...)`.
     """
@@ -54,6 +55,7 @@ class Equilibrium:
     residual: np.ndarray
     potential: np.ndarray
     channels: dict[str, np.ndarray]
+    units: dict[str, str]
     result: Result
 
     @property
@@ -119,6 +121,8 @@ def equilibrium(
         residual=pick(search.residual),
         potential=pick(search.potential),
         channels={path: x[:, 0] if result.batched else x[0] for path, x in hidden.items()},
+        units={**{one.path: "1" if one.quaternion else one.unit for one in search.prepared.plan.coordinates},
+               **{path: result.units[path] for path in hidden}},
         result=replace(result, channels=hidden),
     )  # fmt: skip
 

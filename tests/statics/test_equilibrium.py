@@ -128,6 +128,13 @@ def test_an_arch_snaps_through() -> None:
     assert (np.diff(stand.squared_frequencies[stays, 0]) < 0.0).all()  # it softens all the way
 
 
+def test_a_run_goes_on_from_there_and_stays() -> None:
+    vary = {"load.load": [0.0, -4.0]}
+    stand = shiftjax.equilibrium(ARCH, vary=vary)
+    run = shiftjax.simulate(ARCH, 0.5, 1e-2, channels=["way.q"], start=stand.result, vary=vary)
+    assert np.abs(run.channels["way.q"] - stand.q["arch:way"][:, None]).max() < ROUNDING
+
+
 def test_a_member_of_a_batch_is_one_alone() -> None:
     starts = [2.0, 0.4, -0.3]
     every = shiftjax.equilibrium(ARCH, vary={"way.initial_displacement": starts})

@@ -11,10 +11,14 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from tests.support.mechanisms import four_bars
+from shiftjax.run.options import options_of
+from shiftjax.statics.at_rest import AtRest, ranks_at
+from shiftjax.statics.equilibrium import Search
+from tests.support.mechanisms import four_bars, rod
 
 CLOSED_FORM = 1e-10  # relative: derivatives
 MOTION = 1e-4  # relative: a motion of 1e-4 rad is not infinitely small
+DIFFERENCES = 1e-6  # of forces and slopes: h^2, and roundings over h
 G = 9.81
 
 
@@ -104,6 +108,43 @@ def test_a_four_bar_on_a_spring_swings_as_it_is_simulated(c: float) -> None:
     assert np.abs(run.channels["pivot.q"] - place - exact).max() < 3.0 * MOTION * small
     assert swing.damping_ratios[0] == pytest.approx(-s.real / abs(s), abs=1e-12)
     assert swing.frequencies[0] == pytest.approx(abs(s) / (2.0 * np.pi), rel=CLOSED_FORM)
+
+
+def ball_chain(kind: str) -> Model:
+    """Two rods on ball joints, sprung to ground at the end, whose coordinates are quaternions or rotation vectors."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -G))
+    builder.frame("wall", T=(0.5, 0.4, -1.0))
+    a = builder.assembly("a")
+    for k, parent in enumerate([("fixed", "origin"), ("rod0", "tip")]):
+        bar, turned = f"rod{k}", {"rotation": [0.2, 0.9, 0.3 * k]}
+        a.body(bar, **rod(0.6))
+        a.joint(f"ball{k}", kind, parent=parent, child=bar, initial_displacement=turned)
+        turning = {"stiffness": [0.0] * 3, "turning_stiffness": [2.0] * 3}
+        a.force(f"turn{k}", "bushing", frames=[parent, (bar, "origin")], **turning)
+    a.restraint("tie", "spring", frames=[("fixed", "wall"), ("rod1", "tip")], coefficients=[[30.0, -6.0]])
+    return builder.build()
+
+
+@pytest.mark.parametrize("model", ["double_wishbone", "bennett", "spherical", "spherical_vector"])
+def test_stiffness_is_the_slope_of_forces_on_closed_poses(model: str) -> None:
+    """K y = -Z^T f at closed poses y away from equilibrium, which needs second derivatives of the loops."""
+    made = ball_chain(model) if model.startswith("spherical") else shiftjax.load(model)
+    search = Search()
+    assert search.result(made, options_of()).status == Outcome.ok
+    ((_, linear),) = search.linear
+    plan, lane = search.prepared.plan, search.prepared.lane_of(np.array([0]), 1.0)
+    rest = AtRest(plan, lane, tuple(map(int, ranks_at(plan, lane, search.q)[0])))
+    states, h = np.zeros((plan.ns, 1)), 1e-4
+    for k in range(rest.freedoms):
+        ends = []
+        for sign in (1.0, -1.0):
+            q, closed = rest.closed(rest.moved(search.q, sign * h * linear.Z[:, :, k]))
+            Z, force, _ = rest.balance(q, states)
+            assert closed.all()
+            ends.append(linear.Z[0].T @ (Z[0] @ force[0]))
+        slope = -(ends[0] - ends[1]) / (2.0 * h)
+        assert np.abs(linear.K[0, :, k] - slope).max() < DIFFERENCES * linear.size[0]
+    assert np.abs(linear.K - linear.K.transpose(0, 2, 1)).max() < 1e-10 * linear.size[0]  # there is a potential
 
 
 def test_a_stated_pose_has_matrices_too() -> None:
