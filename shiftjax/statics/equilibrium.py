@@ -17,6 +17,7 @@ from shiftjax.errors import ModelError
 from shiftjax.forces import FORCES
 from shiftjax.formats.files import load
 from shiftjax.gradients.traced import is_traced
+from shiftjax.markup import html_lines
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
@@ -24,6 +25,7 @@ from shiftjax.run.assemble import assembled
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import Options, options_of
 from shiftjax.run.results.result import Result
+from shiftjax.run.results.summary import rest_summary
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
@@ -57,6 +59,12 @@ class Equilibrium:
     channels: dict[str, np.ndarray]
     units: dict[str, str]
     result: Result
+
+    def __repr__(self) -> str:
+        return "\n".join(rest_summary(self))
+
+    def _repr_html_(self) -> str:
+        return html_lines(rest_summary(self))
 
     @property
     def status(self) -> np.ndarray:

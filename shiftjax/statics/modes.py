@@ -14,12 +14,14 @@ from scipy.linalg import qr
 
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError
+from shiftjax.markup import html_lines
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.record import record
 from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
+from shiftjax.run.results.summary import modes_summary
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepared import Prepared, coordinates_named
 from shiftjax.statics.at_rest import AtRest, Linear, all_finite, ranks_at
@@ -57,6 +59,12 @@ class Modes:
     stability: np.ndarray
     status: np.ndarray
     messages: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join(modes_summary(self))
+
+    def _repr_html_(self) -> str:
+        return html_lines(modes_summary(self))
 
 
 def modes(

@@ -107,6 +107,7 @@ def test_an_arch_has_two_sides() -> None:
     starts = np.array([0.3, 2.0, 1e-9, 0.0, -0.1, -2.0])
     stand = shiftjax.equilibrium(ARCH, vary={"way.initial_displacement": starts})
     assert (stand.status == Outcome.ok).all() and (stand.stability == "stable").all()
+    assert repr(stand) == "Equilibrium of model: 6 members, 6 ok; 6 stable\n  arch:way from -0.663325 to 0.663325 m"
     assert np.abs(stand.q["arch:way"] - high * np.array([1, 1, 1, 1, -1, -1])).max() < ROUNDING
     assert np.abs(stand.potential + STIFF * REST * REST).max() < ROUNDING * 144.0  # springs count from length 0
     middle = shiftjax.equilibrium(ARCH, unstable=True, assign={"way.initial_displacement": 0.05})
@@ -142,6 +143,12 @@ def test_a_member_of_a_batch_is_one_alone() -> None:
         one = shiftjax.equilibrium(ARCH, vary={"way.initial_displacement": [start]})
         assert one.q["arch:way"][0] == every.q["arch:way"][k]
         assert one.squared_frequencies[0, 0] == every.squared_frequencies[k, 0]
+    lengths = np.linspace(0.46, 0.54, 5)
+    loops = shiftjax.equilibrium("four_bar", vary={"coupler:tip.T[0]": lengths})
+    for k, length in enumerate(lengths):
+        one = shiftjax.equilibrium("four_bar", vary={"coupler:tip.T[0]": [length]})
+        assert {path: q[0] for path, q in one.q.items()} == {path: q[k] for path, q in loops.q.items()}
+        assert one.squared_frequencies[0, 0] == loops.squared_frequencies[k, 0]
 
 
 @pytest.mark.parametrize(

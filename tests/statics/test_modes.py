@@ -67,6 +67,8 @@ def test_a_double_pendulum() -> None:
     first, second = swing.shapes["a:pin0"], swing.shapes["a:pin1"]
     assert (first + second) / first == pytest.approx(np.sqrt(2.0) * np.array([1.0, -1.0]), rel=CLOSED_FORM)
     assert swing.independent == ("a:pin0", "a:pin1")
+    first_hz, second_hz = (f"{x:.6g}" for x in np.sqrt(squares) / (2.0 * np.pi))
+    assert repr(swing) == f"Modes\n  {first_hz} Hz, damping 0\n  {second_hz} Hz, damping 0"
     assert swing.K == pytest.approx(2.0 * G * 0.7 * np.array([[3.0, 1.0], [1.0, 1.0]]), rel=CLOSED_FORM, abs=1e-9)
 
 
@@ -125,7 +127,7 @@ def ball_chain(kind: str) -> Model:
     return builder.build()
 
 
-@pytest.mark.parametrize("model", ["double_wishbone", "bennett", "spherical", "spherical_vector"])
+@pytest.mark.parametrize("model", ["double_wishbone", "bricard", "spherical", "spherical_vector"])
 def test_stiffness_is_the_slope_of_forces_on_closed_poses(model: str) -> None:
     """K y = -Z^T f at closed poses y away from equilibrium, which needs second derivatives of the loops."""
     made = ball_chain(model) if model.startswith("spherical") else shiftjax.load(model)
