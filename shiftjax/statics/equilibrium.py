@@ -39,7 +39,8 @@ class Equilibrium:
     """Where B designs are in equilibrium, or one without a member axis.
 
     Attributes:
-        q: coordinate -> (B,) its place [rad or m]; of a ball (B, 4) or (B, 3).
+        q: coordinate -> (B,) its place [rad or m], of a ball (B, 4) or (B, 3); where no equilibrium was reached that of
+            the last step.
         stability: (B,) "stable", "unstable" or "neutral"; "" where no equilibrium was reached.
         squared_frequencies: (B, k) of the undamped motions about it, ascending [rad^2/s^2]; negative ones leave it.
         residual: (B,) the largest generalized force that is left along a motion that loops allow [N m]; one along a
@@ -118,7 +119,7 @@ def equilibrium(
     search = Search(unstable=unstable)
     result = search.result(model, given)
     pick = (lambda a: a) if result.batched else (lambda a: a[0])
-    good = search.still
+    good = search.still & (np.atleast_1d(result.status) <= 0)
     hidden = {path: np.where(good.reshape(-1, *(1,) * (np.ndim(x) - 1)) if result.batched else good[0], x, np.nan)
               for path, x in result.channels.items()}  # fmt: skip
     return Equilibrium(

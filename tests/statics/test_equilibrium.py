@@ -180,6 +180,16 @@ def test_library_models_settle_where_damped_runs_end(name: str, damped: tuple[st
     assert moved > 1e-3  # it was drawn elsewhere
 
 
+def test_faulty_members_leave_the_others_alone() -> None:
+    vary = {"coupler:tip.T[0]": [0.48, 1.2, np.nan, 0.5], "coupler.mass": [1.0, 1.0, 1.0, -1.0]}
+    stand = shiftjax.equilibrium("four_bar", vary=vary, channels=["crank_pivot.reaction_force"])
+    assert stand.status.tolist() == [Outcome.ok, Outcome.not_assembled, Outcome.non_finite, Outcome.unphysical]
+    assert stand.stability.tolist() == ["stable", "", "", ""] and all(stand.messages[1:])
+    assert np.isfinite(stand.channels["crank_pivot.reaction_force"]).all(1).tolist() == [True, False, False, False]
+    swing = shiftjax.modes("four_bar", vary=vary)
+    assert np.isfinite(swing.K[:, 0, 0]).tolist() == [True, False, False, False]
+
+
 def falling() -> Model:
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     builder.assembly("a").body("block", mass=1.0, inertia=(0.1,) * 3).joint("way", "Tz", child="block")
