@@ -169,6 +169,22 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.families",
             "Planar linkages of one freedom, each with a topology of its own, simulated in one call.",
         ),
+        "equilibrium": (
+            "shiftjax.statics.equilibrium",
+            "Where a mechanism stays at rest under gravity, springs and loads, of one design or of many.",
+        ),
+        "Equilibrium": (
+            "shiftjax.statics.equilibrium",
+            "Where B designs are in equilibrium, or one without a member axis.",
+        ),
+        "modes": (
+            "shiftjax.statics.modes",
+            "Small motions of a mechanism about its equilibrium or a stated pose, of one design or of many.",
+        ),
+        "Modes": (
+            "shiftjax.statics.modes",
+            "Small motions of B designs about a pose, or of one without a member axis; k freedoms.",
+        ),
     },
     "Studies": {
         "Definition": (
@@ -342,6 +358,10 @@ if TYPE_CHECKING:
     from shiftjax.run.results.result import Result as Result
     from shiftjax.run.step_function import Simulator as Simulator
     from shiftjax.run.step_function import compile as compile
+    from shiftjax.statics.equilibrium import Equilibrium as Equilibrium
+    from shiftjax.statics.equilibrium import equilibrium as equilibrium
+    from shiftjax.statics.modes import Modes as Modes
+    from shiftjax.statics.modes import modes as modes
 
 __all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -56,7 +56,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("access",),
     ("bodies",),
     ("gradients",),
-    ("families", "inverse", "kinematics"),
+    ("families", "inverse", "kinematics", "statics"),
     ("ensembles",),
     ("viewer",),
     ("bench",),
