@@ -389,7 +389,7 @@ def test_equations_lead_paths_and_laws_have_members() -> None:
         shiftjax.follow(model, {"left": [0.0, 0.5]}, tie={"gear": "left.q == -2 * right.q + 0.1 * t"})
     times = np.linspace(0.0, 1.0, 5)
     laws = shiftjax.follow(
-        "four_bar", {"crank_pivot": shiftjax.ConstantSpeed([1.0, 2.0])}, times, channels=["crank_pivot.q"]
+        "four_bar", {"crank_pivot": shiftjax.ConstantSpeed(np.array([1.0, 2.0]))}, times, channels=["crank_pivot.q"]
     )
     assert np.allclose(laws.channels["crank_pivot.q"], np.pi / 3 + np.outer([1.0, 2.0], times), atol=1e-14)
 
