@@ -28,6 +28,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--drive", action="append", default=[], metavar="JOINT=FROM:TO:COUNT", help=line)
     add("--duration", type=parsing.positive, metavar="T", help="of the path [s]: rates are by time")
     parsing.add_channel(parser)
+    parsing.add_metric(parser, "poses, and between them")
     line = "change a number: 0.5, or 30deg"
     add("--set", action="append", default=[], metavar="PATH=VALUE", help=line)
     line = "an equation of places of joints that always holds, as a gear: gear='left.q == -2 * right.q'"
@@ -50,7 +51,8 @@ def call(options: argparse.Namespace) -> int:
     count = len(next(iter(drive.values()), ()))
     times = np.linspace(0.0, options.duration, count) if options.duration else None
     given = {
-        "channels": options.channel, "keep": "none" if options.out is None else "all",
+        "channels": options.channel, "metrics": common.metrics(options) or None,
+        "keep": "none" if options.out is None else "all",
         "assign": common.assigned(options, model) or None, "tie": common.entries(options.tie, "--tie") or None,
         "precision": options.precision or "f64", "backend": options.backend, "threads": options.threads,
     }  # fmt: skip
