@@ -166,7 +166,7 @@ class _Path:
         inputs, precision = self.inputs, self.options.numerics.precision
         self.observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
         order = PATHS.index(prepared.setup.method)
-        self.measured = path_metrics(recording.metrics, prepared, inputs, precision, order)
+        self.measured = path_metrics(recording.metrics, prepared.plan, prepared.model.resolve, inputs, precision, order)
         seen = [*self.observed, *self.measured.channels.values()]
         if jerks := [one.path for one in seen if one.path.endswith(".jerk") and not inputs.even]:
             allowed = "paths that rise evenly along straight lines, whose drivers have no third derivative"

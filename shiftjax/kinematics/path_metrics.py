@@ -8,7 +8,7 @@ that the metrics take the poses alone, with the rates of the path there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from shiftjax.kinematics.inputs import Inputs
 from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.measures.step_path import StepPath
 from shiftjax.run.advance.ensemble import CERTIFICATE, Ensemble
-from shiftjax.run.start.prepared import Prepared
+from shiftjax.topology.plan import Plan
 
 # Of the strides that lead a path, those that are measured along an even one: 2.5 degrees of a driver. The swing of a
 # rocker of 39 degrees, a turn of its crank in 73 poses, is off by 2e-10 degrees; in strides of 5 by 1e-8.
@@ -26,14 +26,18 @@ ORDER = 2  # of the derivatives that the motion between two poses is made of
 
 
 def path_metrics(
-    wanted: Mapping[str, Definition] | None, prepared: Prepared, inputs: Inputs, precision: str, order: int
+    wanted: Mapping[str, Definition] | None,
+    plan: Plan,
+    resolve: Callable[[str], str],
+    inputs: Inputs,
+    precision: str = "f64",
+    order: int = ORDER,
 ) -> Metrics:
     """The metrics of a path.
 
     Raises:
         ModelError: what is no metric; texts of paths without accelerations, or whose parameter does not rise.
     """
-    plan, resolve = prepared.plan, prepared.model.resolve
     begin, end = float(inputs.parameter[0]), float(inputs.parameter[-1])
     falls = not (np.diff(inputs.parameter) > 0.0).all()
     span = (min(begin, end), max(begin, end))
