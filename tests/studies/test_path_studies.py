@@ -14,6 +14,7 @@ from shiftjax.ensembles.store import store
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
+from shiftjax.viewer.study.study import ViewedStudy
 
 METRICS = {"swing": "peak_to_peak(crank_pivot.q)", "turn": "maximum(crank_pivot.v)"}
 PLACES = "1.5:2.46:25"  # of the rocker, past the end of its travel for the longer couplers
@@ -103,6 +104,19 @@ def test_commands(whole: Study, tmp_path: Path, shell: Any) -> None:
     assert f"{whole.table['swing'].max():.6g}" in out
     listed = study(drive={"rocker_pivot": [1.5, "90deg", 1.6]})
     assert study_file.read(study_file.write(listed, tmp_path / "listed.toml")) == listed
+
+
+def test_a_path_that_falls_is_played_pose_by_pose(tmp_path: Path) -> None:
+    """Its parameter is no clock: the pages of the viewer go from pose to pose, of members that are kept or repeated."""
+    places = np.linspace(2.4, 1.5, 7)
+    some = sweep(study(vary={}, keep=[0], drive={"rocker_pivot": places}, metrics={}), tmp_path / "a.zarr")
+    again_later = sweep(study(vary={}, keep="none", drive={"rocker_pivot": places}, metrics={}), tmp_path / "b.zarr")
+    assert some.xarray["trajectories"]["time"].values.tolist() == places.tolist()
+    for one in (some, again_later):
+        shown = ViewedStudy.open(one.path)
+        assert np.isfinite(shown.poses(0, 6.0)).all()
+        assert shown.time.tolist() == list(range(7))
+        shown.close()
 
 
 @pytest.mark.parametrize(
