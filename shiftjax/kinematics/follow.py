@@ -89,7 +89,7 @@ def follow(
         channels: paths to record at every pose.
         metrics: name -> a number of every member, as those of `simulate`, with the parameter for the time: integrals
             and means are by it, what is an instant is a place of it. Extremes and crossings are those of the curve
-            between poses. They take accelerations (`order=2`), and a parameter that rises.
+            between poses. They take accelerations (`order=2`), and a parameter that rises or falls.
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
         vary, assign, derive, tie: as those of `simulate`.
         strict_start: members whose stated start the loops do not allow are not followed.

@@ -36,10 +36,10 @@ def path_metrics(
     """The metrics of a path.
 
     Raises:
-        ModelError: what is no metric; texts of paths without accelerations, or whose parameter does not rise.
+        ModelError: what is no metric; texts of paths without accelerations, or whose parameter goes to and fro; values
+            at a place of a parameter that falls.
     """
     begin, end = float(inputs.parameter[0]), float(inputs.parameter[-1])
-    falls = not (np.diff(inputs.parameter) > 0.0).all()
     span = (min(begin, end), max(begin, end))
     measured = Metrics(
         wanted, plan, resolve, span, path=StepPath(plan, precision), unit_of_time=inputs.unit_of_rates
@@ -50,10 +50,14 @@ def path_metrics(
     if order < ORDER:
         fault = f"a text, with order={order}"
         raise ModelError(name, fault, f"order={ORDER}, by whose rates poses are joined", "Leave order out.")
-    if falls:
-        fault = f"a path whose parameter, {inputs.name}, does not rise from each pose to the next"
-        todo = f"Lead it the other way round, or give times, as np.linspace(0, 1, {inputs.count})."
-        raise ModelError(name, fault, "a parameter that rises", todo)
+    steps = np.diff(inputs.parameter)
+    if not (steps > 0.0).all() and not (steps < 0.0).all():
+        todo = f"Lead it one way, or give times, as np.linspace(0, 1, {inputs.count})."
+        raise ModelError(name, f"a path along which {inputs.name} goes to and fro", "one that rises or falls", todo)
+    placed = [term.name for term in measured.terms.values() if {"time", "times"} & term.stated.keys()]
+    if placed and not (steps > 0.0).all():
+        todo = "Lead it the other way round."
+        raise ModelError(name, f"{placed[0]} along a path on which {inputs.name} falls", "a parameter that rises", todo)
     return measured
 
 

@@ -9,10 +9,11 @@ from tests.support.planar_four_bars import four_bar
 
 DEGREE = np.pi / 180.0
 SWING = 38.942441269 * DEGREE  # of the rocker of 2, 7, 9, 6, between dead points at cosines 1/3 and -1/3 of the crank
-DEAD = np.arccos(1.0 / 3.0)  # of the crank
+DEAD = np.arccos(1.0 / 3.0)  # of the crank, once; then at 2 pi less it
 OF_DIGITS = 1e-11  # rad: half of the last digit of the swing
 OF_CURVES = 1e-8  # rad: the place of an extreme, of curves of the fifth degree through strides of 2.5 degrees
-MODEL = four_bar((2.0, 7.0, 9.0, 6.0), 0.3)
+LENGTHS = (2.0, 7.0, 9.0, 6.0)
+MODEL = four_bar(LENGTHS, 0.3)
 TURN = np.linspace(0.3, 0.3 + 2.0 * np.pi, 73)
 UNEVEN = 0.3 + 2.0 * np.pi * np.linspace(0.0, 1.0, 73) ** 1.1
 METRICS = {
@@ -42,6 +43,21 @@ def test_extremes_are_those_between_poses(path: np.ndarray, swing: float) -> Non
     assert [rows.metric_units[name] for name in ("swing", "last", "least", "way")] == ["rad", "rad", "1", "rad"]
 
 
+def test_a_path_that_falls_has_the_same_extremes() -> None:
+    """At the same places, as its poses are the same; integrals by it have the other sign."""
+    some = {name: METRICS[name] for name in ("swing", "last", "first", "least", "middle")}
+    some["change"] = "integral(rocker_pivot.v)"
+    for up in (TURN[:61], UNEVEN[:61]):
+        rising, falling = (
+            shiftjax.follow(four_bar(LENGTHS, float(way[0])), {"crank_pivot": way}, metrics=some)
+            for way in (up, up[::-1])
+        )
+        for name in ("swing", "last", "least", "middle"):
+            assert float(falling.metrics[name]) == pytest.approx(float(rising.metrics[name]), abs=OF_CURVES), name
+        assert float(falling.metrics["change"]) == pytest.approx(-float(rising.metrics["change"]), abs=OF_CURVES)
+        assert float(falling.metrics["first"]) == pytest.approx(2.0 * np.pi - DEAD, abs=OF_CURVES)
+
+
 def test_members_that_lock_have_none_and_functions_see_the_parameter() -> None:
     way = np.linspace(1.45, 2.46, 40)
     metrics = {"far": "maximum(crank_pivot.q)", "begin": lambda u, seen: u[0] + 0.0 * seen["crank_pivot.q"][:, 0]}
@@ -62,7 +78,8 @@ def test_members_that_lock_have_none_and_functions_see_the_parameter() -> None:
 @pytest.mark.parametrize(
     ("way", "more", "message"),
     [
-        (TURN[::-1], {}, "a parameter that rises. Lead it the other way round, or give times"),
+        (np.abs(TURN - 2.0), {}, "goes to and fro; allowed: .* Lead it one way, or give times"),
+        (TURN[::-1], {"metrics": {"late": METRICS["there"]}}, "value_at along a path on which bar:crank_pivot.q falls"),
         (TURN, {"order": 1}, "order=1"),
         (TURN, {"metrics": {"late": "value_at(rocker_pivot.q, time=9)"}}, "times from 0.3 to 6.58319 rad"),
         (UNEVEN, {"metrics": {"jerk": "maximum(rocker_pivot.jerk)"}}, "uneven path"),
