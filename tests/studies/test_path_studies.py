@@ -154,7 +154,7 @@ def test_what_is_refused_with_the_model(whole: Study) -> None:
 
 
 def test_a_report_says_the_path(whole: Study) -> None:
-    content = content_of(members_of(whole.xarray), whole.xarray, "four_bar", {}, (False, True, False))
+    content = content_of(members_of(whole.xarray), whole.xarray, "four_bar", lambda *_: [], (False,) * 3)
     assert subtitle(content).endswith("25 poses by four_bar:rocker_pivot.q")
     facts = dict(_facts(content))
     assert facts["four_bar:rocker_pivot"] == "25 places from 1.5 to 2.46"
