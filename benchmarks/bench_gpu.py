@@ -5,6 +5,7 @@
     PYTHONPATH=. python benchmarks/bench_gpu.py tunings       blocks, shared memory, registers
     PYTHONPATH=. python benchmarks/bench_gpu.py calls         whole warm calls of `simulate` beside other backends
     PYTHONPATH=. python benchmarks/bench_gpu.py assembled     what the assembler makes of it; no GPU, only nvJitLink
+    PYTHONPATH=. python benchmarks/bench_gpu.py golden        the same of some models as the table of the tests
 
 `rates` checks lanes of each run bit by bit beside `cpu` before it prints a number; that the runs of `cpu` are right is
 what the tests hold. The limit is that of the units for multiplication and addition: the rate of a loop of independent
@@ -16,14 +17,16 @@ from __future__ import annotations
 
 import argparse
 import ast
-import re
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import llvmlite
 import numpy as np
 
 import shiftjax
+from shiftjax.bench import gpu_code
 from shiftjax.bench.operations import operations_of_a_step
 from shiftjax.bench.probe import peak_of_gpu
 from shiftjax.bench.timing import emit
@@ -31,13 +34,12 @@ from shiftjax.bench.watched_kernel import watched
 from shiftjax.bench.workload import workload
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
-from shiftjax.kernels.gpu.cuda_device import CudaDevice, cuda_device, linked
-from shiftjax.kernels.gpu.device import Launch
+from shiftjax.kernels.gpu.cuda_device import CudaDevice, cuda_device
+from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.kernel import GpuKernel
-from shiftjax.kernels.gpu.lane_module import lane_module
 from shiftjax.kernels.gpu.places import Tuning
-from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.lane_table import LaneTable, placed
 from shiftjax.kernels.llvm import cpu
 
 MODELS = {  # bodies whose mass is varied; of others the first that has one
@@ -46,6 +48,8 @@ MODELS = {  # bodies whose mass is varied; of others the first that has one
     "bricard": "bricard:rod1",
 }
 SPEEDS = {"bricard": ("bricard:joint1.initial_velocity", 3.0, 15.0)}  # rad/s, varied in place of a mass
+WATCHED = ("slider_crank", "four_bar", "bricard", "n_four_bar_5", "excavator")  # models of `golden`
+GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden" / "gpu_code.json"
 CAPTURED = 64  # lanes that are repeated
 H = 1e-3  # s
 SECONDS = 0.25  # of a measurement
@@ -54,7 +58,7 @@ MOST = 2_000  # steps of it: in f32 lanes begin to trip after some thousand
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("bits", "rates", "tunings", "calls", "assembled"))
+    parser.add_argument("what", choices=("bits", "rates", "tunings", "calls", "assembled", "golden"))
     parser.add_argument("--models", nargs="+", default=["four_bar", "bricard", "n_four_bar_5"])
     parser.add_argument("--precisions", nargs="+", default=["f64", "f32"])
     parser.add_argument("--members", nargs="+", type=int, default=[2_048, 16_384, 131_072, 1_048_576])
@@ -70,7 +74,11 @@ def main() -> None:
         for model in options.models:
             for precision in options.precisions:
                 for arch in options.archs:
-                    emit("gpu_assembled", {"model": model, "precision": precision, **assembly(model, precision, arch)})
+                    figures = gpu_code.assembly(model, precision, arch)
+                    emit("gpu_assembled", {"model": model, "precision": precision, **figures})
+        return
+    if options.what == "golden":
+        golden()
         return
     device = cuda_device()
     if options.what == "rates":
@@ -141,6 +149,28 @@ def bits(device: CudaDevice, model: str, precision: str, program: LaneProgram, t
             "differing": differing(ours, wanted),
         }
         show(device, "bits", figures | {"trips": trips, "compile_s": kernel.compile_s})
+    show(device, "bits", staying(device, precision, program, table, steps) | {"model": model, "precision": precision})
+
+
+def staying(device: Device, precision: str, program: LaneProgram, table: np.ndarray, steps: int) -> dict[str, Any]:
+    """Lanes whose table stays on the device, while the host takes some, sets numbers of others and puts them back."""
+    kernels = (GpuKernel(precision, device=device), cpu.CpuKernel(precision))
+    ends, chosen = [], np.random.default_rng(1).permutation(table.shape[1])[: table.shape[1] // 3]
+    for kernel in kernels:
+        lanes = placed(kernel, LaneTable(program.layout, table.copy()))
+        for _ in range(4):
+            until = lanes.row("clock") + steps / 4
+            nowhere = np.full(lanes.lanes, -1)
+            kernel.advance([Group(program, lanes.shown, until, None, nowhere, lanes.resident)], h=H)
+            some = lanes.take(chosen)
+            some.set("limit", np.inf)
+            some.add("q", 1e-5 * np.arange(len(chosen)))
+            lanes.put(chosen, some)
+            lanes.set("trip", 0.0, chosen[:5])
+        ends.append(lanes.on_host().array)
+        if kernel is kernels[0]:
+            assert lanes.resident is not None, "the device has no room for the table"
+    return {"lanes": "on the device", "steps": steps, "differing": differing(*ends)}
 
 
 def differing(ours: np.ndarray, wanted: np.ndarray) -> int:
@@ -197,22 +227,22 @@ def rate(device: CudaDevice, program: LaneProgram, table: np.ndarray, members: i
     }
 
 
-def assembly(model: str, precision: str, arch: str) -> dict[str, Any]:
-    """Registers, spills and sizes of a kernel, and the processor time that it takes to make it."""
-    program, _ = captured(model, precision)
-    target, begun = gpu(precision, arch), time.process_time()
-    module = lane_module(program, target, Tuning())
-    text = ptx(module.text, target)
-    emitted = time.process_time()
-    code, log = linked(text, arch)
-    figures = {"arch": arch, "operations": module.operations, "ptx_lines": text.count("\n"), "code_bytes": len(code)}
-    figures |= {"emit_s": emitted - begun, "assemble_s": time.process_time() - emitted}
-    for name, pattern in {
-        "registers": r"[Uu]sed (\d+) registers", "stack": r"(\d+) bytes stack frame",
-        "spilled_stores": r"(\d+) bytes spill stores", "spilled_loads": r"(\d+) bytes spill loads",
-    }.items():  # fmt: skip
-        figures[name] = max((int(one) for one in re.findall(pattern, log)), default=0)
-    return figures
+def golden() -> None:
+    """Writes the table that the tests compare with."""
+    table: dict[str, Any] = {"assembler": gpu_code.assembler(), "llvmlite": llvmlite.__version__}
+    table |= {"written": {}, "assembled": {}}
+    for model in WATCHED:
+        for precision in ("f64", "f32"):
+            program, case = gpu_code.first_program(model, precision), f"{model} {precision}"
+            table["assembled"][case] = {}
+            for arch in gpu_code.ARCHS:
+                text, figures = gpu_code.written(program, precision, arch)
+                if arch == "sm_90":
+                    table["written"][case] = figures
+                code = gpu_code.assembled(text, arch)
+                names = ("registers", "spilled_stores", "spilled_loads")
+                table["assembled"][case][arch] = {name: code[name] for name in names}
+    GOLDEN.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 
 
 def calls(device: CudaDevice, model: str, precision: str, options: argparse.Namespace) -> None:

@@ -26,19 +26,26 @@ def api(front_door: ModuleType) -> str:
     for group, names in front_door._PUBLIC.items():
         parts.append(f"## {group}\n")
         for name in names:
-            parts += _entry(name, getattr(front_door, name))
+            parts += _entry(name, getattr(front_door, name), frozenset(front_door.__all__))
     return "\n".join(parts)
 
 
-def _entry(name: str, value: Any) -> Iterator[str]:
+def _entry(name: str, value: Any, exported: frozenset[str]) -> Iterator[str]:
     yield f"### `{name}`\n"
     if isinstance(value, ModuleType):
         yield described(inspect.getdoc(value) or "")
-        for inner in (getattr(value, word) for word in _public(value)):
-            if inspect.isfunction(inner) and inner.__module__ == value.__name__:
-                yield from _callable(f"{name}.{inner.__name__}", inner)
+        names = getattr(value, "__all__", ())
+        for word in names or _public(value):
+            inner = getattr(value, word)
+            if inspect.isfunction(inner) and (word in names or inner.__module__ == value.__name__):
+                yield from _callable(f"{name}.{word}", inner)
+            elif inspect.isclass(inner) and word in names:
+                yield from _class(f"{name}.{word}", inner)
     elif inspect.isclass(value):
         yield from _class(name, value)
+        for base in value.__mro__[1:]:  # its methods by subject, in files of their own
+            if _room(base) == _room(value) and base.__name__ not in exported:
+                yield from _methods(name, base)
         for made in _returned(value):
             yield from _class(made.__name__, made)
     elif isinstance(value, Registry):
@@ -61,6 +68,10 @@ def _returned(kind: type) -> list[type]:
 def _class(name: str, kind: type) -> Iterator[str]:
     constructed = "__init__" in vars(kind) or "__new__" in vars(kind)
     yield from _callable(name, kind) if constructed else [described(inspect.getdoc(kind) or "")]
+    yield from _methods(name, kind)
+
+
+def _methods(name: str, kind: type) -> Iterator[str]:
     for word in _public(kind):
         member = inspect.getattr_static(kind, word)
         help_ = inspect.getdoc(getattr(kind, word, None)) or ""
@@ -68,6 +79,10 @@ def _class(name: str, kind: type) -> Iterator[str]:
             yield f"**`{name}.{word}`** {described(help_)}"
         elif help_ and (inspect.isfunction(member) or isinstance(member, classmethod | staticmethod)):
             yield from _callable(f"{name}.{word}", getattr(kind, word))
+
+
+def _room(kind: type) -> str:
+    return kind.__module__.rpartition(".")[0]
 
 
 def _public(value: Any) -> list[str]:

@@ -43,6 +43,7 @@ import numpy as np
 
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
 from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.step_program import Method
 
 
@@ -55,6 +56,8 @@ class Group(NamedTuple):
         out: (K, ticks, channels), C-contiguous, gets the channels at clock origin + k every, or of controlled lanes
             those after their k-th step; None without recording.
         rows: (B,) rows of `out`, negative for lanes that are not recorded.
+        resident: the same lanes in a memory of the kernel that runs them (`lane_table.HasMemory`); of `table` then
+            only the shape counts, and no number of it changes.
     """
 
     program: LaneProgram
@@ -62,6 +65,7 @@ class Group(NamedTuple):
     until: np.ndarray
     out: np.ndarray | None
     rows: np.ndarray
+    resident: LaneTable | None = None
 
 
 class Leg(NamedTuple):

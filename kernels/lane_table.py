@@ -1,15 +1,15 @@
 """The numbers of lanes between two calls of a kernel, as an object: rows by name, members as columns.
 
 Nobody outside indexes its array, so that where the numbers live is a matter of this file and of kernels alone. This
-one is of the host. What is asked of it is cut for one that stays on a device: columns are taken and put there, a group
-of rows comes to the host or goes back for the members that are asked for, and most rounds need no more than `trips`
-and the clocks.
+one is of the host; `gpu.device_table` has one that stays on a device: columns are taken and put there, a group of rows
+comes to the host or goes back for the members that are asked for, and most rounds need no more than `trips` and the
+clocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -55,11 +55,36 @@ class LaneTable:
     """Numbers of B lanes.
 
     Attributes:
-        layout: names the rows. array: (rows, B), C-contiguous; for kernels, which change it in place.
+        layout: names the rows. copied_at_once: numbers of members of which copies are best made at a time.
     """
 
+    copied_at_once = 1 << 16
+
     def __init__(self, layout: RowNames, array: np.ndarray) -> None:
-        self.layout, self.array = layout, np.ascontiguousarray(array)
+        self.layout, self._array = layout, np.ascontiguousarray(array)
+
+    @property
+    def array(self) -> np.ndarray:
+        """(rows, B), C-contiguous; for kernels, which change it in place."""
+        return self._array
+
+    def changing(self, names: Iterable[str]) -> np.ndarray:
+        """`array`, of which only these groups of rows are changed; names of none are left out."""
+        return self._array
+
+    @property
+    def resident(self) -> LaneTable | None:
+        """The table itself where a kernel has its numbers in a memory of its own, None on the host."""
+        return None
+
+    @property
+    def shown(self) -> np.ndarray:
+        """`array` by its shape alone where the table is `resident`: its numbers may be those of before."""
+        return self._array
+
+    def on_host(self) -> LaneTable:
+        """The same numbers on the host, for what outlives the run."""
+        return self
 
     @classmethod
     def zeros(cls, layout: RowNames, lanes: int, dtype: np.dtype | str) -> LaneTable:
@@ -69,28 +94,37 @@ class LaneTable:
     @property
     def lanes(self) -> int:
         """B."""
-        return self.array.shape[1]
+        return self._array.shape[1]
 
     @property
     def dtype(self) -> np.dtype:
         """Of its numbers."""
-        return self.array.dtype
+        return self._array.dtype
 
     # -- lanes -------------------------------------------------------------------------------------------------------
 
     def copy(self) -> LaneTable:
         """All lanes once more."""
-        return LaneTable(self.layout, self.array.copy())
+        return LaneTable(self.layout, self._array.copy())
 
     def take(self, members: Members) -> LaneTable:
         """Some lanes, copied."""
         which = np.arange(self.lanes)[members]
-        return LaneTable(self.layout, np.take(self.array, which, axis=1))
+        return LaneTable(self.layout, np.take(self._array, which, axis=1))
 
-    def put(self, members: Members, lanes: LaneTable) -> None:
-        """Sets some lanes; nothing is to do where they are `batch` of all of them."""
-        if lanes is not self:
-            self.array[:, members] = lanes.array
+    def put(self, members: Members, lanes: LaneTable, names: Iterable[str] | None = None) -> None:
+        """Sets some lanes; nothing is to do where they are `batch` of all of them.
+
+        Args:
+            names: the groups of rows that have changed; all of them where left out.
+        """
+        if lanes is self:
+            return
+        if names is None:
+            self._array[:, members] = lanes.array
+        else:
+            for name in names:
+                self._view(name, ALL)[:, members] = lanes.rows(name)
 
     def batch(self, members: np.ndarray) -> LaneTable:
         """Some lanes for a kernel, to be `put` back: this very table where they are all of it in order, else a copy."""
@@ -124,7 +158,7 @@ class LaneTable:
 
     def state(self, members: Members = ALL) -> np.ndarray:
         """(nq + 2 nx, K) coordinates, speeds and rates one above the other, for reading."""
-        view = self.array[: self._state]
+        view = self._array[: self.states]
         if members is not ALL:
             return view[:, members]
         view.flags.writeable = False
@@ -138,7 +172,7 @@ class LaneTable:
     def set_state(self, values: np.ndarray, members: Members = ALL) -> None:
         """Sets coordinates, speeds and rates."""
         with np.errstate(over="ignore"):  # as in `set`
-            self.array[: self._state, self._everyone(members)] = values
+            self._array[: self.states, self._everyone(members)] = values
 
     def add(self, name: str, values: np.ndarray | float, members: Members = ALL, within: slice | int = ALL) -> None:
         """Adds to numbers of a group of rows; every member once."""
@@ -153,10 +187,11 @@ class LaneTable:
 
     def _view(self, name: str, within: slice | int) -> np.ndarray:
         place = self.layout.rows(name)
-        return self.array[place.start : place.stop][within]
+        return self._array[place.start : place.stop][within]
 
     @property
-    def _state(self) -> int:
+    def states(self) -> int:
+        """Number of rows of `state`."""
         return sum(len(self.layout.rows(name)) for name in STATE)
 
     # -- over rows ---------------------------------------------------------------------------------------------------
@@ -176,3 +211,17 @@ class LaneTable:
         codes = self.row("trip", members)
         frozen = np.flatnonzero(codes)
         return Trips(members[frozen], np.rint(codes[frozen]).astype(int), frozen)
+
+
+@runtime_checkable
+class HasMemory(Protocol):
+    """A kernel with a memory of its own, where tables stay between two calls of it."""
+
+    def resident(self, table: LaneTable) -> LaneTable:
+        """A table of the same numbers that stays there, or this one where it does not fit."""
+        ...
+
+
+def placed(kernel: object, table: LaneTable) -> LaneTable:
+    """A new table where a kernel has its numbers at hand."""
+    return kernel.resident(table) if isinstance(kernel, HasMemory) else table

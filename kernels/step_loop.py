@@ -237,7 +237,7 @@ class TickLoop:
                 self._advance(group, h, t0, every if group.out is not None else 0, origin)
 
     def _advance_controlled(self, group: Group, h: float, t0: float) -> None:
-        program, table, until, out, rows = group
+        program, table, until, out, rows = group[:5]
         clock, trip, fraction = (table[program.layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
         steps, room = np.zeros(len(until), int), np.inf if out is None else out.shape[1]
         while True:
@@ -254,7 +254,7 @@ class TickLoop:
             steps += taken
 
     def _advance(self, group: Group, h: float, t0: float, every: int, origin: int) -> None:
-        program, table, until, out, rows = group
+        program, table, until, out, rows = group[:5]
         clock, trip, fraction = (table[program.layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
         while True:
             running = (trip == 0) & (clock < until) & (fraction > 0)

@@ -329,7 +329,7 @@ class XlaKernel:
             ticks: steps between two of them, and the clock of the first.
         """
         every, origin = ticks
-        program, _, _, out, _ = group
+        program, out = group.program, group.out
         table = np.ascontiguousarray(group.table[:, block.columns])
         until = np.where(block.padding, -np.inf, group.until[block.columns]).astype(self.dtype)
         rows = group.rows[block.columns]

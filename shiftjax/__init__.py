@@ -62,9 +62,29 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.run.assemble",
             "Closes the loops of a model, or of many variants of it, and goes no step.",
         ),
+        "branches": (
+            "shiftjax.kinematics.branches.assemblies",
+            "All assemblies of a mechanism, or of many variants of it, at given inputs.",
+        ),
         "inverse_dynamics": (
             "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
+        ),
+        "configuration": (
+            "shiftjax.access.configuration",
+            "A state of a model of which all can be asked: frames, Jacobians, matrices of motion, forces, energies.",
+        ),
+        "Configuration": (
+            "shiftjax.access.configuration",
+            "A state of a model, or one of each of B members, of which everything can be asked.",
+        ),
+        "FrameOn": (
+            "shiftjax.access.frame_kinds",
+            "A frame that is fixed in another one: an end effector, a sensor; `replace` gives it another offset.",
+        ),
+        "MovingFrame": (
+            "shiftjax.access.frame_kinds",
+            "A frame that moves in another one as is said, whatever the mechanism does.",
         ),
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
         "compile": ("shiftjax.run.step_function", "Compiles one step of a model."),
@@ -145,6 +165,26 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.kinematics.travel",
             "How far a joint can be moved, of B designs, or of one without a member axis.",
         ),
+        "families": (
+            "shiftjax.families",
+            "Planar linkages of one freedom, each with a topology of its own, simulated in one call.",
+        ),
+        "equilibrium": (
+            "shiftjax.statics.equilibrium",
+            "Where a mechanism stays at rest under gravity, springs and loads, of one design or of many.",
+        ),
+        "Equilibrium": (
+            "shiftjax.statics.equilibrium",
+            "Where B designs are in equilibrium, or one without a member axis.",
+        ),
+        "modes": (
+            "shiftjax.statics.modes",
+            "Small motions of a mechanism about its equilibrium or a stated pose, of one design or of many.",
+        ),
+        "Modes": (
+            "shiftjax.statics.modes",
+            "Small motions of B designs about a pose, or of one without a member axis; k freedoms.",
+        ),
     },
     "Studies": {
         "Definition": (
@@ -221,6 +261,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.measures.metric",
             "How a metric is computed: from all accepted steps, without a trajectory.",
         ),
+        "FrameKind": (
+            "shiftjax.access.frame_kinds",
+            "A kind of frame, for users to write their own: its base, its numbers, and its motion in the base.",
+        ),
         "READERS": ("shiftjax.formats", "Every reader of files by its name; assign to a new name to add one."),
     },
 }
@@ -240,6 +284,12 @@ _LISTS = [
 __doc__ = "\n".join([__doc__ or "", _USE, "\n\n".join(_LISTS), ""])
 
 if TYPE_CHECKING:
+    import shiftjax.families as families  # noqa: F401
+    from shiftjax.access.configuration import Configuration as Configuration
+    from shiftjax.access.configuration import configuration as configuration
+    from shiftjax.access.frame_kinds import FrameKind as FrameKind
+    from shiftjax.access.frame_kinds import FrameOn as FrameOn
+    from shiftjax.access.frame_kinds import MovingFrame as MovingFrame
     from shiftjax.bodies.absolute import BodyCoordinates as BodyCoordinates
     from shiftjax.bodies.absolute import absolute as absolute
     from shiftjax.constraints import CONSTRAINTS as CONSTRAINTS
@@ -285,6 +335,7 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
+    from shiftjax.kinematics.branches.assemblies import branches as branches
     from shiftjax.kinematics.follow import follow as follow
     from shiftjax.kinematics.singularities import Singularity as Singularity
     from shiftjax.kinematics.singularities import singularities as singularities
@@ -307,6 +358,10 @@ if TYPE_CHECKING:
     from shiftjax.run.results.result import Result as Result
     from shiftjax.run.step_function import Simulator as Simulator
     from shiftjax.run.step_function import compile as compile
+    from shiftjax.statics.equilibrium import Equilibrium as Equilibrium
+    from shiftjax.statics.equilibrium import equilibrium as equilibrium
+    from shiftjax.statics.modes import Modes as Modes
+    from shiftjax.statics.modes import modes as modes
 
 __all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -315,6 +370,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'shiftjax' has no attribute {name!r}")
     home = import_module(_HOME[name])
+    if home.__name__ == f"{__name__}.{name}":  # `families`: a package
+        return home
     value = getattr(home, name) if hasattr(home, name) else import_module(f"{_HOME[name]}.{name}")  # `store`: a module
     globals()[name] = value
     return value

@@ -29,6 +29,7 @@ class Outcome(IntEnum):
     interrupted = 8
     too_small = 9
     singular_pose = 10
+    no_equilibrium = 11
 
 
 GOOD = (Outcome.ok, Outcome.event)  # statuses of members of which nothing is to be said
@@ -86,6 +87,10 @@ REMEDY: dict[Outcome, str] = {
     Outcome.singular_pose: (
         "the loops lose rank at the next pose, and singular='stop' asked the member to stop before it: begin on the "
         "other side of the pose, or let it pass along its branch, with singular='pass'"
+    ),
+    Outcome.no_equilibrium: (
+        "forces still move the mechanism after many steps downhill: hold what falls or turns freely by a spring or a "
+        "drive, or begin nearer to the equilibrium"
     ),
     Outcome.interrupted: "the run was stopped from outside before this member's end: run it again",
 }

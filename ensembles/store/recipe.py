@@ -109,6 +109,8 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
     settings: dict[str, Any] = {name: asked[name] for name in KEYWORDS if name in asked}
     settings |= {name: math.inf if asked[name] is None else asked[name] for name in LIMITS if name in asked}
     settings |= {"span": asked["span"], "output_step": asked["output_step"]}
+    if asked.get("backend_choice"):  # nobody has named it, and here another one may be at hand, with the same bits
+        settings["backend"] = None
     if ties:
         settings["tie"] = {name: tie["of"] for name, tie in ties.items()}
     if asked.get("events"):

@@ -77,7 +77,8 @@ class CudaDevice:
         return int(self._call("cuMemAlloc", max(size, 1)))
 
     def free(self, address: int) -> None:
-        """See `device.Device`."""
+        """See `device.Device`; from any thread, since tables are given back by whichever ends them."""
+        self._call("cuCtxSetCurrent", self._context)
         self._call("cuMemFree", address)
 
     def upload(self, array: np.ndarray, address: int) -> None:

@@ -1,7 +1,8 @@
-"""The kernel of the backend `gpu`: a table goes to the device, its lanes are stepped in short launches, it comes back.
+"""The kernel of the backend `gpu`: lanes are stepped in short launches on a device.
 
-Many lanes are divided over all GPUs of the host, each with a thread of its own. Single phases and sweeps of gradients
-run on the host's vector units, on the same table with the same bits.
+The table of a run stays there (`device_table`). Others, those of more lanes than one device should have among them, go
+there with each call and come back; these are divided over all GPUs of the host, each with a thread of its own. Single
+phases and sweeps of gradients run on the host's vector units, with the same bits.
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,19 +20,25 @@ from shiftjax.kernels.contract import Backward, Group
 from shiftjax.kernels.forks import Threads
 from shiftjax.kernels.gpu.cuda_device import cuda_device, other_devices
 from shiftjax.kernels.gpu.device import Device, Launch
+from shiftjax.kernels.gpu.device_table import DeviceTable
 from shiftjax.kernels.gpu.lane_module import ENTRY, lane_module, program_identity, program_places
+from shiftjax.kernels.gpu.moves import Moves
+from shiftjax.kernels.gpu.on_device import CallNumbers, DeviceLanes, OnDevice
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.llvm.backward import ReversibleCpuKernel
 from shiftjax.kernels.llvm.slices import GROWTH, SLICE
 from shiftjax.kernels.workers import Stop, run_all
 from shiftjax.record import record
+from shiftjax.shield import shielded
 
 FULL = 1 << 15  # lanes: fewer take as long; 33 792 run at a time on an H200, of most programs
 FIRST, MOST = 16, 1 << 20  # steps of the first launch and of any
 BATCH = 8 * FULL
 SHARE = 0.8  # of the free memory of a device that lanes take at once
+STAYING = 0.1  # of it that a table may have which stays there: beside it stand copies, and what is recorded
 
 
 class LaunchPace:
@@ -69,19 +75,6 @@ class LoadedLoop:
     block: int
     shared: int
     pace: LaunchPace
-
-
-class DeviceLanes(NamedTuple):
-    """Lanes of a group that one device takes at once.
-
-    Attributes:
-        until, members: of the whole group. lanes: of it.
-    """
-
-    group: Group
-    until: np.ndarray
-    members: np.ndarray
-    lanes: slice
 
 
 class GpuKernel:
@@ -164,6 +157,16 @@ class GpuKernel:
         self._written += len(program.pieces())
         return ptx(lane_module(program, self.target, self.tuning).text, self.target)
 
+    def resident(self, table: LaneTable) -> LaneTable:
+        """See `lane_table.HasMemory`."""
+        if len(self._taking(table.lanes)) > 1 or table.shown.nbytes > STAYING * self.device.free_bytes():
+            return table
+        return DeviceTable(table.layout, table.array, self._moves)
+
+    @cached_property
+    def _moves(self) -> Moves:
+        return Moves(self.device, self.dtype)
+
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel.evaluate`."""
         return self.host.evaluate(program, phase, table, t0, h)
@@ -174,14 +177,15 @@ class GpuKernel:
 
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """See `contract.Kernel.advance`."""
-        host, checked = self.host, []
-        for group in groups:
-            members = host.check(group.program, group.table, group.rows, group.out)
-            checked.append(DeviceLanes(group, host.stops(group.table, group.until), members, slice(0, len(members))))
-        taking = self._taking(sum(len(one.members) for one in checked))
+        numbers = CallNumbers(int(every), int(origin), float(h), float(t0))
+        staying, going = self._checked(groups, numbers)
+        for one in staying:
+            stop = Stop()
+            with shielded(stop.set):  # no signal comes between a step on the device and the ticks that it recorded
+                self._run(one, 0, numbers, stop)
+        taking = self._taking(sum(len(one.members) for one in going))
         self.devices_used = max(self.devices_used, len(taking))
-        work = deque(portion for one in checked for portion in self._portions(one, taking))
-        numbers = (int(every), int(origin), float(h), float(t0))
+        work = deque(portion for one in going for portion in self._portions(one, one.ticks(numbers), taking))
         if len(taking) == 1:
             while work:
                 self._run(work.popleft(), 0, numbers, Stop())
@@ -202,6 +206,21 @@ class GpuKernel:
 
         run_all(self._threads.pool(), len(taking), run_on_one)
 
+    def _checked(self, groups: Sequence[Group], numbers: CallNumbers) -> tuple[list[DeviceLanes], list[DeviceLanes]]:
+        """Groups whose lanes are on the device, with room for what is recorded of them, and the others."""
+        host, staying, going = self.host, list[DeviceLanes](), list[DeviceLanes]()
+        for group in groups:
+            members = host.check(group.program, group.table, group.rows, group.out)
+            one = DeviceLanes(group, host.stops(group.table, group.until), members, slice(0, len(members)))
+            table = group.resident
+            if isinstance(table, DeviceTable) and table.moves.device is self.device:
+                if one.bytes_beside(one.ticks(numbers)) + table.shown.nbytes <= SHARE * self.device.free_bytes():
+                    staying.append(one)
+                    continue
+                one = one._replace(group=group._replace(table=table.array, resident=None))
+            going.append(one)
+        return staying, going
+
     def _taking(self, lanes: int) -> list[int]:
         """The devices over which so many lanes are divided: those with half as much free memory as the first."""
         if lanes < 2 * FULL:
@@ -210,22 +229,19 @@ class GpuKernel:
         able = [number for number, device in enumerate(self._devices) if number == 0 or device.free_bytes() >= enough]
         return able[: lanes // FULL]
 
-    def _run(self, portion: DeviceLanes, number: int, numbers: tuple[int, int, float, float], stop: Stop) -> None:
-        group, ready, device = portion.group, self.prepare(portion.group.program, number), self._numbered(number)
-        every = numbers[0] if group.out is not None else 0
-        with OnDevice(device, group, portion.until, portion.members, portion.lanes) as memory:
-            _launches(device, ready, memory, (every, *numbers[1:]), stop)
+    def _run(self, portion: DeviceLanes, number: int, numbers: CallNumbers, stop: Stop) -> None:
+        ready, device = self.prepare(portion.group.program, number), self._numbered(number)
+        with OnDevice(device, portion, numbers) as memory:
+            _launches(device, ready, memory, stop)
 
-    def _portions(self, whole: DeviceLanes, taking: Sequence[int]) -> Iterator[DeviceLanes]:
+    def _portions(self, whole: DeviceLanes, ticks: range, taking: Sequence[int]) -> Iterator[DeviceLanes]:
         """Lanes of a group that the memory of a device holds at once, in as many portions at least as devices take.
 
         Raises:
             ModelError: it does not hold one.
         """
-        group, members = whole.group, whole.members
-        rows, lanes = group.table.shape
-        ticks, channels = (0, 0) if group.out is None or (members < 0).all() else group.out.shape[1:]
-        one = (rows + ticks * channels + 2) * self.dtype.itemsize + 8  # `until`, `taken` and `member` beside them
+        rows, lanes = whole.group.table.shape
+        one = rows * self.dtype.itemsize + -(-whole.bytes_beside(ticks) // max(lanes, 1))
         free = min(self._numbered(number).free_bytes() for number in taking)
         room = int(SHARE * free / one)
         if room < 1 and lanes:
@@ -236,9 +252,7 @@ class GpuKernel:
             yield whole._replace(lanes=slice(first, min(first + room, lanes)))
 
 
-def _launches(
-    device: Device, ready: LoadedLoop, memory: OnDevice, numbers: tuple[int, int, float, float], stop: Stop
-) -> None:
+def _launches(device: Device, ready: LoadedLoop, memory: OnDevice, stop: Stop) -> None:
     """Launches until no lane runs, each so short that an interrupt need not wait for it."""
     size = Launch(-(-memory.lanes // ready.block), ready.block, ready.shared)
     unfinished = np.ones(1, np.int32)
@@ -246,69 +260,8 @@ def _launches(
         unfinished[0] = 0
         device.upload(unfinished, memory.place["unfinished"])
         steps, begun = ready.pace.steps(memory.lanes), time.perf_counter()
-        device.launch(ready.function, size, memory.arguments(numbers, steps))
+        device.launch(ready.function, size, memory.arguments(steps))
         device.wait()
         took = time.perf_counter() - begun
         device.download(memory.place["unfinished"], unfinished)
         ready.pace.took(memory.lanes, steps, took, all_done=not unfinished[0])
-
-
-class OnDevice:
-    """The arrays of some lanes of a group on the device; what is recorded and the table come back at the end, whatever
-    happens."""
-
-    def __init__(self, device: Device, group: Group, until: np.ndarray, members: np.ndarray, lanes: slice) -> None:
-        self.device, self.table, self.out, self.columns = device, group.table, group.out, lanes
-        members = members[lanes]
-        self.lanes = len(members)
-        recorded = np.flatnonzero(members >= 0) if group.out is not None else np.zeros(0, int)
-        self.rows = members[recorded]  # of `out`
-        member = np.full(self.lanes, -1, np.int64)
-        member[recorded] = np.arange(len(recorded))
-        whole = self.lanes == group.table.shape[1]
-        table = group.table if whole else np.ascontiguousarray(group.table[:, lanes])
-        self.arrays = {"table": table, "until": np.ascontiguousarray(until[lanes]), "member": member}
-        if group.out is not None:
-            self.arrays["out"] = np.ascontiguousarray(group.out[self.rows])
-        self.arrays["taken"] = np.zeros(self.lanes, group.table.dtype)
-        self.arrays["unfinished"] = np.zeros(1, np.int32)
-        self.place: dict[str, int] = {}
-
-    def __enter__(self) -> OnDevice:
-        try:
-            for name, array in self.arrays.items():
-                self.place[name] = self.device.allocate(array.nbytes)
-                self.device.upload(array, self.place[name])
-        except BaseException:
-            self._free()
-            raise
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        try:
-            if kind is None or not issubclass(kind, RuntimeError):  # after a fault of the device nothing comes back
-                self._take_back()
-        finally:
-            self._free()
-
-    def _take_back(self) -> None:
-        """Ticks first: an interrupt before the table has come leaves lanes where they were, which record them again."""
-        if self.out is not None and len(self.rows):
-            self.device.download(self.place["out"], self.arrays["out"])
-            self.out[self.rows] = self.arrays["out"]
-        self.device.download(self.place["table"], self.arrays["table"])
-        if self.arrays["table"] is not self.table:
-            self.table[:, self.columns] = self.arrays["table"]
-
-    def _free(self) -> None:
-        for address in self.place.values():
-            with suppress(RuntimeError):  # after a fault of the device
-                self.device.free(address)
-        self.place.clear()
-
-    def arguments(self, numbers: tuple[int, int, float, float], steps: int) -> list[int | float]:
-        """Of a launch, in the order of `lane_loop.ARGUMENTS`."""
-        ticks, channels = (0, 0) if self.out is None else self.out.shape[1:]
-        place = self.place
-        table = (place["table"], self.lanes, place["until"], place["member"], place.get("out", 0), ticks, channels)
-        return [*table, *numbers, steps, place["taken"], place["unfinished"]]

@@ -19,8 +19,9 @@ from shiftjax.kernels.llvm.stepper import Attempt, copies, timed
 from shiftjax.kernels.llvm.target import Target
 
 ARGUMENTS = (  # of the kernel
-    ("table", "ptr"), ("lanes", "i64"), ("until", "ptr"), ("member", "ptr"), ("out", "ptr"), ("ticks", "i64"),
-    ("channels", "i64"), ("every", "i64"), ("origin", "i64"), ("h", "double"), ("t0", "double"),
+    ("table", "ptr"), ("lanes", "i64"), ("until", "ptr"), ("member", "ptr"), ("out", "ptr"),
+    ("first", "i64"),  # tick of `out`
+    ("ticks", "i64"), ("channels", "i64"), ("every", "i64"), ("origin", "i64"), ("h", "double"), ("t0", "double"),
     ("steps", "i64"),  # that a lane may attempt in this launch
     ("taken", "ptr"),  # (B,) steps of controlled lanes accepted so far
     ("unfinished", "ptr"),  # an i32, 1 where some lane has more to do
@@ -296,11 +297,12 @@ class LaneLoop(StageBuilder):
         return self.infinite_for_none(self.field("ticks"))
 
     def record(self, due: str, periods: str) -> None:
-        """Writes the channels of a lane to out[member, periods, :]."""
+        """Writes the channels of a lane to out[member, periods - first, :]."""
         w, t = self.w, self.t
         row = w.line(f"load i64, ptr {w.line('getelementptr i64, ptr %member, i64 %lane')}")
         number = w.line(f"fptosi {t.scalar} {w.line(f'extractelement {self.v} {periods}, i64 0')} to i64")
-        for wanted in ("icmp sgt i64 %channels, 0", f"icmp sge i64 {row}, 0", f"icmp slt i64 {number}, %ticks"):
+        number = w.line(f"sub i64 {number}, %first")
+        for wanted in ("icmp sgt i64 %channels, 0", f"icmp sge i64 {row}, 0", f"icmp ult i64 {number}, %ticks"):
             due = w.line(f"and i1 {due}, {w.line(wanted)}")
         self.emit(f"br i1 {due}, label %observe, label %observed\nobserve:")
         self.set_time(0.0)

@@ -36,8 +36,8 @@ CASTS
   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %first = mul i32 %block, %size
-  %place = add i32 %first, %thread
+  %begin = mul i32 %block, %size
+  %place = add i32 %begin, %thread
   %lane = zext i32 %place to i64
   %there = icmp slt i64 %lane, %lanes
   br i1 %there, label %go, label %done

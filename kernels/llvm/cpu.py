@@ -148,7 +148,7 @@ class CpuKernel:
         width = self.target.lanes
         total = sum(-(-group.table.shape[1] // width) for group in groups)
         chunk = max(1, -(-total // (self.threads * CHUNKS_PER_THREAD)))
-        for program, table, until, out, rows in groups:
+        for program, table, until, out, rows in (group[:5] for group in groups):
             ready = self.prepare(program)
             member, until = self.check(program, table, rows, out), self.stops(table, until)
             stops = until.copy()  # written between the calls of compiled code

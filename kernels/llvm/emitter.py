@@ -136,10 +136,13 @@ class PieceEmitter:
             size = f"[3 x {self.target.vector}]"
             alloca = f"  %io = alloca {size}, align 64\n"
         body = "\n".join(self.lines)
-        table = ", ptr noalias nocapture readonly %table" if self.by_table else ""
-        arguments = f"ptr noalias nocapture %ws, ptr noalias nocapture %tmp{table}"
-        head = f"define internal void @{name}({arguments}) {attributes}"
+        head = f"define internal void @{name}({self.parameters()}) {attributes}"
         return f"{self._constants()}{head} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
+
+    def parameters(self) -> str:
+        """What the function takes."""
+        table = ", ptr noalias nocapture readonly %table" if self.by_table else ""
+        return f"ptr noalias nocapture %ws, ptr noalias nocapture %tmp{table}"
 
     def _constants(self) -> str:
         """The table of vector constants; not `constant`, for which LLVM would load scalars and broadcast them."""

@@ -18,6 +18,7 @@ JOB = (  # fields of 8 bytes: pointers, integers, doubles
 )
 DOUBLES, INTEGERS = ("h", "t0"), ("lanes", "ticks", "channels", "every", "origin", "count")
 BEFORE = ("rep", "event", "event_rate")  # groups of which the values before the step are private slots, too
+SAVED = ("q", "x", "dx", "clock", "armed", "acc", "mon", "trip")  # groups that a step changes beside those
 UNROLL = 48  # largest trip count of a loop over slots that is unrolled
 
 
@@ -57,7 +58,7 @@ class WorkspaceLayout:
 
     def saves(self) -> list[tuple[int, int]]:
         """(row, slot) of the numbers written back when a lane stops."""
-        same = ["q", "x", "dx", "clock", "armed", "acc", "mon", "trip", *["fraction"] * self.layout.controlled]
+        same = [*SAVED, *["fraction"] * self.layout.controlled]
         return self._pairs([(name, name) for name in same] + [(name, f"{name}0") for name in BEFORE])
 
     def _pairs(self, names: list[tuple[str, str]]) -> list[tuple[int, int]]:

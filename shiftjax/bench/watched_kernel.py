@@ -13,6 +13,7 @@ from shiftjax.errors import ModelError
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.lane_table import LaneTable, placed
 
 
 class Watch:
@@ -91,6 +92,10 @@ class WatchedKernel:
             self.kernel.prepare(group.program)
         with self.watch.stepping:
             self.kernel.advance(groups, h=h, t0=t0, every=every, origin=origin)
+
+    def resident(self, table: LaneTable) -> LaneTable:
+        """See `lane_table.HasMemory`: as the other one has it."""
+        return placed(self.kernel, table)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel`."""

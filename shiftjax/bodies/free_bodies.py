@@ -114,6 +114,9 @@ class FreeBodies:
     def speed(self, index: int) -> Scalar:
         return 0.0
 
+    def speeds(self, index: int) -> list[Scalar]:
+        return [0.0 for _ in self.plan.coordinates[index].speeds]
+
     def speed_index(self, index: int) -> int:
         return self.first_speed_of_joints + self.plan.coordinates[index].v
 

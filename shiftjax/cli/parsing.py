@@ -133,7 +133,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--strict-start", action="store_true", help="do not run members whose stated start the loops do not allow")
     add("--strict-inertia", action="store_true", help="do not run members with moments of inertia that no body has")
     add("--singular", choices=SINGULAR, help="what is done at singular poses; left out, they are passed")
-    add("--backend", metavar="NAME", help="cpu, gpu or xla; left out, cpu")
+    add("--backend", metavar="NAME", help="cpu, gpu or xla; left out, cpu, or a GPU for large ensembles")
     add("--precision", choices=["f64", "f32"], help="left out, f64")
     add("--energy-limit", type=positive, metavar="X", help="energy error above which a run is inaccurate; 1e-3")
     add(

@@ -413,7 +413,9 @@ class DifferentiableRun:
 
         vary = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
         vary |= {path: np.full(len(x), number) for path, number in self._constants.items()}
-        result = run_with(self.model, self.options.judged_by_estimates().changed(vary=vary, watch=watch))
+        backend = self.options.machine.backend or "cpu"  # goes back there, and notes states for it on the way
+        given = self.options.judged_by_estimates().changed(vary=vary, watch=watch, backend=backend)
+        result = run_with(self.model, given)
         begun, tape = watched[0]
         tape.note(begun.lanes, np.arange(len(x)))
         return _Taped(begun, tape, result)

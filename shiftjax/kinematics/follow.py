@@ -8,6 +8,7 @@ mass enters: a step predicts the next pose, and Newton's method closes it (`run.
 from __future__ import annotations
 
 import math
+import re
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from shiftjax.errors import ModelError, shown
 from shiftjax.formats.files import load
 from shiftjax.gradients.traced import is_traced
 from shiftjax.kernels.backends import make_kernel
-from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms
+from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws_in_time
 from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, first_strides, lead
 from shiftjax.kinematics.path_metrics import MEASURED, begin_metrics, path_metrics, take_pose
@@ -30,6 +31,7 @@ from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.expression_units import by_parameter
 from shiftjax.measures.run_metrics import Definition, Measured
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.settings import Settings
@@ -47,9 +49,10 @@ from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.reach import reach
-from shiftjax.topology.plan import Plan
 
 ASKED = ("assign", "tie", "backend", "strict_start")
+LOADS = {"N", "N m", "W", "J", "mixed"}  # units of what depends on speeds and masses
+AT_TIME = re.compile(r"^at ([-+.e\d]+) s: ")  # in messages, of which a path's clock counts poses
 BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
 
 
@@ -99,7 +102,8 @@ def follow(
         a Result whose `time` is the parameter, as its `settings["parameter"]` and `settings["parameter_unit"]` name it.
         The first pose is the one of the model's branch at the first places; each member stays on the branch on which it
         begins. One whose path leaves the travel of its driver is `locked`, its message has the exact end; where loops
-        lose rank on the way it ends as `singular_pose`. Its channels are NaN from there on.
+        lose rank on the way it ends as `singular_pose`. Its channels are NaN from there on. `final` has no speeds but
+        on paths by time, from which `simulate(start=...)` goes on moving.
 
     Raises:
         ModelError: anything the model or the arguments make impossible; freedoms that no driver leads.
@@ -148,16 +152,16 @@ class _Path:
         numerics = replace(self.options.numerics, method=PATHS[order])
         self.prepared = prepare(model, design.vary or {}, replace(self.options, numerics=numerics))
         plan = self.prepared.plan
-        _refuse_laws_in_time(plan, drives)
         self.drivers = {plan.coordinates[group.coordinates[0]].path: k for k, group in enumerate(plan.constraints)
                         if group.prescribes and plan.coordinates[group.coordinates[0]].path in drives}  # fmt: skip
+        refuse_laws_in_time(self.prepared, self.drivers.values())
         places = {plan.numbers[place].path: row for row, place in enumerate(self.prepared.setup.varied)}
         self.rows = {path: [places[f"{plan.constraints[k].name}.{number}"] for number in NUMBERS]
                      for path, k in self.drivers.items()}  # fmt: skip
         faulty = unsound(self.prepared, 0.0, 0.0, strict=False)
         self.report = topology_report(self.prepared)
         refuse_freedoms(self.prepared, self.report)
-        self.began = start_from(self.prepared, None, faulty)
+        self.began = start_from(self.prepared, None, faulty, massless=True)
         self.lanes = self._lanes(faulty)
 
     def _lanes(self, faulty: Mapping[int, str]) -> Ensemble:
@@ -196,11 +200,11 @@ class _Path:
         lanes, inputs = self.lanes, self.inputs
         plan, end = self.prepared.plan, inputs.count - 1
         driven = {path: plan.coordinates[plan.constraints[k].coordinates[0]].v for path, k in self.drivers.items()}
-        moves = {speed: np.diff(inputs.places[path], axis=1) for path, speed in driven.items()}
+        moves = {speed: np.abs(np.diff(inputs.places[path], axis=1)) for path, speed in driven.items()}
         if inputs.even:
             self._begin_metrics()
-            most = {speed: np.abs(move).max(1, initial=0.0) for speed, move in moves.items()}
-            lead(lanes, end, first_strides(lanes, most, MEASURED if self.measured.terms else 1.0))
+            most = {speed: move.max(1, initial=0.0) for speed, move in moves.items()}
+            lead(lanes, end, first_strides(lanes, most, MEASURED if self.measured.terms else 1.0), math.inf)
             self._say_locked()
             return
         self._observe(0)
@@ -211,7 +215,8 @@ class _Path:
             self._put(inputs.line(k), k)
             lanes.evaluate("project", running)
             taken = lanes.measured_of().copy()
-            lead(lanes, k, first_strides(lanes, {speed: move[:, k - 1] for speed, move in moves.items()}))
+            strides = first_strides(lanes, {speed: move[:, k - 1] for speed, move in moves.items()})
+            lead(lanes, k, strides, k)
             lanes.table.set("acc", taken, within=METRICS)  # the strides have the rates of a line
             self._observe(k)
             self.options.machine.progress(k / end)
@@ -251,25 +256,26 @@ class _Path:
         prepared, plan, lanes = self.prepared, self.prepared.plan, self.lanes
         self.causes: dict[int, str] = {}
         for s, block in enumerate(plan.substructures):
-            moving = [k for k in block.groups if plan.constraints[k].time_dependent]
-            if len(moving) != 1 or moving[0] not in self.drivers.values():
+            moving = [k for k in block.groups if k in self.drivers.values()]
+            if len(moving) != 1:
                 continue
             path = next(path for path, k in self.drivers.items() if k == moving[0])
             unit = plan.coordinates[plan.constraints[moving[0]].coordinates[0]].unit
-            places = np.broadcast_to(self.inputs.places[path], (prepared.members, self.inputs.count))
+            places, count = self.inputs.places[path], prepared.members
             margin = BEYOND * (1.0 if unit == "rad" else prepared.setup.length)
             members = np.flatnonzero(lanes.status <= 0)
             lane, q = prepared.lane_of(members, 1.0), self.began.q[:, members]
             for sign, far in ((1.0, places.max(1)), (-1.0, places.min(1))):
-                end = reach(plan, lane, s, moving[0], q, far[members])
-                beyond = sign * (places[members] - end[:, None]) > margin
-                for row in np.flatnonzero(beyond.any(1)):
-                    member, pose = int(members[row]), int(beyond[row].argmax())
+                target = np.broadcast_to(far, count)[members]
+                end = reach(plan, lane, s, moving[0], q, target)
+                for row in np.flatnonzero(sign * (target - end) > margin):
+                    member, way = int(members[row]), places[members[row] if len(places) > 1 else 0]
+                    pose = int((sign * (way - end[row]) > margin).argmax())
                     if pose - 1 < lanes.ends[member]:
                         lanes.ends[member] = pose - 1
                         self.causes[member] = (
                             f"{path} locks at {end[row]:.12g} {unit}, the end of its travel: pose {pose} drives it to "
-                            f"{places[member, pose]:.6g} {unit}"
+                            f"{way[pose]:.6g} {unit}"
                         )
 
     def _say_locked(self) -> None:
@@ -286,9 +292,10 @@ class _Path:
         out = collect(
             prepared, lanes, self.began, self.observed, self.posed, batched=self.batched,
             measure=self._measure,
-            messages=messages(prepared, lanes, self.began), ending=None,
+            messages=tuple(AT_TIME.sub(r"at pose \1: ", text) for text in messages(prepared, lanes, self.began)),
+            ending=None,
             notes=(*self._start_notes(), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
-                   *_interpolated(lanes)),
+                   *_interpolated(lanes), *_loads(self.observed, inputs)),
             report=self.report,
             asked={**stated_settings(self.options, ASKED), "poses": inputs.count, "parameter": inputs.name,
                    "parameter_unit": inputs.unit, "drive": inputs.texts()},
@@ -301,7 +308,12 @@ class _Path:
         }
         design = {path: values for path, values in out.design.items() if path not in numbers}
         extremes = {path: _extremes(values, batched=self.batched) for path, values in out.channels.items()}
-        return replace(out, time=inputs.parameter, design=design, units=units, extremes=extremes, schedule=None)
+        final = dict(out.final or {})
+        if inputs.name != "time":  # rates by another parameter are no speeds to go on with
+            final["v"] = np.zeros_like(final["v"])
+        return replace(
+            out, time=inputs.parameter, design=design, units=units, extremes=extremes, final=final, schedule=None
+        )
 
     def _measure(self, _: np.ndarray, channels: Mapping[str, np.ndarray]) -> Measured:
         """The metrics, of what was accumulated and recorded."""
@@ -333,6 +345,14 @@ def _interpolated(lanes: Ensemble) -> list[str]:
     ]
 
 
+def _loads(observed: Sequence[Channel], inputs: Inputs) -> list[str]:
+    """A note of what forces are where there is no time."""
+    loads = [channel.path for channel in observed if channel.unit in LOADS]
+    if not loads or inputs.name == "time":
+        return []
+    return [f"{listed(loads)}: as where {inputs.name} rises by 1 {inputs.unit} a second; give times= for another speed"]
+
+
 def _refuse_derivatives(lanes: Ensemble, observed: Sequence[Channel], order: int) -> None:
     """Raises where a channel is of a derivative that the path does not have."""
     good = np.flatnonzero(lanes.status <= 0)[:1]
@@ -358,12 +378,3 @@ def _members(vary: Mapping[str, Any], inputs: Inputs) -> int:
     if len(set(sizes.values())) > 1:
         raise ModelError("members", f"{sizes}", "one number of members", "Give all as many.")
     return next(iter(sizes.values()), 1)
-
-
-def _refuse_laws_in_time(plan: Plan, drives: Mapping[str, Any]) -> None:
-    """Raises where something of the model follows time, which a path has not."""
-    for group in plan.constraints:
-        led = group.prescribes and plan.coordinates[group.coordinates[0]].path in drives
-        if group.time_dependent and not led:
-            todo = 'Set "active": false on it, and give the places of what it drives by `drive`.'
-            raise ModelError(group.name, "a constraint that follows time", "drivers that `drive` gives", todo)

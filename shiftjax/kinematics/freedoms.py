@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from shiftjax.algebra import is_zero
+from shiftjax.constraints import CONSTRAINTS
 from shiftjax.errors import ModelError
+from shiftjax.lanes.member_values import MemberValues
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import free_speeds
 
 
-def refuse_freedoms(prepared: Prepared, report: Mapping[str, Any], *, idle: bool = True) -> None:
-    """Raises where drivers leave a freedom at the drawn pose.
+def refuse_freedoms(prepared: Prepared, report: Mapping[str, Any], index: int | None = None) -> None:
+    """Raises where drivers leave a freedom at the drawn pose, but for bodies that can move alone.
 
     Args:
-        report: the topology report. idle: whether motions of one body that leave all others where they are may be left,
-            as of a rod that spins between two balls.
+        report: the topology report. index: the substructure that counts; all, and what is in none, where left out.
 
     Raises:
         ModelError: how many, and of which coordinates.
     """
-    plan = prepared.plan
-    missing = report["dof"] - (len(report["idle"]) if idle else 0)
-    if missing <= 0:
-        return
-    left = [plan.speed_names()[k] for k in free_speeds(plan)]
-    for block in report["substructures"]:
-        left += [*block["independent"], *block["dependent"]] if block["independent"] else []
-    driven = {plan.coordinates[k].path for group in plan.constraints if group.prescribes for k in group.coordinates}
-    fault = f"{missing} freedom{'s' * (missing > 1)} that no driver leads"
-    todo = f"Drive {missing} more of {listed([name for name in left if name not in driven])}."
-    raise ModelError("drive", fault, "as many drivers as freedoms", todo)
+    plan, names = prepared.plan, prepared.plan.speed_names()
+    blocks = report["substructures"] if index is None else [report["substructures"][index]]
+    left = [names[k] for k in free_speeds(plan)] if index is None else []
+    missing = len(left)
+    for block in blocks:
+        inside = {*block["independent"], *block["dependent"]}
+        idle = sum(bool(inside.intersection(motion["joints"])) for motion in report["idle"])
+        if (free := len(block["independent"]) - idle) > 0:
+            missing += free
+            left += [*block["independent"], *block["dependent"]]
+    if missing:
+        driven = {plan.coordinates[k].path for group in plan.constraints if group.prescribes for k in group.coordinates}
+        fault = f"{missing} freedom{'s' * (missing > 1)} that no driver leads"
+        todo = f"Drive {missing} more of {listed([name for name in left if name not in driven])}."
+        raise ModelError("drive", fault, "as many drivers as freedoms", todo)
+
+
+def refuse_laws_in_time(prepared: Prepared, drivers: Collection[int], index: int | None = None) -> None:
+    """Raises where something of the model follows time, which poses have not.
+
+    Args:
+        drivers: the constraints that may. index: the substructure that counts; all where left out.
+    """
+    plan, values = prepared.plan, MemberValues()
+    blocks = plan.substructures if index is None else [plan.substructures[index]]
+    lane = replace(prepared.file_lane(), t=np.zeros(1)).in_graph(values)
+    motion = lane.motion([0.0] * plan.nq, None)
+    for k in (k for block in blocks for k in block.groups if k not in drivers):
+        group = plan.constraints[k]
+        if group.time_dependent and not all(map(is_zero, CONSTRAINTS[group.kind].rows(group, motion).nu)):
+            todo = 'Set "active": false on it, and give the places of what it drives by `drive`.'
+            raise ModelError(group.name, "a constraint that follows time", "drivers that `drive` gives", todo)
 
 
 def idle_note(report: Mapping[str, Any]) -> tuple[str, ...]:

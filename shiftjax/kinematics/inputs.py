@@ -161,10 +161,23 @@ def _of_law(model: Model, path: str, motion: Drive, seconds: np.ndarray | None, 
     assert isinstance(kind, DriverByLaw)
     joint, coordinate = split(path)
     start: Any = dict(model.joints())[joint].initial_displacement
-    numbers = {field.name: getattr(motion, field.name) for field in (*kind.numbers(), *kind.words)}
+    numbers: dict[str, Any] = {field.name: _numbers(getattr(motion, field.name)) for field in kind.numbers()}
+    numbers |= {field.name: getattr(motion, field.name) for field in kind.words}
     if numbers.get("offset", 0.0) is None:
         numbers["offset"] = float(start[coordinate[1:]] if coordinate else start)
     return tuple(np.moveaxis(np.array([_at(kind, numbers, t) for t in seconds]), 0, -1))
+
+
+def _numbers(given: Any) -> Any:
+    """A number of a law, or (B,) of them, as an array; lists of such as lists."""
+    if given is None or np.ndim(np.asarray(given, dtype=object)) == 0:
+        return given
+    return [np.asarray(one, float) for one in given] if _ragged(given) else np.asarray(given, float)
+
+
+def _ragged(given: Any) -> bool:
+    """Whether a list has entries of several shapes, some of which are arrays."""
+    return any(np.ndim(one) for one in given)
 
 
 def _at(kind: DriverByLaw, numbers: Mapping[str, Any], t: float) -> np.ndarray:

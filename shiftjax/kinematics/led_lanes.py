@@ -5,6 +5,8 @@ Host code above the kernels, as `run.advance.driver` is for motions. What happen
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from shiftjax.kernels.guards import MONITORS, causes
@@ -13,6 +15,7 @@ from shiftjax.outcome import Outcome, WithRemedy
 from shiftjax.run.advance.driver import repartition
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 
 # Of the model's length, after two changes of Newton's: a stride that leaves more is halved. The residual of a closed
@@ -23,6 +26,7 @@ CLOSED = {"f64": 1e-13, "f32": 2e-5}
 LEAPS = {1.25: 2, 1.5: 1, 2.0: 0}
 FAST = 100.0  # times the speeds of drivers, of a mechanism at the end of its travel
 FINE = 6  # halvings of a stride that leads over a pose where branches meet, if any meet
+REORDERED = 2, FINE + 1  # halvings after which doubtful steps are tried with other rows
 FINEST = 24  # halvings of a stride between two poses: 6e-8 of it
 
 
@@ -36,11 +40,12 @@ def arm(lanes: Ensemble) -> None:
     table.set("limit", limits, within=slice(-2, None))
 
 
-def lead(lanes: Ensemble, until: float, stride: np.ndarray) -> None:
+def lead(lanes: Ensemble, until: float, stride: np.ndarray, farthest: float) -> None:
     """Leads all running lanes to a clock, or to their own end.
 
     Args:
-        stride: (B,) halvings of a stride between two poses with which each begins.
+        stride: (B,) halvings of a stride between two poses with which each begins. farthest: the clock beyond which
+            drivers follow another line, so that no step may end there.
     """
     level = stride.copy()
     while True:
@@ -48,23 +53,33 @@ def lead(lanes: Ensemble, until: float, stride: np.ndarray) -> None:
         running = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() < stops))
         if not len(running):
             return
+        if (stuck := lanes.clock_of(running) + _fraction(lanes, level[running]) == lanes.clock_of(running)).any():
+            _end(lanes, running[stuck])
+            continue
         finer, clock = level[running] > stride[running], lanes.clock_of(running)
         grid = 2.0 ** (level[running] - 1.0)  # of the next coarser strides
-        lanes.table.set("fraction", 0.5 / grid, running)
+        lanes.table.set("fraction", _fraction(lanes, level[running]), running)
         trips = lanes.advance(running, np.where(finer, (np.floor(clock * grid) + 1.0) / grid, stops[running]))
         level[running[finer]] -= 1
         if len(members := trips.members):
             level[members] += finer[np.searchsorted(running, members)]
-            fine = level[members] > stride[members] + FINE
-            level[members] += _after_trips(lanes, members, trips.codes, until, fine)
+            halved = level[members] - stride[members]
+            level[members] += _after_trips(lanes, members, trips.codes, halved, farthest)
             _end(lanes, members[level[members] > stride[members] + FINEST])
 
 
-def _after_trips(lanes: Ensemble, members: np.ndarray, codes: np.ndarray, until: float, fine: np.ndarray) -> np.ndarray:
+def _fraction(lanes: Ensemble, level: np.ndarray) -> np.ndarray:
+    """Strides of some halvings, between two poses, as the lanes have them."""
+    return (0.5**level).astype(lanes.table.dtype)
+
+
+def _after_trips(
+    lanes: Ensemble, members: np.ndarray, codes: np.ndarray, halved: np.ndarray, farthest: float
+) -> np.ndarray:
     """(K,) halvings of the strides that come next of members that froze; none is frozen any more.
 
     Args:
-        until: the clock beyond which drivers follow another line. fine: (K,) whose strides are fine.
+        halved: (K,) how often their strides are halved. farthest: as of `lead`.
     """
     lanes.table.set("trip", 0.0, members)
     lanes.rejected[members] += 1
@@ -72,13 +87,15 @@ def _after_trips(lanes: Ensemble, members: np.ndarray, codes: np.ndarray, until:
     of_block = (monitor >= 0) & (monitor < MONITORS_PER_BLOCK * blocks)
     by_pivot = of_block & (monitor % MONITORS_PER_BLOCK == 1)
     at_pose = of_block & (monitor % MONITORS_PER_BLOCK == 2)
+    # Rows that depend on each other, where others do not, leave gaps in the latter: no step counts whose pivots tell.
+    doubted, before = ~of_block & np.isin(halved, REORDERED), lanes.choice[:, members].copy()
     for s in range(blocks):
-        which = members[by_pivot & (monitor // MONITORS_PER_BLOCK == s)]
+        which = members[doubted | (by_pivot & (monitor // MONITORS_PER_BLOCK == s))]
         if len(which):
             repartition(lanes, s, which, np.ones(len(which), bool))
-    halvings = np.where(by_pivot | at_pose, 0, 1)
+    halvings = np.where(by_pivot | at_pose | (lanes.choice[:, members] != before).any(0), 0, 1)
     if at_pose.any():
-        halvings[at_pose] = _leapt(lanes, members[at_pose], until, fine[at_pose])
+        halvings[at_pose] = _leapt(lanes, members[at_pose], farthest, halved[at_pose] > FINE)
     return halvings
 
 
@@ -107,7 +124,7 @@ def _leapt(lanes: Ensemble, members: np.ndarray, farthest: float, fine: np.ndarr
         passed = np.flatnonzero(~missed & ~too_far)
         if len(passed):
             after, before = after.take(passed), before.take(passed)
-            _record_between(lanes, some[passed], before, after)
+            after = _recorded(lanes, some[passed], before, after)
             after.set("fraction", fraction[left[passed]])
             table.put(some[passed], after)
             out[left[passed]] = halvings
@@ -128,31 +145,54 @@ def _outruns_drivers(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
     return speeds.max(0) > FAST * speeds[driven].max(0)
 
 
-def _record_between(lanes: Ensemble, members: np.ndarray, before: LaneTable, after: LaneTable) -> None:
-    """Records the pose that some members have leapt over, and which lies between both ends, if any does."""
+def _recorded(lanes: Ensemble, members: np.ndarray, before: LaneTable, after: LaneTable) -> LaneTable:
+    """Records the poses that some members have leapt over or come to; where they stand then.
+
+    A pose between both ends is taken from there. Behind the end of the path a member stands at its last pose.
+    """
     first, last = before.row("clock").astype(float), after.row("clock").astype(float)
-    tick = np.floor(first) + 1.0
-    over = np.flatnonzero(tick <= last)
-    if not len(over):
-        return
-    some, first, last, tick = members[over], first[over], last[over], tick[over]
-    share, span = (tick - first) / (last - first), (last - first) * lanes.settings.h
-    between = lanes.between(before.take(over), after.take(over), share, span)
-    between.set("clock", tick)
-    standing = lanes.table.take(some)
-    lanes.table.put(some, between)
-    lanes.evaluate("observe", some)
-    lanes.table.put(some, standing)
-    lanes.interpolated[some] = True
+    out, standing = after.copy(), lanes.table.take(members)
+    for k in range(1, 1 + math.ceil(max(LEAPS))):
+        tick = np.floor(first) + k
+        over = np.flatnonzero((tick <= last) & (tick <= lanes.settings.end))
+        if not len(over):
+            break
+        some, share = members[over], (tick - first)[over] / (last - first)[over]
+        span = (last - first)[over] * lanes.settings.h
+        between = lanes.between(before.take(over), after.take(over), share, span)
+        between.set("clock", tick[over])
+        lanes.table.put(some, between)
+        lanes.evaluate("observe", some)
+        _leave_out(lanes, some[share < 1.0])
+        lanes.interpolated[some[share < 1.0]] = True
+        at_end = np.flatnonzero((tick == lanes.settings.end)[over])
+        out.put(over[at_end], between.take(at_end))
+    lanes.table.put(members, standing)
+    return out
+
+
+def _leave_out(lanes: Ensemble, members: np.ndarray) -> None:
+    """What follows from a partition says nothing at a singular pose: no numbers are recorded."""
+    for recording, _, alike in lanes.groups(members) if len(members) else ():
+        assert isinstance(recording.programs, Programs)
+        ticks, at = np.rint(lanes.clock_of(alike)).astype(int), 0
+        for channel in recording.programs.channels:
+            if channel.quantity.of_partition:
+                recording.out[recording.row(alike), ticks, at : at + channel.size] = np.nan
+            at += channel.size
 
 
 def _end(lanes: Ensemble, members: np.ndarray) -> None:
     """Ends members that no stride leads on: where drivers lead, the loops lose rank."""
     text = (
-        "the drivers lead to a pose where the loops lose rank, beyond which they close on no branch that goes on from "
+        "the drivers lead to a pose where the loops lose rank, and no branch goes on from there: the end of a travel, "
     )
-    text += "it: the end of a travel, or branches that meet: go another way"
-    lanes.end(dict.fromkeys(map(int, members), WithRemedy(text)), Outcome.singular_pose)
+    text += "or branches that meet: go another way"
+    clocks = lanes.clock_of(members).tolist()
+    lanes.end(
+        {int(k): WithRemedy(f"behind pose {int(at)}: {text}") for k, at in zip(members, clocks, strict=True)},
+        Outcome.singular_pose,
+    )
 
 
 def first_strides(lanes: Ensemble, moves: dict[int, np.ndarray], part: float = 1.0) -> np.ndarray:

@@ -10,7 +10,7 @@ Numerical Continuation Methods, section 8.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,7 @@ WIDTH = 0.5, 0.05  # of the interval of two poses, and of its parameter, whichev
 BEND = 1e-4  # by which the Jacobian is differenced, dimensionless
 SHARP = 1e-6  # of the largest entry of a quadratic form: a smaller discriminant is none
 SMALL = 1e-6  # of the largest singular value
+ZERO = 1e-9  # the same, of poses of a path that are singular to rounding
 
 
 @record
@@ -47,7 +48,8 @@ class Singularity:
 
     Attributes:
         kind: "crossing": two curves of poses meet, both in `tangents`; "isolated": no other curve goes through; "cusp":
-            the curves touch; "degenerate": more meet; "end": of the travel, beyond which the loops do not close.
+            the curves touch; "degenerate": more meet, and its place is good to 1e-6 alone; "end": of the travel, beyond
+            which the loops do not close.
         parameter: of the path. inputs: driven coordinate -> its place [rad or m]. q: coordinate -> its place; empty at
             an end. tangents: each coordinate -> its speed, the first one along the path, of unit length, dimensionless.
         loops: chords of the substructure that loses rank.
@@ -77,21 +79,35 @@ def singularities(
         assign, tie: as those of `simulate`.
 
     Returns:
-        crossings and cusps, to some 1e-12 of the parameter, and the end of the travel, if the path goes so far.
+        crossings and cusps, to some 1e-12 of the parameter, and the end of the travel, if the path goes so far: of one
+        driver to 1e-10, of several the last pose of the path that is there.
 
     Raises:
         ModelError: anything that `follow` refuses; a path that cannot be followed.
     """
     model = model if isinstance(model, Model) else load(model)
     path = _Followed.of(model, drive, assign, tie)
-    out: list[Singularity] = []
+    poses: list[tuple[float, Singularity]] = []
     for s, block in enumerate(path.prepared.plan.substructures):
         if any(path.prepared.plan.constraints[k].prescribes for k in block.groups):
-            signs = path.determinants(s, path.q)
-            out += [path.between(s, k) for k in range(len(signs) - 1)
-                    if signs[k] * signs[k + 1] <= 0.0 and (signs[k] != 0.0 or k == 0)]  # fmt: skip
-    falling = bool(path.parameter[-1] < path.parameter[0])
-    return (*sorted(out, key=lambda one: one.parameter, reverse=falling), *path.end())
+            for k, system in path.changes(s):
+                if (one := path.between(system, k)) is not None:
+                    poses.append((k, one))
+    return (*(one for _, one in sorted(poses, key=lambda pair: pair[0])), *path.end())
+
+
+@dataclass(frozen=True)
+class _System:
+    """Rows and columns of a substructure that make its Jacobian square at a regular pose.
+
+    Attributes:
+        driving: which of the rows are of drivers.
+    """
+
+    index: int
+    rows: list[int]
+    columns: list[int]
+    driving: list[int]
 
 
 @dataclass
@@ -100,7 +116,6 @@ class _Followed:
 
     Attributes:
         q: (nq, n) coordinates at its poses; parameter: (n,) of them, and places of drivers: coordinate -> (n,).
-        primary: of every substructure the rows that count, at a regular pose.
     """
 
     model: Model
@@ -111,19 +126,6 @@ class _Followed:
     q: np.ndarray
     parameter: np.ndarray
     places: dict[str, np.ndarray]
-
-    def __post_init__(self) -> None:
-        plan = self.prepared.plan
-        self.primary: list[list[int]] = []
-        self.driving: list[list[int]] = []  # which of those are rows of drivers
-        for s, block in enumerate(plan.substructures):
-            J = self.jacobians(s, self.q)
-            regular = int(np.argmax(np.linalg.svd(J, compute_uv=False)[:, -1]))
-            pivots = complete_pivoting(J[regular : regular + 1], rank_tolerance(block))
-            primary = sorted(blocks_of(pivots, block).blocks[0].primary)
-            groups = [plan.constraints[k] for k in block.groups for _ in range(plan.constraints[k].rows)]
-            self.primary.append(primary)
-            self.driving.append([k for k, row in enumerate(primary) if groups[row].prescribes])
 
     @classmethod
     def of(cls, model: Model, drive: Mapping[str, Any], assign: Any, tie: Any) -> _Followed:
@@ -147,23 +149,47 @@ class _Followed:
         """(n, m, k) of a substructure, dimensionless, at coordinates (nq, n)."""
         return host.closure(self.prepared.file_lane(), q, s)[1]
 
-    def determinants(self, s: int, q: np.ndarray) -> np.ndarray:
-        """(n,) of the primary rows."""
-        return np.linalg.det(self.jacobians(s, q)[:, self.primary[s]])
+    def changes(self, s: int) -> Iterator[tuple[int, _System]]:
+        """Poses k between which and the next one a determinant of a substructure vanishes, with its system.
 
-    def between(self, s: int, k: int) -> Singularity:
-        """The singular pose between poses k and k + 1."""
-        first, last = self.parameter[k], self.parameter[k + 1]
-        ends = self.determinants(s, self.q[:, k : k + 2])
-        share = float(np.flatnonzero(ends == 0.0)[0]) if (ends == 0.0).any() else self._bracketed(s, k)
+        Its rows and columns are those of complete pivoting at the more regular end: others may become dependent at
+        poses at which the loops are regular.
+        """
+        plan, block = self.prepared.plan, self.prepared.plan.substructures[s]
+        J = self.jacobians(s, self.q)
+        pivots = complete_pivoting(J, rank_tolerance(block))
+        blocks, rank = blocks_of(pivots, block), int(pivots.rank.max())
+        sizes = np.linalg.svd(J, compute_uv=False)
+        regular = sizes[:, rank - 1] / sizes[:, 0]
+        groups = [plan.constraints[k] for k in block.groups for _ in range(plan.constraints[k].rows)]
+        for k in range(len(J) - 1):
+            which = blocks.blocks[blocks.which[k + int(regular[k + 1] > regular[k])]]
+            rows, columns = sorted(which.primary), [block.columns.index(speed) for speed in sorted(which.dependent)]
+            before, after = np.sign(np.linalg.det(J[k : k + 2][:, rows][:, :, columns])) * (regular[k : k + 2] > ZERO)
+            if before * after <= 0.0 and (before != 0.0 or k == 0):
+                yield k, _System(s, rows, columns, [i for i, row in enumerate(rows) if groups[row].prescribes])
+
+    def square(self, system: _System, q: np.ndarray) -> np.ndarray:
+        """(n, r, r) of a system, dimensionless, at coordinates (nq, n)."""
+        return self.jacobians(system.index, q)[:, system.rows][:, :, system.columns]
+
+    def between(self, system: _System, k: int) -> Singularity | None:
+        """The singular pose between poses k and k + 1; None where other rows are regular at the zero of these."""
+        s, first, last = system.index, self.parameter[k], self.parameter[k + 1]
+        share = self._bracketed(system, k)
         width = min(WIDTH[0], WIDTH[1] / max(abs(last - first), 1e-12))
         nodes = share + width * np.cos(np.pi * (np.arange(AROUND) + 0.5) / AROUND)
         poses = self._poses(s, k, nodes)
-        through = BarycentricInterpolator(nodes, self.determinants(s, poses))
+        through = BarycentricInterpolator(nodes, np.linalg.det(self.square(system, poses)))
+        if through(nodes.min()) * through(nodes.max()) > 0.0:
+            return None
         share = _root(lambda x: float(through(x)), (nodes.min(), nodes.max()), 1e-15)
         curve = BarycentricInterpolator(nodes, poses, axis=1)
         q = np.asarray(curve(share))
-        kind, tangents = self._curves(s, q, np.asarray(curve(share + 1e-3 * width)) - q)
+        sizes = np.linalg.svd(self.jacobians(s, q[:, None])[0], compute_uv=False)
+        if sizes[len(system.rows) - 1] > SMALL * sizes[0]:
+            return None
+        kind, tangents = self._curves(system, q, np.asarray(curve(share + 1e-3 * width)) - q)
         plan = self.prepared.plan
         groups = [plan.constraints[g] for g in plan.substructures[s].groups]
         inputs = {path: float(x[k] + share * (x[k + 1] - x[k])) for path, x in self.places.items()}
@@ -171,10 +197,15 @@ class _Followed:
         chords = tuple(group.name for group in groups if group.loop)
         return Singularity(kind, float(first + share * (last - first)), inputs, coordinates, tangents, chords)
 
-    def _bracketed(self, s: int, k: int) -> float:
-        def determinant(share: float) -> float:
-            return float(self.determinants(s, self._poses(s, k, np.array([share])))[0])
+    def _bracketed(self, system: _System, k: int) -> float:
+        """Where the determinant changes its sign between two poses, to 1e-6 of the way, or the end where it is zero."""
 
+        def determinant(share: float) -> float:
+            return float(np.linalg.det(self.square(system, self._poses(system.index, k, np.array([share]))))[0])
+
+        ends = determinant(0.0), determinant(1.0)
+        if ends[0] * ends[1] > 0.0:
+            return float(abs(ends[1]) < abs(ends[0]))
         return _root(determinant, (0.0, 1.0), 1e-6)
 
     def _poses(self, s: int, k: int, shares: np.ndarray) -> np.ndarray:
@@ -193,34 +224,35 @@ class _Followed:
         still = [columns.index(one.v) for one in led]
         return closed(loops, np.asarray(guess), least_change(still, None), loops.cap, Rule()).q
 
-    def _curves(self, s: int, q: np.ndarray, ahead: np.ndarray) -> tuple[str, tuple[dict[str, float], ...]]:
+    def _curves(self, system: _System, q: np.ndarray, ahead: np.ndarray) -> tuple[str, tuple[dict[str, float], ...]]:
         """What kind of pose it is, and the tangents of the curves through it, that of the path first."""
-        plan, loops = self.prepared.plan, host.Loops(self.prepared.plan, self.prepared.file_lane(), s)
-        block, at = plan.substructures[s], q[:, None]
-        J = self.jacobians(s, at)[0][self.primary[s]]
+        s, plan, at = system.index, self.prepared.plan, q[:, None]
+        loops, columns = host.Loops(plan, self.prepared.file_lane(), s), plan.substructures[s].columns
+        J = self.square(system, at)[0]
         w = np.linalg.svd(J)[0][:, -1]
-        direction = J[self.driving[s]] @ self._speeds(s, ahead)
+        along = self._speeds(s, ahead)[system.columns]
+        direction = J[system.driving] @ along
         direction /= np.linalg.norm(direction)
         across = np.eye(len(direction)) - np.outer(direction, direction)
-        rows = np.vstack([np.delete(J, self.driving[s], axis=0), across @ J[self.driving[s]]])
+        rows = np.vstack([np.delete(J, system.driving, axis=0), across @ J[system.driving]])
         _, sizes, right = np.linalg.svd(rows)
         null = right[int((sizes > SMALL * sizes[0]).sum()) :]
         if len(null) != 2:  # more meet than two
             return "degenerate", ()
         form = np.zeros((2, 2))
         for i, z in enumerate(null):
-            high, low = (loops.moved(at, sign * BEND * z[None]) for sign in (1.0, -1.0))
-            bend = (self.jacobians(s, high) - self.jacobians(s, low))[0][self.primary[s]] / (2.0 * BEND)
+            change = np.zeros((1, len(columns)))
+            change[0, system.columns] = BEND * z
+            high, low = (loops.moved(at, sign * change) for sign in (1.0, -1.0))
+            bend = (self.square(system, high) - self.square(system, low))[0] / (2.0 * BEND)
             form[i] = w @ bend @ null.T
         kind, directions = _zeros(0.5 * (form + form.T))
         tangents = [z @ null for z in directions]
-        along = self._speeds(s, ahead)
         tangents.sort(key=lambda z: -abs(z @ along) / np.linalg.norm(z))
-        names = plan.speed_names()
-        out = []
+        names, out = plan.speed_names(), list[dict[str, float]]()
         for z in tangents:
-            z = z * (1.0 if direction @ (J[self.driving[s]] @ z) >= 0.0 else -1.0) / np.linalg.norm(z)
-            out.append({names[speed]: float(x) for speed, x in zip(block.columns, z, strict=True)})
+            z = z * (1.0 if direction @ (J[system.driving] @ z) >= 0.0 else -1.0) / np.linalg.norm(z)
+            out.append({names[columns[i]]: float(x) for i, x in zip(system.columns, z, strict=True)})
         return kind, tuple(out)
 
     def _speeds(self, s: int, change: np.ndarray) -> np.ndarray:
@@ -233,9 +265,12 @@ class _Followed:
         return speeds[list(plan.substructures[s].columns)]
 
     def end(self) -> tuple[Singularity, ...]:
-        """The end of the travel, where the path goes beyond it."""
-        if self.status != Outcome.locked or len(self.places) != 1:
+        """The end of the travel, where the path goes beyond: of one driver exactly, of several the last pose before."""
+        if self.status not in (Outcome.locked, Outcome.singular_pose):
             return ()
+        if self.status != Outcome.locked or len(self.places) != 1:
+            inputs = {path: float(places[-1]) for path, places in self.places.items()}
+            return (Singularity("end", float(self.parameter[-1]), inputs, {}, (), ()),)
         ((path, places),) = self.places.items()
         reach = travel(self.model, path, assign=self.assign, tie=self.tie)
         place = float(reach.high if places[-1] >= places[0] else reach.low)

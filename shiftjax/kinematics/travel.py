@@ -15,14 +15,17 @@ import numpy as np
 
 from shiftjax.constraints import CoordinateFunction, Polynomial
 from shiftjax.formats.files import load
-from shiftjax.kinematics.freedoms import refuse_freedoms
+from shiftjax.kinematics.freedoms import refuse_freedoms, refuse_laws_in_time
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import split
 from shiftjax.record import record
 from shiftjax.run.beginning import start_from, unsound
 from shiftjax.run.derive import Formula
-from shiftjax.run.options import options_of
+from shiftjax.run.options import Options, options_of
+from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.reach import reach
 
@@ -78,28 +81,53 @@ def travel(
     path = plain_coordinate(model, coordinate, "travel")
     options = options_of(vary=vary, assign=assign, derive=derive, tie=tie)
     options = replace(options, design=options.design.worked_out(model))
-    standing = prepare(model, options.design.vary or {}, options)
-    start = next(float(standing.file_start.q[one.q, 0]) for one in standing.plan.coordinates if one.path == path)
-    prepared = prepare(model, options.design.vary or {}, options.changed(drive={path: Polynomial([start])}))
-    refuse_freedoms(prepared, topology_report(prepared), idle=False)
-    began = start_from(prepared, None, unsound(prepared, 0.0, 0.0, strict=False))
+    prepared = _led_where_it_stands(model, path, options)
     plan = prepared.plan
     driver = next(k for k, group in enumerate(plan.constraints)
                   if group.prescribes and plan.coordinates[group.coordinates[0]].path == path)  # fmt: skip
     index = next((s for s, block in enumerate(plan.substructures) if driver in block.groups), None)
+    began = start_from(prepared, None, unsound(prepared, 0.0, 0.0, strict=False), massless=True)
     moved = plan.coordinates[plan.constraints[driver].coordinates[0]]
     far = TURNS if moved.unit == "rad" else FAR * prepared.setup.length
     ends = np.full((2, prepared.members), np.nan)
     members = np.flatnonzero(began.closed)
     if index is not None and len(members):
+        refuse_laws_in_time(prepared, {driver}, index)
+        refuse_freedoms(prepared, topology_report(prepared), index)
         lane, q = prepared.lane_of(members, 1.0), began.q[:, members]
         for row, sign in enumerate((-1.0, 1.0)):
             target = q[moved.q] + sign * far
             end = reach(plan, lane, index, driver, q, target)
             ends[row, members] = np.where(end == target, sign * np.inf, end)
     elif len(members):
-        ends[:] = [[-np.inf], [np.inf]]
+        ends[:, members] = [[-np.inf], [np.inf]]
     whole = [began.q[moved.q], *ends, began.closed]
     if options.design.vary is None:
         whole = [values[0] for values in whole]
     return JointTravel(path, moved.unit, *whole)
+
+
+def _led_where_it_stands(model: Model, path: str, options: Options) -> Prepared:
+    """The model with a driver that keeps a coordinate where each design has it, loops closed.
+
+    What designs state of its start has been heard then, and is left out: a driver says where it is.
+    """
+    free = prepare(model, options.design.vary or {}, options)
+    began = start_of(free, unsound(free, 0.0, 0.0, strict=False))
+    at = next(one.q for one in free.plan.coordinates if one.path == path)
+    place = np.where(began.closed, began.q[at], free.file_start.q[at, 0])
+    stated = {number for number in free.vary if _states(number, path)}
+    vary = {
+        number: values for number, values in (options.design.vary or {}).items() if model.resolve(number) not in stated
+    }
+    assign = {
+        number: x for number, x in (options.design.assign or {}).items() if not _states(model.resolve(number), path)
+    }
+    led = options.changed(assign=assign or None, drive={path: Polynomial([place if options.design.vary else place[0]])})
+    return prepare(model, vary, led)
+
+
+def _states(number: str, path: str) -> bool:
+    """Whether a number is where a coordinate begins, or how fast."""
+    joint, coordinate = split(path)
+    return number in {f"{joint}.{start}{coordinate}" for start in ("initial_displacement", "initial_velocity")}

@@ -23,7 +23,7 @@ from typing import Any
 
 from shiftjax.algebra import Scalar, Vec, largest, sqrt
 from shiftjax.constraints import CONSTRAINTS
-from shiftjax.errors import ModelError, nearest, refuse_text
+from shiftjax.errors import ModelError, nearest, refuse_text, shown
 from shiftjax.field import filled
 from shiftjax.forces import FORCES, Load
 from shiftjax.measures import jerks, mobility, powers
@@ -249,7 +249,7 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
     prefix = {"substructure": "substructure[k].", "": ""}
     known = [f"{prefix.get(q.of, '')}{key}" for key, q in CHANNELS.items() if q.of != "force"]
     raise ModelError(
-        f"channel {path}", repr(name), ", ".join(known), nearest(name, known) or "See the list of channels."
+        f"channel {path}", shown(name), ", ".join(known), nearest(name, known) or "See the list of channels."
     )
 
 

@@ -29,6 +29,8 @@ from shiftjax.run.results.messages import messages, notes
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import Start
 from shiftjax.run.topology_report import topology_report
 
 STEP = 1e-3  # s: that of a run from here; nothing depends on it
@@ -83,12 +85,18 @@ def assemble(
     return assembled(model, given)
 
 
-def assembled(model: Model | str, given: Options, instants: np.ndarray | None = None) -> Result:
+def assembled(
+    model: Model | str,
+    given: Options,
+    instants: np.ndarray | None = None,
+    moved: Callable[[Prepared, Start], Start] = lambda prepared, began: began,
+) -> Result:
     """`assemble` of options that stand in records.
 
     Args:
         given: with a `start` the result at whose end the members stand, in place of an assembled start.
         instants: (B,) the time at which each member stands [s], which laws in time see; 0 where left out.
+        moved: where members stand that have begun at an assembled start.
 
     Raises:
         ModelError: as of `assemble`.
@@ -115,7 +123,7 @@ def assembled(model: Model | str, given: Options, instants: np.ndarray | None = 
     posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := need_of(prepared, observed, len(posed), 1))
     machine.announce(need)
-    began = start_from(prepared, given.start.start, faulty)
+    began = moved(prepared, start_from(prepared, given.start.start, faulty))
     kernel = make_kernel(machine.backend, given.numerics.precision, machine.threads)
     blocks = first_partitions(prepared, began, settings, given.numerics)
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, given)

@@ -76,15 +76,18 @@ class Begun:
     measured: Metrics
 
 
-def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, str], t0: float = 0.0) -> Start:
+def start_from(
+    prepared: Prepared, start: Result | None, faulty: Mapping[int, str], t0: float = 0.0, *, massless: bool = False
+) -> Start:
     """Assembled starts, or the end of an earlier result.
 
     Args:
         t0: the time at which that goes on [s], where members do not stand at instants of their own.
+        massless: whether motions that move no mass may be, as where nothing is asked that depends on masses.
     """
     if start is None:
         refuse_open_welds(prepared)
-        if not odd_inertias(prepared):  # those are judged member by member
+        if not massless and not odd_inertias(prepared):  # those are judged member by member
             refuse_massless_motion(prepared, prepared.file_start)
         return with_ways(prepared, start_of(prepared, faulty))
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))

@@ -14,7 +14,7 @@ from typing import Any
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.records import RunSettings
 from shiftjax.run.options import NumericsOptions
-from shiftjax.run.programs.integrators import FILE, METHODS, method_of
+from shiftjax.run.programs.integrators import FILE, METHODS, Numerics, method_of
 
 MULTISTEP = ("ode113", "ode113b")  # names of public files
 
@@ -49,7 +49,7 @@ def as_the_file_asks(settings: RunSettings) -> dict[str, Any]:
     return {"method": name if name in METHODS else "dopri5", "tolerance": tolerance}
 
 
-def unasked(settings: RunSettings, numerics: NumericsOptions) -> tuple[str, ...]:
+def unasked(settings: RunSettings, numerics: Numerics) -> tuple[str, ...]:
     """A note where the file asks for another method than that of a run which names none, or takes the file's."""
     if method_of(numerics) == FILE:
         return _replaced(settings)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 
 import numpy as np
 
 from shiftjax.kernels.contract import Kernel
+from shiftjax.kernels.lane_table import placed
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import COUNTS, Ensemble, Programs, recordings_of
@@ -35,13 +35,14 @@ def ending_of(lanes: Ensemble) -> Ending:
     table = lanes.table.fitted(layout)
     choice, ratio = lanes.choice.copy(), lanes.ratio.copy()
     counts = {name: getattr(lanes, name).copy() for name in COUNTS}
-    samples, watched = np.array(astuple(lanes.samples)), lanes.watched_of().copy()
-    for member, before in lanes.cut_short.items():
-        table.put(np.array([member]), before.lane.fitted(layout))
-        choice[:, member], ratio[:, member] = before.choice, before.ratio
-        samples[:, member], watched[:, member] = before.samples, before.lane.rows("acc", within=lanes.watched)[:, 0]
-        for name, value in before.counts.items():
-            counts[name][member] = value
+    samples, watched = lanes.samples.of(), lanes.watched_of().copy()
+    for before in lanes.cut_short:
+        members = before.members
+        table.put(members, before.lanes.fitted(layout))
+        choice[:, members], ratio[:, members], samples[:, members] = before.choice, before.ratio, before.samples
+        watched[:, members] = before.lanes.rows("acc", within=lanes.watched)
+        for name, values in before.counts.items():
+            counts[name][members] = values
     identity = lanes.recordings[0].programs.identity
     return Ending(
         program_of(lanes.setup, identity, lanes.settings), lanes.settings.t0, lanes.settings.end, table, choice,
@@ -56,7 +57,7 @@ def go_on(
     setup, members = recorded[0][0].setup, ending.table.lanes
     settings.t0, settings.before = ending.t0, ending.steps
     recordings, which = recordings_of(settings, setup, recorded, members)
-    status, table = ending.counts["status"], ending.table.fitted(recorded[0][0].layout)
+    status, table = ending.counts["status"], placed(kernel, ending.table.fitted(recorded[0][0].layout))
     lanes = Ensemble(
         setup=setup, kernel=kernel, settings=settings, table=table, recordings=recordings, recorded=which,
         choice=ending.choice.copy(), known=[list(blocks) for blocks in ending.blocks],

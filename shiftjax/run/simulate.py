@@ -16,6 +16,7 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_number
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.choosing import BackendChoice, chosen
 from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
@@ -52,7 +53,7 @@ from shiftjax.run.half_steps import first_share, repeats_of
 from shiftjax.run.indeterminate import notes_of_reactions
 from shiftjax.run.inertias import judge_inertias
 from shiftjax.run.memory import Need, need_of, notes_of, refuse_too_much
-from shiftjax.run.options import NumericsOptions, Options, options_of
+from shiftjax.run.options import MachineOptions, NumericsOptions, Options, options_of
 from shiftjax.run.programs.controlled import ControlledPrograms
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.collect import WHOLE, collect
@@ -172,7 +173,8 @@ def simulate(
         cut: joints to cut (for comparison).
         cluster: False puts all constraints in one substructure (for comparison).
 
-        backend: the machine: "cpu", "gpu" (see docs/gpu.md) or "xla"; "cpu" where left out.
+        backend: the machine: "cpu", "gpu" (see docs/gpu.md) or "xla"; where left out "cpu", or for a large ensemble
+            with fixed steps the GPU that is there, and `settings` of the result say why.
         precision: "f64" or "f32".
         energy_limit: a member that finishes with a larger energy error is `inaccurate`.
         gap_limit: the same for its gap, in parts of the model's length; 1e-6 where left out, in f32 1e-5.
@@ -231,7 +233,8 @@ def run_with(model: Model | str, options: Options) -> Result:
     observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
     began_at = begins_at(before)
     measured = _measured(prepared, options, observed, (began_at, began_at + times[0] * times[1]))
-    kernel = make_kernel(machine.backend, numerics.precision, machine.threads)
+    choice = _choice(machine, numerics, prepared.members, times[1])
+    kernel = make_kernel(choice.backend, numerics.precision, machine.threads)
     share = first_share(prepared.members, accuracy)
     settings = Settings(
         *times, began_at, multiplier=model.settings.infinity_norm_multiplier, repartition=numerics.repartition,
@@ -239,10 +242,9 @@ def run_with(model: Model | str, options: Options) -> Result:
         progress=lambda done: machine.progress(share * done),
         tolerance=numerics.tolerance, **numerics.limits,
     )  # fmt: skip
-    end = settings.t0 + settings.h * settings.steps
-    faulty = unsound(prepared, settings.t0, end, strict=options.start.strict_inertia)
+    faulty = unsound(prepared, began_at, began_at + times[0] * times[1], strict=options.start.strict_inertia)
     posed = members_to_keep(recording.keep, prepared.members)
-    refuse_too_much(need := _need(prepared, observed, len(posed), settings, measured, machine.backend))
+    refuse_too_much(need := _need(prepared, observed, len(posed), settings, measured, choice.backend))
     machine.announce(need)
     began = start_from(prepared, before, faulty, began_at)
     blocks = first_partitions(prepared, began, settings, numerics)
@@ -260,19 +262,19 @@ def run_with(model: Model | str, options: Options) -> Result:
             prepared, lanes, began, observed, posed, batched=batched,
             measure=partial(measured.values, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, before, fast),
-            notes=(*other_instants, *_of_start(prepared, began, options),
+            notes=(*other_instants, *_of_gpu(choice), *_of_start(prepared, began, options),
                    *_of_channels(prepared, lanes, observed, measured, need),
                    *notes_of_events(history, lanes.skipped, lanes.late, lanes.sets), *_basis(lanes, accuracy)),
             history=history, ending=_ending(lanes, numerics), report=topology_report(prepared),
             asked={**stated_settings(replace(options, design=design, numerics=numerics), ASKED),
-                   "error_growth": _growth(lanes)},
+                   **_stated(choice), "error_growth": _growth(lanes)},
             wall=lambda: clock.perf_counter() - begun, numbers=numbers_set(prepared, changed),
         )  # fmt: skip
 
     def repeat() -> None:
         if accuracy != "local":
             keep_estimates(lanes)
-            precise = partial(make_kernel, machine.backend, "f64", machine.threads)
+            precise = partial(make_kernel, _repeating(machine, choice, accuracy), "f64", machine.threads)
             errors, rest = (repeated_ends(before, began), errors_of(before)), partial(_rest, machine.progress, share)
             lanes.repeats = repeats_of(prepared, lanes, began, blocks, numerics, errors, precise, _advance, rest)
             machine.progress(1.0)
@@ -290,6 +292,27 @@ def _completed(numerics: NumericsOptions, model: Model) -> tuple[NumericsOptions
     if numerics.tolerance is not None:
         numerics = replace(numerics, tolerance=float(numerics.tolerance))  # 1 is one, too: lane code takes floats
     return numerics, accuracy
+
+
+def _choice(machine: MachineOptions, numerics: NumericsOptions, members: int, steps: int) -> BackendChoice:
+    """The machine of a run: the one that is named, or by how much there is to do."""
+    controlled = numerics.tolerance is not None
+    return chosen(machine.backend, members, steps, numerics.method or "", controlled=controlled)
+
+
+def _repeating(machine: MachineOptions, choice: BackendChoice, accuracy: str) -> str | None:
+    """The machine of members that run again: of a sample there are few."""
+    return choice.backend if accuracy == "all" else machine.backend
+
+
+def _stated(choice: BackendChoice) -> dict[str, str]:
+    """What a result's settings say of a machine that was chosen."""
+    return {"backend": choice.backend, "backend_choice": choice.why} if choice.why else {}
+
+
+def _of_gpu(choice: BackendChoice) -> list[str]:
+    """A note of a GPU that nobody has named."""
+    return [f"backend: {choice.why}"] if choice.why and choice.backend == "gpu" else []
 
 
 def _ending(lanes: Ensemble, numerics: NumericsOptions) -> Ending | None:

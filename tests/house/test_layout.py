@@ -53,9 +53,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("dynamics",),
     ("measures",),
     ("run",),
+    ("access",),
     ("bodies",),
     ("gradients",),
-    ("inverse", "kinematics"),
+    ("families", "inverse", "kinematics", "statics"),
     ("ensembles",),
     ("viewer",),
     ("bench",),
@@ -383,11 +384,11 @@ def test_front_door_exports_what_it_says() -> None:
         assert getattr(shiftjax, name) is not None
     assert set(shiftjax._HOME) | {"__version__"} == set(listed)
     typed = {
-        alias.asname: inner.module
+        alias.asname: inner.module if isinstance(inner, ast.ImportFrom) else alias.name
         for node in ast.walk(parsed(ROOT / "shiftjax" / "__init__.py"))
         if isinstance(node, ast.If)
         for inner in ast.walk(node)
-        if isinstance(inner, ast.ImportFrom)
+        if isinstance(inner, ast.ImportFrom | ast.Import)
         for alias in inner.names
     }
     assert typed == shiftjax._HOME, "what a type checker sees differs from what is exported"

@@ -65,6 +65,29 @@ def live(method: str) -> Callable[..., Any]:
     return lambda **given: getattr(running(), method)(**given)
 
 
+@cache
+def state() -> shiftjax.Configuration:
+    return shiftjax.configuration(MODEL)
+
+
+def asked(method: str) -> Callable[..., Any]:
+    return lambda **given: getattr(state(), method)(**given)
+
+
+ASKED: dict[str, dict[str, Any]] = {  # of a configuration
+    "pose": {"frame": "link"},
+    "jacobian": {"frame": "link", "relative_to": "world", "axes": None, "point": (0, 0, 0)},
+    "joint_jacobian": {"joint": "pivot", "axes": "child"},
+    "center_of_mass": {"of": "link", "relative_to": "world"},
+    "momentum": {"of": None, "about": None, "axes": "world"},
+    "augmented_mass_matrix": {"step": 1e-3},
+    "applied_forces": {"of": []},
+    "channel": {"path": "pivot.q"},
+    "rate": {"name": "mass_matrix"},
+    "derivative": {"name": "mass_matrix", "wrt": "q"},
+    "function": {"name": "mass_matrix"},
+    "changed": {"q": {"pivot": 0.1}, "time": 0.0},
+}
 POINTS = {"body": "pendulum:link", "point": np.zeros(3), "target": np.zeros(3)}
 VARIED = {"path": "p", "low": 0.0, "high": 1.0}
 ROD = {"body": "b", "end": "b:t.T[0]", "start": None, "mass": None, "mass_per_length": None, "radius": 0.0}
@@ -75,6 +98,14 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "solid": (shiftjax.solid, {"shape": {"type": "sphere", "radius": 1.0}, "density": 1.0}, ""),
     "solid_of_mesh": (shiftjax.solid_of_mesh, {"vertices": CORNERS, "triangles": TRIANGLES, "density": 1.0}, ""),
     "assemble": (shiftjax.assemble, {"model": MODEL}, ""),
+    "configuration": (shiftjax.configuration, {"model": MODEL}, ""),
+    **{name: (asked(name), given, "") for name, given in ASKED.items()},
+    "FrameOn": (lambda **given: asked("pose")(frame=shiftjax.FrameOn(**given)), {"T": (0.0, 1.0, 0.0)}, "base R"),
+    "MovingFrame": (
+        lambda **given: asked("acceleration")(frame=shiftjax.MovingFrame(**given)),
+        {"velocity": (1.0, 0.0, 0.0)},
+        "base T R angular_velocity acceleration angular_acceleration",
+    ),
     "fisher": (shiftjax.fisher, {"slopes": np.ones((2, 2)), "sigmas": np.ones(2), "scales": np.ones(2)}, ""),
     "Definition": (shiftjax.Definition, {"model": MODEL}, ""),
     "Study": (shiftjax.Study, {"path": "x.zarr"}, ""),

@@ -67,3 +67,17 @@ def test_regular_paths_have_none() -> None:
     assert shiftjax.singularities("four_bar", {"crank_pivot": np.linspace(1.0, 7.3, 60)}) == ()
     with pytest.raises(shiftjax.ModelError, match="one path"):
         shiftjax.singularities("four_bar", {"crank_pivot": np.zeros((2, 3))})
+
+
+def test_a_last_pose_that_is_singular_is_leapt_to() -> None:
+    """Over it and back: place and slope are those of the branch; what follows from the Jacobian is left out."""
+    names = [f"rocker_pivot.{what}" for what in ("q", "v", "mobility")]
+    for order in (1, 2):
+        path = shiftjax.follow(PARALLELOGRAM, {"crank_pivot": np.linspace(1.0, 0.0, 20)}, order=order, channels=names)
+        q, v, mobility = (path.channels[name] for name in names)
+        assert path.status == Outcome.ok and abs(q[-1]) < 1e-12 and abs(v[-1] - 1.0) < 1e-9
+        assert np.isnan(mobility[-1]) and np.isfinite(mobility[:-1]).all()
+        assert path.final is not None and np.abs(path.final["q"]).max() < 1e-12
+        assert any("singular" in note for note in path.notes)
+    (one,) = shiftjax.singularities(PARALLELOGRAM, {"crank_pivot": np.linspace(1.0, 0.0, 20)})
+    assert one.kind == "crossing" and abs(one.parameter) < FOUND

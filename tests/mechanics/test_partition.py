@@ -17,6 +17,7 @@ from shiftjax.models import names, path
 from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
+from shiftjax.topology import partition
 from shiftjax.topology.partition import (
     RANK_TOLERANCE,
     Block,
@@ -262,3 +263,13 @@ def test_place_does_not_change_the_partition() -> None:
     ]
     for a, b in zip(*monitors, strict=True):
         assert a[0] == pytest.approx(b[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("width", [1, 5, 8, 11])
+def test_sets_of_members_are_told_apart_in_their_order(width: int) -> None:
+    """As bytes one after the other have it, whether they fit into one number or not."""
+    random = np.random.default_rng(width)
+    lines = random.integers(0, 256, (6, width), np.uint8)[random.integers(0, 6, 40)]
+    distinct, which = partition._distinct(lines)
+    assert np.array_equal(distinct[which], lines)
+    assert [bytes(line) for line in distinct] == sorted({bytes(line) for line in lines})

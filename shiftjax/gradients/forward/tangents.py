@@ -21,7 +21,7 @@ from shiftjax.gradients.forward.tangent_programs import BATCHES, TangentFamily, 
 from shiftjax.gradients.jumps.passages import Passages
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
-from shiftjax.kernels.lane_table import LaneTable
+from shiftjax.kernels.lane_table import LaneTable, placed
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.advance.ensemble import recordings_of
 from shiftjax.run.advance.first_lanes import begin_certificate
@@ -153,7 +153,7 @@ class Forward:
             setup=setup,
             kernel=self.kernel,
             settings=replace(settings, progress=lambda done: None),
-            table=LaneTable.zeros(programs.layout, members, DTYPES[setup.precision]),
+            table=placed(self.kernel, LaneTable.zeros(programs.layout, members, DTYPES[setup.precision])),
             recordings=recordings,
             recorded=which,
             choice=schedule.start.copy(),

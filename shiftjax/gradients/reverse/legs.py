@@ -40,7 +40,7 @@ class Legs:
         """The lanes of notes, with no limits."""
         lanes = self.lanes.table
         table, changing = LaneTable.zeros(lanes.layout, len(notes.members), lanes.dtype), self.lanes.set_rows
-        state, numbers = len(lanes.state()), len(notes.columns) - len(changing)
+        state, numbers = lanes.states, len(notes.columns) - len(changing)
         table.set_state(notes.columns[:state])
         table.set("acc", notes.columns[state:numbers], within=METRICS)
         table.set("p", lanes.rows("p", notes.members))

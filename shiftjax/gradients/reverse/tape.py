@@ -103,7 +103,7 @@ class Tape:
 
 def states_of(lanes: Ensemble) -> int:
     """Numbers with which a lane goes on: q, x, dx, the accumulators of metrics, and what events set."""
-    return len(lanes.table.state()) + len(lanes.measured_of()) + len(lanes.set_rows)
+    return lanes.table.states + len(lanes.measured_of()) + len(lanes.set_rows)
 
 
 def note_bytes(states: int, itemsize: int, substructures: int) -> int:

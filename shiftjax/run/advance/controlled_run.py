@@ -141,18 +141,18 @@ def _advance(lanes: Ensemble, programs: Programs, members: np.ndarray, stops: np
     room = ROOM if lanes.tape is None and not lanes.settings.stop_at_poses else 1
     if lanes.settings.stop_at_poses:
         turn_little(lanes, members)
-    batches: list[tuple[Steps, np.ndarray]] = []
+    batches: list[tuple[Steps, LaneTable, np.ndarray]] = []
     groups: list[Group] = []
     for recording, partition, alike in lanes.groups(members):
         before = lanes.table.take(alike)
+        after, everyone = before.copy(), np.arange(len(alike))
         noted = np.full((len(alike), room, programs.width), np.nan, before.dtype)
-        batches.append((Steps(recording, partition, alike, before), noted))
-        groups.append(Group(programs.of(partition), before.copy().array, stops[alike], noted, np.arange(len(alike))))
+        batches.append((Steps(recording, partition, alike, before), after, noted))
+        groups.append(Group(programs.of(partition), after.shown, stops[alike], noted, everyone, after.resident))
     lanes.kernel.advance(groups, h=lanes.settings.h, t0=lanes.settings.t0)
     taken = np.zeros(len(members), int)
     with shielded():
-        for (steps, noted), group in zip(batches, groups, strict=True):
-            after = LaneTable(lanes.layout, group.table)
+        for steps, after, noted in batches:
             if lanes.settings.stop_at_poses:
                 stopped = stop_where_passed(lanes, steps.members, steps.before, after)
                 after.put(stopped, steps.before.take(stopped))

@@ -87,13 +87,13 @@ class Steps:
                 table.put(near, beside_poses(lanes, members[near], *ways, partial(self.take, lanes)))
                 table.set("clock", instants)
             program, settings = self.recording.programs.of(self.partition), lanes.settings
-            seen = lanes.kernel.evaluate(program, "observe", table.array, settings.t0, settings.h)
+            seen = lanes.kernel.evaluate(program, "observe", table.changing(()), settings.t0, settings.h)
             self.recording.out[self.recording.row(members), tick] = np.asarray(seen).T
 
     def _table(self, lane: np.ndarray, numbers: np.ndarray) -> LaneTable:
         """Lanes of some members with (numbers, n) clock, state and accumulators of metrics."""
         table = self.before.take(lane)
-        states = len(table.state())
+        states = table.states
         table.set("clock", numbers[0])
         table.set_state(numbers[1 : 1 + states])
         table.set("acc", numbers[1 + states :], within=MEASURED)
@@ -107,7 +107,7 @@ class Steps:
         disarm(table)
         passed = begin + 0.5 * (ends - begin)  # by one step
         program, nowhere = self.recording.programs.of(self.partition), np.full(len(begin), -1)
-        group = Group(program, table.array, passed, None, nowhere)
+        group = Group(program, table.shown, passed, None, nowhere, table.resident)
         lanes.kernel.advance([group], h=lanes.settings.h, t0=lanes.settings.t0)
         table.set("clock", ends)
 

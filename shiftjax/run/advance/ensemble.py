@@ -7,14 +7,14 @@ by what is recorded of them and by the combination of their partitions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.guards import disarm
-from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Layout
+from shiftjax.kernels.lane_program import DTYPES, WRITES, LaneProgram, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
@@ -124,13 +124,14 @@ class Notebook(Protocol):
 
 @dataclass(frozen=True)
 class BeforeEnd:
-    """One lane as it stood before steps that were chosen to fit into the span."""
+    """Some lanes as they stood before steps that were chosen to fit into the span; arrays have K columns."""
 
-    lane: LaneTable
+    members: np.ndarray
+    lanes: LaneTable
     choice: np.ndarray
     ratio: np.ndarray
-    samples: tuple[float, ...]
-    counts: dict[str, float]
+    samples: np.ndarray
+    counts: dict[str, np.ndarray]
 
 
 @dataclass
@@ -164,7 +165,7 @@ class Ensemble:
     lingers: np.ndarray = field(init=False)  # (B,) runs of steps, one after the other, that nothing moved off a pose
     first_choice: np.ndarray = field(init=False)
     samples: Samples = field(init=False)
-    cut_short: dict[int, BeforeEnd] = field(init=False, default_factory=dict)  # by member
+    cut_short: list[BeforeEnd] = field(init=False, default_factory=list)  # every member once at most
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
     odd_inertias: dict[int, str] = field(init=False, default_factory=dict)  # member -> moments that no body has
@@ -216,16 +217,15 @@ class Ensemble:
 
     def keep_before_end(self, members: np.ndarray) -> None:
         """Keeps lanes that froze so near the end of the span that it decides how they go on."""
-        for k in members[self.clock_of(members) > self.settings.end - max(map(len, PATTERNS))]:
-            member = int(k)
-            if member not in self.cut_short:
-                counts = {name: float(getattr(self, name)[member]) for name in COUNTS}
-                lane = self.table.take(np.array([member]))
-                lane.set("trip", 0.0)
-                samples = tuple(float(values[member]) for values in astuple(self.samples))
-                self.cut_short[member] = BeforeEnd(
-                    lane, self.choice[:, member].copy(), self.ratio[:, member].copy(), samples, counts
-                )
+        members = members[self.clock_of(members) > self.settings.end - max(map(len, PATTERNS))]
+        for before in self.cut_short:
+            members = np.setdiff1d(members, before.members, assume_unique=True)
+        if len(members):
+            lanes = self.table.take(members).on_host()
+            lanes.set("trip", 0.0)
+            counts = {name: getattr(self, name)[members] for name in COUNTS}
+            choice, ratio, samples = self.choice[:, members], self.ratio[:, members], self.samples.of(members)
+            self.cut_short.append(BeforeEnd(members, lanes, choice, ratio, samples, counts))
 
     def clock_of(self, members: Members = ALL) -> np.ndarray:
         """(K,) steps done since t0."""
@@ -381,12 +381,13 @@ class Ensemble:
             if phase == "observe" and not recording.out.shape[2]:
                 continue
             lanes = self.table.batch(alike)
-            seen = self.kernel.evaluate(recording.programs.of(partition), phase, lanes.array, s.t0, s.h)
+            array = lanes.changing(WRITES[phase])
+            seen = self.kernel.evaluate(recording.programs.of(partition), phase, array, s.t0, s.h)
             if phase == "observe":
                 tick = (np.rint(self.clock_of(alike)).astype(int) - s.before) // s.every
                 recording.out[recording.row(alike), tick] = np.asarray(seen).T
             else:
-                self.table.put(alike, lanes)
+                self.table.put(alike, lanes, WRITES[phase])
 
     def advance(self, members: np.ndarray, until: float | np.ndarray) -> Trips:
         """Lets the kernel run some members up to a step, each to its own where there are several, or to its trip.
@@ -416,7 +417,8 @@ class Ensemble:
         for recording, partition, alike in self.groups(members):
             lanes, rows = self.table.batch(alike), recording.row(alike)
             rows[self.clock_of(alike) < self.settings.before] = -1  # before the first instant of a run that goes on
-            groups.append(Group(recording.programs.of(partition), lanes.array, stops[alike], recording.out, rows))
+            program, out = recording.programs.of(partition), recording.out
+            groups.append(Group(program, lanes.shown, stops[alike], out, rows, lanes.resident))
             batches.append((alike, lanes))
         try:
             self._run(groups)
@@ -441,7 +443,8 @@ class Ensemble:
             nowhere = np.full(len(where), -1)
             # A step moves a clock past whatever comes first; next to 0 stand numbers that XLA takes for 0.
             beyond = np.maximum(np.nextafter(batch.row("clock"), np.inf), np.finfo(batch.dtype).tiny)
-            groups.append(Group(recording.programs.of(partition), batch.array, beyond, None, nowhere))
+            program = recording.programs.of(partition)
+            groups.append(Group(program, batch.shown, beyond, None, nowhere, batch.resident))
             batches.append((where, batch))
         self._run(groups)
         for where, batch in batches:

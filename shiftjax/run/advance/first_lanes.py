@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
-from shiftjax.kernels.lane_table import STATE, LaneTable
+from shiftjax.kernels.lane_table import STATE, LaneTable, placed
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble, Programs, Recording, recordings_of
 from shiftjax.run.advance.settings import Settings
@@ -42,7 +42,7 @@ def begin(
     """
     setup = recorded[0][0].setup
     layout, members = recorded[0][0].layout, start.q.shape[1]
-    table = LaneTable.zeros(layout, members, DTYPES[setup.precision])
+    table = placed(kernel, LaneTable.zeros(layout, members, DTYPES[setup.precision]))
     recordings, which = recordings_of(settings, setup, recorded, members)
     lanes = Ensemble(
         setup=setup,
@@ -138,7 +138,7 @@ def _observed(lanes: Ensemble, members: np.ndarray) -> Iterator[Observed]:
     settings = lanes.settings
     for recording, partition, alike in lanes.groups(members):
         if recording.out.shape[2]:
-            program, table = recording.programs.of(partition), lanes.table.batch(alike).array
+            program, table = recording.programs.of(partition), lanes.table.batch(alike).changing(())
             seen = lanes.kernel.evaluate(program, "observe", table, settings.t0, settings.h)
             yield recording, alike, np.asarray(seen).T.astype(float)
 

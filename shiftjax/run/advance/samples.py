@@ -39,6 +39,10 @@ class Samples:
         """Before the first sample."""
         return cls(**{**{field.name: np.zeros(members) for field in fields(cls)}, "rate": np.full(members, np.nan)})
 
+    def of(self, members: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """(figures, K) those of some members."""
+        return np.array([getattr(self, field.name)[members] for field in fields(self)])
+
 
 def next_samples(clock: np.ndarray) -> np.ndarray:
     """The first instants of samples after some clocks, in steps; they are the same in every run."""

@@ -19,7 +19,6 @@ from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS, Setup
 
 SLOWEST = 1e-3  # of the largest kinetic energy: at turning points the speed vanishes, not the error of its square
-AT_ONCE = 1 << 16  # numbers of members of which copies take a step on trial
 ROUNDED = 8.0  # units in the last place of a coordinate, by which the two may differ without an error
 
 
@@ -109,7 +108,7 @@ def local_errors(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
 
     In rad, or parts of the model's length. Taken of so many members at once that their copies need little memory.
     """
-    count = max(1, AT_ONCE // lanes.layout.row_count)
+    count = max(1, lanes.table.copied_at_once // lanes.layout.row_count)
     parts = [_local_errors(lanes, members[k : k + count]) for k in range(0, len(members), count)]
     return np.concatenate([np.zeros(0), *parts])
 

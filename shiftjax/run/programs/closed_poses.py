@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shiftjax.algebra import Scalar, Vec, dot, largest, negative, quotient, sqrt
+from shiftjax.algebra import Scalar, Vec, dot, largest, negative, quotient, sqrt, unit
 from shiftjax.dynamics.equations import gaps
-from shiftjax.dynamics.kinematics import retract
+from shiftjax.dynamics.kinematics import quaternion_places, retract
 from shiftjax.dynamics.reduction import Column
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.run.programs.integrators import PATHS
@@ -30,7 +30,7 @@ from shiftjax.topology.partition import Partition
 
 THETA = 0.25  # the largest part of a move that the first change is, and of that the second
 FARTHEST = 0.5  # rad or parts of the model's length that a coordinate moves in a step
-STILL = 1e-7  # the same of changes that say nothing, near rounding
+STILL = {"f64": 1e-7, "f32": 2e-5}  # the same of changes that say nothing, near the rounding of some radians
 COSINE = 0.5  # of the angle between speeds at both ends of a step
 NONE = 1e-30  # a product of speeds at rest
 
@@ -46,8 +46,8 @@ class ClosedPoses(Builder):
     """A piece a substructure, and one that sums up.
 
     What a step begins with is predicted: the pose in q, its change in the place of speeds; in that of accelerations are
-    the speeds before. The monitor of masses,
-    which nothing here has, is how far the step is from being believed: up to 1 it is.
+    the speeds before. The monitor of masses, which nothing here has, is how far the step is from being believed: up to
+    1 it is.
     """
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
@@ -60,12 +60,15 @@ class ClosedPoses(Builder):
         """The pose of substructure k by two changes, its speeds and accelerations, its monitors."""
         block, plan, units = self.partition.blocks[k], self.plan, self.setup.units
         columns, order = plan.substructures[k].columns, PATHS.index(self.setup.method)
+        still, balls = STILL[self.setup.precision], [first for first, _ in quaternion_places(plan)]
         places = [i for one in plan.coordinates_in(k) for i in range(plan.nq)[plan.coordinates[one].places]]
 
         def run(s: list[Scalar]) -> Vec:
             q, v, _, lane = self.split(s[: len(self.state_slots)])
             ahead, before = ([values[i] / units[i] for i in columns] for values in (v, s[len(self.state_slots) :]))
             sizes = [largest([abs(x) for x in ahead])]
+            for first in balls:  # the prediction leaves their lengths off 1 by h^2, which is no change of pose
+                q[first : first + 4] = unit(q[first : first + 4])
             for _ in range(2):
                 rows = lane.rows(lane.motion(q, None), k)
                 solved = lane.solve(block, rows, negative(rows.phi))
@@ -80,7 +83,7 @@ class ClosedPoses(Builder):
                 solved = lane.solve(block, rows, rows.gamma)
                 a = solved.particular
             after = [v[i] / units[i] for i in columns]
-            shrinking = [later / (THETA * earlier + STILL) for earlier, later in pairwise(sizes)]
+            shrinking = [later / (THETA * earlier + still) for earlier, later in pairwise(sizes)]
             doubt = largest([*shrinking, sizes[0] / FARTHEST, _turned(before, after)])
             monitors = [0.0, solved.squared_condition, solved.squared_condition]
             rates = [*(v[i] for i in columns), *(a.get(i, 0.0) for i in columns)]

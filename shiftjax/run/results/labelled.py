@@ -64,7 +64,7 @@ def to_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
         "/": root,
         "/members": _ordered(_members(result, lift)),
         "/trajectories": _ordered(
-            _trajectories(result.time, _time_about(result.settings), posed, channels, dict(result.units), poses)
+            _trajectories(result.time, posed, channels, dict(result.units), poses, result.settings)
         ),
         "/log": log_dataset(result.log),
     }
@@ -95,8 +95,7 @@ def whole_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
     """The tree of a result in memory: that of a stored one, and the channels of all members in the group `channels`."""
     lift = (lambda a: np.asarray(a)) if result.batched else (lambda a: np.asarray(a)[None])
     every = {path: lift(values) for path, values in result.channels.items()}
-    about = _time_about(result.settings)
-    recorded = _trajectories(result.time, about, np.arange(result.members), every, dict(result.units), {})
+    recorded = _trajectories(result.time, np.arange(result.members), every, dict(result.units), {}, result.settings)
     tree = to_tree(result, keep)
     tree["channels"] = xr.DataTree(recorded.drop_vars(["pose", "body", "component"]))
     return with_paths(tree)
@@ -144,22 +143,22 @@ def _about(role: str, units: str, **more: Any) -> dict[str, Any]:
     return {"role": role, "units": units, **more}
 
 
-def _time_about(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Attributes of the instants of a run, or of the parameter of a path of poses, which stands in their place."""
-    if "parameter" not in settings:
-        return {"units": "s"}
-    return {"units": str(settings["parameter_unit"]), "long_name": str(settings["parameter"])}
-
-
 def _trajectories(
     time: np.ndarray,
-    about_time: Mapping[str, str],
     posed: np.ndarray,
     channels: Mapping[str, np.ndarray],
     units: Mapping[str, str],
     poses: Mapping[str, np.ndarray],
+    used: Mapping[str, Any],
 ) -> xr.Dataset:
-    """Channels and poses of the posed members, each (K, n, ...)."""
+    """Channels and poses of the posed members, each (K, n, ...).
+
+    Args:
+        used: the settings; those of a path say what stands in the place of time.
+    """
+    along = {"units": used.get("parameter_unit", "s")} | (
+        {"long_name": used["parameter"]} if "parameter" in used else {}
+    )
     taken: set[str] = {"pose", "time", "member", "body", "component"}
     data: dict[str, Any] = {}
     for path, values in channels.items():
@@ -171,7 +170,7 @@ def _trajectories(
     data["pose"] = (("member", "time", "body", "component"), stacked, about)
     coords = {
         "member": ("member", posed, {"units": "1"}),
-        "time": ("time", np.asarray(time, np.float64), dict(about_time)),
+        "time": ("time", np.asarray(time, np.float64), along),
         "body": ("body", np.array(list(poses), dtype=object), {"units": "1"}),
         "component": ("component", np.array(COMPONENTS, dtype=object), {"units": "1"}),
     }
@@ -236,7 +235,7 @@ def tree_of_document(document: Mapping[str, Any]) -> xr.DataTree:
     groups = {
         "/": root,
         "/members": xr.Dataset(data, coords={"member": ("member", posed, {"units": "1"})}),
-        "/trajectories": _trajectories(time, _time_about(document["settings"]), posed, channels, units, poses),
+        "/trajectories": _trajectories(time, posed, channels, units, poses, document.get("settings", {})),
         "/log": log_dataset(document["log"]),
     }
     return xr.DataTree.from_dict(groups)

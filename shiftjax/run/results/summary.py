@@ -75,6 +75,35 @@ def answer_summary(answer: Any) -> list[str]:
     return lines + [f"  note: {note}" for note in answer.notes]
 
 
+def rest_summary(stand: Any) -> list[str]:
+    """How members ended, whether they are stable, where they stand, what was recorded.
+
+    Args:
+        stand: an `Equilibrium`.
+    """
+    result, words = stand.result, np.unique(np.atleast_1d(stand.stability))
+    counts = [f"{(np.atleast_1d(stand.stability) == word).sum()} {word}" for word in words if word]
+    of = f"{result.members} members, " if result.batched else ""
+    ended = ", ".join(f"{len(members)} {outcome.name}" for outcome, members in result.outcomes())
+    lines = [f"Equilibrium of {result.model.name or 'model'}: {of}{ended}; {', '.join(counts) or 'none'}"]
+    lines += [f"  {line}" for line in _some(f"{path} {_size(q)} {stand.units[path]}" for path, q in stand.q.items())]
+    return lines + [f"  channel: {line}" for line in _some(_channels(stand))]
+
+
+def modes_summary(swing: Any) -> list[str]:
+    """Frequency and damping of each mode.
+
+    Args:
+        swing: a `Modes`.
+    """
+    frequencies, ratios = np.atleast_2d(swing.frequencies), np.atleast_2d(swing.damping_ratios)
+    rows = (f"{_size(f)} Hz, damping {_size(ratio)}" for f, ratio in zip(frequencies.T, ratios.T, strict=True))
+    return [
+        f"Modes of {len(frequencies)} members" if np.ndim(swing.status) else "Modes",
+        *(f"  {x}" for x in _some(rows)),
+    ]
+
+
 def _some(lines: Iterator[str]) -> list[str]:
     every = list(lines)
     return every if len(every) <= LISTED else [*every[:LISTED], f"... {len(every) - LISTED} more"]

@@ -1,0 +1,1 @@
+"""Everything inside a model at one configuration: frames, Jacobians, matrices of motion, by one call."""

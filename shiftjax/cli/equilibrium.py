@@ -1,0 +1,70 @@
+"""`shiftjax equilibrium`: where a model stays at rest, what it bears there, and how it swings about that pose."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from shiftjax.cli import common, parsing
+from shiftjax.cli.ending import SOME_FAILED
+from shiftjax.statics.equilibrium import Equilibrium, equilibrium
+from shiftjax.statics.modes import Modes, modes
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    parsing.add_model(parser)
+    add = parser.add_argument
+    parsing.add_channel(parser)
+    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number: 0.5, or 30deg")
+    line = "an equation of places of joints that always holds, as a gear: gear='left.q == -2 * right.q'"
+    add("--tie", action="append", default=[], metavar="NAME=EQUATION", help=line)
+    add("--unstable", action="store_true", help="take the nearest equilibrium of any kind")
+    add("--json", action="store_true", help="print places, modes and channels as JSON")
+
+
+def call(options: argparse.Namespace) -> int:
+    model = common.open_model(options)
+    given: dict[str, Any] = {
+        "assign": common.assigned(options, model) or None, "tie": common.entries(options.tie, "--tie") or None,
+        "unstable": options.unstable,
+    }  # fmt: skip
+    stand = equilibrium(model, channels=options.channel, **given)
+    common.report_outcomes(stand.result)
+    if stand.status > 0:
+        return SOME_FAILED
+    swing = modes(model, **given)
+    if options.json:
+        common.put_json(_document(stand, swing))
+        return 0
+    rows = [(path, f"{x:.9g}", unit) for path, x, unit in _places(stand)]
+    common.put(f"{stand.stability}, residual {stand.residual:.3g} N m")
+    common.table(("coordinate", "place", "unit"), rows)
+    numbers = enumerate(zip(swing.frequencies, swing.damping_ratios, strict=True), 1)
+    common.table(("mode", "Hz", "damping"), [(str(k), f"{f:.6g}", f"{ratio:.4g}") for k, (f, ratio) in numbers])
+    rows = [(path, " ".join(f"{x:.6g}" for x in np.ravel(values)), stand.units[path])
+            for path, values in stand.channels.items()]  # fmt: skip
+    if rows:
+        common.table(("channel", "value", "unit"), rows)
+    return 0
+
+
+def _places(stand: Equilibrium) -> Iterator[tuple[str, float, str]]:
+    """Every number of every coordinate."""
+    for path, values in stand.q.items():
+        flat = np.ravel(values)
+        for k, x in enumerate(flat):
+            yield path if len(flat) == 1 else f"{path}[{k}]", float(x), stand.units[path]
+
+
+def _document(stand: Equilibrium, swing: Modes) -> dict[str, Any]:
+    return {
+        "stability": str(stand.stability),
+        "residual": float(stand.residual),
+        "q": {path: np.asarray(values).tolist() for path, values in stand.q.items()},
+        "frequencies": [float(x) if np.isfinite(x) else None for x in swing.frequencies],
+        "damping_ratios": [float(x) if np.isfinite(x) else None for x in swing.damping_ratios],
+        "channels": {path: np.asarray(values).tolist() for path, values in stand.channels.items()},
+    }

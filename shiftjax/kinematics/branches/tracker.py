@@ -1,0 +1,173 @@
+"""Roots of closures, followed while the numbers of the mechanism change: all paths of a call at once. Host code.
+
+Problem: X(t), F(X(t), p(t)) = 0 for t from 0 to 1, from given roots at t = 0. Predictor: Hermite's cubic through the
+last two points and their tangents; corrector: Newton; steps by the size of the first correction (Sommese, Wampler, The
+Numerical Solution of Systems of Polynomials, section 2.3). No step is taken whose first correction is larger than
+`LEAP`, so that paths rarely change: two ends that meet are followed again with shorter steps (`start_roots`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftjax.kinematics.branches.charts import numbers_of
+from shiftjax.kinematics.branches.skeleton import Posed, Skeleton, moved, normal, rates
+
+REACHED, AT_INFINITY, STALLED = 0, 1, 2
+LEAP = 0.1  # largest first correction of a step, dimensionless
+AIMED = 1e-2  # first correction that steps aim at
+CONVERGED = 1e-5  # second correction of a step that is accepted; the third would be of its square
+SHORTEST = 1e-10  # step of t below which a path stalls
+STEPS = 1500
+FAR = 15.0  # imaginary part of an angle beyond which cosines are 1e6: a root at infinity
+FAR_SHIFT = 1e6
+LATE = 0.9  # share of the way after which a root far away is taken to end at infinity
+DIFFERENCE = 1e-7  # of t, for derivatives of residuals
+
+
+@dataclass
+class MechanismWay:
+    """Numbers (P, K) of mechanisms from `start` to `end`, by a detour that leaves the real ones where both are real."""
+
+    skeleton: Skeleton
+    start: np.ndarray
+    end: np.ndarray
+    bend: np.ndarray | None = None
+
+    def at(self, t: np.ndarray, some: np.ndarray) -> np.ndarray:
+        """(len(some), K) at shares t of the way."""
+        t = t[:, None]
+        out = self.start[some] + t * (self.end[some] - self.start[some])
+        return out if self.bend is None else out + t * (1.0 - t) * self.bend[some]
+
+    def posed(self, X: np.ndarray, t: np.ndarray, some: np.ndarray) -> Posed:
+        """The mechanisms there, at values X."""
+        return Posed(self.skeleton, numbers_of(self.skeleton, self.at(t, some)), X)
+
+
+def solved(J: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(P, n) solutions of J x = right; infinite where J is singular to the last bit or no number."""
+    bad = ~(np.isfinite(J).all((1, 2)) & np.isfinite(right).all(1))
+    for _ in range(2):
+        if bad.any():
+            J, right = J.copy(), right.copy()
+            J[bad], right[bad] = np.eye(J.shape[1]), 0.0
+        try:
+            out = np.linalg.solve(J, right[:, :, None])[:, :, 0]
+            break
+        except np.linalg.LinAlgError:  # which of them is singular it does not say
+            bad |= np.linalg.slogdet(J)[0] == 0.0
+    out[bad] = np.inf
+    return out
+
+
+def _taken(change: np.ndarray) -> np.ndarray:
+    """Changes that may be made: none where one is larger than a radian, so that nothing overflows."""
+    return np.where((_size(change) < 1.0)[:, None], change, 0.0)
+
+
+def _size(x: np.ndarray) -> np.ndarray:
+    """(P,) largest entry; infinite where one is no number."""
+    return np.nan_to_num(np.abs(x).max(1, initial=0.0), nan=np.inf, posinf=np.inf)
+
+
+def newton(skeleton: Skeleton, posed_at: Posed, iterations: int = 6) -> tuple[np.ndarray, np.ndarray]:
+    """Values refined by Newton's method, and the size of the last change (P,)."""
+    X, numbers = posed_at.X, posed_at.numbers
+    last = np.full(len(X), np.inf)
+    for _ in range(iterations):
+        phi, J = Posed(skeleton, numbers, X).linear()
+        change = solved(J, -phi)
+        last = _size(change)
+        X = moved(skeleton, X, _taken(change))
+    return X, last
+
+
+class Paths:
+    """All paths of one way, as they are followed."""
+
+    def __init__(self, way: MechanismWay, X: np.ndarray, aimed: float) -> None:
+        P = len(X)
+        self.way, self.aimed, self.skeleton = way, aimed, way.skeleton
+        self.X, self.t, self.step = X.copy(), np.zeros(P), np.full(P, 0.02)
+        self.status = np.full(P, -1)
+        every = np.arange(P)
+        _, J = way.posed(self.X, self.t, every).linear()
+        self.rate = self._tangent(self.X, self.t, every, J)
+        self.before = self.X.copy(), self.t.copy(), self.rate.copy()
+
+    def _tangent(self, X: np.ndarray, t: np.ndarray, some: np.ndarray, J: np.ndarray) -> np.ndarray:
+        """(P, values) dX/dt at roots X, where the residuals are 0."""
+        after = self.way.posed(X, t + DIFFERENCE, some).residuals()
+        return rates(self.skeleton, X, solved(J, -after / DIFFERENCE))
+
+    def _predicted(self, some: np.ndarray, t: np.ndarray) -> np.ndarray:
+        X, now, rate = self.X[some], self.t[some][:, None], self.rate[some]
+        X0, t0, rate0 = (x[some] for x in self.before)
+        span = now - t0[:, None]
+        first = span == 0.0
+        h = np.where(first, 1.0, span)
+        s = (t[:, None] - t0[:, None]) / h
+        cubic = (
+            (2 * s**3 - 3 * s**2 + 1) * X0
+            + (s**3 - 2 * s**2 + s) * h * rate0
+            + (3 * s**2 - 2 * s**3) * X
+            + (s**3 - s**2) * h * rate
+        )
+        return normal(self.skeleton, np.where(first, X + (t[:, None] - now) * rate, cubic))
+
+    def follow(self) -> None:
+        """To the end of the way, or to where a path cannot be followed."""
+        for _ in range(STEPS):
+            some = np.flatnonzero(self.status < 0)
+            if not len(some):
+                return
+            self._advance(some)
+        self.status[self.status < 0] = STALLED
+
+    def _advance(self, some: np.ndarray) -> None:
+        t = np.minimum(self.t[some] + self.step[some], 1.0)
+        X = self._predicted(some, t)
+        sizes = []
+        for _ in range(2):
+            phi, J = self.way.posed(X, t, some).linear()
+            change = solved(J, -phi)
+            sizes.append(_size(change))
+            X = moved(self.skeleton, X, _taken(change))
+        good = (sizes[0] < LEAP) & (sizes[1] < CONVERGED)
+        with np.errstate(all="ignore"):
+            factor = np.where(good, np.clip((self.aimed / sizes[0]) ** 0.25, 0.5, 2.0), 0.4)
+        taken, there = some[good], X[good]
+        if len(taken):
+            self.before[0][taken], self.before[1][taken] = self.X[taken], self.t[taken]
+            self.before[2][taken] = self.rate[taken]
+            self.X[taken], self.t[taken] = there, t[good]
+            self.rate[taken] = self._tangent(there, t[good], taken, J[good])
+        self.step[some] *= factor
+        self._end(some)
+
+    def _end(self, some: np.ndarray) -> None:
+        far = np.zeros(len(some), bool)
+        for motion, at in zip(self.skeleton.motions, self.skeleton.first_value, strict=False):
+            x = self.X[some, at]
+            far |= np.abs(np.imag(x)) > FAR if motion == "turn" else np.abs(x) > FAR_SHIFT
+        short = self.step[some] < SHORTEST
+        far &= self.t[some] > LATE
+        self.status[some] = np.where(far, AT_INFINITY, np.where(short, STALLED, -1))
+        arrived = self.t[some] >= 1.0
+        self.status[some[arrived]] = REACHED
+
+
+def followed(way: MechanismWay, X: np.ndarray, aimed: float = AIMED) -> tuple[np.ndarray, np.ndarray]:
+    """Roots X (P, values) at the start of a way, at its end, and how each path ended (P,)."""
+    paths = Paths(way, X, aimed)
+    paths.follow()
+    reached = np.flatnonzero(paths.status == REACHED)
+    if len(reached):
+        ones = np.ones(len(reached))
+        refined, last = newton(way.skeleton, way.posed(paths.X[reached], ones, reached), 3)
+        paths.X[reached] = refined
+        paths.status[reached[last > 1e-6]] = STALLED
+    return paths.X, paths.status

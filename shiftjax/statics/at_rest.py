@@ -1,0 +1,298 @@
+"""Generalized forces of mechanisms at rest, their slopes along motions that loops allow, and masses. Host code.
+
+At rest M a = f(q) + J^T lambda with J a = 0. About a pose the motions that loops allow are Z y, J Z = 0, and along them
+the forces, those of the loops included, change by Z^T d(f + J^T lambda) Z with lambda as it is: no derivative of Z is
+needed, since Z^T J^T = 0 all along (Haug, Computer Aided Kinematics, ch. 10; Nocedal, Wright, section 18.1). Speeds are
+dimensionless, metres in parts of the model's length, so that all forces are in N m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+import shiftjax.run.closing.host_evaluation as host
+from shiftjax.algebra import Scalar, Vec, is_zero, largest
+from shiftjax.constraints import CONSTRAINTS, scales
+from shiftjax.dynamics.kinematics import Parameters, coordinate_rates
+from shiftjax.dynamics.lane import Lane
+from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
+from shiftjax.run.closing.closer import CLOSED, Rule, closed, least_change
+from shiftjax.run.closing.host_functions import NO_TANGENTS, ValueFunction, evaluate
+from shiftjax.topology.partition import free_speeds, rank_tolerance
+from shiftjax.topology.plan import Plan
+
+LOST = 1e-9  # of the largest singular value: a rate that depends less on the states does not settle
+
+
+@dataclass
+class Linear:
+    """Mechanisms about poses, by the motions y that loops allow.
+
+    Attributes:
+        Z: (B, nv, k) speeds of y. force: (B, k) at the pose [N m]. K, C, M: (B, k, k) of M y'' + C y' + K y = force
+            where states of forces follow at once [N m, N m s, kg m^2]. size: (B,) of the forces and slopes that add up
+            to these [N m]: what is 1e-9 of it is rounding. rates: (B, ns) of states, settled where they can be.
+        first_order: (B, k + ns, 2 k + ns) M y'' and the rates of states by y, y' and the states.
+    """
+
+    Z: np.ndarray
+    force: np.ndarray
+    K: np.ndarray
+    C: np.ndarray
+    M: np.ndarray
+    size: np.ndarray
+    rates: np.ndarray
+    first_order: np.ndarray
+
+    def some(self, members: np.ndarray) -> Linear:
+        """Those of some members."""
+        return Linear(*(getattr(self, one.name)[members] for one in fields(self)))
+
+
+@dataclass
+class AtRest:
+    """Mechanisms at rest, of one plan, whose loops all have the same ranks.
+
+    Attributes:
+        lane: with the numbers of all members. ranks: of every substructure.
+    """
+
+    plan: Plan
+    lane: Lane
+    ranks: tuple[int, ...]
+
+    def of(self, members: np.ndarray) -> AtRest:
+        """Those of some members."""
+        return replace(self, lane=self.lane.of(members))
+
+    @property
+    def units(self) -> np.ndarray:
+        """(nv,) what makes speeds dimensionless."""
+        return np.asarray(self.lane.units)
+
+    @property
+    def freedoms(self) -> int:
+        """How many motions loops allow: k."""
+        return self.plan.nv - sum(self.ranks)
+
+    def motions(self, q: np.ndarray) -> tuple[np.ndarray, list[tuple[np.ndarray, ...]]]:
+        """Z (B, nv, k) at coordinates (nq, B), and the leading singular values and vectors of every substructure."""
+        free, members = free_speeds(self.plan), q.shape[1]
+        Z, parts = np.zeros((members, self.plan.nv, self.freedoms)), []
+        Z[:, list(free), range(len(free))] = 1.0
+        first = len(free)
+        for s, (block, rank) in enumerate(zip(self.plan.substructures, self.ranks, strict=True)):
+            J = host.closure(self.lane, q, s)[1]
+            U, sizes, Vt = np.linalg.svd(np.where(all_finite(J)[:, None, None], J, 0.0))
+            parts.append((U[:, :, :rank], sizes[:, :rank], Vt[:, :rank]))
+            width = len(block.columns) - rank
+            Z[:, list(block.columns), first : first + width] = Vt[:, rank:].transpose(0, 2, 1)
+            first += width
+        return Z, parts
+
+    def forces(self, q: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(B, nv) forces f [N m], (B, ns) rates of their states, (B,) potential energy [J].
+
+        Args:
+            q: (nq, B) coordinates. states: (ns, B).
+        """
+        unit, B = self.units, q.shape[1]
+        f, rates, potential = np.zeros((B, self.plan.nv)), np.zeros((B, self.plan.ns)), np.zeros(B)
+
+        def function(valued: Lane, at: Vec) -> dict[Any, Scalar]:
+            motion = valued.motion(at[: self.plan.nq], [0.0] * self.plan.nv)
+            tree = tree_terms(motion, valued.gravity(), at[self.plan.nq :])
+            out: dict[Any, Scalar] = {("f", k): x * float(unit[k]) for k, x in enumerate(tree.force)}
+            return out | {("rate", k): x for k, x in enumerate(tree.rates)} | {"potential": tree.potential}
+
+        def target(label: Any) -> np.ndarray:
+            return potential if label == "potential" else (f if label[0] == "f" else rates)[:, label[1]]
+
+        self._evaluate(np.concatenate([q, states]), "forces at rest", function, target)
+        return f, rates, potential
+
+    def settled(self, q: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """(ns, B) states of forces at which their rates vanish, where these depend on them."""
+        if not self.plan.ns:
+            return states
+        rates = self.forces(q, states)[1]
+        slopes = self._rate_slopes(q, states)
+        return states - (_inverse(slopes) @ rates[:, :, None])[:, :, 0].T
+
+    def balance(self, q: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Z (B, nv, k), the forces along its motions (B, k) [N m], and the potential (B,) [J]."""
+        f, _, potential = self.forces(q, states)
+        Z, _ = self.motions(q)
+        return Z, along(Z, f), potential
+
+    def linear(self, q: np.ndarray, states: np.ndarray) -> Linear:
+        """About coordinates (nq, B) with states of forces (ns, B) that have settled."""
+        plan, unit, B, k = self.plan, self.units, q.shape[1], self.freedoms
+        f, rates, _ = self.forces(q, states)
+        Z, parts = self.motions(q)
+        bearing = []  # lambda of every row
+        for block, (U, sizes, Vt) in zip(plan.substructures, parts, strict=True):
+            carried = (Vt @ f[:, list(block.columns), None])[:, :, 0] / np.where(sizes > 0.0, sizes, np.inf)
+            bearing.append(-(U @ carried[:, :, None])[:, :, 0])
+        multipliers = np.concatenate(bearing, axis=1) if bearing else np.zeros((B, 0))
+        n, ns = 2 * k, plan.ns
+        slope, rate_slope = np.zeros((B, plan.nv, n + ns)), np.zeros((B, ns, n + ns))  # by y, y' and states
+        for j in range(k):
+            speeds = Z[:, :, j].T * unit[:, None]
+            for column, way in ((j, {"q": self._rates(q, speeds)}), (k + j, {"v": speeds})):
+                slope[:, :, column], rate_slope[:, :, column] = self._slopes(q, states, multipliers, way)
+        for j in range(ns):
+            way = {"states": _unit(ns, j, B)}
+            slope[:, :, n + j], rate_slope[:, :, n + j] = self._slopes(q, states, multipliers, way)
+        whole = np.concatenate([Z.transpose(0, 2, 1) @ slope, rate_slope], axis=1)
+        following = whole[:, :k, :n]
+        if ns:
+            following = following - whole[:, :k, n:] @ _inverse(whole[:, k:, n:]) @ whole[:, k:, :n]
+        size = np.maximum(np.abs(f).max(1, initial=0.0), np.abs(slope[:, :, :k]).max((1, 2), initial=0.0))
+        M = Z.transpose(0, 2, 1) @ self.masses(q) @ Z
+        return Linear(Z, along(Z, f), -following[:, :, :k], -following[:, :, k:], M, size, rates, whole)
+
+    def masses(self, q: np.ndarray) -> np.ndarray:
+        """(B, nv, nv) of the mechanism cut open [kg m^2]."""
+        unit, H = self.units, np.zeros((q.shape[1], self.plan.nv, self.plan.nv))
+
+        def function(valued: Lane, at: Vec) -> dict[Any, Scalar]:
+            columns = composite_mass_matrix(valued.motion(at, None))
+            return {(i, j): x * float(unit[i] * unit[j]) for i, column in enumerate(columns) for j, x in column.items()}
+
+        self._evaluate(q, "masses", function, lambda place: H[:, place[0], place[1]])
+        return H
+
+    def led(self, q: np.ndarray) -> np.ndarray:
+        """(constraints, B) whether they lead their joints in time where these stand still."""
+        plan, out = self.plan, np.zeros((len(self.plan.constraints), q.shape[1]))
+
+        def function(valued: Lane, at: Vec) -> dict[Any, Scalar]:
+            motion, sizes = valued.motion(at, [0.0] * plan.nv), {}
+            for k, group in enumerate(plan.constraints):
+                if group.time_dependent:
+                    rows = CONSTRAINTS[group.kind].rows(group, motion)
+                    sizes[k] = largest([abs(x) for x in (*rows.nu, *rows.gamma)])
+            return sizes
+
+        if plan.time_dependent:
+            self._evaluate(q, "led", function, lambda k: out[k])
+        return out != 0.0
+
+    def closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (nq, B) with the loops closed by the least change, and (B,) whether they are."""
+        good = np.ones(q.shape[1], bool)
+        for s in range(len(self.plan.substructures)):
+            loops = host.Loops(self.plan, self.lane, s)
+            there = closed(loops, q, least_change((), None), loops.cap, Rule())
+            q, good = there.q, good & (there.size < CLOSED)
+        return q, good
+
+    def moved(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Coordinates (nq, B) after a dimensionless change (B, nv)."""
+        return host.retract(self.plan, q, change.T * self.units[:, None])
+
+    def _rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """(nq, B) of coordinates at speeds (nv, B)."""
+        plan, out = self.plan, np.empty_like(q)
+
+        def rates(values: Vec) -> dict[int, Scalar]:
+            return dict(enumerate(coordinate_rates(plan, values[: plan.nq], values[plan.nq :])))
+
+        evaluate([*q, *v], "coordinate rates", (plan,), rates, lambda row: out[row])
+        return out
+
+    def _rate_slopes(self, q: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """(B, ns, ns) of rates of states by states."""
+        B, ns = q.shape[1], self.plan.ns
+        none, out = np.zeros((B, self.plan.rows)), np.zeros((B, ns, ns))
+        for j in range(ns):
+            out[:, :, j] = self._slopes(q, states, none, {"states": _unit(ns, j, B)})[1]
+        return out
+
+    def _slopes(
+        self, q: np.ndarray, states: np.ndarray, multipliers: np.ndarray, way: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How f + J^T lambda (B, nv) and the rates of states (B, ns) change along one direction.
+
+        Args:
+            multipliers: (B, rows) lambda. way: tangents of q (nq, B), v (nv, B) or states (ns, B); the rest is still.
+        """
+        plan, unit, B = self.plan, self.units, q.shape[1]
+        whole = {"q": q, "v": np.zeros((plan.nv, B)), "states": states, "lambda": multipliers.T}
+        places, first = {}, 0
+        for name, rows in whole.items():
+            places[name] = slice(first, first := first + len(rows))
+        tangents = {places[name].start + k: row for name, rows in way.items() for k, row in enumerate(rows)}
+        g, rates = np.zeros((B, plan.nv)), np.zeros((B, plan.ns))
+
+        def function(valued: Lane, at: Vec) -> dict[Any, Scalar]:
+            motion = valued.motion(at[places["q"]], at[places["v"]])
+            tree = tree_terms(motion, valued.gravity(), at[places["states"]])
+            total, multiplier = list(tree.force), iter(at[places["lambda"]])
+            for s in range(len(plan.substructures)):
+                rows = valued.rows(motion, s)
+                for line, size in zip(rows.J, scales(rows.unit, valued.length), strict=True):
+                    push = next(multiplier) * (1.0 / size)
+                    for speed, entry in line.items():
+                        total[speed] += push * entry if not is_zero(entry) else 0.0
+            out: dict[Any, Scalar] = {("g", k): x * float(unit[k]) for k, x in enumerate(total)}
+            return out | {("rate", k): x for k, x in enumerate(tree.rates)}
+
+        self._evaluate(
+            np.concatenate(list(whole.values())), ("slopes at rest", *way), function,
+            lambda label: (g if label[0] == "g" else rates)[:, label[1]], tangents,
+        )  # fmt: skip
+        return g, rates
+
+    def _evaluate(
+        self, values: np.ndarray, what: Hashable, function: Any, out: Any,
+        tangents: Mapping[int, np.ndarray] = NO_TANGENTS,
+    ) -> None:  # fmt: skip
+        """A lane function of rows of values (n, B), as of `host_functions.evaluate`."""
+        count, lane = len(values), self.lane
+        matrices = lane.params.matrices
+
+        def of_values(every: Vec) -> dict[Any, Scalar]:
+            return function(replace(lane, params=Parameters(every[count:-1], matrices), t=every[-1]), every[:count])
+
+        named: ValueFunction = of_values
+        owners = (lane.plan, lane.functions, matrices)
+        evaluate([*values, *lane.params.numbers, lane.t], (what, lane.length), owners, named, out, tangents)
+
+
+def ranks_at(plan: Plan, lane: Lane, q: np.ndarray) -> np.ndarray:
+    """(B, S) ranks of the substructures at coordinates (nq, B)."""
+    out = np.zeros((q.shape[1], len(plan.substructures)), int)
+    for s, block in enumerate(plan.substructures):
+        J = host.closure(lane, q, s)[1]
+        sizes = np.linalg.svd(np.where(all_finite(J)[:, None, None], J, 0.0), compute_uv=False)
+        if sizes.shape[1]:
+            out[:, s] = (sizes > rank_tolerance(block) * sizes[:, :1]).sum(1)
+    return out
+
+
+def along(Z: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """(B, k) parts of vectors (B, nv) along columns of Z (B, nv, k)."""
+    return (Z.transpose(0, 2, 1) @ f[:, :, None])[:, :, 0]
+
+
+def all_finite(matrices: np.ndarray) -> np.ndarray:
+    """(B,) whether all entries of matrices (B, m, n) are."""
+    return np.asarray(np.isfinite(matrices).all((1, 2)))
+
+
+def _inverse(slopes: np.ndarray) -> np.ndarray:
+    """(B, ns, ns) of the slopes of rates by states, none along states on which no rate depends."""
+    return np.linalg.pinv(np.where(all_finite(slopes)[:, None, None], slopes, 0.0), rcond=LOST)
+
+
+def _unit(count: int, place: int, members: int) -> np.ndarray:
+    """(count, B) one at a place."""
+    out = np.zeros((count, members))
+    out[place] = 1.0
+    return out

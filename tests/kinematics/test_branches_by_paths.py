@@ -1,0 +1,79 @@
+"""Assemblies of groups that no closed form solves (F7): published numbers of real ones, each certified."""
+
+import numpy as np
+
+import shiftjax
+from tests.kinematics import mechanisms
+from tests.kinematics.mechanisms import MANSEUR_DOTY, PUMA, angles, dietmaier, forward, gripping, three_legs
+
+EXACT = 1e-12  # of poses in f64, lengths of about 1
+DIGITS = 1e-10  # of numbers that are stated with twelve digits
+PUBLISHED = 2e-6  # of postures of which some are nearly double, from lengths of six digits
+
+
+def test_three_legs_in_the_plane() -> None:
+    """Row 7 of the specification of kinematics: exactly six poses, of which each angle has twelve digits."""
+    table = shiftjax.branches(three_legs(), {f"slide_{k}": leg for k, leg in enumerate(mechanisms.LEGS)})
+    poses = [-2.764606900687, -1.566604685465, -1.247537328588, -1.007484005786, -0.377793566391, 0.710112262819]
+    np.testing.assert_allclose(np.sort(angles(table, "a:base_0", "a:top_0")), poses, rtol=0.0, atol=DIGITS)
+    assert table.complete == "proven" and table.certified.all() and len({*table.names}) == 6
+
+
+def test_designs_by_vary() -> None:
+    """Legs that vary: the same counts as one at a time, real and complex ones together six."""
+    legs = np.array([2.4, 2.64, 3.4])
+    at = {"slide_0": legs, "slide_1": mechanisms.LEGS[1], "slide_2": mechanisms.LEGS[2]}
+    table = shiftjax.branches(three_legs(), at)
+    assert (table.real + table.complex).tolist() == [6, 6, 6] and table.real[1] == 6 and table.real[2] < 6
+
+
+def test_sixteen_poses_of_six_joints() -> None:
+    """Manseur and Doty's arm reaches a pose in sixteen ways; two of them are published."""
+    pose = mechanisms.MANSEUR_DOTY_POSE
+    table = shiftjax.branches(gripping(MANSEUR_DOTY, pose))
+    every = np.array([table.q[f"arm:joint_{k}"] for k in range(1, 7)]).T
+    assert len(table) == 16 and table.complete == "proven" and table.certified.all()
+    U, _, V = np.linalg.svd(pose[:3, :3])
+    for turns in every:
+        hand = forward(MANSEUR_DOTY, turns)
+        np.testing.assert_allclose(hand[:3, 3], pose[:3, 3], rtol=0.0, atol=EXACT)
+        np.testing.assert_allclose(hand[:3, :3], U @ V, rtol=0.0, atol=EXACT)
+    for stated in mechanisms.MANSEUR_DOTY_TWO:
+        off = np.abs(np.exp(1j * every) - np.exp(1j * np.array(stated))).max(1)
+        assert off.min() < 1e-7  # the pose has six digits, and so has what its rotation was made orthonormal from
+
+
+def test_eight_poses_of_a_puma() -> None:
+    """An arm with a spherical wrist reaches a pose in eight ways (Pieper 1968)."""
+    stated = [0.3, 0.9, 2.5, 0.4, 0.8, -0.6]
+    goal = forward(PUMA, stated)
+    table = shiftjax.branches(gripping(PUMA, goal))
+    every = np.array([table.q[f"arm:joint_{k}"] for k in range(1, 7)]).T
+    assert len(table) == 8 and table.complete == "proven" and table.certified.all()
+    for turns in every:
+        np.testing.assert_allclose(forward(PUMA, turns), goal, rtol=0.0, atol=EXACT)
+    assert np.abs(every - stated).max(1).min() < EXACT * 10.0
+
+
+def test_forty_postures_of_a_platform() -> None:
+    """Dietmaier's platform has forty real postures, all of them certified; three are published."""
+    table = shiftjax.branches(dietmaier())
+    assert len(table) == 40 and table.complete == "proven" and table.certified.all() and table.complex.tolist() == [0]
+    w, x, y, z = table.q["a:free.rotation"].T
+    first = np.array([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)])
+    second = np.array([2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)])
+    place = np.array([table.q[f"a:free.{axis}"] for axis in "xyz"])
+    every = np.concatenate([place, first, second]).T
+    for stated in mechanisms.DIETMAIER_THREE:
+        assert np.abs(every - np.array(stated)).max(1).min() < PUBLISHED
+
+
+def test_the_pose_of_a_random_arm_is_among_sixteen() -> None:
+    """Every general loop of six turns has 16 poses, complex ones too, and the one that was drawn is among them."""
+    random = np.random.default_rng(7)
+    arm = {"alpha": random.uniform(0.4, 1.4, 6), "a": random.uniform(0.2, 1.0, 6), "d": random.uniform(-0.5, 0.5, 6)}
+    stated = random.uniform(-2.0, 2.0, 6)
+    table = shiftjax.branches(gripping(arm, forward(arm, stated)))
+    every = np.array([table.q[f"arm:joint_{k}"] for k in range(1, 7)]).T
+    assert table.complete == "proven" and len(table) + table.complex[0] == 16 and len(table) % 2 == 0
+    assert np.abs(every - stated).max(1).min() < EXACT * 100.0

@@ -1,0 +1,35 @@
+"""`shiftjax equilibrium`: what it prints, and how it ends. M8b."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shiftjax
+
+SWING = float(np.sqrt(9.81) / (2.0 * np.pi))  # Hz, of a pendulum of 1 m
+
+
+def test_it_prints_the_place_and_the_modes(shell) -> None:
+    words = ("equilibrium", "pendulum", "--set", "pivot.initial_displacement=100deg")
+    code, out, err = shell(*words, "--channel", "pivot.reaction_force")
+    assert code == 0, err
+    assert out.startswith("stable, residual")
+    assert "pendulum:pivot" in out and f"{SWING:.6g}" in out
+    code, out, _ = shell(*words, "--json", "--channel", "pivot.reaction_force")
+    document = json.loads(out)
+    assert document["q"]["pendulum:pivot"] == pytest.approx(0.0, abs=1e-12)
+    assert document["frequencies"] == pytest.approx([SWING], rel=1e-10)
+    code, out, _ = shell("equilibrium", "pendulum", "--unstable", "--set", "pivot.initial_displacement=2.8")
+    assert code == 0 and out.startswith("unstable")
+
+
+def test_it_says_what_still_moves(shell, tmp_path: Path) -> None:
+    builder = shiftjax.ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    builder.assembly("a").body("block", mass=1.0, inertia=(0.1,) * 3).joint("way", "Tz", child="block")
+    file = tmp_path / "falling.json"
+    shiftjax.save(builder.build(), file)
+    code, out, err = shell("equilibrium", str(file))
+    assert (code, out) == (3, "")
+    assert "still move a:way" in err
