@@ -121,7 +121,8 @@ class Study:
         Args:
             k: its number in the study.
             channels: paths recorded beside those of the study.
-            more: `threads`, `announce`; of a study that is run, `progress`, `extremes` and `log_jacobian`, too.
+            more: `threads`, `announce`; of members that are run or followed `progress`, of those that run `extremes`
+                and `log_jacobian`, too.
         """
         refuse_text("Study.again: channels", channels)
         (recipe,) = self.recipes([k])
@@ -129,7 +130,7 @@ class Study:
         return recipe.run(channels=recorded, keep="all", **more)
 
     def recipe(self, k: int) -> tuple[Any, dict[str, np.ndarray], dict[str, Any]]:
-        """Model, designs (1,) and settings with which `simulate`, or `assemble`, gives one member."""
+        """Model, designs (1,) and settings with which `simulate`, `follow` or `assemble` gives one member."""
         (recipe,) = self.recipes([k])
         return recipe.model, dict(recipe.vary), dict(recipe.settings)
 
@@ -158,8 +159,8 @@ class Study:
             known = group.model.numbers()
             derived = {*group.settings.get("derive", ()), *group.model.expressions}
             vary = {path: v for path, v in designs_of(rows).items() if path in known and path not in derived}
-            still = self.definition.assemble_only
-            recipes.append(Recipe(numbers, group.model, vary, dict(group.settings), still))
+            still, led = self.definition.assemble_only, self.definition.kind == "follow"
+            recipes.append(Recipe(numbers, group.model, vary, dict(group.settings), still, led))
         return recipes
 
     def _refuse_missing(self, members: np.ndarray, messages: np.ndarray) -> None:

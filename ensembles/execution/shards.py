@@ -16,6 +16,7 @@ import xarray as xr
 
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import GROWTH, MemberGroup
+from shiftjax.kinematics.follow import follow
 from shiftjax.record import record
 from shiftjax.run.advance.repeats import sample_size
 from shiftjax.run.assemble import assemble
@@ -121,7 +122,7 @@ def measured_growth(group: MemberGroup, definition: Definition) -> float | None:
     Measured once, at the beginning of a study, so that what is said of a member does not depend on its shard. None
     where nothing is estimated.
     """
-    if definition.assemble_only or definition.accuracy not in (None, "sampled"):
+    if not definition.simulated or definition.accuracy not in (None, "sampled"):
         return None
     places = evenly_spaced(group.members, sample_size(group.members))
     few = {path: values[places] for path, values in group.vary().items()}
@@ -143,10 +144,13 @@ def probed(group: MemberGroup, definition: Definition) -> tuple[Result, Need, xr
 
 
 def simulated(part: Portion, definition: Definition, more: Mapping[str, Any]) -> Result:
-    """The result of the members of a part, or of those whose numbers stand in `more`, simulated or only assembled."""
+    """The result of the members of a part, or of those whose numbers stand in `more`: simulated, followed along a path,
+    or only assembled."""
     given = {**part.group.settings, "vary": part.group.vary(part.begin, part.end), **more}
     if definition.assemble_only:
         return assemble(part.group.model, **{k: value for k, value in given.items() if k not in OF_MOTION})
+    if definition.kind == "follow":
+        return follow(part.group.model, **{k: v for k, v in given.items() if k == "progress" or k not in OF_MOTION})
     if given.get("output_step", 0) is None:  # nothing is recorded but the ends
         given["output_step"] = given.get("span") or part.group.model.settings.span
     return simulate(part.group.model, **given)

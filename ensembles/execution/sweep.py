@@ -183,7 +183,7 @@ def _begun(definition: Definition, place: Path, source: str, shard: int | None) 
     count, probes = total(groups), [probed(group, definition) for group in groups]
     first, rows = probes[0][0], columns([row for _, _, row, _ in probes], groups)
     refuse_unknown((str(v.attrs.get("path", name)) for name, v in rows.data_vars.items()), definition.kept)
-    steps = ASSEMBLY if definition.assemble_only else _steps(first)
+    steps = (0.0 if definition.assemble_only else _steps(first)) + (0.0 if definition.simulated else ASSEMBLY)
     size = shard or shard_size(max((need for _, need, _, _ in probes), key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [
@@ -193,7 +193,7 @@ def _begun(definition: Definition, place: Path, source: str, shard: int | None) 
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
     about |= {"groups": json.dumps(listed), "designs": digest(groups), "model_source": source}
     about[study_store.STUDY_DIGEST] = study_digest(definition, groups)
-    unlike = () if definition.assemble_only else unasked(groups[0].model.settings, definition)
+    unlike = () if not definition.simulated else unasked(groups[0].model.settings, definition)
     about["notes"] = json.dumps([*unlike, *notes(groups)])  # messages tell of each member
     stated = definition.kept.at_once(count)
     draft = place.with_name(f".{place.name}.begun")
@@ -282,9 +282,9 @@ def _computed(
 
     Two run at once where there are cores: what one thread does of a shard, as its starts, a third of the processor's
     time with four-bars of 1000 steps, is done beside the steps of the other. Ctrl-C waits until both tell how far they
-    are, so that what never tells, assembly, stays in this thread.
+    are, so that what never tells, assembly and paths, stays in this thread.
     """
-    if len(todo) < 2 or (threads or os.cpu_count()) == 1 or plan.definition.assemble_only:
+    if len(todo) < 2 or (threads or os.cpu_count()) == 1 or not plan.definition.simulated:
         yield from ((shard, _run_parts(plan, shard, threads, partial(teller.part, shard))) for shard in todo)
         return
     stopped, waiting = threading.Event(), deque[tuple[int, Future[list[Rows]]]]()

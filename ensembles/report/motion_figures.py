@@ -83,13 +83,15 @@ def draw_channels(content: Content, metric: Column, ends: Ends) -> Any:
     if not lines:
         return None
     made, every = figures.panels(len(lines), 3, 2.3)
+    about = content.trajectories["time"].attrs  # of the parameter, where poses of a path are shown
+    below = f"{content.short(about.get('long_name', 'time'))} [{about.get('units', 's')}]"
     for panel, (title, name, values) in zip(every, lines, strict=True):
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         panel.fill_between(time[some], low, high, color=style.GRID, linewidth=0)
         for k, colour in ((-2, style.BLUE), (-1, style.ORANGE)):
             panel.plot(time[some], values[k], color=colour, linewidth=1.2)
         unit = unit_text(str(content.trajectories[name].attrs.get("units", "1")))
-        panel.set(title=content.short(title), xlabel="time [s]", ylabel=f"[{unit}]" if unit else "", xlim=time[[0, -1]])
+        panel.set(title=content.short(title), xlabel=below, ylabel=f"[{unit}]" if unit else "", xlim=time[[0, -1]])
     return made
 
 

@@ -16,6 +16,7 @@ from shiftjax.ensembles.report.html import Book, number
 from shiftjax.ensembles.report.tolerances import is_of_tolerances, tolerances
 from shiftjax.ensembles.store.members import Column
 from shiftjax.run.results.plain_values import digits_to_tell
+from shiftjax.run.results.summary import how_run
 
 FOLDER = Path(__file__).resolve().parent
 MOST_MEMBERS = 20_000  # in the charts that can be touched
@@ -85,7 +86,9 @@ def subtitle(content: Content) -> str:
     """One line under the title."""
     used, members = content.settings, content.members
     words = [f"{number(len(members.numbers))} members", f"{len(content.varied)} varied numbers"]
-    if used.get("span") and used.get("tolerance"):
+    if "parameter" in used:
+        words.append(how_run(used)[0])
+    elif used.get("span") and used.get("tolerance"):
         words.append(f"{used['span']:g} s with a tolerance of {used['tolerance']:g}")
     elif used.get("span") and used.get("step"):
         words.append(f"{used['span']:g} s at {used['step'] * 1e3:g} ms")

@@ -18,6 +18,7 @@ from shiftjax.errors import ModelError
 from shiftjax.outcome import REMEDY
 from shiftjax.run.results.event_history import EventHistory
 from shiftjax.run.results.plain_values import digits_to_tell, worst
+from shiftjax.run.results.summary import how_run
 
 LAWS = {"lhs": "Latin hypercube", "sobol": "Sobol sequence", "loguniform": "log-uniform", "uniform": "uniform"}
 MEANING = {
@@ -180,7 +181,9 @@ def _facts(content: Content) -> list[tuple[str, object]]:
     used, about = content.settings, content.about
     facts: list[tuple[str, object]] = [("model", content.name)]
     steps = ("step", " s") if used.get("tolerance") is None else ("tolerance", "")  # which chooses them
-    for name, unit in (("span", " s"), steps, ("output_step", " s")):
+    if "parameter" in used:  # a path of poses, which has none of these
+        facts += [("path", how_run(used)[0]), *(used["drive"].items())]
+    for name, unit in (("span", " s"), steps, ("output_step", " s")) if "parameter" not in used else ():
         if used.get(name) is not None:
             facts.append((name.replace("_", " "), f"{used[name]:g}{unit}"))
     facts += [

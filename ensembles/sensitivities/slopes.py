@@ -174,6 +174,9 @@ def sensitivity(
     for what, given, key in (("metrics", names, "[metrics]"), ("numbers that vary", paths, "[vary]")):
         if not given:
             raise ModelError(str(study.path), f"a study without {what}", f"one with {key}", f"Add {key}.")
+    if plan.definition.kind == "follow":
+        todo = "Leave kind out, and move the joints by motions in time; or differentiate `inverse_dynamics`."
+        raise ModelError("kind", '"follow"', "runs, whose metrics have derivatives", todo)
     if plan.definition.assemble_only:
         raise ModelError("assemble_only", "true", "a study that runs", "Leave it out.")
     with study_store.locked(study.path):

@@ -20,6 +20,7 @@ from shiftjax.constraints.pose_drives import POSE_TYPES, PoseDrive
 from shiftjax.ensembles.store.members import role_of
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
+from shiftjax.kinematics.follow import follow
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.model import Model
@@ -37,6 +38,7 @@ KEYWORDS += ["strict_inertia", "singular", "accuracy", "error_growth"]
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")  # a limit that is infinite is null in JSON
 STILL = ("channels", "metrics", "hold", "backend", "precision", "strict_start", "derive", "drive", "keep", "threads",
          "announce")  # fmt: skip  # keywords that mean something where nothing moves
+LED = "channels metrics backend precision strict_start derive drive tie keep threads announce progress".split()
 FUNCTION = " of recorded channels"  # the end of the text of a metric that is a function of Python
 
 
@@ -49,7 +51,7 @@ class Recipe:
         model: with their switches and drives.
         vary: number path -> (k,) values.
         settings: further keywords of `simulate`, or of `assemble`.
-        still: whether their loops are closed and nothing is run.
+        still: whether their loops are closed and nothing is run. led: whether they are followed along a path.
     """
 
     members: np.ndarray
@@ -57,13 +59,16 @@ class Recipe:
     vary: Mapping[str, np.ndarray]
     settings: Mapping[str, Any]
     still: bool = False
+    led: bool = False
 
     def run(self, **more: Any) -> Result:
-        """The members, with further keywords of `simulate`; those that mean nothing where nothing moves are left out
-        there."""
+        """The members, with further keywords of `simulate`; those that mean nothing where nothing moves in time are
+        left out there."""
         given = {**self.settings, **more, "vary": dict(self.vary)}
         if self.still:
             return assemble(self.model, **{name: given[name] for name in (*STILL, "vary") if name in given})
+        if self.led:
+            return follow(self.model, **{name: given[name] for name in (*LED, "vary") if name in given})
         return simulate(self.model, **given)
 
 
@@ -89,6 +94,8 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
     about, rows = tree.attrs, tree["members"].to_dataset().isel(member=np.asarray(members, np.int64))
     asked: dict[str, Any] = json.loads(about["settings"])
     need_plugins(where, about)
+    if "parameter" in asked:
+        raise _lost(where, "poses along a path, whose places stand in studies of kind follow only")
     if asked.get("t0"):
         raise _lost(where, "a run that goes on from another one, the end of which no store holds")
     ties = asked.get("tie") or {}

@@ -19,6 +19,7 @@ from shiftjax.ensembles.study.correlation import Correlation, correlation
 from shiftjax.ensembles.study.definition_keys import KEYS, inside
 from shiftjax.ensembles.study.keeping import Keep, keep, stated_senses
 from shiftjax.ensembles.study.optimization_words import Wanted, wanted
+from shiftjax.ensembles.study.path_words import is_path
 from shiftjax.ensembles.study.rankings import senses
 from shiftjax.ensembles.study.sample import refuse_undrawn
 from shiftjax.ensembles.study.spec import NUMBERS, Vary, varied
@@ -48,6 +49,8 @@ MOTION = (
     "events",
     *LIMITS,
 )
+# Of no use to `follow`: refused beside it.
+UNFOLLOWED = (*MOTION, "hold", "assemble_only", "optimize")
 SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold", "tie")
 EMPTY = FrozenJson()
 MOST = 1_000_000  # numbers of a range: a study is stored as text
@@ -68,9 +71,11 @@ class Definition:
         table: the path of a .csv or .parquet file of designs.
         derive: number path -> a formula, number paths in braces.
         switch: assembly, body, joint, force, constraint or driver -> [True, False].
+        kind: "run", or "follow": each member is led along the places of `drive`, and nothing moves in time.
         set: number path -> the value of all members, in SI or as "30deg".
         drive: joint -> a constant speed, a text such as "harmonic(amplitude=0.3, frequency=2)", or a `Harmonic` and
-            its like; its numbers have paths, as JOINT_drive.amplitude, that vary, set and derive name.
+            its like; its numbers have paths, as JOINT_drive.amplitude, that vary, set and derive name. Where members
+            are followed: "0deg:360deg:73", or a list of places.
         tie: name -> an equation of coordinates of joints and the time t, as "left.q == -2 * right.q".
         hold: joints that keep their place while loops are closed.
         span, step, output_step: [s], as those of `simulate`.
@@ -106,6 +111,7 @@ class Definition:
     table: str | None = None
     derive: Mapping[str, str] = EMPTY
     switch: Mapping[str, bool | Sequence[bool]] = EMPTY
+    kind: str = "run"
     set: Mapping[str, float | str] = EMPTY
     drive: Mapping[str, Any] = EMPTY
     tie: Mapping[str, str] = EMPTY
@@ -188,6 +194,11 @@ class Definition:
         }
 
     @property
+    def simulated(self) -> bool:
+        """Whether its members move in time; else they are followed along a path, or assembled alone."""
+        return self.kind == "run" and not self.assemble_only
+
+    @property
     def optimized(self) -> Wanted | None:
         """What `[optimize]` asks for, None without it."""
         return wanted(thaw(self.optimize)) if self.optimize else None
@@ -210,9 +221,29 @@ class Definition:
         """The file of a name in the definition, which is relative to its folder."""
         return Path(self.folder) / Path(name).expanduser()
 
+    def _check_kind(self) -> None:
+        """Raises for keys that say nothing of a study of this kind, and for motions of the other one."""
+        follow = self.kind == "follow"
+        if follow and not self.drive:
+            todo = 'Add [drive] with crank_pivot = "0deg:360deg:73".'
+            raise ModelError("drive", 'nothing, of kind "follow"', "places of the joints that are led", todo)
+        for joint, words in self.drive.items():
+            where = inside("drive", joint)
+            if follow and not is_path(thaw(words)):
+                raise ModelError(where, f'{shown(thaw(words))}, of kind "follow"', "places, from:to:count or a list",
+                                 'Write it like "0deg:360deg:73".')  # fmt: skip
+            if not follow and is_path(thaw(words)):
+                todo = 'Add kind = "follow", or write a motion, as harmonic(amplitude=0.3, frequency=2).'
+                raise ModelError(where, f"{shown(thaw(words))}, the places of a path", "a motion in time", todo)
+        for name in UNFOLLOWED if follow else ():
+            if getattr(self, name) != FIELDS[name].default:
+                fault = f'{shown(thaw(getattr(self, name)))}, of kind "follow"'
+                raise ModelError(name, fault, "nothing: members do not move in time", "Leave it out.")
+
     def _check_together(self) -> None:
         """Raises where the keys do not go together."""
         method_of(self)
+        self._check_kind()
         seen: dict[str, str] = {}
         for table in ONCE:
             for path in getattr(self, table):

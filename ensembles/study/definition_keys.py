@@ -16,6 +16,7 @@ from shiftjax.ensembles.study.keeping import keep_words
 from shiftjax.ensembles.study.motion_words import motion
 from shiftjax.ensembles.study.optimization_words import SCHEMA as OPTIMIZE
 from shiftjax.ensembles.study.optimization_words import wanted
+from shiftjax.ensembles.study.path_words import is_path, places
 from shiftjax.ensembles.study.rankings import ENDS, JUDGED
 from shiftjax.ensembles.study.spec import NUMBERS, SPREADING, assigned, varied
 from shiftjax.errors import ModelError, need, need_count, need_mapping, need_number, one_of, refuse_text, shown
@@ -34,6 +35,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
 ABOVE_ZERO = {"type": "number", "exclusiveMinimum": 0}
 TEXTS = {"type": "array", "items": TEXT}
+KINDS = ("run", "follow")  # of studies
 VALUES = {"type": "array", "items": {"anyOf": [NUMBER, TEXT]}, "minItems": 1}
 
 
@@ -150,7 +152,9 @@ def _formula(where: str, path: str, value: Any) -> Any:
 
 
 def _drive(where: str, joint: str, value: Any) -> Any:
-    if not (
+    if is_path(value):
+        places(value, where)
+    elif not (
         isinstance(value, str | Mapping) and "file" in value
     ):  # a file is read where it is needed, in the folder of the study
         motion(value, where)
@@ -279,7 +283,7 @@ EVENT = {
         {"const": False},
     ]
 }  # fmt: skip
-DRIVE = {"anyOf": [TEXT, NUMBER, {"type": "object", "properties": {"type": TEXT}, "required": ["type"]}]}
+DRIVE = {"anyOf": [TEXT, NUMBER, VALUES, {"type": "object", "properties": {"type": TEXT}, "required": ["type"]}]}
 FLAGS = {"anyOf": [FLAG, {"type": "array", "items": FLAG, "minItems": 1, "maxItems": 2, "uniqueItems": True}]}
 LIMIT = {"anyOf": [ABOVE_ZERO, {"const": "inf"}]}
 
@@ -288,6 +292,9 @@ KEYS: dict[str, Key] = {
     for key in (
         Key("model", _model, TEXT, "what is simulated: a name of the library, or a file beside the study",
             "required", 'model = "four_bar"'),
+        Key("kind", _word(KINDS), {"enum": list(KINDS)},
+            "what is done with each member: `run` it in time, or `follow` its poses along the places of `[drive]`, of "
+            "whose parameter metrics are, as of `shiftjax.follow`", "`run`", 'kind = "follow"'),
         Key("span", _seconds, ABOVE_ZERO, "duration of every run", "the model file's", "span = 2.0", "s"),
         Key("step", _seconds, ABOVE_ZERO, "step of the integration",
             "1 ms, or the next smaller whole fraction of the output step", "step = 1e-3", "s"),
@@ -354,7 +361,8 @@ KEYS: dict[str, Key] = {
             "number path -> a formula that it follows from, number paths in braces", "none",
             '[derive]\n"rocker.center_of_mass[0]" = "{rocker:tip.T[0]} / 2"', "SI"),
         Key("drive", _entries(_drive), _table_schema(DRIVE),
-            "joint -> its motion: a text of `--drive`, a constant speed, or a table of its type and numbers", "none",
+            "joint -> its motion: a text of `--drive`, a constant speed, or a table of its type and numbers; where "
+            "members are followed its places, `from:to:count` or a list", "none",
             '[drive]\ncrank_pivot = "harmonic(amplitude=0.3, frequency=2)"', "SI, or stated"),
         Key("tie", _entries(_tie), _table_schema(TEXT),
             "name -> an equation of coordinates of joints, `JOINT.q`, and the time `t`, that always holds", "none",

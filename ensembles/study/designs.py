@@ -22,11 +22,14 @@ from shiftjax.ensembles.study.design_table import columns
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.motion_words import motion
 from shiftjax.ensembles.study.observing import observed
+from shiftjax.ensembles.study.path_words import places
 from shiftjax.ensembles.study.sample import refuse_too_many, sample
 from shiftjax.ensembles.study.spec import assigned
 from shiftjax.ensembles.study.switching import element, switched
 from shiftjax.errors import ModelError, wrong
 from shiftjax.formats.files import load
+from shiftjax.kinematics.inputs import inputs_of, units_of
+from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.parameters import determined
@@ -58,11 +61,12 @@ def designs(definition: Definition) -> tuple[MemberGroup, ...]:
         todo = "Switch fewer elements in one study, or give some of them one state."
         raise ModelError("switch", f"{count} combinations", f"up to {MOST_GROUPS}, a model each", todo)
     refuse_too_many(members * count, "samples")
+    led = _led(definition, model) if definition.kind == "follow" else {}
     groups: list[MemberGroup] = []
     for states in itertools.product(*axes.values()):
         on = dict(zip(axes, states, strict=True))
         variant = _without_idle(switched(model, on), drivers)
-        groups.append(_group(definition, names, variant, on, len(groups) * members, members, values))
+        groups.append(_group(definition, names, variant, on, len(groups) * members, members, values, led))
     return observed(groups, definition)
 
 
@@ -74,6 +78,7 @@ def _group(
     first: int,
     members: int,
     values: Mapping[str, np.ndarray],
+    led: Mapping[str, np.ndarray],
 ) -> MemberGroup:
     """A group of a model that has its switches and drives."""
     known = model.numbers()
@@ -89,6 +94,8 @@ def _group(
         settings |= as_the_file_asks(model.settings)
     there = [path for path, full in names.hold.items() if _exists(model, full)]
     settings = {**settings, "hold": there} if there else {k: v for k, v in settings.items() if k != "hold"}
+    if led:
+        settings["drive"] = {path: way for path, way in led.items() if _exists(model, path)}
     derive = {path: formula for path, formula in names.derive.items() if path in known}
     if derive:
         settings["derive"] = derive
@@ -112,7 +119,7 @@ def _whole(definition: Definition) -> tuple[Model, dict[str, str]]:
             model = load(thaw(given), definition.folder or None)
     except ModelError as error:
         raise _at(f"model {error.where}", error) from None
-    if not definition.drive:
+    if not definition.drive or definition.kind == "follow":
         return model, {}
     on: dict[str, bool] = {}
     for path, states in definition.switches.items():
@@ -135,6 +142,22 @@ def _whole(definition: Definition) -> tuple[Model, dict[str, str]]:
     if len(set(drivers.values())) < len(drivers):
         raise ModelError("drive", "a joint twice", "each joint once", "Leave one of them out.")
     return model, drivers
+
+
+def _led(definition: Definition, model: Model) -> dict[str, np.ndarray]:
+    """Coordinate -> its places along the path of a study whose members are followed."""
+    led: dict[str, np.ndarray] = {}
+    for joint, words in definition.drive.items():
+        where = inside("drive", joint)
+        try:
+            path = plain_coordinate(model, joint, "drive")
+        except ModelError as error:
+            raise _at(where, error) from None
+        if path in led:
+            raise ModelError(where, f"{path} twice", "each joint once", "Leave one of them out.")
+        led[path] = places(thaw(words), where, units_of(model)[path])
+    inputs_of(model, led, None)  # raises where they are not as many
+    return led
 
 
 def _axes(definition: Definition, model: Model) -> dict[str, list[bool]]:

@@ -34,7 +34,7 @@ def observed(groups: Sequence[MemberGroup], definition: Definition) -> tuple[Mem
         return frozenset() if len(lacking) == len(groups) else frozenset(lacking)
 
     of_channels = {path: lost([path]) for path in thaw(definition.channels)}
-    asked = {} if definition.assemble_only else of_run(groups[0].model.events, definition.settings.get("events"))
+    asked = {} if not definition.simulated else of_run(groups[0].model.events, definition.settings.get("events"))
     events = {name: () if is_off(words) else _paths(words) for name, words in asked.items()}
     of_metrics = {name: lost(_paths(words, events)) for name, words in definition.measured.items()}
     of_events = {name: lost(paths) for name, paths in events.items()}

@@ -26,6 +26,8 @@ from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
+from shiftjax.kinematics.inputs import Inputs, as_drives, inputs_of
+from shiftjax.kinematics.path_metrics import path_metrics
 from shiftjax.measures.aims import ATTRIBUTES, aim_of
 from shiftjax.measures.channels import channels
 from shiftjax.measures.run_metrics import Metrics
@@ -143,6 +145,7 @@ def outline(definition: Definition) -> dict[str, Any]:
         "groups": [_group(group) for group in groups],
         "varied": _varied(definition, groups),
         "metrics": {name: _of(words) for name, words in definition.metrics.items()},
+        "led": inputs.texts() if (inputs := _inputs(groups[0])) else {},
         "events": _events(groups[0]),
         "aims": {name: aim_of(words, "").attributes for name, words in definition.measured.items()},
         "kept": keeping.text(),
@@ -232,21 +235,31 @@ def _refuse_settings(definition: Definition, groups: Sequence[MemberGroup]) -> N
     if definition.backend is not None:
         one_of("backend", definition.backend, BACKENDS)
     for group in groups:
-        if not definition.assemble_only and definition.span is None and group.model.settings.span is None:
+        if definition.simulated and definition.span is None and group.model.settings.span is None:
             raise ModelError("span", "nothing", "seconds to run", "The model file has none either; add span = 1.0.")
         plan = _plan(group)
         try:
             channels(plan, group.settings.get("channels", ()), group.model.resolve)
         except ModelError as error:
             raise ModelError(f"channels, {error.where}", error.found, error.allowed, error.todo) from None
+        events, measured = group.settings.get("events"), group.settings.get("metrics")
+        if inputs := _inputs(group):
+            path_metrics(measured, plan, group.model.resolve, inputs)
+            continue
         span = definition.span or group.model.settings.span or 0.0
-        events = group.settings.get("events")
-        Metrics(group.settings.get("metrics"), plan, group.model.resolve, (0.0, span), events=events)
+        Metrics(measured, plan, group.model.resolve, (0.0, span), events=events)
+
+
+def _inputs(group: MemberGroup) -> Inputs | None:
+    """The path of members that are followed."""
+    return inputs_of(group.model, group.settings["drive"], None) if "drive" in group.settings else None
 
 
 def _plan(group: MemberGroup) -> Plan:
     """The plan of a group, unless its first member states a start that it cannot have, as of a joint that is driven."""
+    inputs = _inputs(group)
     given = options_of(
+        drive=as_drives(inputs, 1) if inputs else None,
         vary=group.vary(0, 1),
         derive=group.settings.get("derive"),
         hold=group.settings.get("hold", ()),
@@ -262,6 +275,9 @@ def show_study(name: str, outlined: dict[str, Any]) -> None:
     count = f"{outlined['members']} member{'s' * (outlined['members'] != 1)}"
     valid = "cannot run" if any(group["refused"] for group in groups) else "valid"
     common.put(f"{name}: {valid}; {count}" + (f" in {len(groups)} groups, a model each" if len(groups) > 1 else ""))
+    if outlined["led"]:
+        common.put()
+        common.table(("led", "along"), [*outlined["led"].items()], left=(0, 1))
     if outlined["varied"]:
         rows = [
             (v["path"], f"{v['smallest']:.6g}", f"{v['largest']:.6g}", v["drawn"], v["unit"])

@@ -10,15 +10,12 @@ import numpy as np
 
 from shiftjax.cli import common, parsing, run, running
 from shiftjax.ensembles.store import tables
-from shiftjax.errors import ModelError, shown
+from shiftjax.ensembles.study.path_words import places
 from shiftjax.kinematics.follow import follow
 from shiftjax.kinematics.inputs import units_of
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
-from shiftjax.quantities import in_si
 from shiftjax.run.results.result import Result
-
-MOST = 10_000_000  # poses of a path
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +25,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--drive", action="append", default=[], metavar="JOINT=FROM:TO:COUNT", help=line)
     add("--duration", type=parsing.positive, metavar="T", help="of the path [s]: rates are by time")
     parsing.add_channel(parser)
+    parsing.add_metric(parser, "poses, and between them")
     line = "change a number: 0.5, or 30deg"
     add("--set", action="append", default=[], metavar="PATH=VALUE", help=line)
     line = "an equation of places of joints that always holds, as a gear: gear='left.q == -2 * right.q'"
@@ -50,7 +48,8 @@ def call(options: argparse.Namespace) -> int:
     count = len(next(iter(drive.values()), ()))
     times = np.linspace(0.0, options.duration, count) if options.duration else None
     given = {
-        "channels": options.channel, "keep": "none" if options.out is None else "all",
+        "channels": options.channel, "metrics": common.metrics(options) or None,
+        "keep": "none" if options.out is None else "all",
         "assign": common.assigned(options, model) or None, "tie": common.entries(options.tie, "--tie") or None,
         "precision": options.precision or "f64", "backend": options.backend, "threads": options.threads,
     }  # fmt: skip
@@ -71,13 +70,8 @@ def _drive(options: argparse.Namespace, model: Model) -> dict[str, np.ndarray]:
     """Places by joint."""
     drive: dict[str, np.ndarray] = {}
     for joint, words in common.entries(options.drive, "--drive").items():
-        where, ends = f"--drive {joint}", words.split(":")
         unit = units_of(model)[plain_coordinate(model, joint, "drive")]
-        if len(ends) != 3 or not (ends[2].isascii() and ends[2].isdigit() and 1 <= int(ends[2]) <= MOST):
-            todo = "Write 0deg:360deg:73, or 0:0.2:21."
-            raise ModelError(where, shown(words), f"FROM:TO:COUNT, COUNT from 1 to {MOST}", todo)
-        first, last = (in_si(text, unit, where) for text in ends[:2])
-        drive[joint] = np.linspace(first, last, int(ends[2]))
+        drive[joint] = places(words, f"--drive {joint}", unit)
     return drive
 
 

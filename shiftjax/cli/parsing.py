@@ -80,6 +80,11 @@ def add_channel(parser: argparse.ArgumentParser, what: str = "record this") -> N
     parser.add_argument("--channel", action="append", default=[], metavar="PATH", help=line)
 
 
+def add_metric(parser: argparse.ArgumentParser, over: str = "steps") -> None:
+    line = f"a number over all {over}: 'peak_to_peak(rocker.q)', 'swing=rms(norm(tip.velocity))'; may be repeated"
+    parser.add_argument("--metric", action="append", default=[], metavar="[NAME=]METRIC", help=line)
+
+
 def add_changes(parser: argparse._ActionsContainer) -> None:
     """The options of `CHANGES`: what a run may change of its model."""
     add = parser.add_argument
@@ -118,13 +123,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--method", metavar="NAME", help=method)
     add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
     add_channel(parser)
-    add(
-        "--metric",
-        action="append",
-        default=[],
-        metavar="[NAME=]METRIC",
-        help="a number over all steps: 'peak_to_peak(rocker.q)', 'swing=rms(norm(tip.velocity))'; may be repeated",
-    )
+    add_metric(parser)
     line = (
         "note when an expression comes to zero, 'ground=tip.position[2]'; with :up or :down in that direction alone, "
         "with :stop end there; NAME=off for one of the model's file"

@@ -25,13 +25,15 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws_in_time
 from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, first_strides, lead
+from shiftjax.kinematics.path_metrics import MEASURED, begin_metrics, path_metrics, take_pose
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
-from shiftjax.measures.run_metrics import Metrics
+from shiftjax.measures.expression_units import by_parameter
+from shiftjax.measures.run_metrics import Definition, Measured
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
@@ -61,6 +63,7 @@ def follow(
     *,
     order: int = 2,
     channels: Sequence[str] = (),
+    metrics: Mapping[str, Definition] | None = None,
     keep: int | str | Sequence[int] = "none",
     vary: Mapping[str, Any] | None = None,
     assign: Mapping[str, float | str] | None = None,
@@ -87,6 +90,9 @@ def follow(
         order: of the highest derivative that channels may need: 0 for positions alone, 1 for speeds, 2 for
             accelerations; the lower, the faster.
         channels: paths to record at every pose.
+        metrics: name -> a number of every member, as those of `simulate`, with the parameter for the time: integrals
+            and means are by it, what is an instant is a place of it. Extremes and crossings are those of the curve
+            between poses. They take accelerations (`order=2`), and a parameter that rises or falls.
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
         vary, assign, derive, tie: as those of `simulate`.
         strict_start: members whose stated start the loops do not allow are not followed.
@@ -107,8 +113,9 @@ def follow(
     model = model if isinstance(model, Model) else load(model)
     inputs = inputs_of(model, drive, times)
     given = options_of(
-        channels=channels, keep=keep, vary=vary, assign=assign, derive=derive, tie=tie, strict_start=strict_start,
-        backend=backend, precision=precision, threads=threads, progress=progress, announce=announce,
+        channels=channels, metrics=metrics, keep=keep, vary=vary, assign=assign, derive=derive, tie=tie,
+        strict_start=strict_start, backend=backend, precision=precision, threads=threads, progress=progress,
+        announce=announce,
     )  # fmt: skip
     if traced := [path for path, values in (vary or {}).items() if is_traced(values)]:
         todo = (
@@ -162,12 +169,14 @@ class _Path:
         prepared, recording, machine = self.prepared, self.options.recording, self.options.machine
         inputs, precision = self.inputs, self.options.numerics.precision
         self.observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
-        if jerks := [one.path for one in self.observed if one.path.endswith(".jerk") and not inputs.even]:
+        order = PATHS.index(prepared.setup.method)
+        self.measured = path_metrics(recording.metrics, prepared.plan, prepared.model.resolve, inputs, precision, order)
+        seen = [*self.observed, *self.measured.channels.values()]
+        if jerks := [one.path for one in seen if one.path.endswith(".jerk") and not inputs.even]:
             allowed = "paths that rise evenly along straight lines, whose drivers have no third derivative"
             raise ModelError(
                 f"channel {jerks[0]}", "an uneven path", allowed, "Take even places, as np.linspace gives."
             )
-        self.measured = Metrics(None, prepared.plan, prepared.model.resolve, (0.0, 0.0))
         self.posed = members_to_keep(recording.keep, prepared.members)
         refuse_too_much(need := need_of(prepared, self.observed, len(self.posed), inputs.count))
         machine.announce(need)
@@ -182,7 +191,7 @@ class _Path:
             self.options, PosePrograms,
         )  # fmt: skip
         arm(lanes)
-        _refuse_derivatives(lanes, self.observed, PATHS.index(prepared.setup.method))
+        _refuse_derivatives(lanes, self.observed, order)
         return lanes
 
     def follow(self) -> None:
@@ -193,8 +202,9 @@ class _Path:
         driven = {path: plan.coordinates[plan.constraints[k].coordinates[0]].v for path, k in self.drivers.items()}
         moves = {speed: np.abs(np.diff(inputs.places[path], axis=1)) for path, speed in driven.items()}
         if inputs.even:
-            strides = first_strides(lanes, {speed: move.max(1, initial=0.0) for speed, move in moves.items()})
-            lead(lanes, end, strides, math.inf)
+            self._begin_metrics()
+            most = {speed: move.max(1, initial=0.0) for speed, move in moves.items()}
+            lead(lanes, end, first_strides(lanes, most, MEASURED if self.measured.terms else 1.0), math.inf)
             self._say_locked()
             return
         self._observe(0)
@@ -204,27 +214,42 @@ class _Path:
                 break
             self._put(inputs.line(k), k)
             lanes.evaluate("project", running)
+            taken = lanes.measured_of().copy()
             strides = first_strides(lanes, {speed: move[:, k - 1] for speed, move in moves.items()})
             lead(lanes, k, strides, k)
+            lanes.table.set("acc", taken, within=METRICS)  # the strides have the rates of a line
             self._observe(k)
             self.options.machine.progress(k / end)
         self._say_locked()
 
-    def _put(self, lines: Mapping[str, np.ndarray], k: int) -> None:
-        """Gives the drivers other coefficients, by what is left to pose k."""
+    def _begin_metrics(self) -> None:
+        """The metrics of an even path begin at its first pose, where the time of the lanes is the parameter."""
+        lanes, begin = self.lanes, float(self.inputs.parameter[0])
+        if self.measured.terms:
+            self._put(self.inputs.line(0), begin)
+            lanes.settings.t0 = begin
+            begin_metrics(lanes, np.flatnonzero(lanes.status <= 0))
+
+    def _put(self, lines: Mapping[str, np.ndarray], origin: float) -> None:
+        """Gives the drivers other coefficients, by what is left to an origin."""
         for path, line in lines.items():
-            numbers = np.vstack([np.broadcast_to(line, (3, self.prepared.members)), np.full(self.prepared.members, k)])
+            origins = np.full(self.prepared.members, origin)
+            numbers = np.vstack([np.broadcast_to(line, (3, self.prepared.members)), origins])
             for row, values in zip(self.rows[path], numbers, strict=True):
                 self.lanes.table.set("p", values, within=row)
 
     def _observe(self, k: int) -> None:
         """Records pose k, with the rates of the path there."""
-        lanes = self.lanes
+        lanes, settings = self.lanes, self.lanes.settings
         there = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() == k))
         if len(there):
-            self._put(self.inputs.at_pose(k), k)
+            settings.t0, settings.h = float(self.inputs.parameter[k]), 0.0  # the time of the lanes is the parameter
+            self._put(self.inputs.at_pose(k), settings.t0)
             lanes.evaluate("project", there)
             lanes.evaluate("observe", there)
+            if self.measured.terms:
+                (take_pose if k else begin_metrics)(lanes, there)
+            settings.t0, settings.h = 0.0, 1.0
 
     def _end_at_travels(self) -> None:
         """Lets no member go past the end of the travel of a driver that leaves its substructure no freedom."""
@@ -266,7 +291,7 @@ class _Path:
         lanes.settings.t0, lanes.settings.h = 0.0, 1.0
         out = collect(
             prepared, lanes, self.began, self.observed, self.posed, batched=self.batched,
-            measure=partial(self.measured.values, lanes.measured_of(), 0.0, lanes.status > 0),
+            measure=self._measure,
             messages=tuple(AT_TIME.sub(r"at pose \1: ", text) for text in messages(prepared, lanes, self.began)),
             ending=None,
             notes=(*self._start_notes(), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
@@ -278,7 +303,9 @@ class _Path:
         )  # fmt: skip
         plan, named = prepared.plan, self.drivers.values()
         numbers = {f"{plan.constraints[k].name}.{number}" for k in named for number in NUMBERS}
-        units = {path: _by_parameter(unit, inputs.unit) for path, unit in out.units.items() if path not in numbers}
+        units = {
+            path: by_parameter(unit, inputs.unit_of_rates) for path, unit in out.units.items() if path not in numbers
+        }
         design = {path: values for path, values in out.design.items() if path not in numbers}
         extremes = {path: _extremes(values, batched=self.batched) for path, values in out.channels.items()}
         final = dict(out.final or {})
@@ -287,6 +314,11 @@ class _Path:
         return replace(
             out, time=inputs.parameter, design=design, units=units, extremes=extremes, final=final, schedule=None
         )
+
+    def _measure(self, _: np.ndarray, channels: Mapping[str, np.ndarray]) -> Measured:
+        """The metrics, of what was accumulated and recorded."""
+        lanes, parameter = self.lanes, self.inputs.parameter
+        return self.measured.values(lanes.measured_of(), parameter[0], lanes.status > 0, parameter, channels)
 
     def _start_notes(self) -> list[str]:
         """Of the first poses, but that they are where the path begins."""
@@ -301,11 +333,6 @@ def _extremes(values: np.ndarray, *, batched: bool) -> np.ndarray:
     some = np.where(np.isnan(values).all(poses, keepdims=True), 0.0, values)
     ends = np.stack([np.nanmin(some, poses), np.nanmax(some, poses)], axis=poses)
     return np.where(np.isnan(values).all(poses, keepdims=True), np.nan, ends)
-
-
-def _by_parameter(unit: str, parameter: str) -> str:
-    """The unit of a derivative by the parameter of a path, of that of one by time: "rad/s" by rad is "rad/rad"."""
-    return unit if parameter == "s" else re.sub(r"/s\b", f"/{'pose' if parameter == '1' else parameter}", unit)
 
 
 def _interpolated(lanes: Ensemble) -> list[str]:

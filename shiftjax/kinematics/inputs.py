@@ -57,6 +57,11 @@ class Inputs:
         """The parameter between two poses of an even path, else 1: from pose to pose."""
         return float(self.parameter[1] - self.parameter[0]) if self.even and self.count > 1 else 1.0
 
+    @property
+    def unit_of_rates(self) -> str:
+        """What stands for the second in units of rates: "rad/s" is "rad/rad", or "rad/pose"."""
+        return "pose" if self.unit == "1" else self.unit
+
     def texts(self) -> dict[str, str]:
         """What the drivers do, in words."""
         return {

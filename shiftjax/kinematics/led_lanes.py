@@ -195,15 +195,16 @@ def _end(lanes: Ensemble, members: np.ndarray) -> None:
     )
 
 
-def first_strides(lanes: Ensemble, moves: dict[int, np.ndarray]) -> np.ndarray:
+def first_strides(lanes: Ensemble, moves: dict[int, np.ndarray], part: float = 1.0) -> np.ndarray:
     """(B,) halvings that keep what drivers do in a stride below 10 degrees, or 5 % of the model's length.
 
     Args:
         moves: place of a driven coordinate among the speeds -> (B,) its largest move between two poses [rad or m].
+        part: of these limits that is meant.
     """
     most = np.zeros(len(lanes.status))
     for speed, move in moves.items():
         unit = lanes.setup.units[speed]
-        reach = STEP_ANGLE if unit == 1.0 else STEP_LENGTH * unit
+        reach = part * (STEP_ANGLE if unit == 1.0 else STEP_LENGTH * unit)
         most = np.maximum(most, np.log2(np.maximum(np.abs(move) / reach, 1e-300)))
     return np.ceil(np.maximum(most, 0.0) - 1e-9).astype(int)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from shiftjax.expressions.dialects import FUNCTIONS
@@ -33,6 +34,14 @@ def unit_of(node: Expression, units: Mapping[str, str]) -> str | None:
             of_arguments = FUNCTIONS[function].unit == "kept"
             return _common([unit_of(a, units) for a in arguments]) if of_arguments else FUNCTIONS[function].unit
     return MIXED
+
+
+def by_parameter(unit: str, parameter: str) -> str:
+    """The unit of what is by another parameter than time, of that of the same by time.
+
+    "rad/s" by an angle is "rad/rad", an instant in "s" a place in "rad".
+    """
+    return unit if parameter == "s" else re.sub(r"(?<![A-Za-z])s(?![A-Za-z])", parameter, unit)
 
 
 def _of_product(left: str | None, right: str | None, *, divided: bool) -> str | None:

@@ -126,8 +126,9 @@ def _followed(sign: float, extreme: _Extreme, interval: Interval, history: list[
     value = sign * seen.value[0]
     extreme = _jumped(sign, extreme, interval.begin)
     if not interval.straight:  # before the end of such a step its curve is level at an extreme
-        top = _Extreme(value, seen.t, select(seen.t < interval.end.t, 0.0, 1.0))
-        return extreme._chosen(_all((extreme.value, value), (interval.begin.t, seen.t)), top)
+        top = _Extreme(value, seen.t, select(0.0 < abs(interval.end.t - seen.t), 0.0, 1.0))
+        way = abs(seen.t - interval.begin.t)  # the parameter of a path may fall
+        return extreme._chosen(_all((extreme.value, value), (0.0, way)), top)
     extreme = extreme.better(_Extreme(value, seen.t, 1.0))
     earlier, *before = history
     vertex = _vertex(sign, [*before, interval.begin, interval.end], earlier)

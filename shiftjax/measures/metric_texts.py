@@ -28,7 +28,7 @@ from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.aims import NO_AIM, Aim, aim_of, without_aim
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.events import ReadEvent
-from shiftjax.measures.expression_units import MIXED, unit_of
+from shiftjax.measures.expression_units import MIXED, by_parameter, unit_of
 from shiftjax.measures.metric import MetricKind, Option
 from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.terms import Signal, Term
@@ -55,7 +55,7 @@ class Reader:
 
     Args:
         where: what it is, for errors. channels: those of some paths. span: first and last time of the run [s].
-        events: of the run, by name.
+        events: of the run, by name. unit_of_time: of what stands for the time, as the parameter of a path does.
     """
 
     def __init__(
@@ -64,8 +64,11 @@ class Reader:
         channels: Callable[[Sequence[str]], Sequence[Channel]],
         span: tuple[float, float],
         events: Mapping[str, ReadEvent] | None = None,
+        *,
+        unit_of_time: str = "s",
     ) -> None:
         self.where, self.channels, self.span, self.events = where, channels, span, events or {}
+        self.unit_of_time = unit_of_time
 
     def read(self, definition: str | Mapping[str, Any]) -> Metric:
         """The metric of a text, or of a mapping of kind, of and options, or of a text as `of`; a mapping may say what
@@ -82,7 +85,7 @@ class Reader:
         else:
             term = self._of_mapping(words)
             text = ", ".join(f"{name}={value!r}" for name, value in words.items())
-            metric = Metric(text, Name(term.text()), (term,), term.unit)
+            metric = Metric(text, Name(term.text()), (term,), by_parameter(term.unit, self.unit_of_time))
         return replace(metric, aim=aim_of(definition, self.where, "" if metric.unit == MIXED else metric.unit))
 
     def read_event(self, name: str, event: Event) -> ReadEvent:
@@ -117,7 +120,7 @@ class Reader:
         if size != 1:
             raise LANES.refused(self.where, f"{size} numbers", "one number", "Make a metric of each.")
         unit = unit_of(node, {text: term.unit for text, term in terms.items()}) or "1"
-        return Metric(definition, node, tuple(terms.values()), unit)
+        return Metric(definition, node, tuple(terms.values()), by_parameter(unit, self.unit_of_time))
 
     def _over_terms(self, node: Expression, terms: dict[str, Term]) -> Expression:
         """The expression with the name of a term for every call of a metric; the terms are added to `terms`."""
@@ -216,7 +219,7 @@ class Reader:
             options.append((name, value))
             times = value if name == "times" else (value,) if name == "time" else ()
             if any(not self.span[0] <= t <= self.span[1] * (1 + 1e-12) for t in times):
-                allowed = f"times from {self.span[0]:g} to {self.span[1]:g} s"
+                allowed = f"times from {self.span[0]:g} to {self.span[1]:g} {self.unit_of_time}"
                 todo = "Run longer, or take another time."
                 raise LANES.refused(f"{where}: {name}", f"{value!r}"[:80], allowed, todo)
         return tuple(options)

@@ -57,6 +57,7 @@ class Metrics(Accumulators):
         extremes: channels of which the smallest and the largest value are accumulated, too.
         path: the motion within a step. watched: beside the metrics. long: as of `Accumulators`.
         events: name -> an expression, a mapping or an `Event`, whose instants are noted.
+        unit_of_time: of what stands for the time, as the parameter of a path of poses does.
 
     Raises:
         ModelError: what is no metric, unknown channels, times outside of the run.
@@ -74,6 +75,7 @@ class Metrics(Accumulators):
         *,
         long: bool = True,
         events: Mapping[str, Any] | None = None,
+        unit_of_time: str = "s",
     ) -> None:
         def by_path(paths: Sequence[str]) -> Sequence[Channel]:
             return channels(plan, paths, resolve)
@@ -88,7 +90,8 @@ class Metrics(Accumulators):
         for name, definition in (wanted or {}).items():
             check_name(name)
             if isinstance(definition, str | Mapping):
-                self._metrics[name] = Reader(f"metric {name}", by_path, span, self.events).read(definition)
+                reader = Reader(f"metric {name}", by_path, span, self.events, unit_of_time=unit_of_time)
+                self._metrics[name] = reader.read(definition)
             elif callable(definition):
                 self.functions_of_arrays[name] = definition
             else:

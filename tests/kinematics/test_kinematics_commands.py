@@ -13,6 +13,7 @@ def test_follow_prints_and_writes(shell, tmp_path: Path) -> None:
     code, out, err = shell(
         "follow", "four_bar", "--drive", "crank_pivot=0deg:360deg:73", "--channel", "rocker_pivot.q",
         "--channel", "rocker_pivot.mobility", "--csv", str(table), "--out", str(store),
+        "--metric", "swing=peak_to_peak(rocker_pivot.q)",
     )  # fmt: skip
     assert code == 0, err
     assert "73 poses by four_bar:crank_pivot.q" in out
@@ -23,6 +24,9 @@ def test_follow_prints_and_writes(shell, tmp_path: Path) -> None:
     line = next(line.split() for line in out.splitlines() if line.startswith("rocker_pivot.q"))
     assert [float(x) for x in line[3:5]] == pytest.approx([values[:, 1].min(), values[:, 1].max()], rel=1e-5)
     assert json.loads(store.read_text())["settings"]["parameter"] == "four_bar:crank_pivot.q"
+    swing = next(line.split() for line in out.splitlines() if line.startswith("swing"))
+    assert float(swing[1]) == pytest.approx(float(np.ptp(values[:, 1])), rel=1e-3)
+    assert swing[2] == "rad"
 
 
 def test_follow_says_where_a_joint_locks(shell) -> None:

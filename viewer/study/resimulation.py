@@ -24,6 +24,7 @@ from shiftjax.ensembles.execution.again_messages import FAILED, FOUND, PROGRESS,
 from shiftjax.errors import ModelError
 from shiftjax.record import record
 from shiftjax.viewer.child_end import ending
+from shiftjax.viewer.study.store_columns import clock_of
 
 MODULE = "shiftjax.ensembles.execution.again_process"
 MOST = 64  # members of a choice that are simulated: as many as are drawn at once
@@ -222,7 +223,7 @@ class Resimulation:
         for k, member in enumerate(arrays["members"].tolist()):
             channels = {path: arrays[f"channel{c}"][k] for c, path in enumerate(about["channels"])}
             difference = about["differences"][k]
-            self._results[member] = Simulated(arrays["time"], bodies, arrays["pose"][k], channels, difference)
+            self._results[member] = Simulated(clock_of(arrays["time"]), bodies, arrays["pose"][k], channels, difference)
             if difference:
                 self._notes.append(f"member {member} {difference}")
 

@@ -79,3 +79,8 @@ def numbers_in(array: xr.DataArray) -> np.ndarray:
     values = values.view()
     values.flags.writeable = False
     return values
+
+
+def clock_of(instants: np.ndarray) -> np.ndarray:
+    """(n,) what is shown as time: the instants, or the numbers of the poses of a path whose parameter does not rise."""
+    return instants if (np.diff(instants) > 0.0).all() else np.arange(len(instants), dtype=float)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from shiftjax.viewer.study.store_columns import by_path, numbers_in
+from shiftjax.viewer.study.store_columns import by_path, clock_of, numbers_in
 
 
 class StoredTrajectories:
     """What was stored of motions.
 
     Attributes:
-        time: (n,) stored instants [s].
+        time: (n,) stored instants [s], or the parameter of a path of poses, as `clock_of` plays it.
         bodies: paths of the bodies, in the order of their poses; empty where no pose was stored.
         members: (K,) the members that have a row; they have channels where there are no poses.
         channels: path -> unit of what was recorded.
@@ -22,7 +22,7 @@ class StoredTrajectories:
 
     def __init__(self, dataset: xr.Dataset) -> None:
         self.members = numbers_in(dataset["member"]).astype(np.int64)
-        self.time = numbers_in(dataset["time"]).astype(float)
+        self.time = clock_of(numbers_in(dataset["time"]).astype(float))
         self.bodies = tuple(str(body) for body in dataset["body"].values)
         self._dataset, self._pose = dataset, dataset["pose"]
         self._names = by_path(dataset, {"pose"})
