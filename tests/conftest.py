@@ -15,7 +15,6 @@ from pathlib import Path
 from shiftjax import disk_cache
 from tests.support import quick_xla as quick_xla_options
 
-gc.disable()  # until all is imported
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(disk_cache.folder() / "tests-xla"))  # read when jax is imported
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 os.environ.setdefault("XLA_FLAGS", quick_xla_options.FLAGS)
@@ -58,11 +57,14 @@ USERS_XLA = xla_executables.OPTIONS["cpu"]
 PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
 
+def pytest_configure() -> None:
+    gc.disable()  # until all tests are collected
+
+
 def pytest_collection_finish() -> None:
     """What is imported stays: the garbage collector need not go through it, nor through young graphs all the time.
 
-    It took 7 % of the processor time of tests of large mechanisms, most of it in going through everything, and a quarter
-    of that of collecting the tests.
+    It took 7 % of the processor time of tests of large mechanisms, most of it in going through everything.
     """
     gc.enable()
     gc.collect()
