@@ -34,6 +34,7 @@ from shiftjax.mechanism.paths import listed, split
 from shiftjax.plan_elements import ForceElement, PlacedFrame
 from shiftjax.registry import Registry
 from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.topology.partition import free_speeds
 from shiftjax.topology.plan import Plan
 
 INDEXED = re.compile(r"([qva])\[(\d+)\]")  # of one coordinate, by its place in the joint
@@ -197,7 +198,14 @@ def every_channel(plan: Plan) -> Iterator[Channel]:
         "substructure": [f"substructure[{k}]" for k in range(len(plan.substructures))],
     }
     paths = [name for name, quantity in CHANNELS.items() if not quantity.of]
-    paths += [f"{target}.{name}" for kind in of for target in of[kind] for name, q in CHANNELS.items() if q.of == kind]
+    led = all(any(plan.constraints[k].prescribes for k in block.groups) for block in plan.substructures)
+    unknown = (
+        () if led and not free_speeds(plan) else ("jerk",)
+    )  # forces decide accelerations, whose rates nobody states
+    paths += [
+        f"{target}.{name}" for kind in of for target in of[kind] for name, q in CHANNELS.items()
+        if q.of == kind and name not in unknown
+    ]  # fmt: skip
     knots = [f"{e.path}.knots" for k, e in enumerate(plan.forces) if knot_units(plan, k)]
     frictions = [f"{e.path}.friction" for e in plan.forces if e.bears]
     for path in (*paths, *states, *knots, *frictions):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
@@ -117,6 +118,13 @@ CASES: dict[str, tuple[Callable[[Any], Callable[..., Any]], np.ndarray, list[str
 }  # fmt: skip
 
 
+@cache
+def in_plain_jax(name: str) -> np.ndarray:
+    """What a case is: the same for a host with directions and without."""
+    transformation, x, _ = CASES[name]
+    return np.asarray(transformation(exact)(jnp.asarray(x)))
+
+
 @pytest.mark.parametrize("directions", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_transformations(name: str, directions: bool) -> None:
@@ -124,7 +132,7 @@ def test_transformations(name: str, directions: bool) -> None:
     transformation, x, calls = CASES[name]
     toy = Toy(directions=directions)
     found = np.asarray(transformation(differentiable(toy))(jnp.asarray(x)))
-    wanted = np.asarray(transformation(exact)(jnp.asarray(x)))
+    wanted = in_plain_jax(name)
     assert found.shape == wanted.shape and found.dtype == wanted.dtype
     assert np.abs(found - wanted).max() <= ROUNDING * np.abs(wanted).max()
     assert [call for call, _ in toy.calls] == calls

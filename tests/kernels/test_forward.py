@@ -48,6 +48,9 @@ WEIGHTS = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))  # of central differences of o
 # -- graphs ----------------------------------------------------------------------------------------------------------
 
 
+quick = pytest.mark.usefixtures("quick_llvm")  # the others run code as users have it
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_every_operation_has_the_tangents_that_jax_gives(name):
     function, x = CASES[name]
@@ -208,12 +211,14 @@ def test_a_metric_that_is_none_has_no_tangent_and_spoils_no_other():
     np.testing.assert_allclose(found.metrics[0, 1], found.channels[0, -1, 0], rtol=EXACT)
 
 
+@quick
 def test_substructures_that_share_a_base():
     masses = {f"{name}_rod.mass": [0.5, 0.7] for name in ("first", "second", "third")}
     run = Run.of("three_slider_cranks", masses, 0.05, 1e-3, channels=["first_guide.q", "third_crank_pivot.v"])
     _check_by_complex_steps(run)
 
 
+@quick
 def test_equal_islands_share_code_and_not_their_tangents():
     masses = {f"bar{k}:rocker.mass": [1.0, 1.0 + 0.1 * k] for k in range(3)}
     channels = [f"bar{k}:hinge.q" for k in range(3)]
@@ -239,6 +244,7 @@ def tree() -> Model:
     return builder.build()
 
 
+@quick
 def test_a_tree_with_quaternions():
     run = Run.of(
         tree(), {"lower.mass": [1.0, 1.3], "foot.mass": [0.4, 0.5]}, 0.2, 1e-3,
@@ -271,6 +277,7 @@ def test_semi_implicit_euler():
     _check_by_complex_steps(run)
 
 
+@quick
 def test_through_a_repartition():
     vary = {"rod2.mass": [1.0, 1.2], "rod4.mass": [1.0, 0.9]}
     run = Run.of("bricard", vary, 2.0, 1e-3, 10, channels=["joint1.q", "joint3.v"], metrics={"i": "integral(joint1.q)"})
@@ -280,6 +287,7 @@ def test_through_a_repartition():
     assert _off(found.metrics[..., 0], metrics) < DIFFERENCES
 
 
+@quick
 def test_through_moved_steps_every_instant_of_which_is_recorded():
     vary = {"crank_0.mass": [1.2, 1.0], "crank_2.mass": [1.2, 1.0]}
     run = Run.of("n_four_bar_2", vary, 2.0, 1e-3, channels=["pivot_0.q", "pivot_2.q"])

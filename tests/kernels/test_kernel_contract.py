@@ -214,22 +214,25 @@ def test_an_error_estimate_controls_the_step(kernel: Kernel) -> None:
     assert ((0 < size) & (size < 100)).all()
 
 
+END = 100  # ticks of the clock: some 1 000 steps of the finest tolerance
+
+
 def test_every_controlled_step_is_recorded_and_calls_change_no_result(kernel: Kernel) -> None:
     """Output ticks change no step; a lane stops where its room is full, and goes on in the next call."""
     program = orbit(BOGACKI, events=False)
     begun = started(kernel, program, x=[0.0, 0.7, 0.0], p=[0.0, np.array(TOLERANCES)], fraction=30.0)
-    plain, out = advance(kernel, program, begun, 250), np.full((4, 2600, 3), np.nan)
-    lanes = advance(kernel, program, begun, 250, every=50, out=out)
+    plain, out = advance(kernel, program, begun, END), np.full((4, 1100, 3), np.nan)
+    lanes = advance(kernel, program, begun, END, every=20, out=out)
     assert lanes.tobytes() == plain.tobytes()
     steps = get(program, lanes, "acc").astype(int)
     assert np.isfinite(out).all(2).sum(1).tolist() == steps.tolist() and (out[:, 0] != out[:, 1]).any()
     for k, count in enumerate(steps):
-        assert (np.diff(out[k, :count, 2]) > 0).all() and out[k, count - 1, 2] == 250 * H
+        assert (np.diff(out[k, :count, 2]) > 0).all() and out[k, count - 1, 2] == END * H
         assert out[k, count - 1, :2].tolist() == lanes[:2, k].tolist()
     cut, parts = begun, []
-    while (get(program, cut, "clock") < 250).any():
-        parts.append(np.full((4, 150, 3), np.nan))
-        cut = advance(kernel, program, cut, 250, out=parts[-1])
+    while (get(program, cut, "clock") < END).any():
+        parts.append(np.full((4, 100, 3), np.nan))
+        cut = advance(kernel, program, cut, END, out=parts[-1])
     assert cut.tobytes() == lanes.tobytes()
     for k, count in enumerate(steps):
         rows = np.concatenate([part[k] for part in parts])

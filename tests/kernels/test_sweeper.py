@@ -136,8 +136,13 @@ def check(given: Leg, every: int = 0) -> None:
     assert (np.abs((found * direction).sum(0) - expected) <= EQUAL * scale).all()
 
 
-@each
-@pytest.mark.parametrize("method", METHODS)
+# Instructions that others have too: a table is that of rk4, an embedded one that of dopri5.
+ALIKE = [name for name in METHODS if name not in ("rk4", "dopri5", "implicit_euler", "rosenbrock", "euler")]
+OFTEN = without(METHODS, ALIKE)
+STEPPED = [*(("pendulum", name) for name in METHODS), *((one, name) for one in ("particle", "wheel") for name in OFTEN)]
+
+
+@pytest.mark.parametrize(("name", "method"), STEPPED)
 def test_cotangents_of_some_steps(name: str, method: str) -> None:
     """State, rates, parameters and metrics at the end, of several full and one partial block of lanes."""
     check(leg(name, 19, 7, method))
@@ -201,11 +206,7 @@ def test_two_legs_are_one() -> None:
     assert np.array_equal(found, wanted)
 
 
-# Instructions that others have too: a table is that of rk4, an embedded one that of dopri5.
-ALIKE = [name for name in METHODS if name not in ("rk4", "dopri5", "implicit_euler", "rosenbrock", "euler")]
-
-
-@pytest.mark.parametrize("method", without(METHODS, ALIKE))
+@pytest.mark.parametrize("method", OFTEN)
 def test_the_reference_in_jax_agrees(method: str, request: pytest.FixtureRequest) -> None:
     """Steps of each lane's own number, ticks, parameters and a metric, by `jax.vjp` of the step loop.
 

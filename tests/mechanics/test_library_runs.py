@@ -8,6 +8,7 @@ import pytest
 from shiftjax.formats import load
 from shiftjax.models import names
 from shiftjax.run.simulate import simulate
+from tests.mechanics.test_digest import LARGE
 
 GAP = 1e-9  # m or rad, largest residual of any loop row over the run: required
 VELOCITY_GAP = 1e-9  # per second; the projection leaves rounding times speeds
@@ -16,8 +17,10 @@ STEPS = {"andrews": 1e-5, "three_slider_cranks": 1e-4}  # s; what `models/README
 
 
 @pytest.mark.parametrize("name", names())
-def test_s1_d25_library_runs(name: str) -> None:
+def test_s1_d25_library_runs(name: str, request: pytest.FixtureRequest) -> None:
     """S1, S6, D25: conservative runs of 10 s (Andrews: its 50 ms) at the stated step keep loops and energy."""
+    if name in LARGE:
+        request.getfixturevalue("quick_llvm")
     model, step = load(name), STEPS.get(name, 1e-3)
     result = simulate(model, model.settings.span, step)
     certificate = {key: float(value) for key, value in result.certificate.items()}

@@ -142,9 +142,9 @@ def several(names: str, speed: float = 1.0) -> Model:
     return builder.build()
 
 
-def run_of(names: str, **more: Any) -> Result:
+def run_of(names: str, span: float = 0.2, **more: Any) -> Result:
     channels = [f"{name}:pivot.{what}" for name in names.split() for what in "qva"]
-    return simulate(several(names), 0.2, 1e-3, output_step=1e-2, channels=channels, **more)
+    return simulate(several(names), span, 1e-3, output_step=1e-2, channels=channels, **more)
 
 
 def test_islands_run_as_if_alone() -> None:
@@ -165,7 +165,7 @@ def test_islands_run_as_if_alone() -> None:
 @pytest.mark.usefixtures("quick_xla")
 def test_other_backends_run_equal_islands_too(backend: str) -> None:
     names = "b1 p1 b2 p2"
-    found, expected = (run_of(names, backend=machine) for machine in (backend, "cpu"))
+    found, expected = (run_of(names, 0.05, backend=machine) for machine in (backend, "cpu"))
     for path, values in expected.channels.items():
         np.testing.assert_allclose(found.channels[path], values, rtol=0, atol=1e-10)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,13 +13,15 @@ from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 
+# Of windows whose controls are tried: on a software renderer the scene takes half of the time of a frame.
+BARE = dataclasses.replace(FAST, shadows=False, grid=False)
 FRAMES = 2000  # drawn at most while something is waited for
 
 
 @contextmanager
 def shown(study: ViewedStudy, size: tuple[int, int]) -> Iterator[Offscreen]:
     """A window of a study, drawn twice."""
-    with Offscreen(WindowState(MemberScenes(study), look=FAST), size) as screen:
+    with Offscreen(WindowState(MemberScenes(study), look=BARE), size) as screen:
         screen.frames(2)
         yield screen
 
@@ -26,7 +29,7 @@ def shown(study: ViewedStudy, size: tuple[int, int]) -> Iterator[Offscreen]:
 @contextmanager
 def with_study_pane(study: ViewedStudy, scene: Scene, size: tuple[int, int]) -> Iterator[Offscreen]:
     """A window of a study with the pane of all members open."""
-    with Offscreen(WindowState(MemberScenes(study, scene), look=FAST), size) as screen:
+    with Offscreen(WindowState(MemberScenes(study, scene), look=BARE), size) as screen:
         screen.key("F3")
         screen.frames(2)
         yield screen
@@ -42,7 +45,7 @@ def open_tab(window: Offscreen, title: str) -> None:
 def beside_a_run(session: Session, size: tuple[int, int]) -> Iterator[Offscreen]:
     """A window beside a running simulation."""
     scene = MemberScenes(session.history).first
-    with Offscreen(WindowState(MemberScenes(session.history, scene), look=FAST, live=session), size) as screen:
+    with Offscreen(WindowState(MemberScenes(session.history, scene), look=BARE, live=session), size) as screen:
         yield screen
 
 

@@ -44,8 +44,8 @@ def on_screen(camera: Camera, points: np.ndarray, aspect: float) -> np.ndarray:
 
 @functools.cache
 def motion(study: ViewedStudy) -> np.ndarray:
-    """(n, nodes, 7) poses of the first member, between stored instants too: 15 s for the chassis."""
-    return np.array([study.poses(0, float(t)) for t in np.linspace(study.time[0], study.time[-1], STEPS)])
+    """(n, nodes, 7) poses of the first member, between stored instants too."""
+    return study.poses(0, np.linspace(study.time[0], study.time[-1], STEPS))
 
 
 def share_inside(way: design_views.Framed, design: Design, aspect: float) -> float:

@@ -4,6 +4,7 @@ M58 (visible, hidden, translucent), M60 (colours of joints) and the colours of i
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,11 +14,13 @@ from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import tooltips
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
+from shiftjax.viewer.gui.picture.renderers import StillRenderer
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.gui.state.display import PARENT
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Scene, Snapshot
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
@@ -220,3 +223,54 @@ def test_s32_the_eyes_of_joints_and_frames_hide_them(study: ViewedStudy, scene: 
             assert differs(before, window.screen.view_image().astype(int)).sum() > 5
             window.click(f"eye:{row}")
             assert not state.selection.hidden
+
+
+# -- frames in which nothing moves -------------------------------------------------------------------------------------
+
+
+def test_a_moment_that_the_view_shows_is_not_drawn_again(
+    study: ViewedStudy, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever changes it has it drawn: time, a class, the camera, the size of the view."""
+    calls, draw = list[Snapshot](), Renderer.draw
+
+    def counted(renderer: Renderer, moment: Snapshot, camera: Camera) -> None:
+        calls.append(moment)
+        draw(renderer, moment, camera)
+
+    monkeypatch.setattr(Renderer, "draw", counted)
+    with Offscreen(WindowState(MemberScenes(study, scene), look=PLAIN), (700, 420)) as window:
+        state = window.state
+
+        def drawn(change: Callable[[], object]) -> int:
+            change()
+            window.frames(2)
+            before = len(calls)
+            window.frames(3)
+            assert len(calls) == before, "nothing moves"
+            calls.clear()
+            return before
+
+        assert drawn(lambda: None)
+        first = window.image()
+        assert drawn(lambda: setattr(state.clock, "time", float(study.time[-1])))
+        assert not np.array_equal(window.image(), first)
+        assert drawn(lambda: state.display.set("link", draw="translucent"))
+        assert drawn(lambda: state.view.turn(state.current_camera().seen_from("top")))
+        assert drawn(lambda: window.resize((640, 400)))
+
+
+def test_a_moment_whose_poses_are_written_to_is_another(
+    gl: context.Context,  # noqa: F811
+    scene: Scene,
+    state: WindowState,
+) -> None:
+    renderer, moment = StillRenderer(scene, PLAIN, SIZE), snapshot(state)
+    moment = replace(moment, poses=moment.poses.copy())
+    pictures = []
+    for _ in range(2):
+        renderer.draw(moment, state.current_camera())
+        pictures.append(renderer.image().astype(int))
+        moment.poses[1:, :3] += 0.2  # m
+    renderer.release()
+    assert differs(*pictures).any()

@@ -14,11 +14,11 @@ from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.state.plots import PlotCurves
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
-from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.many import ANGLE, COUPLER, CRANK, KEPT, MEMBERS, SWING, TIP
-from tests.support.windows import open_tab, with_study_pane
+from tests.support.windows import BARE, open_tab, with_study_pane
 
 SIZE = (1100, 760)
 SHIFT, CTRL = (False, False, True), (True, False, False)
@@ -235,7 +235,7 @@ def test_worst_five_in_a_grid_saved_and_reopened(
     state.explorer.file = str(tmp_path / "worst.json")
     saved.save_here(state)
     assert "written" in state.panels.messages[-1]
-    with Offscreen(WindowState(MemberScenes(many_members, bars), look=FAST), SIZE) as other:
+    with Offscreen(WindowState(MemberScenes(many_members, bars), look=BARE), SIZE) as other:
         saved.load(other.state, tmp_path / "worst.json")
         other.frames(3)
         assert saved.document(other.state) == saved.document(state)

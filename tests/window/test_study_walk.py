@@ -74,7 +74,7 @@ with Window(study, scene, look=FAST, size=(1100, 760)) as window:
     until = time.monotonic() + 300
     while state.choice.chosen.tolist() != worst.tolist() and time.monotonic() < until:
         frames(window, 1)
-        time.sleep(0.05)
+        time.sleep(0.3)  # drawing takes more processor time than what is waited for
     print("worst", state.choice.chosen.tolist() == worst.tolist() and not np.isin(worst, study.kept).any())
 
     click(window, "grid")

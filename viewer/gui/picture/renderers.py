@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 
 from shiftjax.viewer import rendering, side_by_side
@@ -12,7 +15,53 @@ from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state.layout import Box, halves
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.scene.scene import RenderSettings, Scene
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import Ghosts, RenderSettings, Scene, ScenePart, Snapshot, Strokes
+
+
+class StillRenderer(Renderer):
+    """Draws no moment again that its picture shows: while panes are used and nothing moves, they alone are drawn.
+
+    On a software renderer the scene takes half of the time of a frame.
+    """
+
+    _moment: tuple[Snapshot, Camera, float] | None = None
+
+    def draw(self, snapshot: Snapshot, camera: Camera) -> None:
+        """See `Renderer.draw`."""
+        wanted = snapshot, camera, self._ratio
+        if self._last is not None and _same(wanted, self._moment):  # None: another size or scene since then
+            return
+        super().draw(*wanted[:2])
+        self._moment = _copied(snapshot), camera, self._ratio
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are equal, parts of a scene as objects; entries of dicts in the same order, which counts."""
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=True)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Snapshot | Ghosts | Strokes):
+        return all(_same(getattr(one, name), getattr(other, name)) for name in _names(one))
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict):
+        return list(one.items()) == list(other.items())
+    return one is other if isinstance(one, ScenePart) else bool(one == other)
+
+
+def _copied(value: Any) -> Any:
+    """With arrays of its own: those of a state may be written to."""
+    if isinstance(value, np.ndarray | dict):
+        return value.copy()
+    if isinstance(value, Snapshot | Ghosts | Strokes):
+        return dataclasses.replace(value, **{name: _copied(getattr(value, name)) for name in _names(value)})
+    return value
+
+
+def _names(value: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(value)]
 
 
 class Views:
@@ -22,7 +71,7 @@ class Views:
         self.state, self._look = state, state.look
         self._scale = 1.0  # pixels a point, of the last frame
         self.boxes: list[Box] = []  # of the view, its halves or cells, of the last frame [points]
-        self._renderers = [Renderer(state.scene, state.look, (64, 64))]
+        self._renderers: list[Renderer] = [StillRenderer(state.scene, state.look, (64, 64))]
 
     @property
     def box(self) -> Box:
@@ -107,5 +156,5 @@ class Views:
                 renderers[k] = None
             elif renderer is not None and renderer.scene is not scene:
                 renderer.set_scene(scene)
-        self._renderers = [renderer or Renderer(scene, self._look, (64, 64))
+        self._renderers = [renderer or StillRenderer(scene, self._look, (64, 64))
                            for scene, renderer in zip(scenes, renderers, strict=True)]  # fmt: skip
