@@ -17,7 +17,8 @@ ROUNDING = 1e-12  # relative: the same operations by NumPy and by XLA, which fus
 DIFFERENCE = 1e-6  # relative: central differences with steps of 1e-5
 STEP = 1e-5
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "pose": ("coupler:tip",), "orientation": ("rocker",), "twist": ("coupler:tip",), "screw": ("coupler",), "acceleration": ("coupler:tip",),
+    "pose": ("coupler:tip",), "orientation": ("rocker",), "twist": ("coupler:tip",),
+    "screw": ("coupler",), "acceleration": ("coupler:tip",),
     "jacobian": ("coupler:tip",), "joint_jacobian": ("crank_pin",), "augmented_mass_matrix": (1e-3,),
     "channel": ("rocker_pin.reaction_force",),
 }  # fmt: skip
