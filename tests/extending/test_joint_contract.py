@@ -1,4 +1,4 @@
-"""The contract of joints (E12): a short file from outside passes it by one call, and what breaks a joint is named."""
+"""The contract of joints (E12, F18): a short file from outside passes it by one call; what breaks a joint is named."""
 
 from __future__ import annotations
 
