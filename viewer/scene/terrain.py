@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import child
@@ -22,6 +21,9 @@ from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.scene.affine import of_frame
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart, Texture
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 EARTH: Colour = (0.60, 0.62, 0.52, 1.0)
 WHITE: Colour = (1.0, 1.0, 1.0, 1.0)  # does not change the colours of a texture
@@ -139,7 +141,9 @@ def _file(terrain: Terrain, key: str, path: str, find: Callable[[str], Path]) ->
     return find(name)
 
 
-def _opened(file: Path, path: str) -> Image.Image:
+def _opened(file: Path, path: str) -> Image:
+    from PIL import Image
+
     try:
         image = Image.open(file)
         image.load()
