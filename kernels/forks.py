@@ -23,6 +23,11 @@ def free_after_forks(lock: L) -> L:
     return lock
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class Threads:
     """A pool of threads, made when it is first asked for, and again in a forked process, which has none of them."""
 

@@ -1,6 +1,6 @@
-"""Compiled objects on disk.
+"""Compiled objects on disk, and what else takes seconds to compute.
 
-A file is `sha256 of the rest` + object code, written atomically; a corrupt file is detected and replaced.
+A file is `sha256 of the rest` + the object, written atomically; a corrupt file is detected and replaced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def key(*parts: str) -> str:
 
 
 def path(name: str, kind: str = "o") -> Path:
-    """Where an object is: `o` of LLVM, `xla` an executable of XLA."""
+    """Where an object is: `o` of LLVM, `xla` an executable of XLA, `npz` arrays."""
     return folder() / name[:2] / f"{name}.{kind}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
@@ -65,6 +66,31 @@ def run_all(
             raise
         if lacking:
             stop.set()  # what a pool has queued for the thread that did not start is not begun later
+
+
+def share_out(
+    pool: Callable[[], ThreadPoolExecutor], threads: int, parts: deque[T], call: Callable[[T, Stop], None], *,
+    here: bool = True,
+) -> None:  # fmt: skip
+    """Calls `call` with every part, in so many threads at most; in this one where one is enough.
+
+    Args:
+        parts: what all threads take from; empty at the end. call, here: as of `run_all`.
+    """
+    count = min(threads, len(parts))
+
+    def work(stopped: Stop) -> None:
+        while not stopped.is_set():
+            try:
+                part = parts.popleft()
+            except IndexError:
+                return
+            call(part, stopped)
+
+    if count <= 1:
+        work(Stop())
+    else:
+        run_all(pool(), count, work, here=here)
 
 
 def in_thread(call: Callable[[], T]) -> T:

@@ -41,6 +41,7 @@ from shiftjax.run.results.labelled import (
     tree_of_document,
     with_paths,
 )
+from shiftjax.run.results.plain_values import axis_label
 from shiftjax.run.results.result import Result, plain
 
 SUFFIXES = (".zarr", ".csv", ".json")
@@ -209,8 +210,8 @@ def _write_json(result: Result, path: Path, keep: int | str) -> None:
 
 
 def _write_csv(result: Result, path: Path, keep: int | str) -> None:
-    """One line an instant; one column a number: time, channels, then the bodies' poses."""
-    columns: dict[str, np.ndarray] = {"time [s]": result.time}
+    """One line an instant; one column a number: time, or the parameter of a path, channels, then the bodies' poses."""
+    columns: dict[str, np.ndarray] = {axis_label(result.settings): result.time}
     for channel, value in result.channels.items():
         columns |= _columns(channel, value, result.units.get(channel, "1"))
     for body, pose in result.poses.items() if keep != "none" else ():

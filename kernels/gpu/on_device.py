@@ -83,13 +83,11 @@ class OnDevice:
             self.arrays["taken"] = np.zeros(self.lanes, group.table.dtype)
         self.arrays["unfinished"] = np.zeros(1, np.int32)
         self.place: dict[str, int] = {}
-        self._passing: list[int] = []  # addresses to give back
 
     def __enter__(self) -> OnDevice:
         try:
             for name, array in self.arrays.items():
                 self.place[name] = self.device.allocate(array.nbytes)
-                self._passing.append(self.place[name])
                 self.device.upload(array, self.place[name])
             if isinstance(table := self.group.resident, DeviceTable):
                 self.place["table"] = table.on_device()
@@ -118,10 +116,10 @@ class OnDevice:
             self.group.table[:, self.portion.lanes] = self.arrays["table"]
 
     def _free(self) -> None:
-        for address in self._passing:
-            with suppress(RuntimeError):  # after a fault of the device
-                self.device.free(address)
-        self._passing.clear()
+        for name in self.arrays:  # a resident table stays
+            if (address := self.place.pop(name, None)) is not None:
+                with suppress(RuntimeError):  # after a fault of the device
+                    self.device.free(address)
 
     def arguments(self, steps: int) -> list[int | float]:
         """Of a launch, in the order of `lane_loop.ARGUMENTS`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import threading
 import time
 from collections import deque
@@ -16,7 +15,7 @@ import numpy as np
 
 from shiftjax.kernels import object_cache as disk
 from shiftjax.kernels.contract import Group
-from shiftjax.kernels.forks import Threads
+from shiftjax.kernels.forks import Threads, cores
 from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, Piece
 from shiftjax.kernels.llvm.ir_builder import JOB, WorkspaceLayout
 from shiftjax.kernels.llvm.long_wait import LongWait
@@ -26,7 +25,7 @@ from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_tex
 from shiftjax.kernels.llvm.slices import Chunk, Pace, Span
 from shiftjax.kernels.llvm.stepper import stepper_identity, stepper_text
 from shiftjax.kernels.llvm.target import host
-from shiftjax.kernels.workers import Stop, run_all, submitted
+from shiftjax.kernels.workers import Stop, share_out, submitted
 from shiftjax.record import record
 
 CHUNKS_PER_THREAD = 8  # for load balance, since lanes stop at different times
@@ -57,7 +56,7 @@ class CpuKernel:
     def __init__(self, precision: str = "f64", threads: int | None = None, *, cache: bool = True) -> None:
         self.target = host(precision)
         self.dtype = np.dtype(DTYPES[precision])
-        self.threads = threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
+        self.threads = threads or cores()
         self.cache = cache
         self.compiled, self.compile_s = 0, 0.0
         self.batch = BATCH_PER_THREAD * self.threads * self.target.lanes
@@ -230,20 +229,11 @@ class CpuKernel:
 
     def run(self, work: deque[Chunk]) -> None:
         """Runs all chunks with all threads; ctypes releases the GIL while a slice of one runs."""
-        count = min(self.threads, len(work))
 
-        def worker(stopped: Stop) -> None:
-            while not stopped.is_set():
-                try:
-                    chunk = work.popleft()
-                except IndexError:
-                    return
-                chunk.run(self._workspace(chunk.slots), stopped)
+        def step(chunk: Chunk, stopped: Stop) -> None:
+            chunk.run(self._workspace(chunk.slots), stopped)
 
-        if count <= 1:
-            worker(Stop())
-            return
-        run_all(self._threads.pool(), count, worker)
+        share_out(self._threads.pool, self.threads, work, step, here=False)
 
     def _workspace(self, slots: int) -> int:
         """The address of this thread's own workspace, at least so large."""

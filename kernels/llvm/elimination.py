@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shiftjax.kernels.forks import Threads
-from shiftjax.kernels.workers import Stop, run_all
+from shiftjax.kernels.workers import Stop, share_out
 
 if TYPE_CHECKING:
     from shiftjax.kernels.llvm.objects import Loader
@@ -303,20 +303,10 @@ def _compiled(*arguments: Any) -> None:
     (B, m, n), addresses = arrays[0].shape, [array.ctypes.data for array in arrays]
     _, code = _function()
 
-    starts = deque(range(0, B, CHUNK))
+    def run(first: int, _: Stop, alive: list[Any] = arrays) -> None:  # alive: see `run_all`
+        code(*addresses, m, n, min(m, n), tolerance, tie, first, min(B, first + CHUNK))
 
-    def run(stopped: Stop, alive: list[Any] = arrays) -> None:  # alive: see `run_all`
-        while not stopped.is_set():
-            try:
-                first = starts.popleft()
-            except IndexError:
-                return
-            code(*addresses, m, n, min(m, n), tolerance, tie, first, min(B, first + CHUNK))
-
-    if len(starts) == 1:
-        run(Stop())
-    else:
-        run_all(_POOL.pool(), min(_THREADS, len(starts)), run, here=True)
+    share_out(_POOL.pool, _THREADS, deque(range(0, B, CHUNK)), run)
 
 
 def _interpreted(

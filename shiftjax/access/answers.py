@@ -17,6 +17,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.graph import Graph
 from shiftjax.lanes.in_numpy import InNumpy
 from shiftjax.record import record
+from shiftjax.run.closing.host_functions import forget_oldest
 
 RECENT = 16  # designs whose graphs stay, and how many of each
 GRAPHS = 512
@@ -56,8 +57,7 @@ class Answers:
         """The graph of a question, built once."""
         key = question.key, len(question.extras)
         if key not in self._made:
-            for old in list(self._made)[: len(self._made) - GRAPHS]:
-                del self._made[old]
+            forget_oldest(self._made, GRAPHS)
             self._made[key] = self._built(question)
         return self._made[key]
 
@@ -112,8 +112,7 @@ def answers_of(ground: Ground) -> Answers:
     """The graphs of a design; the same object for the same plan, partition, numbers and functions."""
     owners = (ground.plan, ground.matrices, *ground.functions)
     key = (*map(id, owners), ground.partition, ground.numbers, ground.varied, ground.length, ground.given)
-    for old in list(_recent)[: max(len(_recent) - RECENT, 0)]:
-        del _recent[old]
+    forget_oldest(_recent, RECENT)
     if key not in _recent:
         _recent[key] = Answers(ground), ground
     return _recent[key][0]

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 
 from shiftjax.access.answers import Answers, Nested, Question
 from shiftjax.access.lane_state import Ground, LaneState
-from shiftjax.algebra import Vec
 from shiftjax.dynamics.kinematics import retract
 from shiftjax.dynamics.reduction import Column
 from shiftjax.errors import ModelError
@@ -36,16 +35,7 @@ def _newton_step(at: LaneState) -> Nested:
     return retract(at.plan, list(at.q), change)
 
 
-def _speeds(at: LaneState) -> Nested:
-    """(nv,) all speeds, from the independent ones."""
-    out: Vec = [at.driven_speeds.get(k, 0.0) for k in range(at.plan.nv)]
-    for speed, column in zip(at.ground.independent, at.Z, strict=True):
-        for k, entry in column.items():
-            out[k] = out[k] + entry * at.v[speed]
-    return out
-
-
-NEWTON_STEP, SPEEDS = Question("newton step", _newton_step), Question("speeds", _speeds)
+NEWTON_STEP, SPEEDS = Question("newton step", _newton_step), Question("speeds", LaneState.following_speeds)
 GAPS = Question("phi", lambda at: [x for rows in at.rows for x in rows.phi])
 
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.access.answers import Question, answers_of
+from shiftjax.access.asking import answered
 from shiftjax.access.closing import LoopsInJax, independent_places
 from shiftjax.access.common_partition import common_partition
 from shiftjax.access.derivatives import along_motion, with_number, with_places, with_speeds
@@ -108,22 +109,25 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         """Without the axis of members where there are none."""
         return values if self._stated.members is not None else np.asarray(values[0])
 
-    def rate(self, name: str, *args: Any, **options: Any) -> np.ndarray:
+    @answered
+    def rate(self, name: str, *args: Any, **options: Any) -> Question:
         """(...) the time derivative of anything, by the accelerations of this state: `at.rate("mass_matrix")`.
 
         Args:
             name: of a method; args, options: what it takes. Components along `axes` that move change with them.
         """
-        return self._answer(self._question("rate", (name, *args), options))
+        return along_motion(self._question(name, args, options))
 
-    def jacobian_rate(self, frame: Any, **options: Any) -> np.ndarray:
+    @answered
+    def jacobian_rate(self, frame: Any, **options: Any) -> Question:
         """(6, n) the time derivative of `jacobian`, of its components along `axes`; arguments as there.
 
         Along the axes of `relative_to`, acceleration = J a + J' v; along those of the frame itself the spatial one is.
         """
-        return self._answer(self._question("jacobian_rate", (frame,), options))
+        return along_motion(self._question("jacobian", (frame,), options))
 
-    def derivative(self, name: str, *args: Any, wrt: str = "q", closed: bool = False, **options: Any) -> np.ndarray:
+    @answered
+    def derivative(self, name: str, *args: Any, wrt: str = "q", closed: bool = False, **options: Any) -> Question:
         """(..., n) slopes of anything: `at.derivative("pose", "tool", wrt="q")`.
 
         Args:
@@ -133,7 +137,15 @@ class Configuration(KinematicQuestions, DynamicQuestions):
             closed: by the n independent coordinates or speeds, all others following by the loops; a number then moves
                 what follows, too. Else all coordinates are on their own.
         """
-        return self._answer(self._slope(name, *args, wrt=wrt, closed=closed, **options))
+        question = self._question(name, args, options)
+        need("wrt", wrt, str, '"q", "v", or the path of a varied number')
+        if wrt in ("q", "v"):
+            return (with_places if wrt == "q" else with_speeds)(question, closed=closed)
+        path = self.model.resolve(wrt)
+        if path not in self.numbers:
+            known = ["q", "v", *self.numbers]
+            raise ModelError("wrt", repr(wrt), listed(known), nearest(path, known) or "Name it in `vary`.")
+        return with_number(question, [*self.numbers].index(path), closed=closed)
 
     def function(self, name: str, *args: Any, **options: Any) -> Callable[..., Any]:
         """Anything as a pure function of one member for `jax.jit`, `grad`, `vmap`.
@@ -222,28 +234,11 @@ class Configuration(KinematicQuestions, DynamicQuestions):
             ModelError: no method that asks.
         """
         need("name", name, str, "the name of a method")
-        if name == "rate":
-            return along_motion(self._question(args[0], args[1:], options))
-        if name == "jacobian_rate":
-            return along_motion(self._question("jacobian", args, options))
-        if name == "derivative":
-            return self._slope(*args, **options)
         method = getattr(getattr(type(self), name, None), "question", None)
         if method is None:
             known = [key for key in dir(type(self)) if hasattr(getattr(type(self), key), "question")]
             raise ModelError("name", shown(name), listed(known, 40), nearest(str(name), known) or "Name one of these.")
         return method(self, *args, **options)
-
-    def _slope(self, name: str, *args: Any, wrt: str = "q", closed: bool = False, **options: Any) -> Question:
-        question = self._question(name, args, options)
-        need("wrt", wrt, str, '"q", "v", or the path of a varied number')
-        if wrt in ("q", "v"):
-            return (with_places if wrt == "q" else with_speeds)(question, closed=closed)
-        path = self.model.resolve(wrt)
-        if path not in self.numbers:
-            known = ["q", "v", *self.numbers]
-            raise ModelError("wrt", repr(wrt), listed(known), nearest(path, known) or "Name it in `vary`.")
-        return with_number(question, [*self.numbers].index(path), closed=closed)
 
 
 def _scalars(given: Any, count: int, dtype: Any) -> list[Any]:

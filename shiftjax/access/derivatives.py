@@ -6,7 +6,8 @@ dq = N (Z dq_i + x), J x = -Phi_p dp, and v = Z v_i + v_0 changes with both; N m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from shiftjax.access.answers import Nested, Question, flattened, shape_of
@@ -78,20 +79,12 @@ def with_number(question: Question, place: int, *, closed: bool) -> Question:
             return [change]
         (gaps,) = at.along(lambda x: [phi for rows in x.rows for phi in rows.phi], [change])
         follow: Column = {}
-        first = 0
+        rest = iter(negative(gaps))
         for block, rows in zip(at.ground.partition.blocks, at.rows, strict=True):
-            right = negative(gaps[first : first + len(rows.phi)])
-            first += len(rows.phi)
-            follow |= at.lane.solve(block, rows, right).particular
+            follow |= at.lane.solve(block, rows, [next(rest) for _ in rows.phi]).particular
         return [_closed(at, change, follow)]
 
-    made = _slopes(question, ("number", place, closed), directions)
-
-    def answer(at: LaneState) -> Nested:
-        values = flattened(made.answer(at))
-        return shaped(values, shape_of(question.answer(at)))
-
-    return replace(question, key=made.key, answer=answer)
+    return _slopes(question, ("number", place, closed), directions, last_axis=False)
 
 
 def _closed(at: LaneState, change: Vec, displacement: Column) -> Vec:
@@ -100,24 +93,18 @@ def _closed(at: LaneState, change: Vec, displacement: Column) -> Vec:
     moved[at.ground.parts["q"]] = at.coordinate_rates(_dense(displacement, at.plan.nv))
     if all(is_zero(x) for x in moved):
         return moved
-
-    def speeds(x: LaneState) -> Vec:
-        out = [x.driven_speeds.get(k, 0.0) for k in range(x.plan.nv)]
-        for speed, column in zip(x.ground.independent, x.Z, strict=True):
-            for k, entry in column.items():
-                out[k] = out[k] + entry * x.v[speed]
-        return out
-
-    (moved[at.ground.parts["v"]],) = at.along(speeds, [moved])
+    (moved[at.ground.parts["v"]],) = at.along(LaneState.following_speeds, [moved])
     return moved
 
 
-def _slopes(question: Question, name: tuple, directions: object) -> Question:
+def _slopes(
+    question: Question, name: tuple, directions: Callable[[LaneState], Directions], *, last_axis: bool = True
+) -> Question:
     def answer(at: LaneState) -> Nested:
-        shape, ways = shape_of(question.answer(at)), directions(at)  # type: ignore[operator]
+        shape, ways = shape_of(question.answer(at)), directions(at)
         slopes = at.along(lambda x: flattened(question.answer(x)), ways) if ways else []
-        count = len(flattened(question.answer(at)))
-        return shaped([slope[k] for k in range(count) for slope in slopes], (*shape, len(ways)))
+        values = [slope[k] for k in range(math.prod(shape)) for slope in slopes]
+        return shaped(values, (*shape, len(ways)) if last_axis else shape)
 
     return replace(question, key=("slope", name, question.key), answer=answer)
 

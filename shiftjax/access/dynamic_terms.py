@@ -58,7 +58,7 @@ def inverse_mass_matrix(at: LaneState, *, constrained: bool) -> Mat:
     inverse, _ = ldl_solve(mass_matrix(at, constrained=True), units)
     if constrained:
         return inverse
-    Z = [[column.get(k, 0.0) for column in at.Z] for k in range(at.plan.nv)]
+    Z = null_space_matrix(at)
     return matmul(matmul(Z, inverse), transpose(Z))
 
 

@@ -16,6 +16,7 @@ from shiftjax.access.rigid_motion import RigidMotion, still
 from shiftjax.algebra import Mat, Scalar, Vec, cross, identity, zeros
 from shiftjax.errors import ModelError, nearest, need, shown
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import IDENTITY
 from shiftjax.plan_elements import ORIGIN, WORLD, PlacedFrame
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
@@ -23,7 +24,6 @@ from shiftjax.topology.plan import Plan
 
 WORLDS = ("world", "fixed", "fixed:origin")
 ORTHONORMAL = 1e-5  # by which a rotation matrix may be off: what files may have, too
-IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 class FrameKind:
@@ -231,16 +231,11 @@ def placed_frame(model: Model, plan: Plan, path: Any, where: str) -> PlacedFrame
     need(where, path, str, 'the path of a body or a frame, "world", or a kind of frame')
     if path in WORLDS:
         return WORLD
-    full, frames = model.resolve(path), dict(plan.frames)
-    nodes = {node.path: k for k, node in enumerate(plan.nodes) if not node.virtual}
-    body, _, last = full.rpartition(":")
-    if full in nodes:
-        return PlacedFrame(nodes[full], None)
-    if body in nodes and last == "origin":
-        return PlacedFrame(nodes[body], None)
-    if full in frames:
-        return frames[full]
-    todo = nearest(full, [*frames, *nodes]) or "Check the path."
+    full = model.resolve(path)
+    if (frame := plan.frame_named(full)) is not None:
+        return frame
+    bodies = [node.path for node in plan.nodes if not node.virtual]
+    todo = nearest(full, [*dict(plan.frames), *bodies]) or "Check the path."
     raise ModelError(where, repr(path), "a body, or a frame of one", todo)
 
 

@@ -14,6 +14,7 @@ from shiftjax.dynamics.kinematics import Motion, Parameters, coordinate_rates
 from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
+from shiftjax.dynamics.tree import composite_mass_matrix
 from shiftjax.lanes.building import inner_graph_of
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.outside import applied
@@ -135,17 +136,13 @@ class LaneState:
     @cached_property
     def H(self) -> list[Column]:
         """The mass matrix of the cut tree."""
-        return Reduced(self.motion, self._columns, large=self.plan.nv + 1).H
+        return composite_mass_matrix(self.motion)
 
     @cached_property
     def a(self) -> Vec:
         """(nv,) accelerations: those that are given, else by the equations of motion."""
         if self.ground.given:
-            out = [self.driven_accelerations.get(k, 0.0) for k in range(self.plan.nv)]
-            for column, value in zip(self.Z, self.given, strict=True):
-                for speed, entry in column.items():
-                    out[speed] = out[speed] + entry * value
-            return out
+            return self._following(self.driven_accelerations, self.given)
         blocks, particular = self.ground.partition.blocks, self.driven_accelerations
         return accelerate(self.lane, self.motion, self.states, self._columns, particular, self.reduced, blocks).a
 
@@ -153,6 +150,18 @@ class LaneState:
     def observed(self) -> ObservedState:
         """The same state, as channels see it."""
         return ObservedState(self.lane, self.ground.partition, self.q, self.v, self.states, self.a)
+
+    def _following(self, driven: Column, independent: Sequence[Scalar]) -> Vec:
+        """(nv,) Z times (n,) values of independent speeds, and what drivers give."""
+        out = [driven.get(k, 0.0) for k in range(self.plan.nv)]
+        for column, value in zip(self.Z, independent, strict=True):
+            for speed, entry in column.items():
+                out[speed] = out[speed] + entry * value
+        return out
+
+    def following_speeds(self) -> Vec:
+        """(nv,) all speeds, from the independent ones."""
+        return self._following(self.driven_speeds, [self.v[k] for k in self.ground.independent])
 
     def across(self, x: Sequence[Scalar]) -> Vec:
         """Z^T x of (nv,) generalised forces: (n,) of the independent coordinates."""

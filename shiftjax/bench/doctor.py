@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.bench.driver import DriverReport, driver_report
-from shiftjax.bench.machine import cores, processor, version_of
+from shiftjax.bench.machine import processor, version_of
 from shiftjax.bench.probe import CHAINS, CHAINS_OF_GPU, FUSED, X, host_probe, launch_probe
 from shiftjax.disk_cache import LIMIT_NAME, folder, limit
 from shiftjax.errors import ModelError, installing
+from shiftjax.kernels.forks import cores
 from shiftjax.kernels.gpu.cuda_device import cuda_device
 from shiftjax.kernels.gpu.device import Launch
 from shiftjax.kernels.llvm.target import host

@@ -19,6 +19,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.in_numpy import InNumpy
 from shiftjax.plan_elements import RowGroup
+from shiftjax.run.closing.host_evaluation import per_member
 from shiftjax.topology.plan import Plan
 
 POSE = 12  # entries of a rotation by rows, and of an origin
@@ -57,9 +58,7 @@ class ConstraintRows:
         poses = [x for body in self.moving for x in (*R[:, body].reshape(members, 9).T, *p[:, body].T)]
         numbers = [lane.params.numbers[k] for k in self.varied]
         inputs = [*poses, *(q[:, one.q] for one in ways), lane.t, *numbers, *self._seeds(R).reshape(-1, members)]
-        out = np.empty((rows * (1 + self.directions), members))
-        for k, value in enumerate(self._run(inputs)):
-            out[k] = value
+        out = per_member(self._run(inputs), members)
         slopes = np.moveaxis(out[rows:].reshape(self.directions, rows, members), (0, 1, 2), (2, 1, 0))
         J = np.zeros((members, rows, follows.shape[2]))
         for k, body in enumerate(self.moving):

@@ -48,6 +48,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.in_numpy import InNumpy
 from shiftjax.rotations import vector_of_rotation
+from shiftjax.run.closing.host_evaluation import per_member
 
 INDEPENDENT = 1e-6  # of unit vectors at arbitrary coordinates: what is left of one across the others
 SETTLED = 1e-12  # rad, or of the length: a change of the nearest coordinates that is rounding
@@ -340,9 +341,7 @@ class JointRows:
         for k, speed in enumerate(np.eye(self.kind.nv)):
             seeds[TWIST + k, 12:] = self._rates(q, np.broadcast_to(speed, (members, self.kind.nv))).T
         inputs = [*R.reshape(members, 9).T, *p.T, *q.T, *given, *seeds.reshape(-1, members)]
-        out = np.empty((total_rows * (1 + directions), members))
-        for k, value in enumerate(self._run(inputs)):
-            out[k] = value
+        out = per_member(self._run(inputs), members)
         slopes = out[total_rows:].reshape(directions, total_rows, members)
         return out[:total_rows].T, np.moveaxis(slopes, (0, 1, 2), (2, 1, 0))
 

@@ -15,7 +15,6 @@ from typing import Any, TextIO
 
 from shiftjax.bench import card, doctor, figure, rate_lines, rates, tables
 from shiftjax.bench.first_calls import first_calls
-from shiftjax.bench.machine import cores
 from shiftjax.bench.rivals.race import RIVALS, raced
 from shiftjax.bench.timing import line, today
 from shiftjax.bench.workload import SPAN, Workload, workload
@@ -24,6 +23,7 @@ from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.ensembles import picture
 from shiftjax.errors import ModelError, one_of
 from shiftjax.kernels.backends import BACKENDS
+from shiftjax.kernels.forks import cores
 from shiftjax.models import names
 
 MODES = ("doctor", "rivals", "card", "read")

@@ -104,15 +104,19 @@ def drives(options: argparse.Namespace) -> dict[str, Drive | PoseDrive]:
     return motions
 
 
+def stated(options: argparse.Namespace, model: Model) -> dict[str, Any]:
+    """What `--set` and `--tie` say; None for nothing."""
+    return {"assign": assigned(options, model) or None, "tie": entries(options.tie, "--tie") or None}
+
+
 def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
     names = "span step tolerance method output_step backend precision threads accuracy singular".split()
     names += ["energy_limit", "gap_limit", "angle_limit"]
     given = {name: getattr(options, name) for name in names}
-    given["assign"] = assigned(options, model) or None
+    given |= stated(options, model)
     given["derive"] = entries(options.derive, "--derive") or None
     given["hold"] = options.hold or None
-    given["tie"] = entries(options.tie, "--tie") or None
     given["strict_start"] = options.strict_start or None
     given["strict_inertia"] = options.strict_inertia or None
     given["drive"] = drives(options) or None

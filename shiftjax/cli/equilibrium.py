@@ -10,32 +10,30 @@ import numpy as np
 
 from shiftjax.cli import common, parsing
 from shiftjax.cli.ending import SOME_FAILED
-from shiftjax.statics.equilibrium import Equilibrium, equilibrium
-from shiftjax.statics.modes import Modes, modes
+from shiftjax.run.options import options_of
+from shiftjax.statics.equilibrium import Equilibrium, Search, equilibrium_of
+from shiftjax.statics.modes import Modes, modes_of
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
     add = parser.add_argument
     parsing.add_channel(parser)
-    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number: 0.5, or 30deg")
-    line = "an equation of places of joints that always holds, as a gear: gear='left.q == -2 * right.q'"
-    add("--tie", action="append", default=[], metavar="NAME=EQUATION", help=line)
+    parsing.add_set(parser)
+    parsing.add_equation(parser)
     add("--unstable", action="store_true", help="take the nearest equilibrium of any kind")
     add("--json", action="store_true", help="print places, modes and channels as JSON")
 
 
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
-    given: dict[str, Any] = {
-        "assign": common.assigned(options, model) or None, "tie": common.entries(options.tie, "--tie") or None,
-        "unstable": options.unstable,
-    }  # fmt: skip
-    stand = equilibrium(model, channels=options.channel, **given)
+    search = Search(unstable=options.unstable)
+    result = search.result(model, options_of(channels=options.channel, keep="none", **common.stated(options, model)))
+    stand = equilibrium_of(search, result)
     common.report_outcomes(stand.result)
     if stand.status > 0:
         return SOME_FAILED
-    swing = modes(model, **given)
+    swing = modes_of(search, result)
     if options.json:
         common.put_json(_document(stand, swing))
         return 0

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from functools import partial
 
 import numpy as np
 
 from shiftjax.cli import common, parsing, run, running
-from shiftjax.ensembles.store import tables
 from shiftjax.ensembles.study.path_words import places
 from shiftjax.kinematics.follow import follow
 from shiftjax.kinematics.inputs import units_of
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
-from shiftjax.run.results.result import Result
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -26,10 +23,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--duration", type=parsing.positive, metavar="T", help="of the path [s]: rates are by time")
     parsing.add_channel(parser)
     parsing.add_metric(parser, "poses, and between them")
-    line = "change a number: 0.5, or 30deg"
-    add("--set", action="append", default=[], metavar="PATH=VALUE", help=line)
-    line = "an equation of places of joints that always holds, as a gear: gear='left.q == -2 * right.q'"
-    add("--tie", action="append", default=[], metavar="NAME=EQUATION", help=line)
+    parsing.add_set(parser)
+    parsing.add_equation(parser)
     add("--backend", metavar="NAME", help="cpu, gpu or xla; left out, cpu")
     add("--precision", choices=["f64", "f32"], help="left out, f64")
     add("--threads", type=parsing.count, metavar="N", help="of the processor; left out, all")
@@ -43,15 +38,18 @@ def define(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
     running.check_target(options)
-    target = options.csv and tables.check_target(options.csv, ".csv", force=options.force)
+    target = None
+    if options.csv:
+        from shiftjax.ensembles.store import tables
+
+        target = tables.check_target(options.csv, ".csv", force=options.force)
     drive = _drive(options, model)
     count = len(next(iter(drive.values()), ()))
     times = np.linspace(0.0, options.duration, count) if options.duration else None
     given = {
         "channels": options.channel, "metrics": common.metrics(options) or None,
-        "keep": "none" if options.out is None else "all",
-        "assign": common.assigned(options, model) or None, "tie": common.entries(options.tie, "--tie") or None,
-        "precision": options.precision or "f64", "backend": options.backend, "threads": options.threads,
+        "keep": "none" if options.out is None else "all", "precision": options.precision or "f64",
+        "backend": options.backend, "threads": options.threads, **common.stated(options, model),
     }  # fmt: skip
     result, stop = running.simulated(partial(follow, model, drive, times, **given), options)
     common.report_outcomes(result)
@@ -60,7 +58,7 @@ def call(options: argparse.Namespace) -> int:
     else:
         run.show(result, options)
     if target:
-        _write(result, target)
+        running.store().write(result, target, keep="none", force=options.force, suffix=".csv")
         common.say(f"{options.csv}: {len(result.time)} poses")
     running.save(result, options)
     return running.exit_code(result, stop)
@@ -68,21 +66,8 @@ def call(options: argparse.Namespace) -> int:
 
 def _drive(options: argparse.Namespace, model: Model) -> dict[str, np.ndarray]:
     """Places by joint."""
-    drive: dict[str, np.ndarray] = {}
-    for joint, words in common.entries(options.drive, "--drive").items():
-        unit = units_of(model)[plain_coordinate(model, joint, "drive")]
-        drive[joint] = places(words, f"--drive {joint}", unit)
-    return drive
-
-
-def _write(result: Result, target: object) -> None:
-    """The channels as a table: the parameter, then every number of every channel, units in the first line."""
-    columns = {f"{result.settings['parameter']} [{result.settings['parameter_unit']}]": result.time}
-    for path, values in result.channels.items():
-        unit, flat = result.units.get(path, "1"), values.reshape(len(values), -1)
-        names = [path] if values.ndim == 1 else [f"{path}[{k}]" for k in range(flat.shape[1])]
-        columns |= {f"{name} [{unit}]": flat[:, k] for k, name in enumerate(names)}
-    with open(str(target), "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*(map(repr, map(float, values)) for values in columns.values()), strict=True))
+    units = units_of(model)
+    return {
+        joint: places(words, f"--drive {joint}", units[plain_coordinate(model, joint, "drive")])
+        for joint, words in common.entries(options.drive, "--drive").items()
+    }

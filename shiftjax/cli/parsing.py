@@ -80,6 +80,17 @@ def add_channel(parser: argparse.ArgumentParser, what: str = "record this") -> N
     parser.add_argument("--channel", action="append", default=[], metavar="PATH", help=line)
 
 
+def add_set(parser: argparse._ActionsContainer) -> None:
+    line = "change a number: 0.5, or 30deg"
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=line)
+
+
+def add_equation(parser: argparse._ActionsContainer) -> None:
+    """`--tie` of poses, which know no time."""
+    line = "an equation of places of joints that always holds, as a gear: gear='left.q == -2 * right.q'"
+    parser.add_argument("--tie", action="append", default=[], metavar="NAME=EQUATION", help=line)
+
+
 def add_metric(parser: argparse.ArgumentParser, over: str = "steps") -> None:
     line = f"a number over all {over}: 'peak_to_peak(rocker.q)', 'swing=rms(norm(tip.velocity))'; may be repeated"
     parser.add_argument("--metric", action="append", default=[], metavar="[NAME=]METRIC", help=line)
@@ -88,7 +99,7 @@ def add_metric(parser: argparse.ArgumentParser, over: str = "steps") -> None:
 def add_changes(parser: argparse._ActionsContainer) -> None:
     """The options of `CHANGES`: what a run may change of its model."""
     add = parser.add_argument
-    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number: 0.5, or 30deg")
+    add_set(parser)
     add(
         "--derive",
         action="append",

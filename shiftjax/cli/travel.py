@@ -14,15 +14,14 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
     add = parser.add_argument
     add("joint", metavar="JOINT", nargs="+", help="a joint that leads all others of its loops; several, each by itself")
-    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number: 0.5, or 30deg")
-    line = "an equation of places of joints that always holds, as a gear: gear='left.q == -2 * right.q'"
-    add("--tie", action="append", default=[], metavar="NAME=EQUATION", help=line)
+    parsing.add_set(parser)
+    parsing.add_equation(parser)
     add("--json", action="store_true", help="print the ends as JSON, null where there is none")
 
 
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
-    given = {"assign": common.assigned(options, model) or None, "tie": common.entries(options.tie, "--tie") or None}
+    given = common.stated(options, model)
     every = [travel(model, joint, **given) for joint in options.joint]
     numbers = [{"begin": float(one.begin), "low": float(one.low), "high": float(one.high)} for one in every]
     if options.json:

@@ -163,3 +163,8 @@ TYPES = {
 }
 LISTS = ("coefficients", "times", "values", "accelerations")  # fields that hold a list of numbers
 Drive = ConstantSpeed | Harmonic | Polynomial | Table | AccelerationTable
+
+
+def type_of(motion: Drive) -> str:
+    """The type of the driver that a file would state."""
+    return next(name for name, record in TYPES.items() if isinstance(motion, record))

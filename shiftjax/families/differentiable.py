@@ -68,9 +68,7 @@ def traced_motion(
     members, nodes, _ = points.shape
     host = HostFamily(family, nodes, Turn.of(angles), order, chosen)
     rows = differentiable(host)(points.reshape(members, 2 * nodes)).reshape(members, -1, host.turn.poses)
-    size = 2 * host.wanted
-    kinds = [rows[:, k * size : (k + 1) * size].reshape(members, host.wanted, 2, -1) for k in range(order + 1)]
-    margin = rows[:, -1]
+    kinds, margin = split(rows, host.turn, order)
     solved = family.order.status == Solvability.solved
     valid = jnp.logical_and((margin > 0).all(1), solved)
     return motion_of(

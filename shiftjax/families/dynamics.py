@@ -18,7 +18,6 @@ import numpy as np
 
 from shiftjax.errors import ModelError, need_number, refuse_traced, shown
 from shiftjax.families.family import Family, Turn, split
-from shiftjax.families.order import solution_order
 from shiftjax.families.reading import Given, given_linkages
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
@@ -92,12 +91,10 @@ def dynamics(
         raise ModelError("step", shown(step), f"at most the span, {span} s", "Take a smaller one.")
     refuse_traced("x0", x0, "`dynamics` has no derivatives: those of `simulate` lead to J(s).")
     given = given_linkages(adjacency, x0, node_types, motor, traced=False)
-    family = Family.of(
-        solution_order(given.adjacency, given.fixed, given.present, given.motor), given.fixed, given.motor
-    )
+    family = Family.of(given)
     members = len(given.points)
     masses = _masses(given, node_masses, bar_masses, gravity)
-    arm = np.diff(given.points[np.arange(members)[:, None], given.motor], axis=1)[:, 0]
+    arm = family.arms(given.points)[1]
     start = np.arctan2(arm[:, 1], arm[:, 0]) if angle is None else _column("angle", angle, members)
     law = torque if callable(torque) else _constant(_column("torque", torque, members))
     state = np.stack([start, _column("speed", speed, members)])

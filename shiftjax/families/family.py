@@ -14,7 +14,8 @@ import numpy as np
 
 from shiftjax.families.dyad import LENGTHS, components
 from shiftjax.families.kernel import aligned, row_length, run, width
-from shiftjax.families.order import Order, Solvability
+from shiftjax.families.order import Order, Solvability, solution_order
+from shiftjax.families.reading import Given
 from shiftjax.record import record
 
 
@@ -74,11 +75,12 @@ class Family:
     threads: int | None
 
     @staticmethod
-    def of(order: Order, fixed: np.ndarray, motor: np.ndarray, threads: int | None = None) -> Family:
-        """Of solution orders."""
+    def of(given: Given, threads: int | None = None) -> Family:
+        """Of linkages as they are given, in the order in which their nodes are solved."""
+        order, fixed = solution_order(given.adjacency, given.fixed, given.present, given.motor), given.fixed
         counts = np.stack([fixed.sum(1), order.counts], 1).astype(np.int64)
         listed = np.argsort(~fixed, axis=1, kind="stable").astype(np.int64)
-        return Family(order, fixed, np.ascontiguousarray(motor, np.int64), counts, listed, threads)
+        return Family(order, fixed, np.ascontiguousarray(given.motor, np.int64), counts, listed, threads)
 
     def members(self, index: np.ndarray) -> Family:
         """Some of the linkages, in some order."""
@@ -98,7 +100,7 @@ class Family:
 
     def cranks(self, points: np.ndarray) -> np.ndarray:
         """(B, 3) centre and length of the motor's bar."""
-        centre, arm = self._arms(points)
+        centre, arm = self.arms(points)
         return np.concatenate([centre, np.hypot(*arm.T)[:, None]], 1)
 
     def follow(
@@ -128,19 +130,15 @@ class Family:
 
     def _lost(self, job: dict[str, Any]) -> np.ndarray:
         """(B,) linkages that are not solved, or drawn so that a dyad has no branch or the motor's bar no length."""
-        flat = ((job["numbers"][..., -1] == 0.0) & self._live()).any(1) | (job["crank"][:, 2] == 0.0)
+        flat = ((job["numbers"][..., -1] == 0.0) & self.order.live).any(1) | (job["crank"][:, 2] == 0.0)
         return (self.order.status != Solvability.solved) | flat
-
-    def _live(self) -> np.ndarray:
-        """(B, M) places of dyads."""
-        return np.arange(self.order.dyads.shape[1]) < self.order.counts[:, None]
 
     def tangent(self, points: np.ndarray, dots: np.ndarray, turn: Turn, order: int) -> np.ndarray:
         """(B, R, L) the derivative of `follow` of all nodes along changes (B, N, 2) of the points."""
         rows = components(order) * points.shape[1] + 1
         out = aligned((len(points), 2 * rows, turn.cos.shape[1]))
-        centre_dot, arm_dot = self._arms(dots)
-        arm = self._arms(points)[1]
+        centre_dot, arm_dot = self.arms(dots)
+        arm = self.arms(points)[1]
         with np.errstate(divide="ignore", invalid="ignore"):
             length_dot = (arm * arm_dot).sum(1, keepdims=True) / np.hypot(*arm.T)[:, None]
         bars, moved = self._bars(points), self._bars(dots)
@@ -203,12 +201,12 @@ class Family:
             AP_bar = 2.0 * (f + g + m * bars.q)[..., None] * bars.AP
             BP_bar = 2.0 * (g - f + m * bars.p)[..., None] * bars.BP
         of_nodes = np.stack([AP_bar + BP_bar, -AP_bar, -BP_bar], 2)  # P, A, B
-        live = self._live()
+        live = self.order.live
         where = (self.order.dyads + nodes * np.arange(members)[:, None, None])[live].ravel()
         weights = of_nodes[live].reshape(-1, 2)
         for k in range(2):
             x0_bar[..., k] += np.bincount(where, weights[:, k], members * nodes).reshape(members, nodes)
-        arm = self._arms(points)[1]
+        arm = self.arms(points)[1]
         with np.errstate(divide="ignore", invalid="ignore"):
             along = crank_bar[:, 2:] * arm / np.hypot(*arm.T)[:, None]
         every = np.arange(members)
@@ -224,7 +222,7 @@ class Family:
         p, q = (AP * AP).sum(-1), (BP * BP).sum(-1)
         return DyadBars(AP, BP, p, q, 2.0 * np.sqrt(p * q))
 
-    def _arms(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def arms(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(B, 2) the motor's centre, and what points from it to its moving node."""
         every = np.arange(len(points))
         centre = points[every, self.motor[:, 0]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
-import os
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -15,14 +14,14 @@ import numpy as np
 
 from shiftjax.families.programs import program_text
 from shiftjax.families.value_program import JOB
-from shiftjax.kernels.forks import Threads
+from shiftjax.kernels.forks import Threads, cores
 from shiftjax.kernels.llvm.objects import Loader, stored_object
 from shiftjax.kernels.llvm.target import host
-from shiftjax.kernels.workers import Stop, run_all
+from shiftjax.kernels.workers import Stop, share_out
 
 LINE = 8  # numbers of a cache line
 CHUNK = 64  # linkages a thread takes at once
-_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+_CORES = cores()
 _OF_THREAD = threading.local()
 _CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -71,22 +70,13 @@ def run(
     job = np.zeros(len(JOB), np.int64)
     for name, value in arrays.items():
         job[JOB.index(name)] = value.ctypes.data if isinstance(value, np.ndarray) else value or 0
+
+    def work(first: int, _: Stop, alive: Any = arrays) -> None:  # alive: see `run_all`
+        code(job.ctypes.data, _memory(workspace).ctypes.data, first, min(members, first + CHUNK))
+
     starts = deque(range(0, members, CHUNK))
-
-    def work(stopped: Stop, alive: Any = arrays) -> None:  # alive: see `run_all`
-        memory = _memory(workspace)
-        while not stopped.is_set():
-            try:
-                first = starts.popleft()
-            except IndexError:
-                return
-            code(job.ctypes.data, memory.ctypes.data, first, min(members, first + CHUNK))
-
     count = min(threads or _CORES, len(starts))
-    if count <= 1:
-        work(Stop())
-    else:
-        run_all(_pool(count).pool(), count, work, here=True)
+    share_out(_pool(count).pool, count, starts, work)
 
 
 @functools.cache

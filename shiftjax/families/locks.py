@@ -116,5 +116,5 @@ def _unplaced(family: Family, points: np.ndarray, angles: np.ndarray) -> np.ndar
     turn = Turn.of(angles[:, None])
     (places,), _ = split(family.follow(points, turn, 0), turn, 0)
     missing, nodes = np.isnan(places[:, :, 0, 0]), family.order.dyads[..., 0]
-    hit = np.take_along_axis(missing, nodes, 1) & (np.arange(nodes.shape[1]) < family.order.counts[:, None])
+    hit = np.take_along_axis(missing, nodes, 1) & family.order.live
     return nodes[np.arange(len(nodes)), hit.argmax(1)]

@@ -59,6 +59,11 @@ class Order:
     counts: np.ndarray
     status: np.ndarray
 
+    @property
+    def live(self) -> np.ndarray:
+        """(B, M) places of dyads."""
+        return np.arange(self.dyads.shape[1]) < self.counts[:, None]
+
 
 def solution_order(adjacency: np.ndarray, fixed: np.ndarray, present: np.ndarray, motor: np.ndarray) -> Order:
     """The order of every linkage.

@@ -15,7 +15,7 @@ from shiftjax.errors import ModelError, need_count, refuse_traced, shown
 from shiftjax.families.differentiable import traced_motion
 from shiftjax.families.family import Family, Turn, split
 from shiftjax.families.motion import FamilyMotion, motion_of
-from shiftjax.families.order import Solvability, solution_order
+from shiftjax.families.order import Solvability
 from shiftjax.families.reading import given_angles, given_linkages, given_nodes
 from shiftjax.families.value_program import ORDERS
 from shiftjax.gradients.traced import is_traced
@@ -72,9 +72,7 @@ def simulate(
     given = given_linkages(adjacency, x0, node_types, motor, traced=traced)
     members, count, _ = given.points.shape
     angles, chosen = given_angles(angles, poses, members), given_nodes(nodes, members, count)
-    family = Family.of(
-        solution_order(given.adjacency, given.fixed, given.present, given.motor), given.fixed, given.motor, threads
-    )
+    family = Family.of(given, threads)
     if traced:
         if stop or out is not None:
             where = "stop" if stop else "out"

@@ -9,7 +9,7 @@ from shiftjax.formats.entry import Entry, opened
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
 from shiftjax.mechanism.frozen_json import FrozenJson
-from shiftjax.mechanism.records import RunSettings, is_csv
+from shiftjax.mechanism.records import OFF, RunSettings, csv_name, is_csv
 
 BLOCKS = {"solvers": "a solver", "integrators": "an integrator", "loggers": "a logger"}
 # v0.2 simulation block -> list of v2.0 and key there, where it is not a key of integrators
@@ -21,7 +21,7 @@ SIMULATION = {
 }
 STABILISATION = ("omega_n", "integral_gain", "omega_n_max")  # of constraints (Baumgarte 1972), kept in `integrators`
 SOLVER = "rnca"  # what public files call theirs
-FLAGS = (None, True, False, 0, 1, "true", "false", "on", "off", "none", "")
+FLAGS = (*OFF, True, "true", "on")
 
 
 def settings(parameters: Node, units: Units) -> RunSettings:
@@ -65,7 +65,7 @@ def _unused_of_logger(block: FrozenJson) -> Iterator[str]:
     if not is_csv(block):
         yield f"{what} of type {kind!r}: not written, `shiftjax run --out NAME.zarr` stores a run with all its settings"
         return
-    if not (block.get("csv_logfile") or block.get("filename")):
+    if not csv_name(block):
         yield f"{what}: not written, it has no csv_logfile"
     elif block.get("logfile"):
         yield f"logfile {block['logfile']!r} of {what}: not used, its csv_logfile counts"

@@ -15,13 +15,14 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from shiftjax.constraints import CONSTRAINTS, DriverByLaw, Polynomial
-from shiftjax.constraints.drives import TYPES, Drive
+from shiftjax.constraints.drives import TYPES, Drive, type_of
 from shiftjax.errors import ModelError, need_mapping, shown
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
 from shiftjax.real_arrays import real_array
+from shiftjax.run.start.drives import begins
 
 NUMBERS = ("coefficients[0]", "coefficients[1]", "coefficients[2]", "origin")  # of the parabola of a driver
 EVEN = 1e-12  # of the largest place: places that a straight line misses by rounding alone
@@ -157,14 +158,13 @@ def _of_law(model: Model, path: str, motion: Drive, seconds: np.ndarray | None, 
     """(B, n) places, rates and bends of a law in time."""
     if seconds is None:
         raise ModelError(where, f"a {type(motion).__name__} without times", "times=, (n,) seconds", "Give them, too.")
-    kind = CONSTRAINTS[next(name for name, record in TYPES.items() if isinstance(motion, record))]
+    kind = CONSTRAINTS[type_of(motion)]
     assert isinstance(kind, DriverByLaw)
     joint, coordinate = split(path)
-    start: Any = dict(model.joints())[joint].initial_displacement
     numbers: dict[str, Any] = {field.name: _numbers(getattr(motion, field.name)) for field in kind.numbers()}
     numbers |= {field.name: getattr(motion, field.name) for field in kind.words}
     if numbers.get("offset", 0.0) is None:
-        numbers["offset"] = float(start[coordinate[1:]] if coordinate else start)
+        numbers["offset"] = begins(dict(model.joints())[joint], coordinate)
     return tuple(np.moveaxis(np.array([_at(kind, numbers, t) for t in seconds]), 0, -1))
 
 

@@ -184,10 +184,8 @@ def _leave_out(lanes: Ensemble, members: np.ndarray) -> None:
 
 def _end(lanes: Ensemble, members: np.ndarray) -> None:
     """Ends members that no stride leads on: where drivers lead, the loops lose rank."""
-    text = (
-        "the drivers lead to a pose where the loops lose rank, and no branch goes on from there: the end of a travel, "
-    )
-    text += "or branches that meet: go another way"
+    text = "the drivers lead to a pose where the loops lose rank, and no branch goes on from there"
+    text += ": the end of a travel, or branches that meet: go another way"
     clocks = lanes.clock_of(members).tolist()
     lanes.end(
         {int(k): WithRemedy(f"behind pose {int(at)}: {text}") for k, at in zip(members, clocks, strict=True)},

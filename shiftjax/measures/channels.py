@@ -199,9 +199,8 @@ def every_channel(plan: Plan) -> Iterator[Channel]:
     }
     paths = [name for name, quantity in CHANNELS.items() if not quantity.of]
     led = all(any(plan.constraints[k].prescribes for k in block.groups) for block in plan.substructures)
-    unknown = (
-        () if led and not free_speeds(plan) else ("jerk",)
-    )  # forces decide accelerations, whose rates nobody states
+    # Where forces decide accelerations nobody states their rates.
+    unknown = () if led and not free_speeds(plan) else ("jerk",)
     paths += [
         f"{target}.{name}" for kind in of for target in of[kind] for name, q in CHANNELS.items()
         if q.of == kind and name not in unknown
@@ -355,18 +354,10 @@ def _element(plan: Plan, path: str, head: str) -> tuple[tuple[int, ...], int]:
 
 
 def _frame(plan: Plan, path: str, target: str) -> PlacedFrame:
-    nodes = {node.path: k for k, node in enumerate(plan.nodes) if not node.virtual}
-    body, _, frame = target.rpartition(":")
-    if target in nodes:
-        return PlacedFrame(nodes[target], None)
-    if body in nodes and frame == "origin":
-        return PlacedFrame(nodes[body], None)
-    frames = dict(plan.frames)
-    if target in frames:
-        return frames[target]
-    raise ModelError(
-        f"channel {path}", repr(target), "a frame of an active body", nearest(target, frames) or "Check the path."
-    )
+    if (frame := plan.frame_named(target)) is not None:
+        return frame
+    todo = nearest(target, dict(plan.frames)) or "Check the path."
+    raise ModelError(f"channel {path}", repr(target), "a frame of an active body", todo)
 
 
 def _state_of_force(plan: Plan, head: str, name: str) -> tuple[int, str] | None:

@@ -20,6 +20,7 @@ ZERO: Vector = (0.0, 0.0, 0.0)
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 FIXED = "fixed"
 ORIGIN = "origin"
+OFF = (None, False, "", "none", "off", "false")  # flags of files; 0 is False
 STARTS = ("initial_displacement", "initial_velocity")  # fields of a joint that state something only where written
 
 
@@ -209,12 +210,17 @@ class Element:
 
 def is_on(flag: Any) -> bool:
     """Whether a flag of a file is set, which may be a boolean, a number or a word."""
-    return flag not in (None, False, 0, "", "none", "off", "false")
+    return flag not in OFF
 
 
 def is_csv(logger: FrozenJson) -> bool:
     """Whether a logger is of CSV files; one without a type is."""
     return logger.get("type") in (None, "csv")
+
+
+def csv_name(logger: FrozenJson) -> str | None:
+    """What it calls its file."""
+    return logger.get("csv_logfile") or logger.get("filename")
 
 
 @record
@@ -254,7 +260,7 @@ class RunSettings:
     @property
     def logs(self) -> tuple[tuple[str, bool], ...]:
         """The file of every CSV logger, and whether the time of its run is added to that name."""
-        names = ((block.get("csv_logfile") or block.get("filename"), block) for block in self.loggers)
+        names = ((csv_name(block), block) for block in self.loggers)
         return tuple((name, is_on(block.get("timestamp_logfile"))) for name, block in names if name and is_csv(block))
 
     @property

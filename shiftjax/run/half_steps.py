@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.contract import Kernel
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import coordinates_of
@@ -233,7 +231,7 @@ def _apart(lanes: Ensemble, members: np.ndarray, again: Ensemble) -> tuple[np.nd
     Returns:
         (K,) at the end, (K,) on the way, infinite where it came to rest.
     """
-    unit = np.asarray(scales(speed_units(lanes.setup.plan), lanes.setup.length))[:, None]
+    unit = np.asarray(lanes.setup.units)[:, None]
     speeds = slice(lanes.setup.plan.nv)
     v, a = (lanes.table.rows(name, members, speeds).astype(float) / unit for name in ("x", "dx"))
     other = again.table.rows("x", within=speeds).astype(float) / unit

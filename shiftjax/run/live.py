@@ -379,7 +379,7 @@ class Live:
         everyone = [(self._programs, np.arange(1))]
         self._lanes = begin(self._kernel, settings, start, p, start.closed, blocks, everyone)
         self._prepared = prepared
-        _, self._until, self._shortest = covered(prepared.plan, prepared.lane_of(np.arange(1), 1.0))
+        _, self._until, self._shortest, _ = covered(prepared.plan, prepared.lane_of(np.arange(1), 1.0))
         self.ended = REMEDY[Outcome(int(self._lanes.status[0]))] if self._lanes.status[0] > 0 else ""
         self._observe()
 

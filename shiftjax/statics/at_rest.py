@@ -8,7 +8,7 @@ dimensionless, metres in parts of the model's length, so that all forces are in 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -17,11 +17,11 @@ import numpy as np
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.algebra import Scalar, Vec, is_zero, largest
 from shiftjax.constraints import CONSTRAINTS, scales
-from shiftjax.dynamics.kinematics import Parameters, coordinate_rates
+from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.run.closing.closer import CLOSED, Rule, closed, least_change
-from shiftjax.run.closing.host_functions import NO_TANGENTS, ValueFunction, evaluate
+from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.topology.partition import free_speeds, rank_tolerance
 from shiftjax.topology.plan import Plan
 
@@ -37,6 +37,7 @@ class Linear:
             where states of forces follow at once [N m, N m s, kg m^2]. size: (B,) of the forces and slopes that add up
             to these [N m]: what is 1e-9 of it is rounding. rates: (B, ns) of states, settled where they can be.
         first_order: (B, k + ns, 2 k + ns) M y'' and the rates of states by y, y' and the states.
+        potential: (B,) of gravity and springs [J].
     """
 
     Z: np.ndarray
@@ -47,6 +48,7 @@ class Linear:
     size: np.ndarray
     rates: np.ndarray
     first_order: np.ndarray
+    potential: np.ndarray
 
     def some(self, members: np.ndarray) -> Linear:
         """Those of some members."""
@@ -112,7 +114,7 @@ class AtRest:
         def target(label: Any) -> np.ndarray:
             return potential if label == "potential" else (f if label[0] == "f" else rates)[:, label[1]]
 
-        self._evaluate(np.concatenate([q, states]), "forces at rest", function, target)
+        host.evaluate_on(self.lane, np.concatenate([q, states]), "forces at rest", function, target)
         return f, rates, potential
 
     def settled(self, q: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -123,16 +125,15 @@ class AtRest:
         slopes = self._rate_slopes(q, states)
         return states - (_inverse(slopes) @ rates[:, :, None])[:, :, 0].T
 
-    def balance(self, q: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Z (B, nv, k), the forces along its motions (B, k) [N m], and the potential (B,) [J]."""
-        f, _, potential = self.forces(q, states)
+    def balance(self, q: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Z (B, nv, k), and the forces along its motions (B, k) [N m]."""
         Z, _ = self.motions(q)
-        return Z, along(Z, f), potential
+        return Z, along(Z, self.forces(q, states)[0])
 
     def linear(self, q: np.ndarray, states: np.ndarray) -> Linear:
         """About coordinates (nq, B) with states of forces (ns, B) that have settled."""
         plan, unit, B, k = self.plan, self.units, q.shape[1], self.freedoms
-        f, rates, _ = self.forces(q, states)
+        f, rates, potential = self.forces(q, states)
         Z, parts = self.motions(q)
         bearing = []  # lambda of every row
         for block, (U, sizes, Vt) in zip(plan.substructures, parts, strict=True):
@@ -154,7 +155,7 @@ class AtRest:
             following = following - whole[:, :k, n:] @ _inverse(whole[:, k:, n:]) @ whole[:, k:, :n]
         size = np.maximum(np.abs(f).max(1, initial=0.0), np.abs(slope[:, :, :k]).max((1, 2), initial=0.0))
         M = Z.transpose(0, 2, 1) @ self.masses(q) @ Z
-        return Linear(Z, along(Z, f), -following[:, :, :k], -following[:, :, k:], M, size, rates, whole)
+        return Linear(Z, along(Z, f), -following[:, :, :k], -following[:, :, k:], M, size, rates, whole, potential)
 
     def masses(self, q: np.ndarray) -> np.ndarray:
         """(B, nv, nv) of the mechanism cut open [kg m^2]."""
@@ -164,7 +165,7 @@ class AtRest:
             columns = composite_mass_matrix(valued.motion(at, None))
             return {(i, j): x * float(unit[i] * unit[j]) for i, column in enumerate(columns) for j, x in column.items()}
 
-        self._evaluate(q, "masses", function, lambda place: H[:, place[0], place[1]])
+        host.evaluate_on(self.lane, q, "masses", function, lambda place: H[:, place[0], place[1]])
         return H
 
     def led(self, q: np.ndarray) -> np.ndarray:
@@ -180,7 +181,7 @@ class AtRest:
             return sizes
 
         if plan.time_dependent:
-            self._evaluate(q, "led", function, lambda k: out[k])
+            host.evaluate_on(self.lane, q, "led", function, lambda k: out[k])
         return out != 0.0
 
     def closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -243,26 +244,11 @@ class AtRest:
             out: dict[Any, Scalar] = {("g", k): x * float(unit[k]) for k, x in enumerate(total)}
             return out | {("rate", k): x for k, x in enumerate(tree.rates)}
 
-        self._evaluate(
-            np.concatenate(list(whole.values())), ("slopes at rest", *way), function,
+        host.evaluate_on(
+            self.lane, np.concatenate(list(whole.values())), ("slopes at rest", *way), function,
             lambda label: (g if label[0] == "g" else rates)[:, label[1]], tangents,
         )  # fmt: skip
         return g, rates
-
-    def _evaluate(
-        self, values: np.ndarray, what: Hashable, function: Any, out: Any,
-        tangents: Mapping[int, np.ndarray] = NO_TANGENTS,
-    ) -> None:  # fmt: skip
-        """A lane function of rows of values (n, B), as of `host_functions.evaluate`."""
-        count, lane = len(values), self.lane
-        matrices = lane.params.matrices
-
-        def of_values(every: Vec) -> dict[Any, Scalar]:
-            return function(replace(lane, params=Parameters(every[count:-1], matrices), t=every[-1]), every[:count])
-
-        named: ValueFunction = of_values
-        owners = (lane.plan, lane.functions, matrices)
-        evaluate([*values, *lane.params.numbers, lane.t], (what, lane.length), owners, named, out, tangents)
 
 
 def ranks_at(plan: Plan, lane: Lane, q: np.ndarray) -> np.ndarray:

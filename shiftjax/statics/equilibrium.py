@@ -117,7 +117,11 @@ def equilibrium(
         precision=precision, threads=threads,
     )  # fmt: skip
     search = Search(unstable=unstable)
-    result = search.result(model, given)
+    return equilibrium_of(search, search.result(model, given))
+
+
+def equilibrium_of(search: Search, result: Result) -> Equilibrium:
+    """What a search has come to, whose result this is."""
     pick = (lambda a: a) if result.batched else (lambda a: a[0])
     good = search.still & (np.atleast_1d(result.status) <= 0)
     hidden = {path: np.where(good.reshape(-1, *(1,) * (np.ndim(x) - 1)) if result.batched else good[0], x, np.nan)
@@ -200,8 +204,8 @@ class Search:
             self.q[:, group], states[:, group] = there.q, there.states
             self.still[group], self.residual[group], self.moving[group] = there.still, there.residual, there.moving
             self.drifting[group] = there.drifting
-            self.potential[group] = rest.forces(there.q, there.states)[2]
             linear = rest.linear(there.q, there.states)
+            self.potential[group] = linear.potential
             squares = squared_frequencies(linear)
             self.squared[group, : squares.shape[1]] = np.real(squares)
             self.stability[group] = stability(linear, squares)

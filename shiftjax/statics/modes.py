@@ -21,6 +21,7 @@ from shiftjax.record import record
 from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
+from shiftjax.run.results.result import Result
 from shiftjax.run.results.summary import modes_summary
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepared import Prepared, coordinates_named
@@ -99,7 +100,11 @@ def modes(
     """
     given = options_of(vary=vary, assign=assign, derive=derive, drive=drive, tie=tie)
     search = Search(unstable=unstable, settle=settle)
-    result = search.result(model, given)
+    return modes_of(search, search.result(model, given), independent)
+
+
+def modes_of(search: Search, result: Result, independent: Sequence[str] = ()) -> Modes:
+    """The small motions about where a search has come to, whose result this is; the rest as of `modes`."""
     plan, members = search.prepared.plan, search.prepared.members
     pick = (lambda a: a) if result.batched else (lambda a: a[0])
     k, names = search.squared.shape[1], plan.speed_names()

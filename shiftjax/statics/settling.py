@@ -98,7 +98,7 @@ def _trial(
     """Coordinates (nq, B) after a change (B, nv), and (B,) whether they may be taken."""
     q, closed = rest.closed(rest.moved(at.q[:, members], change))
     states = rest.settled(q, at.states[:, members])
-    Z, force, _ = rest.balance(q, states)
+    Z, force = rest.balance(q, states)
     before = (linear.force * along(linear.Z, change)).sum(1)
     after = (force * along(Z, change)).sum(1)
     good = 0.5 * (before + after) >= WORK * np.abs(before)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from shiftjax.field import Role
-from shiftjax.plan_elements import PlacedFrame
-from shiftjax.topology.plan import Plan, flat
+from shiftjax.plan_elements import FrameNumbers
+from shiftjax.topology.plan import Plan, numbers_read
 
 
 def changeable(plan: Plan) -> Iterator[int]:
@@ -14,9 +14,7 @@ def changeable(plan: Plan) -> Iterator[int]:
 
     Not where something begins, nor what constraints read: a drive or a coupling that jumps leads nowhere.
     """
-    kinds = (force.numbers for force in plan.forces), (joint.numbers for joint in plan.joints)
-    read = {place for group in kinds for numbers in group for _, places in numbers for place in flat(places)}
-    read |= _of_frames([placed for _, placed in plan.frames]) | _of_joints(plan)
+    read = numbers_read(plan.forces) | _of_frames(placed.frame for _, placed in plan.frames) | _of_joints(plan)
     for node in plan.nodes:
         if node.numbers is not None:
             of_body = node.numbers
@@ -33,21 +31,19 @@ def of_loops(plan: Plan) -> set[int]:
     """Places of the numbers that move closed loops: of joints, and of the frames of joints and constraints."""
     if not plan.substructures:
         return set()
-    return _of_joints(plan) | _of_frames([frame for group in plan.constraints for frame in group.frames])
+    return _of_joints(plan) | _of_frames(placed.frame for group in plan.constraints for placed in group.frames)
 
 
 def of_mechanism(plan: Plan) -> set[int]:
     """Places of the numbers that are no law of a force, nor gravity: energies jump where they are set."""
-    of_forces = {place for force in plan.forces for _, places in force.numbers for place in flat(places)}
+    of_forces = numbers_read(plan.forces)
     return {k for k, number in enumerate(plan.numbers) if number.role is not Role.ACCELERATION} - of_forces
 
 
 def _of_joints(plan: Plan) -> set[int]:
-    frames = [PlacedFrame(0, frame) for joint in plan.joints for frame in (joint.near_frame, joint.far_frame)]
-    numbers = {place for joint in plan.joints for _, places in joint.numbers for place in flat(places)}
-    return numbers | _of_frames(frames)
+    frames = (frame for joint in plan.joints for frame in (joint.near_frame, joint.far_frame))
+    return numbers_read(plan.joints) | _of_frames(frames)
 
 
-def _of_frames(placed: Sequence[PlacedFrame]) -> set[int]:
-    frames = [one.frame for one in placed if one.frame is not None]
-    return {place for frame in frames for place in (*frame.T, *frame.rotation)}
+def _of_frames(frames: Iterable[FrameNumbers | None]) -> set[int]:
+    return {place for frame in frames if frame is not None for place in (*frame.T, *frame.rotation)}

@@ -8,7 +8,7 @@ hashable and holds no number of the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from shiftjax.field import Role
@@ -213,7 +213,7 @@ class Plan:
 
     def read_by_constraints(self) -> set[int]:
         """Places of the numbers that constraints read: a driver may begin at its joint's initial displacement."""
-        return {place for group in self.constraints for _, places in group.numbers for place in flat(places)}
+        return numbers_read(self.constraints)
 
     def coordinates_in(self, substructure: int) -> list[int]:
         """The coordinates of the joints of a substructure."""
@@ -233,6 +233,16 @@ class Plan:
                 names += [joint.kind.path_of(joint.path, k) for k in range(joint.nv)]
         return tuple(names)
 
+    def frame_named(self, path: str) -> PlacedFrame | None:
+        """The frame of a full path, of a body its origin; None where there is none."""
+        nodes = {node.path: k for k, node in enumerate(self.nodes) if not node.virtual}
+        body, _, name = path.rpartition(":")
+        if path in nodes:
+            return PlacedFrame(nodes[path], None)
+        if body in nodes and name == "origin":
+            return PlacedFrame(nodes[body], None)
+        return dict(self.frames).get(path)
+
     def first_row(self, index: int) -> int:
         """First row of a constraint within its substructure."""
         block = next(s for s in self.substructures if index in s.groups)
@@ -247,6 +257,11 @@ def flat(places: Places) -> Iterator[int]:
     else:
         for inner in places:
             yield from flat(inner)
+
+
+def numbers_read(elements: Iterable[Any]) -> set[int]:
+    """Places of the numbers of constraints, forces or joints."""
+    return {place for element in elements for _, places in element.numbers for place in flat(places)}
 
 
 def row_names(plan: Plan, index: int) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pytest
 
 import shiftjax
 from shiftjax.access.answers import Answers
-from tests.support.small_loop import PLACES, loop_states, small_loop
+from tests.support.small_loop import PLACES, bar_states, loop_states, small_loop
 
 ROUNDING = 1e-12  # relative: the same operations by NumPy and by XLA, which fuses some
 DIFFERENCE = 1e-6  # relative: central differences with steps of 1e-5
@@ -20,7 +20,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "pose": ("coupler:tip",), "orientation": ("rocker",), "twist": ("coupler:tip",),
     "screw": ("coupler",), "acceleration": ("coupler:tip",),
     "jacobian": ("coupler:tip",), "joint_jacobian": ("crank_pin",), "augmented_mass_matrix": (1e-3,),
-    "channel": ("rocker_pin.reaction_force",),
+    "channel": ("rocker_pin.reaction_force",), "rate": ("mass_matrix",), "jacobian_rate": ("coupler:tip",),
+    "derivative": ("mass_matrix",),
 }  # fmt: skip
 
 
@@ -31,9 +32,7 @@ def at() -> Any:
 
 @pytest.fixture(scope="module")
 def bars() -> Any:
-    """Three four-bars with couplers of several masses."""
-    masses = [1.0, 1.2, 1.5]
-    return shiftjax.configuration("four_bar", {"crank_pivot": [0.4, 0.7, 1.1]}, vary={"coupler.mass": masses})
+    return bar_states()
 
 
 def questions() -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shiftjax
-from tests.support.small_loop import loop_states
+from tests.support.small_loop import bar_states, loop_states
 
 ROUNDING = 1e-12  # relative: the same operations by NumPy and by XLA, which fuses some
 SLOPES = 1e-10  # relative: derivatives of quotients
@@ -25,9 +25,7 @@ def at() -> Any:
 
 @pytest.fixture(scope="module")
 def bars() -> Any:
-    """Three four-bars with couplers of several masses."""
-    masses = [1.0, 1.2, 1.5]
-    return shiftjax.configuration("four_bar", {"crank_pivot": [0.4, 0.7, 1.1]}, vary={"coupler.mass": masses})
+    return bar_states()
 
 
 def test_functions_of_jax_are_batched_by_vmap_d35(at: Any) -> None:

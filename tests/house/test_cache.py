@@ -21,6 +21,8 @@ from shiftjax.kernels.llvm import cpu, long_wait
 from shiftjax.kernels.llvm.objects import compile_text
 from shiftjax.kernels.llvm.piece_code import piece_text, support_text
 from shiftjax.kernels.llvm.target import host
+from shiftjax.kinematics.branches import start_roots
+from shiftjax.kinematics.branches.skeleton import LOOP, PLANAR, TURN, Closure, Skeleton
 from tests.support.sample_programs import advance, pendulum, pendulums, piece, slots, untraceable
 
 
@@ -162,6 +164,21 @@ def test_what_was_not_used_for_the_longest_time_is_removed(folder, monkeypatch):
     entries(folder, 20)
     object_cache.write("e" * 64, b"code")
     assert all(path.exists() for path in paths), "sizes are not added up for each entry"
+
+
+def test_roots_of_mechanisms_are_entries_as_code_is(folder, monkeypatch):
+    """Those of a four-bar with its crank held, which do not come with the package: computed once, under the limit."""
+    four_bar = Skeleton((TURN,) * 3, (Closure(LOOP, ((0, 1), (2,))),), PLANAR)
+    start_roots.start_roots.cache_clear()
+    expected = start_roots.start_roots(four_bar)
+    (path,) = folder.rglob("*.npz")
+    assert expected[1].shape[0] == 2 and disk_cache.ENTRY.fullmatch(path.name)
+    assert disk_cache.ROOM.fullmatch(path.parent.name) and path.parent.parent == folder
+    start_roots.start_roots.cache_clear()
+    monkeypatch.setattr(start_roots, "by_monodromy", None)
+    for value, before in zip(start_roots.start_roots(four_bar), expected, strict=True):
+        np.testing.assert_array_equal(value, before)
+    start_roots.start_roots.cache_clear()
 
 
 def test_a_cache_without_a_limit_grows(folder, monkeypatch):

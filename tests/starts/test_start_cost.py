@@ -252,3 +252,14 @@ def test_the_pose_of_a_file_is_sought_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert searched(monkeypatch, model)[0] == 0
     tie = {"gear": CoordinateFunction(("a:left", "a:right_joint"), lambda q, t: q[0] + 0.5 * q[1])}
     assert all(searched(monkeypatch, model, tie=tie)[0] > 0 for _ in range(2)), "what a user's function does may change"
+
+
+def test_what_is_kept_is_all_that_was_made_up_to_a_limit() -> None:
+    """The newest so many; below the limit everything."""
+    made = dict.fromkeys(range(10))
+    host_functions.forget_oldest(made, 16)
+    assert [*made] == [*range(10)]
+    host_functions.forget_oldest(made, 4)
+    assert [*made] == [6, 7, 8, 9]
+    host_functions.forget_oldest(made, 0)
+    assert not made

@@ -141,7 +141,7 @@ def test_stiffness_is_the_slope_of_forces_on_closed_poses(model: str) -> None:
         ends = []
         for sign in (1.0, -1.0):
             q, closed = rest.closed(rest.moved(search.q, sign * h * linear.Z[:, :, k]))
-            Z, force, _ = rest.balance(q, states)
+            Z, force = rest.balance(q, states)
             assert closed.all()
             ends.append(linear.Z[0].T @ (Z[0] @ force[0]))
         slope = -(ends[0] - ends[1]) / (2.0 * h)

@@ -1,4 +1,4 @@
-"""A small spatial loop with two freedoms: a ball, a slider and a hinge, closed by a ball; springs and dampers."""
+"""A spatial loop of two freedoms, a ball, a slider, a hinge, springs and dampers; and three planar four-bars."""
 
 from __future__ import annotations
 
@@ -50,3 +50,9 @@ def loop_states(**given: Any) -> Any:
     """Three closed, moving members of it, of several arms."""
     options = {"q": {"slide": PLACES}, "v": {"slide": 0.5}, "vary": {"rod.mass": [0.9, 1.0, 1.1]}} | given
     return shiftjax.configuration(small_loop(), **options)
+
+
+def bar_states() -> Any:
+    """Three four-bars, whose loop is planar, with couplers of several masses."""
+    masses = [1.0, 1.2, 1.5]
+    return shiftjax.configuration("four_bar", {"crank_pivot": [0.4, 0.7, 1.1]}, vary={"coupler.mass": masses})

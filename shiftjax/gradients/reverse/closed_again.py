@@ -77,7 +77,6 @@ class ClosedAgain:
 
 def functions_of(setup: Setup) -> StartFunctions:
     """The closures and rows of loops as functions of coordinates and the numbers of lanes."""
-    numbers = [0.0 if number is None else number for number in setup.numbers]
     setup = replace(setup, precision="f64")
     text = "" if setup.foreign else f"{setup.identity()} where it stands"
-    return StartFunctions(setup, numbers, setup.varied, text)
+    return StartFunctions(setup, setup.known_numbers, setup.varied, text)

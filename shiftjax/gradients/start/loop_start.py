@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from shiftjax.gradients.start.least_norm import LeastNorm, apply, inverse_and_rank, pseudo_inverse, transposed
+from shiftjax.run.closing.holding import AGREES
 from shiftjax.run.closing.host_evaluation import StartLane, closure, prescribed_speeds
-from shiftjax.run.start.start_speeds import AGREES
 from shiftjax.topology.partition import RANK
 
 TINY = np.finfo(float).tiny

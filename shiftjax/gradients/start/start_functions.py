@@ -10,7 +10,7 @@ from shiftjax.algebra import Scalar, Vec
 from shiftjax.constraints import scales
 from shiftjax.gradients.start.linearised import Linearised
 from shiftjax.run.closing.host_evaluation import StartLane
-from shiftjax.run.programs.setup import Setup
+from shiftjax.run.programs.setup import Setup, with_values
 from shiftjax.run.start.prepared import Prepared, start_lane
 
 KEPT = 64  # models whose code stays loaded
@@ -42,10 +42,7 @@ class StartFunctions:
         return Linearised("stated start", self._text, self._stated, self._count, self._count)
 
     def _lane(self, values: Sequence[Scalar]) -> StartLane:
-        numbers: list[Scalar] = list(self._numbers)
-        for place, value in zip(self._places, values, strict=True):
-            numbers[place] = value
-        return start_lane(self._setup, numbers)
+        return start_lane(self._setup, with_values(self._numbers, self._places, values))
 
     def _stated(self, values: list[Scalar]) -> Vec:
         lane = self._lane(values)

@@ -80,12 +80,6 @@ class Tie:
         return out
 
 
-def prescribing(plan: Plan, index: int) -> list[RowGroup]:
-    """The drivers of a substructure, whose coordinates stand where they say."""
-    groups = (plan.constraints[k] for k in plan.substructures[index].groups)
-    return [group for group in groups if isinstance(CONSTRAINTS[group.kind], DriverKind)]
-
-
 def reason_against(plan: Plan, index: int, fixed: Sequence[int]) -> str:
     """Why a substructure is none of closures of turns, shifts and balls; "" where it is."""
     for k in plan.substructures[index].groups:

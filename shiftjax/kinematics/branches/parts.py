@@ -15,6 +15,7 @@ from shiftjax.kinematics.branches.roots import all_roots, too_large
 from shiftjax.kinematics.branches.skeleton import reduced
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.closing.closer import CLOSED, Rule, closed, least_change
+from shiftjax.run.closing.holding import columns_of
 from shiftjax.run.closing.host_evaluation import Loops, StartLane
 from shiftjax.run.start.branches import blocks_of_signs, signs, spread_poses
 from shiftjax.topology.partition import RANK
@@ -124,7 +125,7 @@ class _TiedJoints:
     def _loops(self, member: np.ndarray) -> tuple[Loops, list[int], list[int]]:
         """Closures of assemblies, columns that stay and those that do not."""
         columns = self.plan.substructures[self.index].columns
-        still = [columns.index(v) for k in self.fixed for v in self.plan.coordinates[k].speeds]
+        still = columns_of(self.plan, self.index, self.fixed)
         loops = Loops(self.plan, self.lane, self.index, self._closing_rows())
         return loops.of(member), still, [k for k in range(len(columns)) if k not in still]  # type: ignore[return-value]
 
@@ -148,7 +149,7 @@ class _TiedJoints:
         members = np.arange(B)
         loops, still, _ = self._loops(members)
         poses, designs = [self.q[:, :0]], [members[:0]]
-        rows = [row for k in self.free for row in range(*self._places(k))]
+        rows = [row for k in self.free for row in range(self.plan.nq)[self.plan.coordinates[k].places]]
         for spread in spread_poses(self.plan, self.q[:, 0], self.free, self.lane.length, SEARCHED):
             pose = self.q.copy()
             pose[rows] = spread[rows, None]
@@ -185,11 +186,12 @@ class _TiedJoints:
                 lines.append(q[one.q] / self.lane.length)
             else:
                 lines += [np.abs(row) for row in q[one.places]]
-        features, order = np.array(lines), []
+        features, order, by_design = np.array(lines), list[int](), dict[int, list[int]]()
         for k in range(q.shape[1]):
-            others = [j for j in order if member[j] == member[k]]
+            others = by_design.setdefault(int(member[k]), [])
             if not others or np.abs(features[:, others] - features[:, [k]]).max(0).min() > SAME:
                 order.append(k)
+                others.append(k)
         return np.array(order, int)
 
     def _part(
@@ -198,7 +200,11 @@ class _TiedJoints:
     ) -> PartAssemblies:  # fmt: skip
         """In the order of designs, names and the first free coordinate."""
         names = self._names(q, member, J)
-        rows = [row for k in self.plan.coordinates_in(self.index) for row in range(*self._places(k))]
+        rows = [
+            row
+            for k in self.plan.coordinates_in(self.index)
+            for row in range(self.plan.nq)[self.plan.coordinates[k].places]
+        ]
         first = q[self.plan.coordinates[self.free[0]].q]
         order = np.lexsort((first, names.astype(str), member))
         q, member, names = q[:, order], member[order], _numbered(names[order], member[order])
@@ -210,26 +216,22 @@ class _TiedJoints:
             lacking, sources,
         )  # fmt: skip
 
-    def _places(self, k: int) -> tuple[int, int]:
-        one = self.plan.coordinates[k]
-        return one.q, one.q + one.nq
-
     def _names(self, q: np.ndarray, member: np.ndarray, J: np.ndarray) -> np.ndarray:
         """(A,) signs of the determinants of the blocks of the Jacobian of what is free."""
         if not len(member):
             return np.zeros(0, dtype=object)
-        columns = self.plan.substructures[self.index].columns
-        judged = [columns.index(v) for k in self.free for v in self.plan.coordinates[k].speeds]
+        judged = columns_of(self.plan, self.index, self.free)
         loops, *_ = self._loops(member)
         whole = Loops(self.plan, loops.lane, self.index).at(q)[1]
         return signs(loops.lane, q, self.index, blocks_of_signs(whole[0], judged), whole)
 
 
 def _numbered(names: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """Names with a number where a design has several assemblies of one sign."""
-    out = names.copy()
-    for k, name in enumerate(names):
-        same = np.flatnonzero((member == member[k]) & (names == name))
-        if len(same) > 1 or not name:
-            out[k] = f"{name}{int(np.searchsorted(same, k)) + 1}"
-    return out
+    """Names, in the order of designs and names, with a number where a design has several assemblies of one sign."""
+    new = np.ones(len(names), bool)
+    new[1:] = (member[1:] != member[:-1]) | (names[1:] != names[:-1])
+    first = np.flatnonzero(new)
+    counts = np.diff(np.append(first, len(names)))
+    place = np.arange(len(names)) - np.repeat(first, counts) + 1
+    numbered = (np.repeat(counts, counts) > 1) | (names == "")
+    return np.where(numbered, names + place.astype(str).astype(object), names)

@@ -114,11 +114,6 @@ class ScrewNumbers:
     def members(self) -> int:
         return len(self.axis)
 
-    @staticmethod
-    def joined(parts: Sequence[ScrewNumbers]) -> ScrewNumbers:
-        """Members of several, one after the other."""
-        return ScrewNumbers(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(ScrewNumbers)))
-
 
 Pose = tuple[np.ndarray, np.ndarray]  # (P, 3, 3), (P, 3)
 Lines = tuple[slice | list[int], np.ndarray, np.ndarray, np.ndarray]  # columns, then (P, n, 3) each
@@ -215,9 +210,8 @@ class Posed:
         p = self.numbers.end_p[:, k]
         a = p if first is None else applied(first[0], p) + first[1]
         if closure.kind == LOOP:
-            R = self.numbers.end_R[:, k] if first is None else np.matmul(first[0], self.numbers.end_R[:, k])
             b = np.zeros_like(a) if second is None else second[1]
-            relative = R if second is None else np.matmul(R, np.swapaxes(second[0], 1, 2))
+            relative = self._relative(k, first, second)
             vee = 0.5 * np.stack(
                 [
                     relative[:, 2, 1] - relative[:, 1, 2],
@@ -234,15 +228,18 @@ class Posed:
             return d, a, b
         return 0.5 * ((d * d).sum(1) - self.numbers.size[:, k])[:, None], a, b
 
+    def _relative(self, k: int, first: Pose | None, second: Pose | None) -> np.ndarray:
+        """(P, 3, 3) the turn that a loop has left, from the end of one branch to that of the other."""
+        R = self.numbers.end_R[:, k] if first is None else np.matmul(first[0], self.numbers.end_R[:, k])
+        return R if second is None else np.matmul(R, np.swapaxes(second[0], 1, 2))
+
     def turn_left(self) -> np.ndarray:
         """(P,) by how much the turns of loops differ from none: at a half turn their residuals vanish, too."""
         worst = np.zeros(len(self.X))
         for k, closure in enumerate(self.skeleton.closures):
             if closure.kind == LOOP:
                 first, second = (self.end(branch) for branch in closure.branches)
-                R = self.numbers.end_R[:, k] if first is None else np.matmul(first[0], self.numbers.end_R[:, k])
-                relative = R if second is None else np.matmul(R, np.swapaxes(second[0], 1, 2))
-                worst = np.maximum(worst, np.abs(relative - EYE).max((1, 2)))
+                worst = np.maximum(worst, np.abs(self._relative(k, first, second) - EYE).max((1, 2)))
         return worst
 
     def linear(self) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-import shiftjax.disk_cache as disk_cache
+from shiftjax.kernels import object_cache
 from shiftjax.kinematics.branches.charts import distinct, drawn, generic
 from shiftjax.kinematics.branches.root_counts import root_count
 from shiftjax.kinematics.branches.skeleton import Skeleton
@@ -29,22 +29,18 @@ MOST = 60  # closed ways at most
 VERSION = "2"  # of what is stored
 SHIPPED = Path(__file__).with_name("generic_roots.json")
 
-_known: dict[Skeleton, tuple[np.ndarray, np.ndarray]] = {}
 
-
+@cache
 def start_roots(skeleton: Skeleton) -> tuple[np.ndarray, np.ndarray]:
     """Numbers (K,) of a generic mechanism and its roots (N, values)."""
-    if skeleton not in _known:
-        key = hashlib.sha256(f"{VERSION} {skeleton!r}".encode()).hexdigest()[:32]
-        path = disk_cache.folder() / "roots" / f"{key}.npz"
-        known = _shipped().get(repr(skeleton)) or _read(path)
-        if known is None:
-            known = by_monodromy(skeleton)
-            stream = io.BytesIO()
-            np.savez(stream, numbers=known[0], roots=known[1])
-            disk_cache.replace(path, stream.getvalue())
-        _known[skeleton] = known
-    return _known[skeleton]
+    name = hashlib.sha256(f"{VERSION} {skeleton!r}".encode()).hexdigest()
+    known = _shipped().get(repr(skeleton)) or _read(name)
+    if known is None:
+        known = by_monodromy(skeleton)
+        stream = io.BytesIO()
+        np.savez(stream, numbers=known[0], roots=known[1])
+        object_cache.write(name, stream.getvalue(), "npz")
+    return known
 
 
 @cache
@@ -70,12 +66,12 @@ def written(skeletons: Iterable[Skeleton]) -> str:
     return json.dumps(out, indent=None) + "\n"
 
 
-def _read(path: Path) -> tuple[np.ndarray, np.ndarray] | None:
-    try:
-        with np.load(io.BytesIO(disk_cache.read(path)), allow_pickle=False) as data:
-            return data["numbers"], data["roots"]
-    except (OSError, ValueError, KeyError):
+def _read(name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    stored = object_cache.read(name, "npz")
+    if stored is None:
         return None
+    with np.load(io.BytesIO(stored), allow_pickle=False) as data:
+        return data["numbers"], data["roots"]
 
 
 def by_monodromy(skeleton: Skeleton, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

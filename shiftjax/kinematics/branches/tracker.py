@@ -130,9 +130,9 @@ class Paths:
     def _advance(self, some: np.ndarray) -> None:
         t = np.minimum(self.t[some] + self.step[some], 1.0)
         X = self._predicted(some, t)
-        sizes = []
+        numbers, sizes = numbers_of(self.skeleton, self.way.at(t, some)), []
         for _ in range(2):
-            phi, J = self.way.posed(X, t, some).linear()
+            phi, J = Posed(self.skeleton, numbers, X).linear()
             change = solved(J, -phi)
             sizes.append(_size(change))
             X = moved(self.skeleton, X, _taken(change))

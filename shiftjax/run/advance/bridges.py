@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.lane_table import ALL, LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
@@ -131,7 +129,7 @@ def _compared(
     """
     plan, tolerance = lanes.setup.plan, lanes.settings.tolerance
     assert tolerance is not None
-    unit = np.asarray(scales(speed_units(plan), lanes.setup.length))[:, None]
+    unit = np.asarray(lanes.setup.units)[:, None]
     one, reached = lanes.try_steps(members, before, PLAIN, size)
     two, reached_two = lanes.try_steps(members, before, OTHER_WAY, size)
     q, v = ([way.rows(name, within=rows) for way in (one, two)] for name, rows in (("q", ALL), ("x", slice(plan.nv))))

@@ -6,8 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.guards import EVENTS, causes
 from shiftjax.kernels.lane_table import LaneTable
@@ -60,7 +58,7 @@ def _first_sizes(lanes: Ensemble) -> np.ndarray:
     setup, settings = lanes.setup, lanes.settings
     assert settings.tolerance is not None
     nv = setup.plan.nv
-    unit = np.asarray([*scales(speed_units(setup.plan), setup.length), *[1.0] * setup.plan.ns])[:, None]
+    unit = np.asarray([*setup.units, *[1.0] * setup.plan.ns])[:, None]
     x, dx = (lanes.table.rows(name, within=slice(len(unit))) for name in ("x", "dx"))
     with np.errstate(all="ignore"):  # members that rest, and those that are far out
         speeds = np.abs(x[:nv] / unit[:nv]).max(0, initial=0.0)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.guards import ERROR, EVENTS, FINITE, MONITORS, causes
 from shiftjax.kernels.lane_table import Trips
 from shiftjax.outcome import Outcome
@@ -192,7 +190,7 @@ def _at_pose(lanes: Ensemble, members: np.ndarray, monitor: np.ndarray, again: n
 def _spinning(lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
     """Causes of members that turn so fast that a step leaves orientations without meaning, and so their masses."""
     plan, step = lanes.setup.plan, lanes.settings.h * lanes.table.row("fraction", members)
-    angles = np.array([unit == 1.0 for unit in scales(speed_units(plan), lanes.setup.length)])
+    angles = np.array([unit == 1.0 for unit in lanes.setup.units])
     turned = np.abs(lanes.table.rows("x", members, slice(plan.nv))[angles]).max(0, initial=0.0) * step
     times = lanes.settings.t0 + lanes.clock_of(members) * lanes.settings.h
     return {

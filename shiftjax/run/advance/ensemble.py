@@ -303,6 +303,12 @@ class Ensemble:
             alike = members if which is None else members[np.ravel(which) == k]
             yield self.recordings[recording], Partition(blocks), alike
 
+    def by_block(self, members: np.ndarray) -> Iterator[tuple[int, Block, np.ndarray]]:
+        """Every substructure and a partition of it, with those of the members (indices into them) that have it."""
+        for s, known in enumerate(self.known):
+            for choice in np.unique(self.choice[s, members]):
+                yield s, known[choice], np.flatnonzero(self.choice[s, members] == choice)
+
     def decided(self, members: np.ndarray, clock: np.ndarray, s: int, choice: np.ndarray) -> None:
         """Notes a decision of each of some members for the schedule."""
         self.decisions.append(np.stack([members, clock, np.full(len(members), s), choice]).astype(float))

@@ -36,7 +36,7 @@ from shiftjax.run.advance.between_stages import (
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.topology.plan import flat
+from shiftjax.topology.plan import numbers_read
 
 INSTANTS = 65536  # of a run, where that makes more parts of a step
 FINER, FEW = 64, 100  # parts of steps of a table, where so few have knots inside
@@ -46,7 +46,7 @@ PER, CHANGE = (" s", "", "/s"), ("integral", "place", "speed")
 
 def places_of(group: RowGroup) -> list[int]:
     """Places of all numbers of a constraint in the plan's."""
-    return sorted({place for _, places in group.numbers for place in flat(places)})
+    return sorted(numbers_read([group]))
 
 
 class Drive:

@@ -34,7 +34,7 @@ from shiftjax.run.advance.between_stages import (
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.topology.plan import flat
+from shiftjax.topology.plan import numbers_read
 
 INSTANTS = 32768  # of a run, at most where that makes more than the fewest parts of a step
 MISSED = 0.1  # of the limit of energies: part of an impulse
@@ -50,7 +50,7 @@ class TimedForce:
 
     def __init__(self, prepared: Prepared, index: int) -> None:
         self.prepared, self.index, self.element = prepared, index, prepared.plan.forces[index]
-        self.places = sorted({place for _, places in self.element.numbers for place in flat(places)})
+        self.places = sorted(numbers_read([self.element]))
         values, numbers = MemberValues(), prepared.file_lane().params.numbers
         (t,) = values.lane_values([np.zeros(1)])
         every = self._force([*(numbers[place] for place in self.places), t])

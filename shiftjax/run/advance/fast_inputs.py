@@ -71,7 +71,7 @@ def _of_drives(prepared: Prepared, lanes: Ensemble, lane: Any, members: int) -> 
             yield from (
                 (group.name, k, f"{sentence}: take smaller steps, or a smoother function") for k in range(members)
             )
-    for group, times in _tables_of_drives(prepared, lanes, lane, members):
+    for group, times in _tables_of_drives(prepared, lanes, lane, Table | AccelerationTable):
         numbers = _rows([lane.params.numbers[place] for place in fast_drives.places_of(group)], members)
         varied = bool(np.ptp(numbers, axis=1).any())
         for k in range(members if varied else 1):
@@ -81,12 +81,12 @@ def _of_drives(prepared: Prepared, lanes: Ensemble, lane: Any, members: int) -> 
 
 
 def _tables_of_drives(
-    prepared: Prepared, lanes: Ensemble, lane: Any, members: int
+    prepared: Prepared, lanes: Ensemble, lane: Any, laws: Any
 ) -> Iterator[tuple[RowGroup, np.ndarray]]:
-    """The drives by tables, with the times (n, B) of their knots."""
+    """The drives by tables, whose laws are these, with the times (n, B) of their knots."""
     for group in prepared.plan.constraints:
-        if isinstance(getattr(CONSTRAINTS[group.kind], "law", None), Table | AccelerationTable):
-            times = _rows(_at(lane, dict(group.numbers)["times"]), members)
+        if isinstance(getattr(CONSTRAINTS[group.kind], "law", None), laws):
+            times = _rows(_at(lane, dict(group.numbers)["times"]), prepared.members)
             yield group, _all_times(times, dict(group.words)["outside"], lanes)
 
 
@@ -108,13 +108,8 @@ def knots_of_tables(prepared: Prepared, lanes: Ensemble) -> np.ndarray:
     lane = prepared.lane_of(members, 1.0)
     loads = ((_rows(n["times"], prepared.members), n) for _, sine, n in _inputs(prepared, lane) if not sine)
     every = [_all_times(times, n["outside"], lanes) for times, n in loads]
-    every += [times for _, times in _tables_of_drives(prepared, lanes, lane, prepared.members)]
-    poses = [
-        g for g in prepared.plan.constraints if isinstance(getattr(CONSTRAINTS[g.kind], "law", 0), TabulatedPoseLaw)
-    ]
-    for group in poses:
-        times = _rows(_at(lane, dict(group.numbers)["times"]), prepared.members)
-        every.append(_all_times(times, dict(group.words)["outside"], lanes))
+    laws = Table | AccelerationTable | TabulatedPoseLaw
+    every += [times for _, times in _tables_of_drives(prepared, lanes, lane, laws)]
     for times in every:
         clocks.append(np.where((times > begin) & (times < end), (times - settings.t0) / settings.h, np.nan))
     out = np.concatenate(clocks)

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.rotations import quaternion_of_vector
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import Samples, next_samples
@@ -85,7 +83,7 @@ def _shares(
     apart: by as much as it exceeds its mean so far, a kinetic energy of the size of the mean takes the place of T.
     """
     s, time = lanes.samples, steps * lanes.settings.h
-    unit = np.asarray(scales(speed_units(lanes.setup.plan), lanes.setup.length))[:, None]
+    unit = np.asarray(lanes.setup.units)[:, None]
     fastest, strongest = (np.abs(rows / unit).max(0, initial=0.0) for rows in (speeds, accelerations))
     duration = s.at[members] * lanes.settings.h + time
     with np.errstate(all="ignore"):  # members that failed may hold what is no number
@@ -127,7 +125,7 @@ def _local_errors(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
 
 def differences(setup: Setup, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """(n,) largest difference of coordinates (nq, n) [rad, or parts of the model's length]; of rotations the angle."""
-    units = scales(speed_units(setup.plan), setup.length)
+    units = setup.units
     a, b, out = a.astype(float), b.astype(float), np.zeros(a.shape[1])
     for coordinate in setup.plan.coordinates:
         first, second = a[coordinate.places], b[coordinate.places]

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
@@ -97,7 +95,7 @@ def _doubt(
     worse by eps / sigma^2, the ratio of the scores; by so much less is laid to the steps that are kept.
     """
     setup = lanes.setup
-    unit, v = np.asarray(scales(speed_units(setup.plan), setup.length))[:, None], slice(setup.plan.nv)
+    unit, v = np.asarray(setup.units)[:, None], slice(setup.plan.nv)
     speeds = after.rows("x", within=v)
     size = np.abs(speeds / unit).max(0)
     apart = np.zeros(len(members))

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome, WithRemedy
@@ -112,7 +110,7 @@ def look_farther(lanes: Ensemble, members: np.ndarray) -> None:
 def turn_of(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
     """(n,) the most by which a coordinate moves in a step of h [rad, or parts of the model's length]."""
     plan = lanes.setup.plan
-    unit = np.asarray(scales(speed_units(plan), lanes.setup.length))[:, None]
+    unit = np.asarray(lanes.setup.units)[:, None]
     return np.abs(lanes.table.rows("x", members, slice(plan.nv)) / unit).max(0, initial=0.0) * lanes.settings.h
 
 
@@ -137,27 +135,23 @@ def passed_poses(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(n,) shares of steps after which substructures lose rank, infinite where none does; (n,) the first of those."""
     share, which = np.full(len(members), np.inf), np.full(len(members), -1)
-    for s, known in enumerate(lanes.known):
-        for choice in np.unique(lanes.choice[s, members]):
-            here = np.flatnonzero(lanes.choice[s, members] == choice)
-            if rank := len(known[choice].dependent):
-                step = _Step(lanes, s, known[choice].primary, before.take(here), after.take(here))
-                at = step.lost(rank)
-                first = at < share[here]
-                share[here[first]], which[here[first]] = at[first], s
+    for s, block, here in lanes.by_block(members):
+        if rank := len(block.dependent):
+            step = _Step(lanes, s, block.primary, before.take(here), after.take(here))
+            at = step.lost(rank)
+            first = at < share[here]
+            share[here[first]], which[here[first]] = at[first], s
     return share, which
 
 
 def rank_ratio(lanes: Ensemble, members: np.ndarray, table: LaneTable) -> np.ndarray:
     """(n,) the least over substructures of the smallest to the largest of as many singular values as a rank."""
     least = np.full(len(members), np.inf)
-    for s, known in enumerate(lanes.known):
-        for choice in np.unique(lanes.choice[s, members]):
-            here = np.flatnonzero(lanes.choice[s, members] == choice)
-            if rank := len(known[choice].dependent):
-                some = table.take(here)
-                J = _Step(lanes, s, known[choice].primary, some, some).jacobian(some)
-                least[here] = np.minimum(least[here], _ratio(J, rank))
+    for s, block, here in lanes.by_block(members):
+        if rank := len(block.dependent):
+            some = table.take(here)
+            J = _Step(lanes, s, block.primary, some, some).jacobian(some)
+            least[here] = np.minimum(least[here], _ratio(J, rank))
     return least
 
 

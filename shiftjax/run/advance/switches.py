@@ -17,8 +17,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.kernels.guards import disarm, turn
 from shiftjax.kernels.lane_table import STATE, LaneTable
 from shiftjax.outcome import Outcome, WithRemedy
@@ -172,7 +170,7 @@ def felt(lanes: Ensemble, members: np.ndarray, before: LaneTable, sizes: tuple[n
         sizes: (n,) to just before the switch, and to just past it.
     """
     plan, tolerance = lanes.setup.plan, lanes.settings.tolerance or 0.0
-    unit = np.asarray([*scales(speed_units(plan), lanes.setup.length), *[1.0] * plan.ns])[:, None]
+    unit = np.asarray([*lanes.setup.units, *[1.0] * plan.ns])[:, None]
     short, far = (_after(lanes, members, before, size)[0].rows("x", within=slice(len(unit))) / unit for size in sizes)
     return np.asarray((np.abs(far - short) > tolerance * (1.0 + np.abs(short))).any(0))
 
@@ -320,11 +318,9 @@ def _close_again(lanes: Ensemble, members: np.ndarray, former: np.ndarray) -> tu
     t = lanes.settings.t0 + lanes.clock_of(members).astype(float) * lanes.settings.h
     every, v = Renumbered(lanes.setup, former, now, t), v[: plan.nv]
     gap = every.gap(q)
-    for s, known in enumerate(lanes.known):
-        for choice in np.unique(lanes.choice[s, members]):
-            some = np.flatnonzero(lanes.choice[s, members] == choice)
-            q[:, some], v[:, some], texts = every.some(some).closed(q[:, some], v[:, some], s, known[choice])
-            causes |= {int(members[some[k]]): text for k, text in texts.items()}
+    for s, block, some in lanes.by_block(members):
+        q[:, some], v[:, some], texts = every.some(some).closed(q[:, some], v[:, some], s, block)
+        causes |= {int(members[some[k]]): text for k, text in texts.items()}
     good = ~np.isin(members, [*causes])
     table.set("q", q[:, good], members[good])
     table.set("x", v[:, good], members[good], slice(plan.nv))

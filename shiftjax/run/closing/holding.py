@@ -10,6 +10,7 @@ from shiftjax.topology.partition import RANK, complete_pivoting
 from shiftjax.topology.plan import Plan
 
 PACEABLE = 1e-2  # the same of a single speed of several: the others follow with its rounding, so much enlarged
+AGREES = 1e-9  # speeds whose J v - nu is smaller, dimensionless, agree with the loops
 HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
 
 
@@ -84,3 +85,27 @@ def pacing(plan: Plan, J: np.ndarray, index: int, order: Sequence[int]) -> tuple
             directions = np.concatenate([directions, direction[None]])
             left = left - np.outer(left @ direction, direction)
     return together, columns
+
+
+@np.errstate(all="ignore")  # speeds stated as infinite, or of 1e300, give speeds of their members that are no numbers
+def follow_speeds(
+    J: np.ndarray,
+    nu: np.ndarray,
+    given: np.ndarray,
+    still: Sequence[int],
+    following: Sequence[int],
+    inverse: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sets those of the speeds given (B, n) that follow from the `still` ones by J v = nu, all dimensionless.
+
+    Args:
+        J: (B, m, n). nu: (B, m). inverse: (B, following, m) of J's columns that follow, of Moore and Penrose.
+
+    Returns:
+        (B, m) nu - J v, and (B,) whether it is more than rounding, or no number.
+    """
+    right = nu - (J[:, :, still] @ given[:, still, None])[:, :, 0]
+    given[:, following] = (inverse @ right[:, :, None])[:, :, 0]
+    missing = nu - (J @ given[:, :, None])[:, :, 0]
+    small = np.abs(missing).max(1, initial=0.0) <= AGREES * (1.0 + np.abs(given).max(1, initial=0.0))
+    return missing, ~small

@@ -5,7 +5,7 @@ Arrays have members last, (n, B); matrices handed to linear algebra have them fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
-from shiftjax.run.closing.host_functions import evaluate
+from shiftjax.run.closing.host_functions import NO_TANGENTS, evaluate
 from shiftjax.run.closing.polygons import at_corners, excess, judged_loops, sides
 from shiftjax.run.closing.rounding import but_for_rounding
 from shiftjax.topology.partition import Block
@@ -201,7 +201,7 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
     block = lane.plan.substructures[index]
     # C order whatever B: matrix products add up in an order that depends on strides.
     phi, J = np.empty((q.shape[1], block.rows)), np.zeros((q.shape[1], block.rows, len(block.columns)))
-    _evaluate(
+    evaluate_on(
         lane, q, ("closure", index), lambda valued, at: _closure(valued, at, index),
         lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place],
     )  # fmt: skip
@@ -218,7 +218,7 @@ def can_close(lane: Lane, q: np.ndarray, index: int, holding: Sequence[int]) -> 
         return {"over": largest([excess(plan, motion, valued.length, k, holding) for k, motion in motions])}
 
     if judged:
-        _evaluate(lane, q, ("polygons", index, *holding), function, lambda label: over)
+        evaluate_on(lane, q, ("polygons", index, *holding), function, lambda label: over)
     return ~(over > 0.0)
 
 
@@ -232,28 +232,29 @@ def loop_sides(lane: Lane, q: np.ndarray, group: int, holding: Sequence[int]) ->
             enumerate(sides(plan, valued.motion(at_corners(plan, at, group, holding), None), group, holding)[0])
         )
 
-    _evaluate(
+    evaluate_on(
         lane, q, ("sides", group, *holding), function, lambda label: lengths.setdefault(label, np.empty(q.shape[1]))
     )
     return np.array([lengths[k] for k in sorted(lengths)])
 
 
-def _evaluate(
+def evaluate_on(
     lane: Lane,
-    q: np.ndarray,
+    values: np.ndarray,
     what: Hashable,
     function: Callable[[Lane, Vec], dict[Any, Scalar]],
     out: Callable[[Any], np.ndarray],
+    tangents: Mapping[int, np.ndarray] = NO_TANGENTS,
 ) -> None:
-    """A lane function of coordinates (nq, B), as of `host_functions.evaluate`."""
-    nq, matrices = len(q), lane.params.matrices
+    """A lane function of coordinates, or other rows of values (n, B), as of `host_functions.evaluate`."""
+    count, matrices = len(values), lane.params.matrices
 
-    def of_values(values: Vec) -> dict[Any, Scalar]:
-        valued = replace(lane, params=Parameters(values[nq:-1], matrices), t=values[-1])
-        return function(valued, values[:nq])
+    def of_values(every: Vec) -> dict[Any, Scalar]:
+        valued = replace(lane, params=Parameters(every[count:-1], matrices), t=every[-1])
+        return function(valued, every[:count])
 
     owners = (lane.plan, lane.functions, matrices)
-    evaluate([*q, *lane.params.numbers, lane.t], (what, lane.length), owners, of_values, out)
+    evaluate([*values, *lane.params.numbers, lane.t], (what, lane.length), owners, of_values, out, tangents)
 
 
 def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scalar]:
@@ -280,7 +281,7 @@ def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
         return dict(enumerate(valued.residuals(motion, index, valued.rows(motion, index))))
 
     out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
-    _evaluate(lane, q, ("gap", index), residuals, lambda row: out[:, row])
+    evaluate_on(lane, q, ("gap", index), residuals, lambda row: out[:, row])
     return out
 
 
@@ -293,7 +294,7 @@ def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
         return {row: quotient(nu, size) for row, (nu, size) in enumerate(zip(rows.nu, unit, strict=True))}
 
     out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
-    _evaluate(lane, q, ("speeds", index), speeds, lambda row: out[:, row])
+    evaluate_on(lane, q, ("speeds", index), speeds, lambda row: out[:, row])
     return out
 
 
@@ -306,7 +307,7 @@ def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple
         return {0: solution.b_norm, 1: solution.squared_condition}
 
     b_norm, squared_condition = out = np.empty((2, q.shape[1]))
-    _evaluate(lane, q, ("monitors", index, block), monitors, lambda row: out[row])
+    evaluate_on(lane, q, ("monitors", index, block), monitors, lambda row: out[row])
     with np.errstate(all="ignore"):
         return b_norm, 1.0 / np.sqrt(squared_condition)
 

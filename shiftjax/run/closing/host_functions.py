@@ -49,12 +49,17 @@ def evaluate(
     constants = tuple([None if type(value) is ARRAY else value for value in values])
     key = (*map(id, owners), what, constants, *tangents)
     if key not in _made:
-        for old in list(_made)[: len(_made) - KEPT]:
-            _made.pop(old, None)
+        forget_oldest(_made, KEPT)
         _made[key] = _built(constants, function, tuple(tangents)), tuple(owners)
     made = _made[key][0]
     arrays = [*(x for x in values if type(x) is ARRAY), *tangents.values()]
     made.run.into(arrays, [out(label) for label in made.labels])
+
+
+def forget_oldest(made: dict[Any, Any], kept: int) -> None:
+    """Leaves so many at most of what was made first to last; other threads may do the same."""
+    for old in list(made)[: max(len(made) - kept, 0)]:
+        made.pop(old, None)
 
 
 def _built(constants: Sequence[float | None], function: ValueFunction, along: Sequence[int]) -> _HostFunction:

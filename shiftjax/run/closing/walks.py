@@ -22,14 +22,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftjax.algebra import Scalar
 from shiftjax.dynamics.kinematics import Parameters, quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.run.closing.closer import CLOSED, ROUNDED, STEP_ANGLE, STEP_LENGTH, Rule, closed, least_change
 from shiftjax.run.closing.continuation import followed
 from shiftjax.run.closing.determinants import SignWatch
-from shiftjax.run.closing.holding import columns_of
+from shiftjax.run.closing.holding import columns_of, follow_speeds
 from shiftjax.run.closing.host_evaluation import (
     Loops,
     StartLane,
@@ -40,14 +39,13 @@ from shiftjax.run.closing.host_evaluation import (
     prescribed_speeds,
     true_gap,
 )
-from shiftjax.run.programs.setup import Setup
+from shiftjax.run.programs.setup import Setup, with_values
 from shiftjax.topology.partition import RANK, Block, complete_pivoting, rank_tolerance
 from shiftjax.topology.plan import Plan
 
 JUMP = 0.6  # rad, or of the model's size: a corrector that moves a joint farther has left the path
 FINEST = 1 / 64  # of a whole stride: a path that needs finer ones ends
 ARRIVED = 1e-9  # of the way: what is left of it is rounding
-AGREES = 1e-9  # speeds whose J v - nu is smaller, dimensionless, agree with the loops
 BEYOND = "the way to the numbers that it sets passes a singular pose, behind which the branch is not sure"
 SINGULAR = "with the numbers that it sets the loops stand on a singular pose"
 LOST = "with the numbers that it sets the loops lose a freedom"
@@ -231,11 +229,15 @@ def _distance(plan: Plan, a: np.ndarray, b: np.ndarray, index: int, lane: Lane) 
 # -- numbers that change where a mechanism stands ------------------------------------------------------------------
 
 
+def between(before: float | np.ndarray, after: np.ndarray, fraction: float | np.ndarray) -> np.ndarray:
+    """Exact at the end of the way, and no number on the way to an infinite one."""
+    with np.errstate(all="ignore"):  # the way to an infinite number, or from -1e308 to 1e308
+        return np.where(np.equal(fraction, 1.0), after, before + fraction * (after - before))
+
+
 def _lane_with(setup: Setup, p: np.ndarray, t: np.ndarray) -> StartLane:
     """The lane of members with numbers p (np, B) of lanes, at times t (B,) [s]; of their starts it knows nothing."""
-    numbers: list[Scalar] = [0.0 if number is None else number for number in setup.numbers]
-    for place, values in zip(setup.varied, p, strict=True):
-        numbers[place] = values
+    numbers = with_values(setup.known_numbers, setup.varied, p)
     return StartLane(setup.plan, Parameters(numbers, setup.matrices), setup.length, setup.functions, t)
 
 
@@ -259,8 +261,7 @@ class Renumbered:
     def lane_of(self, members: np.ndarray, fraction: float | np.ndarray) -> StartLane:
         """The lane of some members so far from their former numbers to those of now."""
         former, now = self.former[:, members], self.now[:, members]
-        between = np.where(np.equal(fraction, 1.0), now, former + fraction * (now - former))
-        return _lane_with(self.setup, between, self.t[members])
+        return _lane_with(self.setup, between(former, now, fraction), self.t[members])
 
     def gap(self, q: np.ndarray) -> np.ndarray:
         """(B,) by which loops are open at coordinates q (nq, B) with the new numbers [m or rad]."""
@@ -310,11 +311,8 @@ class Renumbered:
         nu, given = prescribed_speeds(full, q, index), np.ascontiguousarray((v / unit[:, None]).T)
         finite = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(nu).all(1))
         J, nu = np.where(finite[:, None, None], J, 0.0), np.where(finite[:, None], nu, 0.0)
-        right = nu - (J[:, :, still] @ given[:, still, None])[:, :, 0]
-        given[:, following] = (np.linalg.pinv(J[:, :, following], rcond=RANK) @ right[:, :, None])[:, :, 0]
-        missing = np.abs(nu - (J @ given[:, :, None])[:, :, 0]).max(1, initial=0.0)
+        off = follow_speeds(J, nu, given, still, following, np.linalg.pinv(J[:, :, following], rcond=RANK))[1]
         rank = complete_pivoting(J, rank_tolerance(structure, self.setup.precision)).rank
-        off = ~(missing <= AGREES * (1.0 + np.abs(given).max(1, initial=0.0)))
         causes = dict.fromkeys(np.flatnonzero(off).tolist(), STUCK)
         causes |= dict.fromkeys(np.flatnonzero(rank < len(following)).tolist(), SINGULAR)
         causes |= dict.fromkeys(np.flatnonzero(rank > len(following)).tolist(), LOST)

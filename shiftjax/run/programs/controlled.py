@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shiftjax.algebra import Scalar, Vec, larger, norm_squared, select, sqrt
-from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import quaternion_places, speed_units
+from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.programs.lane_program import Programs
@@ -57,10 +56,10 @@ class ControlledPrograms(Programs):
         Allowed are, for a tolerance of T, T rad or parts of the model's length of a coordinate; of a speed T (1 + |v|)
         in rad/s or lengths a second; of a force's state T (1 + |s|) of its unit.
         """
-        plan, length = self.setup.plan, self.setup.length
+        plan = self.setup.plan
         nq, nx = plan.nq, plan.nv + plan.ns
         eq, ex, x = s[:nq], s[nq : nq + nx], s[nq + nx :]
-        units = [*scales(speed_units(plan), length), *[1.0] * plan.ns]
+        units = [*self.setup.units, *[1.0] * plan.ns]
         parts = [e / (self.tolerance * unit) for e, unit in zip(eq, self._coordinates(), strict=True)]
         for e, value, unit in zip(ex, x, units, strict=True):
             parts.append(e / (self.tolerance * (unit + abs(value))))
@@ -72,7 +71,7 @@ class ControlledPrograms(Programs):
     def _coordinates(self) -> list[float]:
         """(nq,) what a coordinate is measured by: half a radian of a quaternion, which turns by twice its change."""
         plan = self.setup.plan
-        units, at = scales(speed_units(plan), self.setup.length), 0
+        units, at = self.setup.units, 0
         quaternions, out = {first for first, _ in quaternion_places(plan)}, list[float]()
         while len(out) < plan.nq:
             turns = len(out) in quaternions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -100,6 +100,11 @@ class Setup:
         return slice(2, MONITORS_PER_BLOCK * self.blocks, MONITORS_PER_BLOCK)
 
     @property
+    def known_numbers(self) -> list[float]:
+        """The plan's numbers, 0 in place of those that only values say."""
+        return [0.0 if number is None else number for number in self.numbers]
+
+    @property
     def changing_loops(self) -> frozenset[str]:
         """Names of the events that set numbers of closed loops."""
         return self._setting(of_loops(self.plan))
@@ -154,9 +159,7 @@ class Setup:
 
     def lane(self, values: Sequence[Scalar], t: Scalar) -> Lane:
         """The lane functions' common ground for given values of the varied numbers."""
-        numbers: list[Scalar] = list(self.numbers)
-        for place, value in zip(self.varied, values, strict=True):
-            numbers[place] = value
+        numbers = with_values(self.numbers, self.varied, values)
         return Lane(self.plan, Parameters(numbers, self.matrices), self.length, self.functions, t)
 
     def identity(self) -> str:
@@ -170,6 +173,14 @@ class Setup:
         head = (self.plan, self.varied, float(self.length).hex(), self.precision, self.quadratures)
         text = repr((head, constants, matrices, source_hash(), self.foreign))
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def with_values(numbers: Iterable[Scalar], places: Iterable[int], values: Iterable[Scalar]) -> list[Scalar]:
+    """The numbers of a plan with values at some places."""
+    out = list(numbers)
+    for place, value in zip(places, values, strict=True):
+        out[place] = value
+    return out
 
 
 def certified(setup: Setup, x: Vec, rep: Vec, mon: Vec, acc: Vec) -> Vec:

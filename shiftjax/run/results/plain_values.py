@@ -24,6 +24,11 @@ def is_known(values: Any) -> bool:
     return True
 
 
+def axis_label(used: Mapping[str, Any]) -> str:
+    """What the axis of instants is called, of settings: "time [s]", or the parameter of a path of poses."""
+    return f"{used.get('parameter', 'time')} [{used.get('parameter_unit', 's')}]"
+
+
 def worst(name: str, values: np.ndarray, status: np.ndarray | None = None) -> tuple[float, int]:
     """The worst value (B,) and its member: the smallest pivot ratio, the largest of all others; finite ones only.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, installing, nearest, shown
-from shiftjax.run.results.plain_values import members_to_keep
+from shiftjax.run.results.plain_values import axis_label, members_to_keep
 
 MOST_LINES = 64  # members in a panel; more are spread evenly over the ensemble
 PANEL = (6.4, 2.6)  # inches
@@ -48,7 +48,7 @@ def plot(result: Any, *paths: str) -> Any:
         values = np.asarray(result.channels[path])
         draw_channel(panel, path, values[members] if result.batched else values[None], result, colours)
         panel.set_xlabel("")
-    panels[-1, 0].set_xlabel("time [s]")
+    panels[-1, 0].set_xlabel(axis_label(result.settings))
     figure.__dict__["_ipython_display_"] = functools.partial(_show_once, figure)  # a class of its own has no pickle
     return figure
 
@@ -84,4 +84,4 @@ def draw_channel(panel: Any, path: str, values: np.ndarray, result: Any, colours
                 line.set_label(f"[{number}]")
         if colours is None and len(lines) > 1:
             panel.legend()
-    panel.set(title=path, xlabel="time [s]", ylabel=f"[{result.units.get(path, '1')}]")
+    panel.set(title=path, xlabel=axis_label(result.settings), ylabel=f"[{result.units.get(path, '1')}]")

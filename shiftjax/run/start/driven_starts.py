@@ -72,9 +72,8 @@ def moved_by_drivers(lane: StartLane, q: np.ndarray, closed: np.ndarray, model: 
             path, name = split(coordinate.path)
             elsewhere = (far > REPORTED) & closed & joints[path].states("initial_displacement", name[1:])
             if elsewhere.any():
-                driver = group.name if group.function < 0 else "of drive="
                 out.append(
-                    f"{coordinate.path} starts where its driver {driver} does, up to {far[elsewhere].max():.3g}"
+                    f"{coordinate.path} starts where its driver {_name(group)} does, up to {far[elsewhere].max():.3g}"
                     f" from its initial_displacement in {elsewhere.sum()} members"
                 )
     return [*out, *_poses_moved(lane, q, closed, joints)]
@@ -136,8 +135,7 @@ def put_on_drivers(lane: StartLane, q: np.ndarray, v: np.ndarray, good: np.ndarr
         moved, size = _closed(part, moved, s)
         q[:, away] = np.where(size <= CLOSED, moved, q[:, away])
         lost[away] |= size > CLOSED
-        joints = {*block.joints}
-        of_block = [k for k, one in enumerate(plan.coordinates) if one.joint in joints]
+        of_block = plan.coordinates_in(s)
         others |= {group.name: of_block for group in groups if group.time_dependent and group not in led}
     judged = good & (q != before).any(0)
     notes = [*_begins_elsewhere(plan, q, before, judged, led, others), *_sets_off(lane, q, v, good & ~lost, limit, led)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints import CONSTRAINTS, ConstantSpeed, FunctionOfTime, TimeFunction
-from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of
+from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of, type_of
 from shiftjax.constraints.pose_drives import PoseDrive
 from shiftjax.errors import ModelError, refuse_traced, shown
 from shiftjax.field import Field
@@ -80,7 +80,7 @@ def driven(
         if isinstance(motion, PoseDrive):
             element, arrays = pose_element(called, joints[joint], motion, where, axes)
         else:
-            element, arrays = _element(called, path, _begins(joints[joint], coordinate), motion, where)
+            element, arrays = _element(called, path, begins(joints[joint], coordinate), motion, where)
         made.setdefault(home, []).append(element)
         varied |= {f"{child(home, called)}.{place}": values for place, values in arrays.items()}
     if not made:
@@ -96,7 +96,7 @@ def driven(
     return replace(driven_too(model), origin=origin), varied, functions
 
 
-def _begins(joint: Joint, coordinate: str) -> float:
+def begins(joint: Joint, coordinate: str) -> float:
     """The initial displacement of a coordinate, called ".NAME" where the joint has several."""
     start: Any = joint.initial_displacement
     return float(start[coordinate[1:]] if coordinate else start)
@@ -147,7 +147,7 @@ def _element(name: str, path: str, start: float, motion: Drive, where: str) -> t
 
     Where a number is an array, the model holds what keeps the coordinate at `start`: no member decides for another one.
     """
-    type_ = next(name for name, record in TYPES.items() if isinstance(motion, record))
+    type_ = type_of(motion)
     kind = CONSTRAINTS[type_]
     values: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
@@ -181,13 +181,8 @@ def _element(name: str, path: str, start: float, motion: Drive, where: str) -> t
     return given_number, arrays
 
 
-def covered(plan: Plan, lane: StartLane) -> tuple[float, float, str]:
-    """From when to when the tables that refuse other times last [s], and the path of the shortest."""
-    return _covered(plan, lane)[:3]
-
-
-def _covered(plan: Plan, lane: StartLane) -> tuple[float, float, str, Sequence[Field]]:
-    """The same, and the words that its kind may say."""
+def covered(plan: Plan, lane: StartLane) -> tuple[float, float, str, Sequence[Field]]:
+    """From when to when tables that refuse other times last [s]; the path of the shortest, and words of its kind."""
     first, last, name, words = -np.inf, np.inf, "", tuple[Field, ...]()
     elements = [(group.name, group, CONSTRAINTS[group.kind].words) for group in plan.constraints]
     for path, element, known in [*elements, *((force.path, force, FORCES[force.kind].words) for force in plan.forces)]:
@@ -202,7 +197,7 @@ def _covered(plan: Plan, lane: StartLane) -> tuple[float, float, str, Sequence[F
 
 def refuse_beyond_tables(plan: Plan, lane: StartLane, begin: float, end: float) -> None:
     """Raises where a run leaves a table that says nothing of other times."""
-    first, last, name, words = _covered(plan, lane)
+    first, last, name, words = covered(plan, lane)
     if begin < first - WHOLE * abs(first) or end > last + WHOLE * abs(last):
         fault = f"a table from {first:g} to {last:g} s, and a run from {begin:g} to {end:g} s"
         others = [

@@ -14,6 +14,7 @@ import numpy as np
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.holding import columns_of, holdable
 from shiftjax.run.closing.host_evaluation import StartLane, closure, stated_coordinates
+from shiftjax.run.closing.host_functions import forget_oldest
 from shiftjax.run.closing.poses import close, nearest
 from shiftjax.run.closing.walks import Way, walk
 from shiftjax.run.start.branches import MOVED, NEAR, blocks_of_signs, distances, spread_poses, units_of
@@ -47,8 +48,7 @@ def closed_file(plan: Plan, lane: StartLane, order: Sequence[int]) -> tuple[np.n
     key = (*map(id, owners), np.array(lane.params.numbers).tobytes(), lane.length, lane.t, tuple(order))
     known = _poses.get(key)
     if known is None:
-        for old in list(_poses)[: len(_poses) - KEPT + 1]:
-            _poses.pop(old, None)
+        forget_oldest(_poses, KEPT - 1)
         q = stated_coordinates(lane, 1)
         tied = tuple(closed_file_pose(plan, lane, q, s, order) for s in range(len(plan.substructures)))
         q.setflags(write=False)

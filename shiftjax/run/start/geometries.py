@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftjax.algebra import Scalar
 from shiftjax.field import Role
-from shiftjax.topology.plan import Plan, flat
+from shiftjax.topology.plan import Plan, numbers_read
 
 T = TypeVar("T")
 # Numbers that do not move a closed loop, unless a constraint or a joint reads them.
@@ -55,8 +55,7 @@ class Designs:
 
 def designs_of(plan: Plan, numbers: Sequence[Scalar], members: int, t: Scalar = 0.0) -> Designs:
     """The designs of members with some numbers, in the order of the plan's, at their times; equal to the last bit."""
-    elements = (*plan.constraints, *plan.joints)
-    read = {place for element in elements for _, places in element.numbers for place in flat(places)}
+    read = numbers_read((*plan.constraints, *plan.joints))
     varied = [
         value
         for place, (number, value) in enumerate(zip(plan.numbers, numbers, strict=True))

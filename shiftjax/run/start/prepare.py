@@ -25,6 +25,7 @@ from shiftjax.run.closing.host_evaluation import (
     deciding_drivers,
     stated_coordinates,
 )
+from shiftjax.run.closing.host_functions import forget_oldest
 from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
 from shiftjax.run.start.assembly import assemble
@@ -169,8 +170,7 @@ def _as_object_before(plan: Plan, matrices: tuple[Matrix, ...], *, foreign: bool
     if foreign:
         return replace(plan), matrices
     key = plan, repr(matrices)  # with the signs of zeros
-    for old in list(_prepared)[: max(len(_prepared) - KEPT, 0)]:
-        _prepared.pop(old, None)
+    forget_oldest(_prepared, KEPT)
     return _prepared.setdefault(key, (plan, matrices))
 
 

@@ -13,7 +13,8 @@ from shiftjax.errors import refuse_text
 from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.run.closing.host_evaluation import StartLane
-from shiftjax.run.programs.setup import Setup
+from shiftjax.run.closing.walks import between
+from shiftjax.run.programs.setup import Setup, with_values
 from shiftjax.run.start.stated import Start, Statements
 from shiftjax.topology.plan import Plan
 
@@ -61,19 +62,16 @@ class Prepared:
         numbers: list[Scalar] = list(self.file_numbers)
         for place, (before, assigned) in enumerate(zip(self.file_numbers, self.own_numbers, strict=True)):
             if assigned != before:
-                numbers[place] = _between(before, np.full(len(members), assigned), fraction)
+                numbers[place] = between(before, np.full(len(members), assigned), fraction)
         for place, values in zip(self.places, self.values, strict=True):
-            numbers[place] = _between(self.file_numbers[place], values[members], fraction)
+            numbers[place] = between(self.file_numbers[place], values[members], fraction)
         lane = self.with_numbers(numbers)
-        return lane if self.instants is None else replace(lane, t=_between(0.0, self.instants[members], fraction))
+        return lane if self.instants is None else replace(lane, t=between(0.0, self.instants[members], fraction))
 
     def lane_with(self, members: np.ndarray, p: np.ndarray) -> StartLane:
         """The lane of some members (K,) with numbers p (np, K) of lanes in place of those of their start."""
         lane = self.lane_of(members, 1.0)
-        numbers = list(lane.params.numbers)
-        for place, values in zip(self.setup.varied, p, strict=True):
-            numbers[place] = values
-        return replace(self.with_numbers(numbers), t=lane.t)
+        return replace(self.with_numbers(with_values(lane.params.numbers, self.setup.varied, p)), t=lane.t)
 
     def some(self, members: np.ndarray) -> Prepared:
         """The same for some of the members."""
@@ -92,12 +90,6 @@ class Prepared:
         varied = dict(zip(self.places, self.values, strict=True))
         alike = {place: np.full(self.members, self.own_numbers[place]) for place in self.setup.varied}  # set by events
         return np.array([varied.get(place, alike[place]) for place in self.setup.varied]).reshape(-1, self.members)
-
-
-def _between(before: float, after: np.ndarray, fraction: float | np.ndarray) -> np.ndarray:
-    """Exact at the end of the way, and no number on the way to an infinite one."""
-    with np.errstate(all="ignore"):  # the way to an infinite number, or from -1e308 to 1e308
-        return np.where(np.equal(fraction, 1.0), after, before + fraction * (after - before))
 
 
 def start_lane(setup: Setup, numbers: Sequence[Scalar]) -> StartLane:

@@ -18,6 +18,7 @@ from shiftjax.errors import ModelError
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.closing.host_evaluation import StartLane
+from shiftjax.run.closing.host_functions import forget_oldest
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import blocks_of, complete_pivoting, free_speeds, rank_tolerance
@@ -88,8 +89,7 @@ def _of_the_file(prepared: Prepared, lane: StartLane, q: np.ndarray) -> _Massles
     key = (*map(id, owners), np.array(lane.params.numbers).tobytes(), q.tobytes(), lane.length, lane.t)
     known = _of_files.get(key)
     if known is None:
-        for old in list(_of_files)[: len(_of_files) - KEPT + 1]:
-            _of_files.pop(old, None)
+        forget_oldest(_of_files, KEPT - 1)
         known = _of_files[key] = _massless_motion(prepared, lane, q), owners
     return known[0]
 

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.run.closing.holding import pacing
+from shiftjax.run.closing.holding import follow_speeds, pacing
 from shiftjax.run.closing.host_evaluation import StartLane, closure, per_member, prescribed_speeds
 from shiftjax.run.start.geometries import Designs
 from shiftjax.topology.partition import RANK, complete_pivoting
 from shiftjax.topology.plan import Plan
-
-AGREES = 1e-9  # speeds whose J v - nu is smaller, dimensionless, agree with the loops
 
 
 def consistent_speeds(
@@ -78,11 +76,8 @@ def _agreeing(J: np.ndarray, nu: np.ndarray, inverse: np.ndarray, given: np.ndar
     Args:
         J: (B, m, n). nu: (B, m). inverse: that of `_inverse`.
     """
-    rest = _others(J, still)
-    right = nu - (J[:, :, still] @ given[:, still, None])[:, :, 0]
-    given[:, rest] = (inverse @ right[:, :, None])[:, :, 0]
-    missing = nu - (J @ given[:, :, None])[:, :, 0]
-    off = np.abs(missing).max(1) > AGREES * (1.0 + np.abs(given).max(1))
+    missing, off = follow_speeds(J, nu, given, still, _others(J, still), inverse)
+    off &= ~np.isnan(missing).any(1)
     if off.any():  # nothing agrees with what is kept: the nearest speeds that agree with the loops
         given[off] += (np.linalg.pinv(J[off], rcond=RANK) @ missing[off, :, None])[:, :, 0]
 
