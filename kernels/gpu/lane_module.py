@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 
-from shiftjax.kernels.gpu.lane_loop import ARGUMENTS, LaneLoop
+from shiftjax.kernels.gpu.lane_builder import LaneBuilder
+from shiftjax.kernels.gpu.lane_loop import LaneLoop
 from shiftjax.kernels.gpu.lane_pieces import REDUCE, REDUCE_TEXT, thread_piece
 from shiftjax.kernels.gpu.places import Places, Tuning, places_of
-from shiftjax.kernels.lane_program import PHASES, LaneProgram
+from shiftjax.kernels.lane_program import PHASES, LaneProgram, Piece
 from shiftjax.kernels.llvm import payne_hanek
 from shiftjax.kernels.llvm.emitter import intrinsics
 from shiftjax.kernels.llvm.ir_builder import WorkspaceLayout
@@ -79,31 +81,47 @@ def program_identity(program: LaneProgram, target: Target, tuning: Tuning) -> st
 def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneModule:
     """The module of a program; its kernel is `ENTRY`, with the parameters of `lane_loop.ARGUMENTS`."""
     places = program_places(program, target, tuning)
+    lists = {phase: program.phase(phase) for phase in PHASES}
+    return kernel_module(ENTRY, lists, target, places, lambda functions: LaneLoop(program, target, places, functions))
+
+
+def kernel_module(
+    entry: str,
+    lists: Mapping[str, Sequence[Piece]],
+    target: Target,
+    places: Places,
+    made: Callable[[Mapping[str, Sequence[str]]], LaneBuilder],
+) -> LaneModule:
+    """The module of a kernel with what it calls.
+
+    Args:
+        entry: its name. lists: pieces that it may run. made: its builder, by the names of the functions of each list.
+    """
     pieces = {
-        phase: [thread_piece(one, f"{phase}_{k}", target, places) for k, one in enumerate(program.phase(phase))]
-        for phase in PHASES
+        name: [thread_piece(one, f"{name}_{k}", target, places) for k, one in enumerate(some)]
+        for name, some in lists.items()
     }
-    functions = {phase: [name for one in some for name in one.functions] for phase, some in pieces.items()}
-    loop = LaneLoop(program, target, places, functions)
-    operations = sum(loop.uses_in_code(phase) * one.operations for phase, some in pieces.items() for one in some)
+    builder = made({name: [function for one in some for function in one.functions] for name, some in pieces.items()})
+    operations = sum(builder.uses_in_code(name) * one.operations for name, some in pieces.items() for one in some)
     bank: dict[str, int] = {}
-    inlined = operations <= tuning.inlined
+    inlined = operations <= places.tuning.inlined
     texts = [one.text(target, places, bank, inlined=inlined) for some in pieces.values() for one in some]
-    head = ", ".join(f"{kind} %{name}" for name, kind in ARGUMENTS)
-    lane = loop.function(f"internal void @lane({head}, i64 %lane) nounwind alwaysinline", loop.lane)
-    text = "\n".join((intrinsics(target), *texts, lane, _kernel(target, tuning), _support(target), _bank(target, bank)))
-    return LaneModule(text + METADATA, operations)
+    head = ", ".join(f"{kind} %{name}" for name, kind in builder.arguments)
+    lane = builder.function(f"internal void @lane({head}, i64 %lane) nounwind alwaysinline", builder.lane)
+    kernel = _kernel(entry, builder.arguments, target, places.tuning)
+    parts = (intrinsics(target), *texts, lane, kernel, _support(target), _bank(target, bank))
+    return LaneModule("\n".join(parts) + METADATA, operations)
 
 
-def _kernel(target: Target, tuning: Tuning) -> str:
-    parameters = ", ".join(f"{kind.replace('ptr', 'ptr addrspace(1) noalias')} %{name}" for name, kind in ARGUMENTS)
-    pointers = [name for name, kind in ARGUMENTS if kind == "ptr"]
+def _kernel(entry: str, arguments: Sequence[tuple[str, str]], target: Target, tuning: Tuning) -> str:
+    parameters = ", ".join(f"{kind.replace('ptr', 'ptr addrspace(1) noalias')} %{name}" for name, kind in arguments)
+    pointers = [name for name, kind in arguments if kind == "ptr"]
     casts = "\n".join(f"  %{name}.g = addrspacecast ptr addrspace(1) %{name} to ptr" for name in pointers)
-    values = ", ".join(f"{kind} %{name}{'.g' * (kind == 'ptr')}" for name, kind in ARGUMENTS)
+    values = ", ".join(f"{kind} %{name}{'.g' * (kind == 'ptr')}" for name, kind in arguments)
     bounds = f'"nvvm.maxntid"="{tuning.block}"' + (f' "nvvm.maxnreg"="{tuning.registers}"' if tuning.registers else "")
     text = KERNEL
     for word, value in {
-        "VECTOR": target.vector, "ENTRY": ENTRY, "PARAMETERS": parameters, "CASTS": casts, "VALUES": values,
+        "VECTOR": target.vector, "ENTRY": entry, "PARAMETERS": parameters, "CASTS": casts, "VALUES": values,
         "BOUNDS": bounds,
     }.items():  # fmt: skip
         text = text.replace(word, value)
