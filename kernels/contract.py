@@ -169,6 +169,10 @@ class Backward(Protocol):
 class Reversible(Protocol):
     """A kernel over whose steps cotangents are carried back, so that its runs have derivatives."""
 
-    def backward(self) -> Backward:
-        """What carries them."""
+    def backward(self, memory: float | None = None) -> Backward:
+        """What carries them.
+
+        Args:
+            memory: bytes that the stacks of legs may take in a memory of the kernel's own; its choice where left out.
+        """
         ...

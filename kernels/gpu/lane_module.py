@@ -31,6 +31,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare void @llvm.nvvm.barrier.cta.sync.all(i32)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 @shared_slots = external addrspace(3) global [0 x VECTOR], align 64
 define ptx_kernel void @ENTRY(PARAMETERS) #0 {
 entry:
@@ -38,8 +39,8 @@ CASTS
   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %begin = mul i32 %block, %size
-  %place = add i32 %begin, %thread
+  %of_blocks = mul i32 %block, %size
+  %place = add i32 %of_blocks, %thread
   %lane = zext i32 %place to i64
   %there = icmp slt i64 %lane, %lanes
   br i1 %there, label %go, label %done

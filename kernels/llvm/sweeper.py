@@ -266,4 +266,3 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
         self.each(count, copy)
         self.emit(f"br label %{skip}\n{skip}:")
-

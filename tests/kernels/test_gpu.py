@@ -16,9 +16,10 @@ from shiftjax import Result, simulate
 from shiftjax.errors import ModelError
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
-from shiftjax.kernels.gpu import kernel as gpu_kernel
-from shiftjax.kernels.gpu import lane_pieces, places
-from shiftjax.kernels.gpu.kernel import FIRST, FULL, GpuKernel, LaunchPace
+from shiftjax.kernels.gpu import devices, lane_pieces, places
+from shiftjax.kernels.gpu.backward import ReversibleGpuKernel
+from shiftjax.kernels.gpu.devices import FIRST, FULL, LaunchPace
+from shiftjax.kernels.gpu.kernel import GpuKernel
 from shiftjax.kernels.gpu.lane_module import lane_module, program_places
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu
@@ -44,7 +45,7 @@ def backend() -> Iterator[str]:
     """A backend whose kernels all run on one device."""
     device = PtxOnHost()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(BACKENDS, NAME, lambda precision, threads: GpuKernel(precision, threads, device))
+        patch.setitem(BACKENDS, NAME, lambda precision, threads: ReversibleGpuKernel(precision, threads, device))
         yield NAME
 
 
@@ -224,7 +225,7 @@ def test_an_interrupt_leaves_every_lane_at_a_step() -> None:
 
 def test_many_lanes_are_divided_over_all_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bits, whatever device has a lane; few lanes stay on the first, and open no other."""
-    monkeypatch.setattr(gpu_kernel, "FULL", 4)
+    monkeypatch.setattr(devices, "FULL", 4)
     program, count = orbit(), 14
     begun = table(program, count, q=[1.0, 0.0], x=[0.0, np.linspace(0.7, 1.0, count), 0.0], p=[0.0, 1e-6])
     together = threading.Barrier(3, timeout=60.0)
@@ -264,7 +265,7 @@ def test_many_lanes_are_divided_over_all_devices(monkeypatch: pytest.MonkeyPatch
 
 def test_an_interrupt_ends_the_work_of_all_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each lane stands at a step that it has reached, and goes on from there to the same end."""
-    monkeypatch.setattr(gpu_kernel, "FULL", 2)
+    monkeypatch.setattr(devices, "FULL", 2)
     program = orbit()
     begun = table(program, 4, q=[1.0, 0.0], x=[0.0, np.linspace(0.7, 1.0, 4), 0.0], p=[0.0, 1e-6])
 
