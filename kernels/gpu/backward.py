@@ -49,10 +49,9 @@ class GpuBackward:
         """Bytes for stacks."""
         return STACKS * self.kernel.device.free_bytes() if self._given is None else self._given
 
-    @property
-    def launched_s(self) -> float:
-        """Seconds in which devices went back over legs, of all of them together."""
-        return sum(one.pace.launched for _, ready in self._ready.values() for one in ready.values())
+    def launched(self, kernel: str) -> float:
+        """Seconds in which devices ran one of both kernels, of all of them together [s]."""
+        return sum(ready[kernel].pace.launched for _, ready in self._ready.values())
 
     def prepare(self, adjoint: AdjointProgram, number: int = 0) -> dict[str, LoadedKernel]:
         """Writes and loads what is missing of both kernels of a leg, for a device by its number."""
