@@ -47,6 +47,7 @@ from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.lane_table import LaneTable, placed
 from shiftjax.kernels.llvm import cpu
+from shiftjax.models import SUMMARIES
 
 MODELS = {  # bodies whose mass is varied; of others the first that has one
     "four_bar": "four_bar:coupler",
@@ -66,7 +67,7 @@ MOST = 2_000  # steps of it: in f32 lanes begin to trip after some thousand
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("bits", "rates", "tunings", "calls", "gradients", "assembled", "golden"))
-    parser.add_argument("--models", nargs="+", default=["four_bar", "bricard", "n_four_bar_5"])
+    parser.add_argument("--models", nargs="+", default=["four_bar", "bricard", "n_four_bar_5"], help="or: library")
     parser.add_argument("--precisions", nargs="+", default=["f64", "f32"])
     parser.add_argument("--members", nargs="+", type=int, default=[2_048, 16_384, 131_072, 1_048_576])
     parser.add_argument("--steps", type=int, default=300, help="of bits")
@@ -78,6 +79,7 @@ def main() -> None:
     parser.add_argument("--archs", nargs="+", default=["sm_90"], help="of assembled")
     parser.add_argument("--kernels", nargs="+", default=[gpu_code.KERNELS[0]], choices=gpu_code.KERNELS, help="as well")
     options = parser.parse_args()
+    options.models = [*SUMMARIES] if options.models == ["library"] else options.models
     if options.what == "assembled":
         for case in itertools.product(options.models, options.precisions, options.archs, options.kernels):
             emit("gpu_assembled", {"model": case[0], "precision": case[1], **gpu_code.assembly(*case)})

@@ -30,7 +30,8 @@ ARGUMENTS = (  # of both
     ("stack", "ptr"),  # (steps + 1, numbers of a step, B)
     ("begin", "i64"), ("end", "i64"),  # begin <= step < end in this launch
 )  # fmt: skip
-MOVING = ("q", "x", "dx", "clock", "acc")  # groups with which a lane goes on in the next launch
+MOVING = ("q", "x", "dx", "clock", "acc")  # groups of rows with which a lane goes on in the next launch
+READ = ("q", "x", "dx", "p", "clock", "fraction", "acc")  # that a leg reads
 
 
 class LaneLeg(LegBuilder, LaneBuilder):
@@ -54,13 +55,18 @@ class LaneLeg(LegBuilder, LaneBuilder):
         self.workspace(self.adjoint.slot_count)
         size = (self.space.private + self.adjoint.slot_count) * self.t.bytes
         self.emit(f"call void @llvm.memset.p0.i64(ptr align 64 %memory, i8 0, i64 {size}, i1 false)")
-        self.load_rows(self.space.loads())
+        self.load_rows(self._of_groups(self.space.loads(), READ))
         self.load_rows(self.bar_pairs(), "bars")
         self.set_size()
         steps = self.w.line(f"extractelement {self.v} {self.load('steps')}, i64 0")
         steps = self.w.line(f"fptosi {self.t.scalar} {steps} to i64")
         fewer = self.w.line(f"icmp slt i64 {steps}, %end")
         return self.w.line(f"select i1 {fewer}, i64 {steps}, i64 %end")
+
+    def _of_groups(self, pairs: Sequence[tuple[int, int]], names: Sequence[str]) -> list[tuple[int, int]]:
+        """Those pairs (row, slot) whose rows are of some groups."""
+        rows = {row for name in names for row in self.layout.rows(name)}
+        return [pair for pair in pairs if pair[0] in rows]
 
     def over(self, last: str, body: Callable[[str], None], end: Callable[[], None]) -> None:
         """`body` as often as there are steps %begin <= k < last, by how often it was run before; then `end`, if any."""
@@ -114,9 +120,8 @@ class LegAhead(LaneLeg):
         def end() -> None:
             self.rec = self.step_at(last)
             self.record(0)
-            self.save_rows([pair for pair in self.space.saves() if pair[0] in moving])
+            self.save_rows(self._of_groups(self.space.saves(), MOVING))
 
-        moving = {row for name in MOVING for row in self.layout.rows(name)}
         self.over(last, lambda done: self.ahead(self.w.line(f"add i64 %begin, {done}")), end)
 
     def uses_in_code(self, name: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from shiftjax.kernels.contract import Leg
 from shiftjax.kernels.gpu.device import Device
+from shiftjax.kernels.gpu.lane_leg import READ
 from shiftjax.kernels.gpu.on_device import CallNumbers
 
 
@@ -60,28 +62,41 @@ class LegOnDevice:
         seeded = np.flatnonzero(members >= 0) if len(part.ticks) else np.zeros(0, int)
         member = np.full(self.lanes, -1, np.int64)
         member[seeded] = np.arange(len(seeded))
-        self.arrays = {"member": member}
-        self.arrays |= {name: np.ascontiguousarray(getattr(leg, name)[:, part.lanes]) for name in ("table", "bars")}
+        self.bars = np.ascontiguousarray(leg.bars[:, part.lanes])
+        self.arrays = {"member": member, "bars": self.bars}
         if leg.seeds is not None and len(seeded):
             seeds = leg.seeds[members[seeded], part.ticks.start : part.ticks.stop]
             self.arrays["out"] = np.ascontiguousarray(seeds)
         self.rooms = {name: Room(device, array.nbytes) for name, array in self.arrays.items()}
+        self.rooms["table"] = Room(device, len(leg.table) * self.lanes * leg.table.itemsize)
         self._given_back = ExitStack()
 
     def __enter__(self) -> LegOnDevice:
         with ExitStack() as given_back:
+            for room in self.rooms.values():
+                given_back.enter_context(room)
             for name, array in self.arrays.items():
-                self.device.upload(array, given_back.enter_context(self.rooms[name]).address)
+                self.device.upload(array, self.rooms[name].address)
+            for rows in self._rows():
+                array = np.ascontiguousarray(self.part.leg.table[rows, self.part.lanes])
+                self.device.upload(array, self.rooms["table"].address + rows.start * array[0].nbytes)
             self._given_back = given_back.pop_all()
         return self
+
+    def _rows(self) -> Iterator[slice]:
+        """Rows of the table that the steps read, those that follow each other together."""
+        layout = self.part.leg.adjoint.program.layout
+        rows = np.array(sorted(row for name in READ for row in layout.rows(name)))
+        for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1):
+            yield slice(int(run[0]), int(run[-1]) + 1)
 
     def __exit__(self, *error: object) -> None:
         self._given_back.close()
 
     def take_back(self) -> None:
         """Brings the cotangents to the leg."""
-        self.device.download(self.rooms["bars"].address, self.arrays["bars"])
-        self.part.leg.bars[:, self.part.lanes] = self.arrays["bars"]
+        self.device.download(self.rooms["bars"].address, self.bars)
+        self.part.leg.bars[:, self.part.lanes] = self.bars
 
     def arguments(self, begin: int, end: int) -> list[int | float]:
         """Of a launch over some steps, in the order of `lane_leg.ARGUMENTS`."""
