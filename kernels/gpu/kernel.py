@@ -20,7 +20,8 @@ from shiftjax.kernels.gpu.cuda_device import cuda_device, other_devices
 from shiftjax.kernels.gpu.device import Device
 from shiftjax.kernels.gpu.device_table import DeviceTable
 from shiftjax.kernels.gpu.devices import FULL, SHARE, Devices, LaunchPace, LoadedKernel
-from shiftjax.kernels.gpu.lane_module import ENTRY, LaneModule, lane_module, program_identity, program_places
+from shiftjax.kernels.gpu.kernel_module import LaneModule
+from shiftjax.kernels.gpu.lane_loop import ENTRY, lane_module, program_identity, program_places
 from shiftjax.kernels.gpu.moves import Moves
 from shiftjax.kernels.gpu.on_device import CallNumbers, DeviceLanes, OnDevice
 from shiftjax.kernels.gpu.places import Tuning

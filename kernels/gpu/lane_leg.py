@@ -12,11 +12,12 @@ from functools import partial
 from itertools import groupby
 
 from shiftjax.kernels.adjoint import AdjointProgram
+from shiftjax.kernels.gpu.kernel_module import LaneModule, kernel_module
 from shiftjax.kernels.gpu.lane_builder import LaneBuilder
-from shiftjax.kernels.gpu.lane_module import LaneModule, kernel_module
+from shiftjax.kernels.gpu.lane_pieces import thread_pieces
 from shiftjax.kernels.gpu.places import Places, Tuning
 from shiftjax.kernels.lane_program import REVERSED, Piece
-from shiftjax.kernels.llvm.leg_builder import LegBuilder, place_slots, record_slots
+from shiftjax.kernels.llvm.leg_builder import MOVING, READ, LegBuilder, place_slots, record_slots
 from shiftjax.kernels.llvm.stepper import copies, timed
 from shiftjax.kernels.llvm.sums import Sum
 from shiftjax.kernels.llvm.sweeper import sweeper_identity
@@ -30,8 +31,6 @@ ARGUMENTS = (  # of both
     ("stack", "ptr"),  # (steps + 1, numbers of a step, B)
     ("begin", "i64"), ("end", "i64"),  # begin <= step < end in this launch
 )  # fmt: skip
-MOVING = ("q", "x", "dx", "clock", "acc")  # groups of rows with which a lane goes on in the next launch
-READ = ("q", "x", "dx", "p", "clock", "fraction", "acc")  # that a leg reads
 
 
 class LaneLeg(LegBuilder, LaneBuilder):
@@ -222,8 +221,9 @@ def lists_of(adjoint: AdjointProgram, kernel: str) -> dict[str, tuple[Piece, ...
 def leg_module(adjoint: AdjointProgram, kernel: str, target: Target, tuning: Tuning) -> LaneModule:
     """The module of `AHEAD` or `BACK`, with the parameters `ARGUMENTS`."""
     made = {AHEAD: LegAhead, BACK: LegBack}[kernel]
-    lists = lists_of(adjoint, kernel)
-    return kernel_module(kernel, lists, target, Places({}, tuning), partial(made, adjoint, target, tuning))
+    places = Places({}, tuning)
+    pieces = thread_pieces(lists_of(adjoint, kernel), target, places)
+    return kernel_module(kernel, pieces, target, places, partial(made, adjoint, target, tuning))
 
 
 def leg_identity(adjoint: AdjointProgram, kernel: str, target: Target, tuning: Tuning) -> str:

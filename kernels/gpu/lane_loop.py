@@ -1,17 +1,22 @@
-"""LLVM text of the step loop of one lane a thread: `step_loop.StepLoop` for a target of width 1."""
+"""LLVM text of the step loop of one lane a thread: `step_loop.StepLoop` for a target of width 1, and its module."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
+from shiftjax.kernels.gpu.kernel_module import LaneModule, kernel_module
 from shiftjax.kernels.gpu.lane_builder import LaneBuilder
-from shiftjax.kernels.gpu.places import Places
+from shiftjax.kernels.gpu.lane_pieces import thread_pieces
+from shiftjax.kernels.gpu.places import Places, Tuning, places_of
 from shiftjax.kernels.guards import MONITORS, decide, next_size, passes
-from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.lane_program import PHASES, LaneProgram
+from shiftjax.kernels.llvm.ir_builder import WorkspaceLayout
 from shiftjax.kernels.llvm.ir_values import LaneMask
 from shiftjax.kernels.llvm.stepper import Attempt, copies, timed
 from shiftjax.kernels.llvm.target import Target
 
+ENTRY = "advance"
 ARGUMENTS = (  # of the kernel
     ("table", "ptr"), ("lanes", "i64"), ("until", "ptr"), ("member", "ptr"), ("out", "ptr"),
     ("first", "i64"),  # tick of `out`
@@ -170,3 +175,23 @@ class LaneLoop(LaneBuilder):
             place = w.line(f"getelementptr {self.v}, ptr %out, i64 {w.line(f'add i64 {line}, {c}')}")
             self.emit(f"store {self.v} {self.load('chan', c)}, ptr {place}, align {t.bytes}")
         self.emit("br label %observed\nobserved:")
+
+
+def program_places(program: LaneProgram, target: Target, tuning: Tuning) -> Places:
+    """Where the numbers of a program's lanes are: what is recorded and measured moves none of them."""
+    bare = dataclasses.replace(program.layout, nc=0, na=0)
+    size = WorkspaceLayout(bare, program.method).size
+    return places_of(WorkspaceLayout(program.layout, program.method), size, target, tuning)
+
+
+def program_identity(program: LaneProgram, target: Target, tuning: Tuning) -> str:
+    """What decides the module."""
+    pieces = [(phase, [piece.identity() for piece in program.phase(phase)]) for phase in PHASES]
+    return f"{program.layout!r}|{program.method!r}|{timed(program)}|{pieces}|{tuning!r}|{target.identity()}"
+
+
+def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneModule:
+    """The module of a program; its kernel is `ENTRY`, with the parameters `ARGUMENTS`."""
+    places = program_places(program, target, tuning)
+    pieces = thread_pieces({phase: program.phase(phase) for phase in PHASES}, target, places)
+    return kernel_module(ENTRY, pieces, target, places, lambda functions: LaneLoop(program, target, places, functions))

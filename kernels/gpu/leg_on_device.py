@@ -10,8 +10,8 @@ import numpy as np
 
 from shiftjax.kernels.contract import Leg
 from shiftjax.kernels.gpu.device import Device
-from shiftjax.kernels.gpu.lane_leg import READ
 from shiftjax.kernels.gpu.on_device import CallNumbers
+from shiftjax.kernels.llvm.leg_builder import READ
 
 
 class LegLanes(NamedTuple):

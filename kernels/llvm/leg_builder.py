@@ -19,6 +19,8 @@ from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.mirror import Mirrored, bar, mirrored, recorded
 from shiftjax.kernels.step_program import Method, registers
 
+READ = ("q", "x", "dx", "p", "clock", "fraction", "acc")  # groups of rows of a lane that its leg reads
+MOVING = ("q", "x", "dx", "clock", "acc")  # those among them that a step changes
 UNREAD = ("error", "events")  # phases of whose results nothing is carried back
 
 

@@ -20,8 +20,9 @@ from shiftjax.kernels.adjoint import AdjointProgram
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.gpu.cuda_device import linked, linker_bindings
+from shiftjax.kernels.gpu.kernel_module import LaneModule
 from shiftjax.kernels.gpu.lane_leg import AHEAD, BACK, leg_module
-from shiftjax.kernels.gpu.lane_module import ENTRY, LaneModule, lane_module
+from shiftjax.kernels.gpu.lane_loop import ENTRY, lane_module
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram

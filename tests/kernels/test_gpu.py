@@ -17,7 +17,7 @@ from shiftjax.kernels.contract import Group
 from shiftjax.kernels.gpu import devices, lane_pieces, places
 from shiftjax.kernels.gpu.devices import FIRST, FULL, LaunchPace
 from shiftjax.kernels.gpu.kernel import GpuKernel
-from shiftjax.kernels.gpu.lane_module import lane_module, program_places
+from shiftjax.kernels.gpu.lane_loop import lane_module, program_places
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu
 from shiftjax.kernels.llvm.cpu import CpuKernel

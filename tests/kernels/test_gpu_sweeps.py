@@ -113,10 +113,10 @@ def test_lanes_go_back_in_portions_that_have_room_for_their_stacks() -> None:
 def test_legs_are_as_long_as_there_is_memory_for() -> None:
     """The stacks of as many lanes as run at a time; never less than 8 steps, so that notes stay few."""
     layout, method = (made := leg("pendulum", 1, 1).adjoint).layout, made.method
-    kernel = ReversibleGpuKernel("f64", 1, PtxOnHost())
+    kernel = ReversibleGpuKernel("f64", 1, device := PtxOnHost())
     one = devices.FULL * kernel.backward()._step_bytes(layout, method)
     assert [kernel.backward(size * one).longest(made) for size in (0.0, 101.5, 1e6)] == [8, 100, backward.MOST]
-    kernel.device.size = 404 * one
+    device.size = 404 * one
     assert kernel.backward().longest_of(layout, method) == 100, "a quarter of what is free"
     with pytest.raises(ValueError, match="a leg of 101 steps, its stack holds 100"):
         kernel.backward().sweep([leg("pendulum", 1, 101)], h=H)
@@ -220,7 +220,7 @@ LONG = (
 )  # 5 to 10 s each: their PTX is translated, too
 
 
-def slopes(name: str, backend: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def slopes(name: str, backend: str) -> list[np.ndarray]:
     """Values, slopes of them in one direction, and what cotangents of them become."""
     model, options = RUNS[name]
     options = {"output_step": options["span"] / 2, **options}
@@ -235,7 +235,7 @@ def slopes(name: str, backend: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     values, back = jax.vjp(run, numbers[0])
     bars = back(jnp.asarray(np.sin(1.0 + np.arange(values.size)), values.dtype))[0]
     ahead = bars if "events" in options else jax.jvp(run, (numbers[0],), (jnp.cos(numbers[0]),))[1]
-    return tuple(map(np.asarray, (values, ahead, bars)))
+    return [np.asarray(x) for x in (values, ahead, bars)]
 
 
 @pytest.mark.usefixtures("quick_llvm")

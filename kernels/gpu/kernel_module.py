@@ -1,24 +1,17 @@
-"""The LLVM module of a program for a GPU: its pieces, its step loop, and the kernel that runs one lane a thread."""
+"""The LLVM module of a kernel that runs one lane a thread: pieces, what a thread does with them, what they call."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
-from shiftjax.kernels.gpu.lane_builder import LaneBuilder
-from shiftjax.kernels.gpu.lane_loop import LaneLoop
-from shiftjax.kernels.gpu.lane_pieces import REDUCE, REDUCE_TEXT, thread_piece
-from shiftjax.kernels.gpu.places import Places, Tuning, places_of
-from shiftjax.kernels.lane_program import PHASES, LaneProgram, Piece
+from shiftjax.kernels.gpu.places import Places, Tuning
 from shiftjax.kernels.llvm import payne_hanek
 from shiftjax.kernels.llvm.emitter import intrinsics
-from shiftjax.kernels.llvm.ir_builder import WorkspaceLayout
-from shiftjax.kernels.llvm.stepper import timed
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.vector_math import reduce_name
 from shiftjax.record import record
 
-ENTRY = "advance"
 METADATA = """
 !0 = !{!"branch_weights", i32 1000000, i32 1}
 !2 = !{}
@@ -54,9 +47,69 @@ attributes #0 = { nounwind BOUNDS }
 """
 
 
+REDUCE = "reduce_one"
+# The slow reduction of sines by value: an address would keep its arguments in memory. Capitals are filled in.
+REDUCE_TEXT = """
+define internal { SCALAR, SCALAR } @REDUCE_ONE(SCALAR %x, SCALAR %shifted, SCALAR %r) noinline cold nounwind {
+entry:
+  %io = alloca [3 x SCALAR]
+  %p1 = getelementptr SCALAR, ptr %io, i64 1
+  %p2 = getelementptr SCALAR, ptr %io, i64 2
+  store SCALAR %x, ptr %io
+  store SCALAR %shifted, ptr %p1
+  store SCALAR %r, ptr %p2
+  call void @BY_ADDRESS(ptr %io)
+  %a = load SCALAR, ptr %p1
+  %b = load SCALAR, ptr %p2
+  %c = insertvalue { SCALAR, SCALAR } poison, SCALAR %a, 0
+  %d = insertvalue { SCALAR, SCALAR } %c, SCALAR %b, 1
+  ret { SCALAR, SCALAR } %d
+}
+"""
+
+
+class PieceCode(Protocol):
+    """A piece as `lane_pieces` has it."""
+
+    @property
+    def functions(self) -> Sequence[str]:
+        """Their names."""
+        ...
+
+    @property
+    def operations(self) -> int:
+        """Of their code."""
+        ...
+
+    def text(self, target: Target, places: Places, bank: dict[str, int], *, inlined: bool) -> str:
+        """Their text."""
+        ...
+
+
+class LaneCode(Protocol):
+    """What a thread does with a lane, as `lane_builder` has it."""
+
+    @property
+    def arguments(self) -> tuple[tuple[str, str], ...]:
+        """Of the kernel, with their types."""
+        ...
+
+    def lane(self) -> None:
+        """Emits the body of `void lane(arguments, i64 lane)`."""
+        ...
+
+    def function(self, head: str, body: Callable[[], None]) -> str:
+        """The text of a function."""
+        ...
+
+    def uses_in_code(self, name: str) -> int:
+        """How often the code of a step has a list of pieces."""
+        ...
+
+
 @record
 class LaneModule:
-    """A program as LLVM text for a GPU.
+    """A kernel as LLVM text for a GPU.
 
     Attributes:
         operations: of all pieces in the code of a step, in each place where it has them.
@@ -66,42 +119,18 @@ class LaneModule:
     operations: int
 
 
-def program_places(program: LaneProgram, target: Target, tuning: Tuning) -> Places:
-    """Where the numbers of a program's lanes are: what is recorded and measured moves none of them."""
-    bare = dataclasses.replace(program.layout, nc=0, na=0)
-    size = WorkspaceLayout(bare, program.method).size
-    return places_of(WorkspaceLayout(program.layout, program.method), size, target, tuning)
-
-
-def program_identity(program: LaneProgram, target: Target, tuning: Tuning) -> str:
-    """What decides the module."""
-    pieces = [(phase, [piece.identity() for piece in program.phase(phase)]) for phase in PHASES]
-    return f"{program.layout!r}|{program.method!r}|{timed(program)}|{pieces}|{tuning!r}|{target.identity()}"
-
-
-def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneModule:
-    """The module of a program; its kernel is `ENTRY`, with the parameters of `lane_loop.ARGUMENTS`."""
-    places = program_places(program, target, tuning)
-    lists = {phase: program.phase(phase) for phase in PHASES}
-    return kernel_module(ENTRY, lists, target, places, lambda functions: LaneLoop(program, target, places, functions))
-
-
 def kernel_module(
     entry: str,
-    lists: Mapping[str, Sequence[Piece]],
+    pieces: Mapping[str, Sequence[PieceCode]],
     target: Target,
     places: Places,
-    made: Callable[[Mapping[str, Sequence[str]]], LaneBuilder],
+    made: Callable[[Mapping[str, Sequence[str]]], LaneCode],
 ) -> LaneModule:
     """The module of a kernel with what it calls.
 
     Args:
-        entry: its name. lists: pieces that it may run. made: its builder, by the names of the functions of each list.
+        entry: its name. pieces: lists of those that it may run. made: its builder, by the functions of each list.
     """
-    pieces = {
-        name: [thread_piece(one, f"{name}_{k}", target, places) for k, one in enumerate(some)]
-        for name, some in lists.items()
-    }
     builder = made({name: [function for one in some for function in one.functions] for name, some in pieces.items()})
     operations = sum(builder.uses_in_code(name) * one.operations for name, some in pieces.items() for one in some)
     bank: dict[str, int] = {}
