@@ -187,8 +187,8 @@ def simulate(
         error_growth: by what estimates are multiplied, in place of what a sample shows: as `settings` of a result says
             it of a larger ensemble.
         threads: of the kernel; all cores where left out.
-        tape_memory: bytes that the way back of gradients may take; a quarter of what is free where left out. It changes
-            no gradient, and nothing where JAX traces no number.
+        tape_memory: bytes that the way back of gradients may take, of a GPU's memory as well; a quarter of what is free
+            where left out. It changes no gradient, and nothing where JAX traces no number.
         progress: called with the fraction done.
         announce: called before the run with the memory that it takes and the room for its store (bytes).
         watch: called with the lanes at their start, before the first step; for programs that follow a run.
