@@ -29,7 +29,7 @@ from shiftjax.kernels.step_program import Method
 from shiftjax.kernels.workers import Stop
 
 STACKS = 0.25  # of the free memory of a device, where nothing is said
-# Steps of a leg. From the most on, what goes to the device and comes back with each is little beside its steps.
+# Steps of a leg: of more, what goes to the device and comes back is little beside them already.
 LEAST, MOST = 8, 1024
 
 
@@ -94,7 +94,7 @@ class GpuBackward:
         taking = devices.taking(sum(len(one.members) for one in whole))
         parts = deque(part for one in whole for part in self._portions(one, taking))
         size = max((self._stack(part) for part in parts), default=0)
-        with ExitStack() as given_back:  # of a large card's memory a quarter is no matter of microseconds to get
+        with ExitStack() as given_back:  # once a call: a quarter of a large card's memory takes time to get
             stacks = {number: given_back.enter_context(Room(devices.numbered(number), size)) for number in taking}
             devices.share_out(
                 parts, taking, lambda part, number: self.prepare(part.leg.adjoint, number),
