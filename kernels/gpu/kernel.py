@@ -20,6 +20,7 @@ from shiftjax.kernels.contract import Backward, Group
 from shiftjax.kernels.forks import Threads
 from shiftjax.kernels.gpu.cuda_device import cuda_device, other_devices
 from shiftjax.kernels.gpu.device import Device, Launch
+from shiftjax.kernels.gpu.device_search import DeviceSearch
 from shiftjax.kernels.gpu.device_table import DeviceTable
 from shiftjax.kernels.gpu.lane_module import ENTRY, lane_module, program_identity, program_places
 from shiftjax.kernels.gpu.moves import Moves
@@ -30,6 +31,7 @@ from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.llvm.backward import ReversibleCpuKernel
 from shiftjax.kernels.llvm.slices import GROWTH, SLICE
+from shiftjax.kernels.pivoting.search import MatrixCode, PivotSets, SearchedLanes
 from shiftjax.kernels.workers import Stop, run_all
 from shiftjax.record import record
 from shiftjax.shield import shielded
@@ -166,6 +168,14 @@ class GpuKernel:
     @cached_property
     def _moves(self) -> Moves:
         return Moves(self.device, self.dtype)
+
+    @cached_property
+    def _search(self) -> DeviceSearch:
+        return DeviceSearch(self._moves)
+
+    def searched(self, code: MatrixCode, lanes: SearchedLanes) -> PivotSets | None:
+        """See `pivoting.search.SearchesThere`."""
+        return self._search(code, lanes)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel.evaluate`."""

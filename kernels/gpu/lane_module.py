@@ -91,7 +91,7 @@ def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneMod
     texts = [one.text(target, places, bank, inlined=inlined) for some in pieces.values() for one in some]
     head = ", ".join(f"{kind} %{name}" for name, kind in ARGUMENTS)
     lane = loop.function(f"internal void @lane({head}, i64 %lane) nounwind alwaysinline", loop.lane)
-    text = "\n".join((intrinsics(target), *texts, lane, _kernel(target, tuning), _support(target), _bank(target, bank)))
+    text = "\n".join((intrinsics(target), *texts, lane, _kernel(target, tuning), support(target), number_bank(target, bank)))
     return LaneModule(text + METADATA, operations)
 
 
@@ -110,7 +110,7 @@ def _kernel(target: Target, tuning: Tuning) -> str:
     return text
 
 
-def _support(target: Target) -> str:
+def support(target: Target) -> str:
     """What pieces call, copied into each module so that nothing is linked."""
     text = payne_hanek.support(target)
     text = "\n".join(line for line in text.splitlines() if not line.startswith("declare double @llvm.f"))
@@ -120,7 +120,7 @@ def _support(target: Target) -> str:
     return f"{narrow}{text}\n{by_value.replace('SCALAR', target.scalar)}"
 
 
-def _bank(target: Target, bank: dict[str, int]) -> str:
+def number_bank(target: Target, bank: dict[str, int]) -> str:
     """The numbers in constant memory; `externally_initialized`, or LLVM would fold them back into the code."""
     numbers = ", ".join(f"{target.scalar} {number}" for number in bank) or f"{target.scalar} 0.0"
     kind = f"[{max(len(bank), 1)} x {target.scalar}]"

@@ -104,12 +104,12 @@ rows:
 columns:
   %c = phi i64 [ 0, %rows ], [ %c.next, %columns ]
   %ps = getelementptr double, ptr %source, i64 %c
-  %s = load double, ptr %ps, !alias.scope !2, !noalias !3
+  %s = load double, ptr %ps, !alias.scope !12, !noalias !13
   %pt = getelementptr double, ptr %target, i64 %c
-  %t = load double, ptr %pt, !alias.scope !3, !noalias !2
+  %t = load double, ptr %pt, !alias.scope !13, !noalias !12
   %fs = fmul double %f, %s
   %new = fsub double %t, %fs
-  store double %new, ptr %pt, !alias.scope !3, !noalias !2
+  store double %new, ptr %pt, !alias.scope !13, !noalias !12
   %c.next = add nuw i64 %c, 1
   %c.more = icmp ult i64 %c.next, %n
   br i1 %c.more, label %columns, label %row.end
@@ -203,11 +203,11 @@ ended:
   ret i64 %k
 }
 """
-METADATA = """
-declare double @llvm.fabs.f64(double)
-!1 = distinct !{!1}
-!2 = !{!4}
-!3 = !{!5}
-!4 = distinct !{!4, !1}
-!5 = distinct !{!5, !1}
+ALIASING = """
+!11 = distinct !{!11}
+!12 = !{!14}
+!13 = !{!15}
+!14 = distinct !{!14, !11}
+!15 = distinct !{!15, !11}
 """
+METADATA = f"\ndeclare double @llvm.fabs.f64(double)\n{ALIASING}"

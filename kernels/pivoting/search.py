@@ -82,6 +82,21 @@ class SearchesThere(Protocol):
         ...
 
 
+class Jacobian(Protocol):
+    """The matrices of many lanes; `run.programs.jacobian` compiles it of a substructure."""
+
+    rows: np.ndarray  # (m,) local rows that it consists of
+    code: MatrixCode  # of these rows
+
+    def __call__(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """(B, m, n) for coordinates (nq, B), varied numbers (np, B) and times (B,) [s]."""
+        ...
+
+    def search(self, lanes: SearchedLanes) -> PivotSets:
+        """What complete pivoting says of lanes, by compiled code on the processor."""
+        ...
+
+
 def packed(rows: Sequence[int], columns: Sequence[int], code: MatrixCode) -> np.ndarray:
     """(words,) sets as bits: those of rows from the first on, behind them those of columns."""
     marks = np.zeros(code.words * WORD, bool)

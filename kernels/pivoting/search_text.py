@@ -120,7 +120,7 @@ done:
 }
 
 define internal void @search_lane(ptr %entries, i64 %stride, ptr %places, i64 %count, ptr %old, ptr %memory,
-    ptr %sets, i64 %words, ptr %figures, i64 %apart, i64 %m, i64 %n, double %tolerance, double %tie) {
+    ptr %sets, i64 %words, ptr %figures, i64 %apart, i64 %m, i64 %n, double %tolerance, double %tie) alwaysinline {
 entry:
   %mn = mul i64 %m, %n
   %fewer = icmp ult i64 %m, %n

@@ -16,7 +16,7 @@ from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_program import DTYPES, WRITES, LaneProgram, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
-from shiftjax.kernels.pivoting.search import MatrixCode, PivotSets, SearchedLanes
+from shiftjax.kernels.pivoting.search import Jacobian
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
 from shiftjax.outcome import Outcome
@@ -95,21 +95,6 @@ class Recording:
     def row(self, members: np.ndarray) -> np.ndarray:
         """Rows of `out` of some of its members."""
         return np.searchsorted(self.members, members)
-
-
-class Jacobian(Protocol):
-    """The dimensionless Jacobian of one substructure for many members; `run.programs.jacobian` compiles it."""
-
-    rows: np.ndarray  # (m,) local rows that it consists of
-    code: MatrixCode  # of these rows
-
-    def __call__(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """(B, m, n) for coordinates (nq, B), varied numbers (np, B) and times (B,) [s]."""
-        ...
-
-    def search(self, lanes: SearchedLanes) -> PivotSets:
-        """What complete pivoting says of lanes, by compiled code on the processor."""
-        ...
 
 
 # Arrays (B,) of an ensemble that a run which goes on takes over.

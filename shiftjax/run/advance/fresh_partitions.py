@@ -7,8 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftjax.kernels.pivoting.elimination import FEW
-from shiftjax.kernels.pivoting.search import PivotSets, SearchedLanes, SearchesThere, numbered, packed, unpacked
-from shiftjax.run.advance.ensemble import Ensemble, Jacobian
+from shiftjax.kernels.pivoting.search import (
+    Jacobian,
+    PivotSets,
+    SearchedLanes,
+    SearchesThere,
+    numbered,
+    packed,
+    unpacked,
+)
+from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.singular_stops import substructure_jacobian
 from shiftjax.topology.partition import TIE, Block, MemberBlocks, complete_pivoting, pivots_of, rank_tolerance
 
