@@ -25,9 +25,10 @@ from shiftjax.kernels.gpu.device_table import DeviceTable
 from shiftjax.kernels.gpu.lane_module import ENTRY, lane_module, program_identity, program_places
 from shiftjax.kernels.gpu.moves import Moves
 from shiftjax.kernels.gpu.on_device import CallNumbers, DeviceLanes, OnDevice
+from shiftjax.kernels.gpu.phase_module import fresh_rows, phase_identity, phase_module
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
-from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.lane_program import WRITES, LaneProgram
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.llvm.backward import ReversibleCpuKernel
 from shiftjax.kernels.llvm.slices import GROWTH, SLICE
@@ -40,6 +41,7 @@ FULL = 1 << 15  # lanes: fewer take as long; 33 792 run at a time on an H200, of
 FIRST, MOST = 16, 1 << 20  # steps of the first launch and of any
 BATCH = 8 * FULL
 SHARE = 0.8  # of the free memory of a device that lanes take at once
+THERE = 512  # lanes from which single phases run on the device; a module of a phase takes 0.1 s to assemble, once
 STAYING = 0.1  # of it that a table may have which stays there: beside it stand copies, and what is recorded
 
 
@@ -111,6 +113,7 @@ class GpuKernel:
         self._written, self._written_s = 0, 0.0
         self.devices_used = 1
         self._ready: dict[tuple[int, int], tuple[LaneProgram, LoadedLoop]] = {}
+        self._phases: dict[tuple[int, str], tuple[LaneProgram, Any]] = {}
 
     @cached_property
     def _devices(self) -> tuple[Device, ...]:
@@ -180,6 +183,35 @@ class GpuKernel:
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel.evaluate`."""
         return self.host.evaluate(program, phase, table, t0, h)
+
+    def evaluate_there(
+        self, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
+    ) -> np.ndarray | None:
+        """See `lane_table.HasMemory`; of few lanes on the host, to which they come."""
+        if table.lanes < THERE or not isinstance(table, DeviceTable) or table.moves.device is not self.device:
+            return self.evaluate(program, phase, table.changing(WRITES[phase]), t0, h)
+        function, lanes = self._phase(program, phase), table.lanes
+        fresh = np.empty((fresh_rows(program.layout, phase), lanes), self.dtype)
+        room, address = self._moves.packed(fresh.size), table.on_device()
+        size = Launch(-(-lanes // self.tuning.block), self.tuning.block, 0)
+        self.device.launch(function, size, (address, lanes, room, float(h), float(t0)))
+        table.stepped(WRITES[phase])
+        if not fresh.size:
+            return None
+        self.device.download(room, fresh)
+        return fresh
+
+    def _phase(self, program: LaneProgram, phase: str) -> Any:
+        """A phase loaded into the first device."""
+        known = self._phases.get((id(program), phase))
+        if known is not None:
+            return known[1]
+        begun, identity = time.perf_counter(), phase_identity(program, phase, self.target)
+        text = lambda: ptx(phase_module(program, phase, self.target), self.target)  # noqa: E731
+        function = self.device.load(identity, text, ENTRY, 0)
+        self._written_s += time.perf_counter() - begun
+        self._phases[id(program), phase] = (program, function)
+        return function
 
     def backward(self) -> Backward:
         """See `contract.Reversible`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from shiftjax.kernels.gpu.lane_loop import ARGUMENTS, LaneLoop
 from shiftjax.kernels.gpu.lane_pieces import REDUCE, REDUCE_TEXT, thread_piece
@@ -91,15 +92,25 @@ def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneMod
     texts = [one.text(target, places, bank, inlined=inlined) for some in pieces.values() for one in some]
     head = ", ".join(f"{kind} %{name}" for name, kind in ARGUMENTS)
     lane = loop.function(f"internal void @lane({head}, i64 %lane) nounwind alwaysinline", loop.lane)
-    text = "\n".join((intrinsics(target), *texts, lane, _kernel(target, tuning), support(target), number_bank(target, bank)))
+    text = "\n".join(
+        (
+            intrinsics(target),
+            *texts,
+            lane,
+            kernel_text(target, tuning, ARGUMENTS),
+            support(target),
+            number_bank(target, bank),
+        )
+    )
     return LaneModule(text + METADATA, operations)
 
 
-def _kernel(target: Target, tuning: Tuning) -> str:
-    parameters = ", ".join(f"{kind.replace('ptr', 'ptr addrspace(1) noalias')} %{name}" for name, kind in ARGUMENTS)
-    pointers = [name for name, kind in ARGUMENTS if kind == "ptr"]
+def kernel_text(target: Target, tuning: Tuning, arguments: Sequence[tuple[str, str]]) -> str:
+    """The kernel `ENTRY` that calls `@lane` with the arguments, and the lane of each thread."""
+    parameters = ", ".join(f"{kind.replace('ptr', 'ptr addrspace(1) noalias')} %{name}" for name, kind in arguments)
+    pointers = [name for name, kind in arguments if kind == "ptr"]
     casts = "\n".join(f"  %{name}.g = addrspacecast ptr addrspace(1) %{name} to ptr" for name in pointers)
-    values = ", ".join(f"{kind} %{name}{'.g' * (kind == 'ptr')}" for name, kind in ARGUMENTS)
+    values = ", ".join(f"{kind} %{name}{'.g' * (kind == 'ptr')}" for name, kind in arguments)
     bounds = f'"nvvm.maxntid"="{tuning.block}"' + (f' "nvvm.maxnreg"="{tuning.registers}"' if tuning.registers else "")
     text = KERNEL
     for word, value in {

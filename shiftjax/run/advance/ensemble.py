@@ -15,7 +15,7 @@ import numpy as np
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_program import DTYPES, WRITES, LaneProgram, Layout
-from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
+from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips, evaluated
 from shiftjax.kernels.pivoting.search import Jacobian
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
@@ -378,8 +378,7 @@ class Ensemble:
             if phase == "observe" and not recording.out.shape[2]:
                 continue
             lanes = self.table.batch(alike)
-            array = lanes.changing(WRITES[phase])
-            seen = self.kernel.evaluate(recording.programs.of(partition), phase, array, s.t0, s.h)
+            seen = evaluated(self.kernel, recording.programs.of(partition), phase, lanes, s.t0, s.h)
             if phase == "observe":
                 tick = (np.rint(self.clock_of(alike)).astype(int) - s.before) // s.every
                 recording.out[recording.row(alike), tick] = np.asarray(seen).T
