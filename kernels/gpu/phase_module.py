@@ -27,7 +27,7 @@ class PhaseLane(LaneLoop):
     def __init__(self, program: LaneProgram, phase: str, target: Target, functions: list[str]) -> None:
         every = {name: functions if name == phase else [] for name in PHASES}
         super().__init__(program, target, Places({}, Tuning()), every)
-        self.phase = phase
+        self.phase, self.whole = phase, program.layout  # `layout` has no channels, as that of the step loop
 
     def lane(self) -> None:
         """Loads a lane, evaluates the phase at its clock, saves what the phase writes."""
@@ -39,11 +39,11 @@ class PhaseLane(LaneLoop):
         self.call_list(self.phase)
         number = 0
         for name in WRITES[self.phase]:
-            rows = self.layout.rows(name) if name in self.layout.columns() else None
-            for k, slot in enumerate(self.layout.slots(name)):
+            rows = self.whole.rows(name) if name in self.whole.columns() else None
+            for k, slot in enumerate(self.whole.slots(name)):
                 place = self.row(rows[k]) if rows is not None else self._fresh(number + k)
                 self.emit(f"store {self.v} {self.load_slot(slot)}, ptr {place}, align {self.t.bytes}")
-            number += 0 if rows is not None else len(self.layout.slots(name))
+            number += 0 if rows is not None else len(self.whole.slots(name))
         self.emit("ret void")
 
     def _fresh(self, number: int) -> str:

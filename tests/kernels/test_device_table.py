@@ -13,11 +13,12 @@ import pytest
 from shiftjax import simulate
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
+from shiftjax.kernels.gpu import kernel as gpu_kernel
 from shiftjax.kernels.gpu.device_table import DeviceTable
 from shiftjax.kernels.gpu.kernel import GpuKernel
 from shiftjax.kernels.gpu.moves import Moves
-from shiftjax.kernels.lane_program import Layout
-from shiftjax.kernels.lane_table import ALL, LaneTable, placed
+from shiftjax.kernels.lane_program import WRITES, Layout
+from shiftjax.kernels.lane_table import ALL, LaneTable, evaluated, placed
 from shiftjax.kernels.llvm.cpu import CpuKernel
 from tests.support.ptx_on_host import PtxOnHost
 from tests.support.sample_programs import orbit, table
@@ -70,7 +71,7 @@ def moved(kind: type[CountingKernel], **options: Any) -> tuple[float, float, Any
         patch.setitem(BACKENDS, "counting", made)
         result = simulate(backend="counting", threads=1, **options)
     calls = sum(kernel.lanes for kernel in kernels)
-    assert len(device.memory) <= 2, "no table is left, but room for lists and parts"
+    assert len(device.memory) <= 6, "no table is left, but room for lists and parts, and for what is searched"
     return device.up / calls, device.down / calls, result
 
 
@@ -271,3 +272,30 @@ def test_an_interrupt_leaves_lanes_on_the_device_at_a_step() -> None:
 def test_other_kernels_leave_tables_on_the_host() -> None:
     lanes = numbered(3, "float64", None)
     assert placed(CpuKernel("f64", 1), lanes) is lanes
+
+
+@pytest.mark.parametrize("precision", ["f64", "f32"])
+def test_single_phases_run_where_the_table_is(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a table on a device no number travels but what a phase gives beside it; bits as on the host. [F24]"""
+    monkeypatch.setattr(gpu_kernel, "THERE", 5)
+    program, device = orbit(events=True, precision=precision), Counting()
+    host, kernel = CpuKernel(precision, 1), GpuKernel(precision, 1, device)
+    speeds = np.array([0.7, 0.8, np.nan, np.inf, -0.0, 1e3])
+    wanted = table(program, 6, precision, q=[1.0, 0.0], x=[0.0, speeds, 0.0], p=[0.0, 1e-6])
+    wanted[program.layout.rows("clock")[0]] = np.arange(6)
+    lanes = placed(kernel, LaneTable(program.layout, wanted.copy()))
+    assert isinstance(lanes, DeviceTable)
+    lanes.on_device()
+    phases = [phase for phase in WRITES if any(piece.outputs for piece in program.phase(phase))]
+    assert len(phases) >= 5
+    for phase in phases:
+        device.up = device.down = 0
+        given = evaluated(kernel, program, phase, lanes, 0.3, H)
+        expected = host.evaluate(program, phase, wanted, 0.3, H)
+        assert (given is None) == (expected is None) and device.up == 0
+        assert device.down == (0 if given is None else given.nbytes)
+        if given is not None:
+            assert np.array_equal(given, np.asarray(expected), equal_nan=True), phase
+    assert np.array_equal(lanes.on_host().array, wanted, equal_nan=True)
+    few = lanes.take(np.arange(4))
+    assert evaluated(kernel, program, "accelerate", few, 0.3, H) is None and device.down > 0, "few come to the host"
