@@ -21,10 +21,10 @@ from shiftjax.kernels.forks import Threads
 from shiftjax.kernels.gpu.cuda_device import cuda_device, other_devices
 from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.device_search import DeviceSearch
-from shiftjax.kernels.gpu.device_table import DeviceTable
+from shiftjax.kernels.gpu.device_table import DeviceColumns, DeviceTable
 from shiftjax.kernels.gpu.lane_module import ENTRY, lane_module, program_identity, program_places
 from shiftjax.kernels.gpu.moves import Moves
-from shiftjax.kernels.gpu.on_device import CallNumbers, DeviceLanes, OnDevice
+from shiftjax.kernels.gpu.on_device import CallNumbers, DeviceLanes, OnDevice, standing_lanes
 from shiftjax.kernels.gpu.phase_module import fresh_rows, phase_identity, phase_module
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
@@ -188,18 +188,24 @@ class GpuKernel:
         self, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
     ) -> np.ndarray | None:
         """See `lane_table.HasMemory`; of few lanes on the host, to which they come."""
-        if table.lanes < THERE or not isinstance(table, DeviceTable) or table.moves.device is not self.device:
+        if table.lanes < THERE or not self._has(table):
             return self.evaluate(program, phase, table.changing(WRITES[phase]), t0, h)
-        function, lanes = self._phase(program, phase), table.lanes
-        fresh = np.empty((fresh_rows(program.layout, phase), lanes), self.dtype)
-        room, address = self._moves.packed(fresh.size), table.on_device()
-        size = Launch(-(-lanes // self.tuning.block), self.tuning.block, 0)
-        self.device.launch(function, size, (address, lanes, room, float(h), float(t0)))
-        table.stepped(WRITES[phase])
+        function, count, standing = self._phase(program, phase), table.lanes, standing_lanes(table)
+        assert standing is not None and standing.table is not None
+        fresh = np.empty((fresh_rows(program.layout, phase), count), self.dtype)
+        room, size = self._moves.packed(fresh.size), Launch(-(-count // self.tuning.block), self.tuning.block, 0)
+        where = (standing.address, standing.lanes, count, standing.columns)
+        self.device.launch(function, size, (*where, room, float(h), float(t0)))
+        standing.table.stepped(WRITES[phase])
         if not fresh.size:
             return None
         self.device.download(room, fresh)
         return fresh
+
+    def _has(self, table: LaneTable | None) -> bool:
+        """Whether lanes stand in the memory of the first device."""
+        whole = table.whole if isinstance(table, DeviceColumns) and table.copied is None else table
+        return isinstance(whole, DeviceTable) and whole.moves.device is self.device
 
     def _phase(self, program: LaneProgram, phase: str) -> Any:
         """A phase loaded into the first device."""
@@ -255,7 +261,8 @@ class GpuKernel:
             members = host.check(group.program, group.table, group.rows, group.out)
             one = DeviceLanes(group, host.stops(group.table, group.until), members, slice(0, len(members)))
             table = group.resident
-            if isinstance(table, DeviceTable) and table.moves.device is self.device:
+            if self._has(table):
+                assert table is not None
                 if one.bytes_beside(one.ticks(numbers)) + table.shown.nbytes <= SHARE * self.device.free_bytes():
                     staying.append(one)
                     continue

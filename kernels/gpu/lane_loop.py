@@ -19,7 +19,9 @@ from shiftjax.kernels.llvm.stepper import Attempt, copies, timed
 from shiftjax.kernels.llvm.target import Target
 
 ARGUMENTS = (  # of the kernel
-    ("table", "ptr"), ("lanes", "i64"), ("until", "ptr"), ("member", "ptr"), ("out", "ptr"),
+    ("table", "ptr"), ("lanes", "i64"),  # of the table
+    ("count", "i64"), ("columns", "ptr"),  # that run, and numbers (i32) of their columns; null for all in order
+    ("until", "ptr"), ("member", "ptr"), ("out", "ptr"),
     ("first", "i64"),  # tick of `out`
     ("ticks", "i64"), ("channels", "i64"), ("every", "i64"), ("origin", "i64"), ("h", "double"), ("t0", "double"),
     ("steps", "i64"),  # that a lane may attempt in this launch
@@ -30,7 +32,7 @@ KINDS = dict(ARGUMENTS)
 
 
 class LaneLoop(StageBuilder):
-    """Emits `void lane(arguments, i64 lane)`.
+    """Emits `void lane(arguments, i64 lane, i64 column)`.
 
     Args:
         functions: of each phase the names of its pieces' functions.
@@ -146,7 +148,7 @@ class LaneLoop(StageBuilder):
 
     def row(self, row: int) -> str:
         """Pointer to the lane's number in a row of the table."""
-        place = self.w.line(f"add i64 {self.w.line(f'mul i64 %lanes, {row}')}, %lane")
+        place = self.w.line(f"add i64 {self.w.line(f'mul i64 %lanes, {row}')}, %column")
         return self.w.line(f"getelementptr {self.v}, ptr %table, i64 {place}")
 
     def one_more(self) -> None:

@@ -40,10 +40,19 @@ CASTS
   %begin = mul i32 %block, %size
   %place = add i32 %begin, %thread
   %lane = zext i32 %place to i64
-  %there = icmp slt i64 %lane, %lanes
+  %there = icmp slt i64 %lane, %count
   br i1 %there, label %go, label %done
 go:
-  call void @lane(VALUES, i64 %lane)
+  %all = icmp eq ptr addrspace(1) %columns, null
+  br i1 %all, label %run, label %listed
+listed:
+  %entry.lane = getelementptr i32, ptr addrspace(1) %columns, i64 %lane
+  %number = load i32, ptr addrspace(1) %entry.lane, align 4
+  %wide = zext i32 %number to i64
+  br label %run
+run:
+  %column = phi i64 [ %lane, %go ], [ %wide, %listed ]
+  call void @lane(VALUES, i64 %lane, i64 %column)
   br label %done
 done:
   ret void
@@ -91,7 +100,7 @@ def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneMod
     inlined = operations <= tuning.inlined
     texts = [one.text(target, places, bank, inlined=inlined) for some in pieces.values() for one in some]
     head = ", ".join(f"{kind} %{name}" for name, kind in ARGUMENTS)
-    lane = loop.function(f"internal void @lane({head}, i64 %lane) nounwind alwaysinline", loop.lane)
+    lane = loop.function(f"internal void @lane({head}, i64 %lane, i64 %column) nounwind alwaysinline", loop.lane)
     text = "\n".join(
         (
             intrinsics(target),
@@ -106,7 +115,7 @@ def lane_module(program: LaneProgram, target: Target, tuning: Tuning) -> LaneMod
 
 
 def kernel_text(target: Target, tuning: Tuning, arguments: Sequence[tuple[str, str]]) -> str:
-    """The kernel `ENTRY` that calls `@lane` with the arguments, and the lane of each thread."""
+    """The kernel `ENTRY` that calls `@lane` with the arguments, the lane of each thread, and its column."""
     parameters = ", ".join(f"{kind.replace('ptr', 'ptr addrspace(1) noalias')} %{name}" for name, kind in arguments)
     pointers = [name for name, kind in arguments if kind == "ptr"]
     casts = "\n".join(f"  %{name}.g = addrspacecast ptr addrspace(1) %{name} to ptr" for name in pointers)

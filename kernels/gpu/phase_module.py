@@ -13,7 +13,10 @@ from shiftjax.kernels.lane_program import PHASES, WRITES, LaneProgram, Layout
 from shiftjax.kernels.llvm.emitter import intrinsics
 from shiftjax.kernels.llvm.target import Target
 
-ARGUMENTS = (("table", "ptr"), ("lanes", "i64"), ("fresh", "ptr"), ("h", "double"), ("t0", "double"))
+ARGUMENTS = (
+    ("table", "ptr"), ("lanes", "i64"), ("count", "i64"), ("columns", "ptr"),  # as of `lane_loop`
+    ("fresh", "ptr"), ("h", "double"), ("t0", "double"),
+)  # fmt: skip
 
 
 def fresh_rows(layout: Layout, phase: str) -> int:
@@ -22,7 +25,7 @@ def fresh_rows(layout: Layout, phase: str) -> int:
 
 
 class PhaseLane(LaneLoop):
-    """Emits `void lane(arguments, i64 lane)` of one phase."""
+    """Emits `void lane(arguments, i64 lane, i64 column)` of one phase."""
 
     def __init__(self, program: LaneProgram, phase: str, target: Target, functions: list[str]) -> None:
         every = {name: functions if name == phase else [] for name in PHASES}
@@ -48,7 +51,7 @@ class PhaseLane(LaneLoop):
 
     def _fresh(self, number: int) -> str:
         """Pointer to the lane's number in a row of what goes to no row of the table."""
-        place = self.w.line(f"add i64 {self.w.line(f'mul i64 %lanes, {number}')}, %lane")
+        place = self.w.line(f"add i64 {self.w.line(f'mul i64 %count, {number}')}, %lane")
         return self.w.line(f"getelementptr {self.v}, ptr %fresh, i64 {place}")
 
 
@@ -66,6 +69,6 @@ def phase_module(program: LaneProgram, phase: str, target: Target) -> str:
     texts = [one.text(target, nowhere, bank, inlined=inlined) for one in pieces]
     loop = PhaseLane(program, phase, target, [name for one in pieces for name in one.functions])
     head = ", ".join(f"{kind} %{name}" for name, kind in ARGUMENTS)
-    lane = loop.function(f"internal void @lane({head}, i64 %lane) nounwind alwaysinline", loop.lane)
+    lane = loop.function(f"internal void @lane({head}, i64 %lane, i64 %column) nounwind alwaysinline", loop.lane)
     kernel = kernel_text(target, tuning, ARGUMENTS)
     return "\n".join((intrinsics(target), *texts, lane, kernel, support(target), number_bank(target, bank))) + METADATA

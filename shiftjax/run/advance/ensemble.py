@@ -38,6 +38,7 @@ WINDOW = 3e-4
 # of eps / sigma^3 there, act for the whole of a large step. Instants were off by 1e-4 with a tolerance of 1e-6.
 NEAR_WINDOW = 3e-3
 APPROACH = 0.1  # the same, where fixed steps that may pass a pose at which a lane is to stop are looked at
+COUNTED = 4096  # combinations of partitions that are counted; of more members are sorted, ten times as long
 CERTIFICATE, METRICS = slice(0, len(ACCUMULATORS)), slice(len(ACCUMULATORS), None)  # of the accumulators
 
 
@@ -284,15 +285,18 @@ class Ensemble:
 
     def groups(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray]]:
         """Members by what is recorded of them and by combination of partitions."""
-        combos = np.concatenate([self.recorded[None, members], self.choice[:, members]])
-        if (combos == combos[:, :1]).all():  # the usual case, fifty times as fast
-            distinct, which = combos[:, :1], None
-        else:
-            distinct, which = np.unique(combos, axis=1, return_inverse=True)
-        for k, (recording, *combo) in enumerate(distinct.T):
-            blocks = tuple(self.known[s][c] for s, c in enumerate(combo))
-            alike = members if which is None else members[np.ravel(which) == k]
-            yield self.recordings[recording], Partition(blocks), alike
+        number, bound = self.recorded[members], len(self.recordings)
+        for known, choice in zip(self.known, self.choice, strict=True):
+            if len(known) > 1:
+                number, bound = number * len(known) + choice[members], bound * len(known)
+            if bound > COUNTED:
+                distinct, number = np.unique(number, return_inverse=True)
+                bound = len(distinct)
+        combinations = np.flatnonzero(np.bincount(number))
+        for combination in combinations:
+            alike = members if len(combinations) == 1 else members[number == combination]
+            blocks = tuple(known[c] for known, c in zip(self.known, self.choice[:, alike[0]], strict=True))
+            yield self.recordings[self.recorded[alike[0]]], Partition(blocks), alike
 
     def by_block(self, members: np.ndarray) -> Iterator[tuple[int, Block, np.ndarray]]:
         """Every substructure and a partition of it, with those of the members (indices into them) that have it."""
