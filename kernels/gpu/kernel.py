@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.kernels.contract import Backward, Group
-from shiftjax.kernels.forks import Threads
+from shiftjax.kernels.forks import Threads, cores
 from shiftjax.kernels.gpu.cuda_device import cuda_device, other_devices
 from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.device_search import DeviceSearch
@@ -33,7 +34,7 @@ from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.llvm.backward import ReversibleCpuKernel
 from shiftjax.kernels.llvm.slices import GROWTH, SLICE
 from shiftjax.kernels.pivoting.search import MatrixCode, PivotSets, SearchedLanes
-from shiftjax.kernels.workers import Stop, run_all
+from shiftjax.kernels.workers import Stop, run_all, submitted
 from shiftjax.record import record
 from shiftjax.shield import shielded
 
@@ -42,6 +43,7 @@ FIRST, MOST = 16, 1 << 20  # steps of the first launch and of any
 BATCH = 8 * FULL
 SHARE = 0.8  # of the free memory of a device that lanes take at once
 THERE = 512  # lanes from which single phases run on the device; a module of a phase takes 0.1 s to assemble, once
+ASSEMBLERS = 4  # threads that assemble programs, at most: seconds each, of which a run needs few
 STAYING = 0.1  # of it that a table may have which stays there: beside it stand copies, and what is recorded
 
 
@@ -114,6 +116,8 @@ class GpuKernel:
         self.devices_used = 1
         self._ready: dict[tuple[int, int], tuple[LaneProgram, LoadedLoop]] = {}
         self._phases: dict[tuple[int, str], tuple[LaneProgram, Any]] = {}
+        self._begun: dict[int, tuple[LaneProgram, Future[LoadedLoop]]] = {}
+        self._assembling = Threads(min(cores(), ASSEMBLERS))
 
     @cached_property
     def _devices(self) -> tuple[Device, ...]:
@@ -149,14 +153,22 @@ class GpuKernel:
         known = self._ready.get((id(program), number))
         if known is not None:
             return known[1]
-        begun = time.perf_counter()
+        started, begun = time.perf_counter(), self._begun.pop(id(program), None) if number == 0 else None
+        ready = self._loaded(program, number) if begun is None else begun[1].result()
+        self._written_s += time.perf_counter() - started
+        self._ready[id(program), number] = (program, ready)
+        return ready
+
+    def begin(self, program: LaneProgram) -> None:
+        """Starts to prepare a program for the first device in a thread, for lanes that will run it soon."""
+        if (id(program), 0) not in self._ready and id(program) not in self._begun:
+            self._begun[id(program)] = program, submitted(self._assembling.pool(), self._loaded, program, 0)
+
+    def _loaded(self, program: LaneProgram, number: int) -> LoadedLoop:
         places = program_places(program, self.target, self.tuning)
         shared, identity = places.bytes(self.target), program_identity(program, self.target, self.tuning)
         function = self._numbered(number).load(identity, lambda: self._ptx(program), ENTRY, shared)
-        ready = LoadedLoop(function, self.tuning.block, shared, LaunchPace())
-        self._written_s += time.perf_counter() - begun
-        self._ready[id(program), number] = (program, ready)
-        return ready
+        return LoadedLoop(function, self.tuning.block, shared, LaunchPace())
 
     def _ptx(self, program: LaneProgram) -> str:
         self._written += len(program.pieces())
@@ -187,7 +199,11 @@ class GpuKernel:
     def evaluate_there(
         self, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
     ) -> np.ndarray | None:
-        """See `lane_table.HasMemory`; of few lanes on the host, to which they come."""
+        """See `lane_table.HasMemory`; of few lanes on the host, to which they come.
+
+        Lanes of which a phase is asked will be stepped soon: the loop of a new partition is assembled meanwhile.
+        """
+        self.begin(program)
         if table.lanes < THERE or not self._has(table):
             return self.evaluate(program, phase, table.changing(WRITES[phase]), t0, h)
         function, count, standing = self._phase(program, phase), table.lanes, standing_lanes(table)
@@ -228,6 +244,8 @@ class GpuKernel:
         numbers = CallNumbers(int(every), int(origin), float(h), float(t0))
         staying, going = self._checked(groups, numbers)
         for one in staying:
+            self.begin(one.group.program)
+        for one in sorted(staying, key=lambda one: (id(one.group.program), 0) not in self._ready):
             stop = Stop()
             with shielded(stop.set):  # no signal comes between a step on the device and the ticks that it recorded
                 self._run(one, 0, numbers, stop)

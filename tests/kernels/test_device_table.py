@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,7 +32,11 @@ EACH = 100.0  # B of a lane in a call of the kernel, up and down: clocks, trips,
 class Counting(PtxOnHost):
     """Counts the bytes that are moved."""
 
-    up = down = 0
+    up = down = beside = 0
+
+    def load(self, *arguments: Any) -> Any:
+        self.beside += threading.current_thread() is not threading.main_thread()
+        return super().load(*arguments)
 
     def upload(self, array: np.ndarray, address: int) -> None:
         self.up += array.nbytes
@@ -59,8 +64,8 @@ class Travelling(CountingKernel):
         return table
 
 
-def moved(kind: type[CountingKernel], **options: Any) -> tuple[float, float, Any]:
-    """Bytes up and down for a lane in a call of the kernel, in a run; and its result."""
+def moved(kind: type[CountingKernel], **options: Any) -> tuple[float, float, Any, Counting]:
+    """Bytes up and down for a lane in a call of the kernel, in a run; its result; and its device."""
     device, kernels = Counting(), list[CountingKernel]()
 
     def made(precision: str, threads: int | None) -> CountingKernel:
@@ -72,16 +77,16 @@ def moved(kind: type[CountingKernel], **options: Any) -> tuple[float, float, Any
         result = simulate(backend="counting", threads=1, **options)
     calls = sum(kernel.lanes for kernel in kernels)
     assert len(device.memory) <= 6, "no table is left, but room for lists and parts, and for what is searched"
-    return device.up / calls, device.down / calls, result
+    return device.up / calls, device.down / calls, result, device
 
 
 def test_a_run_without_trips_moves_little() -> None:
     """Many calls of the kernel: the host asks for clocks and trips, and for what samples of accuracy look at. [F24]"""
     options = {"model": "four_bar", "span": 3.0, "step": 1e-3, "accuracy": "local"}
     options |= {"vary": {"four_bar:coupler.mass": np.linspace(0.8, 1.2, 32)}}
-    up, down, ours = moved(CountingKernel, **options)
+    up, down, ours, _ = moved(CountingKernel, **options)
     assert up < EACH and down < EACH, (up, down)
-    up, down, _ = moved(Travelling, **options)
+    up, down, *_ = moved(Travelling, **options)
     assert up > 3 * EACH and down > 3 * EACH, "the whole table, which is what is counted"
     wanted = simulate(backend="cpu", threads=1, **options)
     for key, values in wanted.certificate.items():
@@ -93,8 +98,9 @@ def test_trips_bring_those_lanes_alone() -> None:
     speeds = np.append(np.full(30, 0.05), [8.0, 9.0])
     options = {"model": "bricard", "span": 1.0, "step": 5e-3, "accuracy": "local"}
     options |= {"vary": {"bricard:joint1.initial_velocity": speeds}}
-    up, down, ours = moved(CountingKernel, **options)
+    up, down, ours, device = moved(CountingKernel, **options)
     assert len(ours.log) > 30
+    assert device.beside >= len({tuple(line["new"]) for line in ours.log}), "partitions are assembled in threads"
     assert up < 3 * EACH and down < 2.5 * EACH, (up, down)  # 400 and 384 where the table travels
 
 
