@@ -4,6 +4,7 @@ For each mechanism a warm `simulate()` of an ensemble, RK4 at 1 ms; medians over
 before a number is printed.
     trips      attempts that a monitor stopped
     trip_us    time of the host in handling them, a trip [us]
+    trip_cpu_us, search_cpu_us   processor time of it and, of that, of the search for other coordinates [us]
     share      of the wall time
     busy_cores cpu time over wall time of the whole call
 
@@ -23,6 +24,7 @@ import numpy as np
 import shiftjax
 import shiftjax.run.advance.driver as driver
 from shiftjax.bench.timing import emit
+from shiftjax.run.advance.fresh_partitions import FreshPartitions
 
 STEP = 1e-3  # s
 STARTS = {  # whose speed varies, and between what [rad/s]
@@ -60,20 +62,27 @@ def figures(name: str, members: int, options: argparse.Namespace) -> dict[str, A
 
 def timed(name: str, vary: dict[str, np.ndarray], span: float) -> dict[str, float]:
     """One run; the host's handling of trips is timed around it."""
-    spent, handle = [0.0], driver.handle_trips
+    spent, handle, search = dict.fromkeys(("wall", "cpu", "search"), 0.0), driver.handle_trips, FreshPartitions.of
 
     def watched(*arguments: Any) -> None:
-        start = time.perf_counter()
+        wall, cpu = time.perf_counter(), time.process_time()
         handle(*arguments)
-        spent[0] += time.perf_counter() - start
+        spent["wall"] += time.perf_counter() - wall
+        spent["cpu"] += time.process_time() - cpu
 
-    driver.handle_trips = watched
+    def searched(*arguments: Any) -> FreshPartitions:
+        cpu = time.process_time()
+        fresh = search(*arguments)
+        spent["search"] += time.process_time() - cpu
+        return fresh
+
+    driver.handle_trips, FreshPartitions.of = watched, searched  # type: ignore[method-assign]
     try:
         wall, cpu = time.perf_counter(), time.process_time()
         result = shiftjax.simulate(name, span, STEP, vary=vary)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     finally:
-        driver.handle_trips = handle
+        driver.handle_trips, FreshPartitions.of = handle, search  # type: ignore[method-assign]
     good = np.asarray(result.status) <= 0
     if not good.all() or result.certificate["energy_error"].max() > ENERGY:
         raise SystemExit(
@@ -84,8 +93,10 @@ def timed(name: str, vary: dict[str, np.ndarray], span: float) -> dict[str, floa
         "wall_s": wall,
         "busy_cores": cpu / wall,
         "trips": trips,
-        "trip_us": 1e6 * spent[0] / max(trips, 1.0),
-        "share": spent[0] / wall,
+        "trip_us": 1e6 * spent["wall"] / max(trips, 1.0),
+        "trip_cpu_us": 1e6 * spent["cpu"] / max(trips, 1.0),
+        "search_cpu_us": 1e6 * spent["search"] / max(trips, 1.0),
+        "share": spent["wall"] / wall,
     }
 
 
