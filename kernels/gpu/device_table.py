@@ -284,6 +284,35 @@ class DeviceColumns(LaneTable):
             return self.copied.rows(name, members, within)
         return self.whole.rows(name, self.members[members], within)
 
+    def state(self, members: Members = ALL) -> np.ndarray:
+        """See `LaneTable`."""
+        return self.whole.state(self.members[members]) if self.copied is None else self.copied.state(members)
+
+    def take(self, members: Members) -> LaneTable:
+        """See `LaneTable`."""
+        return self.whole.take(self.members[members]) if self.copied is None else self.copied.take(members)
+
+    def copy(self) -> LaneTable:
+        """See `LaneTable`."""
+        return self.take(ALL)
+
+    def put(self, members: Members, lanes: LaneTable, names: Iterable[str] | None = None) -> None:
+        """See `LaneTable`."""
+        if lanes is not self:
+            self._copy().put(members, lanes, names)
+
+    def set(self, name: str, values: np.ndarray | float, members: Members = ALL, within: slice | int = ALL) -> None:
+        """See `LaneTable`."""
+        self._copy().set(name, values, members, within)
+
+    def set_state(self, values: np.ndarray, members: Members = ALL) -> None:
+        """See `LaneTable`."""
+        self._copy().set_state(values, members)
+
+    def add(self, name: str, values: np.ndarray | float, members: Members = ALL, within: slice | int = ALL) -> None:
+        """See `LaneTable`."""
+        self._copy().add(name, values, members, within)
+
     def _copy(self) -> LaneTable:
         if self.copied is None:
             self.copied = self.whole.take(self.members)

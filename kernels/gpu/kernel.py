@@ -207,7 +207,7 @@ class GpuKernel:
         if table.lanes < THERE or not self._has(table):
             return self.evaluate(program, phase, table.changing(WRITES[phase]), t0, h)
         function, count, standing = self._phase(program, phase), table.lanes, standing_lanes(table)
-        assert standing is not None and standing.table is not None
+        assert standing is not None
         fresh = np.empty((fresh_rows(program.layout, phase), count), self.dtype)
         room, size = self._moves.packed(fresh.size), Launch(-(-count // self.tuning.block), self.tuning.block, 0)
         where = (standing.address, standing.lanes, count, standing.columns)

@@ -73,7 +73,7 @@ class StandingLanes(NamedTuple):
     address: int
     lanes: int
     columns: int
-    table: DeviceTable | None
+    table: DeviceTable
 
 
 def standing_lanes(table: LaneTable | None) -> StandingLanes | None:
@@ -151,7 +151,7 @@ class OnDevice:
         place, window, out = self.place, self.window, self.group.out
         ticks, channels = (0, 0) if out is None else (len(window), out.shape[2])
         every, *rest = self.numbers
-        standing = self.standing or StandingLanes(place["table"], self.lanes, 0, None)
-        table = (standing.address, standing.lanes, self.lanes, standing.columns, place["until"], place["member"])
+        stride, columns = (self.lanes, 0) if self.standing is None else (self.standing.lanes, self.standing.columns)
+        table = (place["table"], stride, self.lanes, columns, place["until"], place["member"])
         recorded = (place.get("out", 0), window.start, ticks, channels, every if out is not None else 0)
         return [*table, *recorded, *rest, steps, place.get("taken", 0), place["unfinished"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,13 @@ from shiftjax import simulate
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.gpu import kernel as gpu_kernel
-from shiftjax.kernels.gpu.device_table import DeviceTable
+from shiftjax.kernels.gpu.device_table import DeviceColumns, DeviceTable
 from shiftjax.kernels.gpu.kernel import GpuKernel
 from shiftjax.kernels.gpu.moves import Moves
 from shiftjax.kernels.lane_program import WRITES, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable, evaluated, placed
 from shiftjax.kernels.llvm.cpu import CpuKernel
-from tests.support.ptx_on_host import PtxOnHost
+from tests.support.ptx_on_host import LoadedPtx, PtxOnHost
 from tests.support.sample_programs import orbit, table
 
 H = 1e-2  # s
@@ -34,9 +34,9 @@ class Counting(PtxOnHost):
 
     up = down = beside = 0
 
-    def load(self, *arguments: Any) -> Any:
+    def load(self, identity: str, ptx: Callable[[], str], name: str, shared: int) -> LoadedPtx:
         self.beside += threading.current_thread() is not threading.main_thread()
-        return super().load(*arguments)
+        return super().load(identity, ptx, name, shared)
 
     def upload(self, array: np.ndarray, address: int) -> None:
         self.up += array.nbytes
@@ -303,5 +303,18 @@ def test_single_phases_run_where_the_table_is(precision: str, monkeypatch: pytes
         if given is not None:
             assert np.array_equal(given, np.asarray(expected), equal_nan=True), phase
     assert np.array_equal(lanes.on_host().array, wanted, equal_nan=True)
+    batch, which = lanes.batch(np.array([4, 1, 3, 0, 5])), [4, 1, 3, 0, 5]
+    assert isinstance(batch, DeviceColumns) and batch.resident is batch
+    evaluated(kernel, program, "project", batch, 0.7, H)
+    lanes.put(batch.members, batch, WRITES["project"])
+    part = np.ascontiguousarray(wanted[:, which])
+    host.evaluate(program, "project", part, 0.7, H)
+    wanted[:, which] = part
+    assert np.array_equal(lanes.on_host().array, wanted, equal_nan=True), "lanes are evaluated where they stand"
+    batch.set("q", 3.0, within=0)
+    batch.add("q", 1.0, np.array([1]), within=0)
+    lanes.put(batch.members, batch)
+    wanted[program.layout.rows("q")[0], which] = [3.0, 4.0, 3.0, 3.0, 3.0]
+    assert np.array_equal(lanes.on_host().array, wanted, equal_nan=True), "of what is set a copy is taken back"
     few = lanes.take(np.arange(4))
     assert evaluated(kernel, program, "accelerate", few, 0.3, H) is None and device.down > 0, "few come to the host"

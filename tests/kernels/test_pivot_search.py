@@ -11,7 +11,7 @@ from shiftjax.formats import load
 from shiftjax.kernels.gpu.device_search import DeviceSearch
 from shiftjax.kernels.gpu.device_table import DeviceTable
 from shiftjax.kernels.gpu.moves import Moves
-from shiftjax.kernels.lane_program import Layout
+from shiftjax.kernels.lane_program import Layout, Piece
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.pivoting.search import MatrixCode, PivotSets, SearchedLanes, numbered, packed, unpacked
 from shiftjax.run.advance.fresh_partitions import search_by_numpy
@@ -124,12 +124,17 @@ def test_sets_are_bits() -> None:
     code, random = MatrixCode(prepared_piece(), (), 50, 70), np.random.default_rng(0)
     assert code.words == 2
     rows, columns = random.random((9, 50)) < 0.5, random.random((9, 70)) < 0.5
-    sets = np.stack([packed(np.flatnonzero(a), np.flatnonzero(b), code) for a, b in zip(rows, columns, strict=True)])
+    sets = np.stack(
+        [
+            packed(np.flatnonzero(a).tolist(), np.flatnonzero(b).tolist(), code)
+            for a, b in zip(rows, columns, strict=True)
+        ]
+    )
     assert np.array_equal(unpacked(sets, code)[0], rows) and np.array_equal(unpacked(sets, code)[1], columns)
     for words in (2, 1):
         which, others = numbered(sets[[4, 8, 0, 8, 4], :words], sets[[0, 4], :words])
         assert which.tolist() == [1, 2, 0, 2, 1] and np.array_equal(others, sets[[8], :words])
 
 
-def prepared_piece():  # type: ignore[no-untyped-def]
+def prepared_piece() -> Piece:
     return jacobian_of(prepared("bricard").setup, 0).code.piece

@@ -79,7 +79,10 @@ def search_by_numpy(jacobian: Jacobian, lanes: SearchedLanes) -> PivotSets:
     pivots = complete_pivoting(J, lanes.tolerance)
     primary, dependent = (truths[lanes.choice] for truths in unpacked(lanes.sets, code))
     old, full = pivots_of(J, primary, dependent), dependent.sum(1)
-    picked = [[row[row >= 0] for row in one] for one in (pivots.rows, pivots.columns)]
-    sets = np.array([packed(*pair, code) for pair in zip(*picked, strict=True)], np.uint64)
+    taken = [
+        packed(rows[rows >= 0].tolist(), columns[columns >= 0].tolist(), code)
+        for rows, columns in zip(pivots.rows, pivots.columns, strict=True)
+    ]
+    sets = np.array(taken, np.uint64).reshape(-1, code.words)
     entries = np.where(old.rank < full, np.inf, old.entries)
-    return PivotSets(sets.reshape(-1, code.words), pivots.entries, pivots.ratio(0), entries, old.ratio(full))
+    return PivotSets(sets, pivots.entries, pivots.ratio(0), entries, old.ratio(full))
