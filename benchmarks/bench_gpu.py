@@ -33,13 +33,13 @@ from shiftjax.bench.timing import emit
 from shiftjax.bench.watched_kernel import watched
 from shiftjax.bench.workload import workload
 from shiftjax.kernels.backends import BACKENDS
-from shiftjax.kernels.contract import Group
+from shiftjax.kernels.contract import Group, placed
 from shiftjax.kernels.gpu.cuda_device import CudaDevice, cuda_device
 from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.kernel import GpuKernel
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.lane_table import LaneTable, placed
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.llvm import cpu
 
 MODELS = {  # bodies whose mass is varied; of others the first that has one

@@ -42,7 +42,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
-from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.lane_program import WRITES, LaneProgram
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.step_program import Method
 
@@ -56,7 +56,7 @@ class Group(NamedTuple):
         out: (K, ticks, channels), C-contiguous, gets the channels at clock origin + k every, or of controlled lanes
             those after their k-th step; None without recording.
         rows: (B,) rows of `out`, negative for lanes that are not recorded.
-        resident: the same lanes in a memory of the kernel that runs them (`lane_table.HasMemory`); of `table` then
+        resident: the same lanes in a memory of the kernel that runs them (`HasMemory`); of `table` then
             only the shape counts, and no number of it changes.
     """
 
@@ -130,6 +130,35 @@ class Kernel(Protocol):
         rates (nq, B) of drift.
         """
         ...
+
+
+@runtime_checkable
+class HasMemory(Protocol):
+    """A kernel with a memory of its own, where tables stay between two calls of it."""
+
+    def resident(self, table: LaneTable) -> LaneTable:
+        """A table of the same numbers that stays there, or this one where it does not fit."""
+        ...
+
+    def evaluate_there(
+        self, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
+    ) -> np.ndarray | None:
+        """As `Kernel.evaluate`, of a resident table."""
+        ...
+
+
+def evaluated(
+    kernel: Kernel, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
+) -> np.ndarray | None:
+    """Runs one phase on every lane of a table, where its numbers are; see `Kernel.evaluate`."""
+    if table.resident is not None and isinstance(kernel, HasMemory):
+        return kernel.evaluate_there(program, phase, table, t0, h)
+    return kernel.evaluate(program, phase, table.changing(WRITES[phase]), t0, h)
+
+
+def placed(kernel: object, table: LaneTable) -> LaneTable:
+    """A new table where a kernel has its numbers at hand."""
+    return kernel.resident(table) if isinstance(kernel, HasMemory) else table
 
 
 class Backward(Protocol):

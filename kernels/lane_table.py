@@ -9,11 +9,9 @@ clocks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 import numpy as np
-
-from shiftjax.kernels.lane_program import WRITES, LaneProgram
 
 Members = np.ndarray | slice  # numbers of lanes, or (B,) of bool
 ALL = slice(None)
@@ -213,40 +211,3 @@ class LaneTable:
         codes = self.row("trip", members)
         frozen = np.flatnonzero(codes)
         return Trips(members[frozen], np.rint(codes[frozen]).astype(int), frozen)
-
-
-class Evaluates(Protocol):
-    """What is needed of a kernel here."""
-
-    def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
-        """See `contract.Kernel.evaluate`."""
-        ...
-
-
-@runtime_checkable
-class HasMemory(Protocol):
-    """A kernel with a memory of its own, where tables stay between two calls of it."""
-
-    def resident(self, table: LaneTable) -> LaneTable:
-        """A table of the same numbers that stays there, or this one where it does not fit."""
-        ...
-
-    def evaluate_there(
-        self, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
-    ) -> np.ndarray | None:
-        """As `contract.Kernel.evaluate`, of a resident table."""
-        ...
-
-
-def evaluated(
-    kernel: Evaluates, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
-) -> np.ndarray | None:
-    """Runs one phase on every lane of a table, where its numbers are; see `contract.Kernel.evaluate`."""
-    if table.resident is not None and isinstance(kernel, HasMemory):
-        return kernel.evaluate_there(program, phase, table, t0, h)
-    return kernel.evaluate(program, phase, table.changing(WRITES[phase]), t0, h)
-
-
-def placed(kernel: object, table: LaneTable) -> LaneTable:
-    """A new table where a kernel has its numbers at hand."""
-    return kernel.resident(table) if isinstance(kernel, HasMemory) else table

@@ -13,8 +13,8 @@ import numpy as np
 
 from shiftjax.kernels.gpu.device import Launch
 from shiftjax.kernels.gpu.device_table import DeviceTable
-from shiftjax.kernels.gpu.lane_module import METADATA as BRANCHES
-from shiftjax.kernels.gpu.lane_module import number_bank, support
+from shiftjax.kernels.gpu.kernel_text import METADATA as BRANCHES
+from shiftjax.kernels.gpu.kernel_text import number_bank, support
 from shiftjax.kernels.gpu.lane_pieces import thread_piece
 from shiftjax.kernels.gpu.moves import Moves
 from shiftjax.kernels.gpu.places import Places, Tuning

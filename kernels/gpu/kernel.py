@@ -23,7 +23,8 @@ from shiftjax.kernels.gpu.cuda_device import cuda_device, other_devices
 from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.device_search import DeviceSearch
 from shiftjax.kernels.gpu.device_table import DeviceColumns, DeviceTable
-from shiftjax.kernels.gpu.lane_module import ENTRY, lane_module, program_identity, program_places
+from shiftjax.kernels.gpu.kernel_text import ENTRY
+from shiftjax.kernels.gpu.lane_module import lane_module, program_identity, program_places
 from shiftjax.kernels.gpu.moves import Moves
 from shiftjax.kernels.gpu.on_device import CallNumbers, DeviceLanes, OnDevice, standing_lanes
 from shiftjax.kernels.gpu.phase_module import fresh_rows, phase_identity, phase_module
@@ -175,7 +176,7 @@ class GpuKernel:
         return ptx(lane_module(program, self.target, self.tuning).text, self.target)
 
     def resident(self, table: LaneTable) -> LaneTable:
-        """See `lane_table.HasMemory`."""
+        """See `contract.HasMemory`."""
         if len(self._taking(table.lanes)) > 1 or table.shown.nbytes > STAYING * self.device.free_bytes():
             return table
         return DeviceTable(table.layout, table.array, self._moves)
@@ -199,7 +200,7 @@ class GpuKernel:
     def evaluate_there(
         self, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
     ) -> np.ndarray | None:
-        """See `lane_table.HasMemory`; of few lanes on the host, to which they come.
+        """See `contract.HasMemory`; of few lanes on the host, to which they come.
 
         Lanes of which a phase is asked will be stepped soon: the loop of a new partition is assembled meanwhile.
         """

@@ -5,8 +5,8 @@ The pieces are those of the step loop (`lane_module`), and so are the bits; all 
 
 from __future__ import annotations
 
+from shiftjax.kernels.gpu.kernel_text import METADATA, kernel_text, number_bank, support
 from shiftjax.kernels.gpu.lane_loop import LaneLoop
-from shiftjax.kernels.gpu.lane_module import METADATA, kernel_text, number_bank, support
 from shiftjax.kernels.gpu.lane_pieces import thread_piece
 from shiftjax.kernels.gpu.places import Places, Tuning
 from shiftjax.kernels.lane_program import PHASES, WRITES, LaneProgram, Layout

@@ -11,9 +11,9 @@ import numpy as np
 from shiftjax.bench.timing import Stopwatch
 from shiftjax.errors import ModelError
 from shiftjax.kernels.backends import BACKENDS
-from shiftjax.kernels.contract import Group, Kernel
+from shiftjax.kernels.contract import Group, Kernel, evaluated, placed
 from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.lane_table import LaneTable, evaluated, placed
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.pivoting.search import MatrixCode, PivotSets, SearchedLanes, SearchesThere
 
 
@@ -97,7 +97,7 @@ class WatchedKernel:
             self.kernel.advance(groups, h=h, t0=t0, every=every, origin=origin)
 
     def resident(self, table: LaneTable) -> LaneTable:
-        """See `lane_table.HasMemory`: as the other one has it."""
+        """See `contract.HasMemory`: as the other one has it."""
         return placed(self.kernel, table)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
@@ -107,7 +107,7 @@ class WatchedKernel:
     def evaluate_there(
         self, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
     ) -> np.ndarray | None:
-        """See `lane_table.HasMemory`."""
+        """See `contract.HasMemory`."""
         return evaluated(self.kernel, program, phase, table, t0, h)
 
     def searched(self, code: MatrixCode, lanes: SearchedLanes) -> PivotSets | None:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.kernels.contract import Kernel
-from shiftjax.kernels.lane_table import placed
+from shiftjax.kernels.contract import Kernel, placed
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import COUNTS, Ensemble, Programs

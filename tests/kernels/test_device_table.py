@@ -13,13 +13,13 @@ import pytest
 
 from shiftjax import simulate
 from shiftjax.kernels.backends import BACKENDS
-from shiftjax.kernels.contract import Group
+from shiftjax.kernels.contract import Group, evaluated, placed
 from shiftjax.kernels.gpu import kernel as gpu_kernel
 from shiftjax.kernels.gpu.device_table import DeviceColumns, DeviceTable
 from shiftjax.kernels.gpu.kernel import GpuKernel
 from shiftjax.kernels.gpu.moves import Moves
 from shiftjax.kernels.lane_program import WRITES, Layout
-from shiftjax.kernels.lane_table import ALL, LaneTable, evaluated, placed
+from shiftjax.kernels.lane_table import ALL, LaneTable
 from shiftjax.kernels.llvm.cpu import CpuKernel
 from tests.support.ptx_on_host import LoadedPtx, PtxOnHost
 from tests.support.sample_programs import orbit, table

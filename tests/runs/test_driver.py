@@ -81,8 +81,8 @@ def test_a_partition_with_a_larger_b_is_left(factor: float, monkeypatch: pytest.
     other = replace(old, dependent=old.dependent[1:] + old.independent, independent=old.dependent[:1])
     of = driver.FreshPartitions.of
 
-    def fresh(lanes: Ensemble, s: int, members: np.ndarray) -> Any:
-        real = of(lanes, s, members)
+    def fresh(*arguments: Any) -> Any:
+        real, members = of(*arguments), arguments[2]
         return replace(
             real, blocks=MemberBlocks.alike(other, len(members)), same=np.zeros(len(members), bool),
             entries=factor * real.old_entries, ratio=real.old_ratio,

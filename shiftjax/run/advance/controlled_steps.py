@@ -11,9 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from shiftjax.kernels.contract import Group
+from shiftjax.kernels.contract import Group, evaluated
 from shiftjax.kernels.guards import disarm
-from shiftjax.kernels.lane_table import LaneTable, evaluated
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import METRICS as MEASURED
 from shiftjax.run.advance.ensemble import Ensemble, Recording

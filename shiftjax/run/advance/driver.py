@@ -212,7 +212,7 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray, pass_by: PassBy = _move_
         members = members[~searched]
     if len(members) == 0:
         return
-    fresh = FreshPartitions.of(lanes, s, members)
+    fresh = FreshPartitions.of(lanes, s, members, substructure_jacobian(lanes, s))
     curable = ~fresh.same & (fresh.ratio >= BETTER * fresh.old_ratio)
     if curable.any():
         if lanes.settings.repartition:
@@ -241,7 +241,7 @@ def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarr
 
     Far better pivots are worth a change at a trip of |B|, too: its largest entry may be 1 on both sides.
     """
-    fresh, table = FreshPartitions.of(lanes, s, members), lanes.table
+    fresh, table = FreshPartitions.of(lanes, s, members, substructure_jacobian(lanes, s)), lanes.table
     useless = ~worth_adopting(fresh.same, by_pivot, (fresh.old_entries, fresh.entries), (fresh.old_ratio, fresh.ratio))
     first = MONITORS_PER_BLOCK * s
     # The pose itself is near singular, or pivoting is greedy: the lane runs on, its pivot trigger off until the pivot

@@ -12,10 +12,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from shiftjax.kernels.contract import Group, Kernel
+from shiftjax.kernels.contract import Group, Kernel, evaluated
 from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_program import WRITES, LaneProgram, Layout
-from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips, evaluated
+from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
 from shiftjax.kernels.pivoting.search import Jacobian
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent

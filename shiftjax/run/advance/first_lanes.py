@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from shiftjax.kernels.contract import Kernel
+from shiftjax.kernels.contract import Kernel, placed
 from shiftjax.kernels.lane_program import DTYPES
-from shiftjax.kernels.lane_table import STATE, LaneTable, placed
+from shiftjax.kernels.lane_table import STATE, LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble, Programs, Recording
 from shiftjax.run.advance.settings import Settings

@@ -17,7 +17,6 @@ from shiftjax.kernels.pivoting.search import (
     unpacked,
 )
 from shiftjax.run.advance.ensemble import Ensemble
-from shiftjax.run.advance.singular_stops import substructure_jacobian
 from shiftjax.topology.partition import TIE, Block, MemberBlocks, complete_pivoting, pivots_of, rank_tolerance
 
 
@@ -37,9 +36,13 @@ class FreshPartitions:
     old_ratio: np.ndarray
 
     @classmethod
-    def of(cls, lanes: Ensemble, s: int, members: np.ndarray) -> FreshPartitions:
-        """Those of members for substructure s, where they stand."""
-        jacobian, structure = substructure_jacobian(lanes, s), lanes.setup.plan.substructures[s]
+    def of(cls, lanes: Ensemble, s: int, members: np.ndarray, jacobian: Jacobian) -> FreshPartitions:
+        """Those of members for substructure s, where they stand.
+
+        Args:
+            jacobian: of that substructure.
+        """
+        structure = lanes.setup.plan.substructures[s]
         code, known, choice = jacobian.code, lanes.known[s], lanes.choice[s, members]
         place = {speed: k for k, speed in enumerate(structure.columns)}
         rows = {row: k for k, row in enumerate(jacobian.rows.tolist())}  # others are zero: no primary ones
