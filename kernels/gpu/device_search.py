@@ -95,10 +95,17 @@ class DeviceSearch:
         self._moves, self._functions = moves, dict[tuple[str, Any], Any]()
 
     def __call__(self, code: MatrixCode, lanes: SearchedLanes) -> PivotSets | None:
-        """What pivoting says of lanes of a `DeviceTable`; None where a thread has no room for a matrix."""
-        table, moves, count = lanes.table, self._moves, len(lanes.members)
-        if not isinstance(table, DeviceTable) or 8 * _numbers(code) > MOST:
+        """What pivoting says of lanes of a `DeviceTable`; None where a thread has no room for a matrix, or the device
+        none for what it gives."""
+        if not isinstance(lanes.table, DeviceTable) or 8 * _numbers(code) > MOST:
             return None
+        try:
+            return self._searched(code, lanes, lanes.table)
+        except MemoryError:
+            return None
+
+    def _searched(self, code: MatrixCode, lanes: SearchedLanes, table: DeviceTable) -> PivotSets:
+        moves, count = self._moves, len(lanes.members)
         function, address = self._loaded(code, table.layout), table.on_device()  # type: ignore[arg-type]
         sets, figures = np.empty((count, code.words), np.uint64), np.empty((FIGURES, count))
         choice, known = np.ascontiguousarray(lanes.choice, np.int32), np.ascontiguousarray(lanes.sets, np.uint64)

@@ -205,13 +205,20 @@ class GpuKernel:
         Lanes of which a phase is asked will be stepped soon: the loop of a new partition is assembled meanwhile.
         """
         self.begin(program)
-        if table.lanes < THERE or not self._has(table):
-            return self.evaluate(program, phase, table.changing(WRITES[phase]), t0, h)
-        function, count, standing = self._phase(program, phase), table.lanes, standing_lanes(table)
-        assert standing is not None
+        if table.lanes >= THERE and self._has(table):
+            try:
+                return self._evaluated(program, phase, table, t0, h)
+            except MemoryError:
+                pass  # the host has room
+        return self.evaluate(program, phase, table.changing(WRITES[phase]), t0, h)
+
+    def _evaluated(self, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float) -> np.ndarray | None:
+        function, count = self._phase(program, phase), table.lanes
         fresh = np.empty((fresh_rows(program.layout, phase), count), self.dtype)
-        room, size = self._moves.packed(fresh.size), Launch(-(-count // self.tuning.block), self.tuning.block, 0)
+        room, standing = self._moves.packed(fresh.size), standing_lanes(table)
+        assert standing is not None
         where = (standing.address, standing.lanes, count, standing.columns)
+        size = Launch(-(-count // self.tuning.block), self.tuning.block, 0)
         self.device.launch(function, size, (*where, room, float(h), float(t0)))
         standing.table.stepped(WRITES[phase])
         if not fresh.size:

@@ -118,6 +118,12 @@ def test_what_a_thread_has_no_room_for_is_left_to_the_host() -> None:
     assert DeviceSearch(moves)(large, there) is None
     assert DeviceSearch(moves)(code, lanes) is None, "a table of the host"
 
+    def full(size: int) -> int:
+        raise MemoryError
+
+    moves.device.allocate = full  # type: ignore[method-assign]
+    assert DeviceSearch(moves)(code, there) is None, "no room for what it gives"
+
 
 def test_sets_are_bits() -> None:
     """Of more rows and columns than a word has; and which of them are known."""
