@@ -165,6 +165,23 @@ def test_a_shield_puts_signals_off() -> None:
         ).result()
 
 
+def test_a_shield_inside_of_another_is_told_at_once() -> None:
+    """What each of them calls at a signal, as long as it is up; outside of all of them nothing is called any more."""
+    called: list[str] = []
+    with pytest.raises(KeyboardInterrupt), shielded(lambda: called.append("outer")):
+        with shielded(lambda: called.append("inner")):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            assert called == ["outer", "inner"]
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        assert called == ["outer", "inner", "outer"]
+    with pytest.raises(KeyboardInterrupt), shielded():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+    assert len(called) == 3
+
+
 def left_soon(inside: list[int]) -> Callable[[Stop], None]:
     """Work that ends a moment after it is told to; while it goes on, it is in the list."""
 
