@@ -132,6 +132,11 @@ class Kernel(Protocol):
         ...
 
 
+def callers(kernel: object) -> int:
+    """How many threads may call a kernel at once, each for lanes of its own: one, where it has no number of them."""
+    return getattr(kernel, "callers", 1)
+
+
 class Backward(Protocol):
     """What carries cotangents back over the steps of a kernel."""
 

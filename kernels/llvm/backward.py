@@ -112,7 +112,7 @@ class CpuBackward:
             raise ValueError(f"cotangents are {kernel.dtype} of shape {(layout.row_count, leg.table.shape[1])}")
         if not bars.flags.c_contiguous:
             raise ValueError("cotangents are C-contiguous")
-        job = kernel.job(leg.table, ready.lists, **numbers)
+        job = kernel.job(leg.table, kernel.template(ready.lists), **numbers)
         job[JOB.index("bars")], job[JOB.index("member")] = bars.ctypes.data, member.ctypes.data
         if leg.seeds is not None:
             places = [JOB.index(name) for name in ("out", "ticks", "channels")]

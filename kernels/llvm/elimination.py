@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftjax.kernels.forks import Threads
-from shiftjax.kernels.workers import Stop, share_out
+from shiftjax.kernels.forks import Threads, cores
+from shiftjax.kernels.workers import Stop, host_threads, share_out
 
 if TYPE_CHECKING:
     from shiftjax.kernels.llvm.objects import Loader
 
 FREE, HELD, PICKED = 1.0, 0.0, -1.0  # states of a row or a column
 CHUNK = 128  # matrices a thread takes at once
-_THREADS = os.cpu_count() or 1
-_POOL = Threads(_THREADS)  # for large batches; ctypes releases the GIL
+_POOL = Threads(cores())  # for large batches; ctypes releases the GIL
 FEW = 16  # matrices below which NumPy does it: compiling takes 70 ms once, a 15 x 16 matrix by NumPy 0.4 ms
 TEXT = """
 define internal double @largest(ptr %A, ptr %row, ptr %column, i64 %m, i64 %n) {
@@ -306,7 +304,7 @@ def _compiled(*arguments: Any) -> None:
     def run(first: int, _: Stop, alive: list[Any] = arrays) -> None:  # alive: see `run_all`
         code(*addresses, m, n, min(m, n), tolerance, tie, first, min(B, first + CHUNK))
 
-    share_out(_POOL.pool, _THREADS, deque(range(0, B, CHUNK)), run)
+    share_out(_POOL.pool, host_threads(), deque(range(0, B, CHUNK)), run)
 
 
 def _interpreted(

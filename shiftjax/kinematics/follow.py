@@ -22,6 +22,7 @@ from shiftjax.errors import ModelError, shown
 from shiftjax.formats.files import load
 from shiftjax.gradients.traced import is_traced
 from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.workers import at_most
 from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws_in_time
 from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, first_strides, lead
@@ -125,14 +126,15 @@ def follow(
     if order not in range(len(PATHS)):
         raise ModelError("order", shown(order), "0, 1 or 2: positions, speeds, accelerations", "Give one of them.")
     check_arguments(**given.flat())
-    path = _Path(model, inputs, given, order)
-    result = partial(path.result, lambda: clock.perf_counter() - begun)
-    try:
-        path.follow()
-        return result()
-    except KeyboardInterrupt as signal:
-        path.lanes.interrupt()
-        raise Interrupted(result) from signal
+    with at_most(threads):
+        path = _Path(model, inputs, given, order)
+        result = partial(path.result, lambda: clock.perf_counter() - begun)
+        try:
+            path.follow()
+            return result()
+        except KeyboardInterrupt as signal:
+            path.lanes.interrupt()
+            raise Interrupted(result) from signal
 
 
 class _Path:

@@ -14,6 +14,7 @@ import numpy as np
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.workers import at_most
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.mechanism.model import Model
@@ -82,7 +83,8 @@ def assemble(
         strict_start=strict_start, drive=drive, tie=tie, backend=backend, precision=precision, threads=threads,
         announce=announce,
     )  # fmt: skip
-    return assembled(model, given)
+    with at_most(threads):
+        return assembled(model, given)
 
 
 def assembled(

@@ -17,6 +17,7 @@ from shiftjax.errors import ModelError, need_number
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.choosing import BackendChoice, chosen
+from shiftjax.kernels.workers import at_most
 from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
@@ -186,7 +187,7 @@ def simulate(
             where left out.
         error_growth: by what estimates are multiplied, in place of what a sample shows: as `settings` of a result says
             it of a larger ensemble.
-        threads: of the kernel; all cores where left out.
+        threads: of the kernel, and of what is done with all members before and after it; all cores where left out.
         tape_memory: bytes that the way back of gradients may take; a quarter of what is free where left out. It changes
             no gradient, and nothing where JAX traces no number.
         progress: called with the fraction done.
@@ -222,6 +223,11 @@ def run_with(model: Model | str, options: Options) -> Result:
     """
     begun = clock.perf_counter()
     check_arguments(**options.flat())
+    with at_most(options.machine.threads):
+        return _run_with(model, options, begun)
+
+
+def _run_with(model: Model | str, options: Options, begun: float) -> Result:
     model = model if isinstance(model, Model) else load(model)
     options = options.changed(events=of_run(model.events, options.recording.events))
     numerics, recording, machine, before = options.numerics, options.recording, options.machine, options.start.start

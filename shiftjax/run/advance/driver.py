@@ -64,7 +64,7 @@ def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
             sample(lanes, late[lanes.status[late] <= 0])
     until = before
     while until < end:  # at the end of a chunk all lanes wait for the last one
-        until = min(end, int(next_samples(np.array([until]))[0]))
+        until = min(end, int(next_samples(np.array([until]))[0])) if lanes.settings.estimates else end
         run_to(lanes, until, batch)
         with shielded():
             sample(lanes, batch[lanes.status[batch] <= 0])

@@ -6,9 +6,9 @@ by what is recorded of them and by the combination of their partitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_program import WRITES, LaneProgram, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
+from shiftjax.kernels.workers import PORTION, in_portions
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
 from shiftjax.outcome import Outcome
@@ -29,6 +30,7 @@ from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, Setup
 from shiftjax.shield import shielded
 from shiftjax.topology.partition import Block, MemberBlocks, Partition
 
+T = TypeVar("T")
 PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
 # The same, for singular steps. 256 random N-four-bars of N = 5 over 10 s at 1 ms: worst crank 8e-7 rad with 1e-4,
 # 4e-9 with 3e-4; with 1e-3 no pattern of steps clears the window any more.
@@ -178,7 +180,7 @@ class Ensemble:
     sets: list[NumbersSet] = field(init=False, default_factory=list)  # those of each member in the order of time
     tape: Notebook | None = None
     repeats: Repeats | None = None  # what running again at half the step says of the errors
-    estimates: tuple[np.ndarray, np.ndarray] | None = None  # of the errors, `accuracy`'s, of lanes that go no further
+    estimates: np.ndarray | None = None  # (3, B) of the errors, `accuracy`'s, of lanes that go no further
 
     def __post_init__(self) -> None:
         members = self.table.lanes
@@ -293,6 +295,11 @@ class Ensemble:
 
     def groups(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray]]:
         """Members by what is recorded of them and by combination of partitions."""
+        for recording, partition, places in self._grouped(members):
+            yield recording, partition, members if places is None else members[places]
+
+    def _grouped(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray | None]]:
+        """As `groups`, with places among the members; None for all of them."""
         combos = np.concatenate([self.recorded[None, members], self.choice[:, members]])
         if (combos == combos[:, :1]).all():  # the usual case, fifty times as fast
             distinct, which = combos[:, :1], None
@@ -300,8 +307,13 @@ class Ensemble:
             distinct, which = np.unique(combos, axis=1, return_inverse=True)
         for k, (recording, *combo) in enumerate(distinct.T):
             blocks = tuple(self.known[s][c] for s, c in enumerate(combo))
-            alike = members if which is None else members[np.ravel(which) == k]
-            yield self.recordings[recording], Partition(blocks), alike
+            places = None if which is None else np.flatnonzero(np.ravel(which) == k)
+            yield self.recordings[recording], Partition(blocks), places
+
+    def in_portions(self, call: Callable[[slice], T]) -> list[T]:
+        """What `call` returns of each portion of members, of several at once; of all, where a device has the table."""
+        size = PORTION if self.table.resident is None else max(self.table.lanes, 1)
+        return in_portions(call, self.table.lanes, size)
 
     def by_block(self, members: np.ndarray) -> Iterator[tuple[int, Block, np.ndarray]]:
         """Every substructure and a partition of it, with those of the members (indices into them) that have it."""
@@ -439,12 +451,10 @@ class Ensemble:
         Returns:
             places in that table of those that tripped.
         """
-        place = np.empty(self.table.lanes, int)
-        place[members] = np.arange(len(members))
         groups: list[Group] = []
         batches: list[tuple[np.ndarray, LaneTable]] = []
-        for recording, partition, alike in self.groups(members):
-            where = place[alike]
+        for recording, partition, places in self._grouped(members):
+            where = np.arange(len(members)) if places is None else places
             batch = lanes.batch(where)
             nowhere = np.full(len(where), -1)
             # A step moves a clock past whatever comes first; next to 0 stand numbers that XLA takes for 0.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec
+from shiftjax.kernels.forks import free_after_forks
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.graph import without_dead_code
@@ -26,6 +28,7 @@ class _HostFunction(NamedTuple):
 
 
 _made: dict[tuple[Any, ...], tuple[_HostFunction, Sequence[Any]]] = {}  # and what ids in the key belong to
+_building = free_after_forks(threading.RLock())
 NO_TANGENTS: Mapping[int, np.ndarray] = {}
 
 
@@ -48,10 +51,14 @@ def evaluate(
     """
     constants = tuple([None if type(value) is ARRAY else value for value in values])
     key = (*map(id, owners), what, constants, *tangents)
-    if key not in _made:
-        forget_oldest(_made, KEPT)
-        _made[key] = _built(constants, function, tuple(tangents)), tuple(owners)
-    made = _made[key][0]
+    known = _made.get(key)
+    if known is None:
+        with _building:  # portions of members ask for the same at once
+            known = _made.get(key)
+            if known is None:
+                forget_oldest(_made, KEPT)
+                known = _made[key] = _built(constants, function, tuple(tangents)), tuple(owners)
+    made = known[0]
     arrays = [*(x for x in values if type(x) is ARRAY), *tangents.values()]
     made.run.into(arrays, [out(label) for label in made.labels])
 

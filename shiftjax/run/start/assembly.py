@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from shiftjax.kernels.workers import in_portions
 from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import StartLane, per_member, stated_coordinates
 from shiftjax.run.closing.walks import LaneOf
@@ -29,7 +30,8 @@ from shiftjax.run.start.stated import Start, Statements
 from shiftjax.run.start.tied import Tied
 from shiftjax.topology.plan import Plan
 
-BLOCK = 8 << 20  # bytes of Jacobians of the members that are assembled together
+BLOCK = 8 << 20  # bytes of Jacobians of the members that are assembled together, at most
+PORTIONS, LEAST = 8, 1024  # of the members, so that all threads have some; and members of one, at least
 
 
 def start_of(prepared: Prepared, faulty: Collection[int] = ()) -> Start:
@@ -60,10 +62,12 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, st
     q_file, tied = closed_file(plan, file_lane, statements.positions)
     everyone = np.arange(members)
 
-    def started(some: np.ndarray) -> Start:
+    def started(portion: slice) -> Start:
+        some = everyone[portion]
         return _started(plan, lambda k, fraction: lane_of(some[k], fraction), len(some), q_file, tied, statements)
 
-    return Start.joined([started(some) for some in np.array_split(everyone, -(-members // _block(plan)))])
+    size = min(_block(plan), max(-(-members // PORTIONS), LEAST))
+    return Start.joined(in_portions(started, members, size))
 
 
 def _block(plan: Plan) -> int:
