@@ -11,7 +11,7 @@ import numpy as np
 from shiftjax.bench.machine import version_of
 from shiftjax.bench.rates import accuracy, ratio
 from shiftjax.bench.rivals.hinge_tree import check_hinges, tree_of
-from shiftjax.bench.rivals.judge import judged
+from shiftjax.bench.rivals.judge import angles_of, judged
 from shiftjax.bench.rivals.rival import Entrant, Race, Rival
 from shiftjax.bench.timing import Timing, side_by_side, timed
 from shiftjax.bench.workload import Workload
@@ -161,10 +161,10 @@ def _ours(work: Workload, race: Race, members: int) -> tuple[dict[str, Any], np.
 
 def _checked(race: Race, entrant: Entrant, motion: np.ndarray) -> dict[str, Any]:
     """What a code's motion is worth; a motion that is another one has no rate."""
-    (q, v), first = timed(lambda: entrant.path(race.steps, EVERY))
-    differences = np.abs(q[:, [0, -1]] - motion[: len(q)]).max((1, 2))  # of the smallest and the largest mass
+    path, first = timed(lambda: entrant.path(race.steps, EVERY))
+    differences = np.abs(angles_of(race.tree, path)[:, [0, -1]] - motion).max((1, 2))  # of the smallest and the largest mass
     early = float(differences[: 1 + round(ALIKE_FOR / race.step / EVERY)].max())
-    figures = judged(race.tree, race.varied, np.asarray(entrant.masses), q, v)
+    figures = judged(race.tree, race.varied, np.asarray(entrant.masses), path)
     row: dict[str, Any] = {
         "members": len(entrant.masses), "precision": entrant.precision, "device": entrant.device,
         "first_s": first.wall_s,
