@@ -15,7 +15,14 @@ import dartpy as dart
 import numpy as np
 
 from shiftjax.bench.rivals.hinge_tree import (
-    HingeTree, centre, depth_first, hinge_points, inertia_W, split, start_speeds, twin_speeds,
+    HingeTree,
+    centre,
+    depth_first,
+    hinge_points,
+    inertia_W,
+    split,
+    start_speeds,
+    twin_speeds,
 )  # fmt: skip
 from shiftjax.bench.rivals.in_turn import InTurn
 from shiftjax.bench.rivals.rival import Race

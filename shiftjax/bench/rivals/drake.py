@@ -16,7 +16,16 @@ from pydrake.multibody.plant import DiscreteContactApproximation, MultibodyPlant
 from pydrake.multibody.tree import FixedOffsetFrame, RevoluteJoint, RigidBody, RotationalInertia, SpatialInertia
 from pydrake.systems.analysis import Simulator
 
-from shiftjax.bench.rivals.hinge_tree import HingeTree, Link, centre, hinge_points, inertia_W, split, start_speeds, twin_speeds
+from shiftjax.bench.rivals.hinge_tree import (
+    HingeTree,
+    Link,
+    centre,
+    hinge_points,
+    inertia_W,
+    split,
+    start_speeds,
+    twin_speeds,
+)
 from shiftjax.bench.rivals.in_turn import InTurn
 from shiftjax.bench.rivals.rival import Race
 

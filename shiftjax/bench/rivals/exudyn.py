@@ -16,8 +16,8 @@ import numpy as np
 from exudyn.utilities import RigidBodyInertia, SensorBody
 
 from shiftjax.bench.rivals.hinge_tree import Cut, HingeTree, Link, centre, inertia_W, start_speeds, with_mass
-from shiftjax.bench.rivals.judge import applied, bodies_of
 from shiftjax.bench.rivals.in_turn import MEMBERS
+from shiftjax.bench.rivals.judge import applied, bodies_of
 from shiftjax.bench.rivals.rival import Bodies, Path, Race
 
 RELATIVE, ABSOLUTE = 1e-12, 1e-12  # of Newton's iterations where they are tuned; 1e-8 and 1e-10 by default

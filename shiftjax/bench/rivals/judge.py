@@ -74,9 +74,7 @@ def gaps(tree: HingeTree, bodies: Bodies) -> np.ndarray:
     distances = []
     for first, second, points in pairs:
         for x in points:
-            places = [
-                x if k < 0 else bodies.rotation[:, :, k] @ x + bodies.shift[:, :, k] for k in (first, second)
-            ]
+            places = [x if k < 0 else bodies.rotation[:, :, k] @ x + bodies.shift[:, :, k] for k in (first, second)]
             distances.append(np.linalg.norm(places[0] - places[1], axis=-1))
     return np.array(distances)
 

@@ -49,11 +49,69 @@ def _warp() -> Rival:
     return WarpRival()
 
 
+def _pinocchio() -> Rival:
+    from shiftjax.bench.rivals.pinocchio import PinocchioRival
+
+    return PinocchioRival()
+
+
+def _drake() -> Rival:
+    from shiftjax.bench.rivals.drake import DrakeRival
+
+    return DrakeRival()
+
+
+def _dart() -> Rival:
+    from shiftjax.bench.rivals.dart import DartRival
+
+    return DartRival()
+
+
+def _exudyn() -> Rival:
+    from shiftjax.bench.rivals.exudyn import ExudynRival
+
+    return ExudynRival()
+
+
+def _jaxsim() -> Rival:
+    from shiftjax.bench.rivals.jaxsim import JaxsimRival
+
+    return JaxsimRival()
+
+
+def _genesis() -> Rival:
+    from shiftjax.bench.rivals.genesis import GenesisRival
+
+    return GenesisRival()
+
+
+def _kamino() -> Rival:
+    from shiftjax.bench.rivals.newton_kamino import KaminoRival
+
+    return KaminoRival()
+
+
 # Each by its name; a value is called where the rival is wanted, and raises ImportError where its package is missing.
 RIVALS: Registry[Callable[[], Rival]] = Registry(
-    "rival", {"mujoco": _mujoco, "mjx": _mjx, "mujoco_warp": _warp, "array code": _array}
+    "rival",
+    {
+        "mujoco": _mujoco,
+        "mjx": _mjx,
+        "mujoco_warp": _warp,
+        "pinocchio": _pinocchio,
+        "drake": _drake,
+        "dart": _dart,
+        "exudyn": _exudyn,
+        "genesis": _genesis,
+        "jaxsim": _jaxsim,
+        "kamino": _kamino,
+        "array code": _array,
+    },
 )
-PACKAGES = {"mujoco": "mujoco", "mjx": "mujoco-mjx", "mujoco_warp": "mujoco-warp", "array code": "jax"}
+PACKAGES = {
+    "mjx": "mujoco-mjx", "mujoco_warp": "mujoco-warp", "pinocchio": "pin", "dart": "dartpy",
+    "genesis": "genesis-world", "kamino": "newton", "array code": "jax",
+}  # fmt: skip  # of pip, where they are called otherwise
 
 
 def race_of(work: Workload, members: int, threads: int) -> Race:
@@ -162,7 +220,9 @@ def _ours(work: Workload, race: Race, members: int) -> tuple[dict[str, Any], np.
 def _checked(race: Race, entrant: Entrant, motion: np.ndarray) -> dict[str, Any]:
     """What a code's motion is worth; a motion that is another one has no rate."""
     path, first = timed(lambda: entrant.path(race.steps, EVERY))
-    differences = np.abs(angles_of(race.tree, path)[:, [0, -1]] - motion).max((1, 2))  # of the smallest and the largest mass
+    differences = np.abs(angles_of(race.tree, path)[:, [0, -1]] - motion).max(
+        (1, 2)
+    )  # of the smallest and the largest mass
     early = float(differences[: 1 + round(ALIKE_FOR / race.step / EVERY)].max())
     figures = judged(race.tree, race.varied, np.asarray(entrant.masses), path)
     row: dict[str, Any] = {
