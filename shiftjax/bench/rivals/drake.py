@@ -1,6 +1,6 @@
 """Drake: a discrete `MultibodyPlant`, whose solver SAP closes loops by ball or weld constraints; semi-implicit Euler.
 
-How stiff these constraints are cannot be set: SAP fixes it (near rigid, beta 0.1), so that there is one setting of each.
+How stiff these constraints are cannot be set: SAP fixes it (near rigid, beta 0.1), so that each has one setting.
 """
 
 # pydrake is no dependency
@@ -90,8 +90,8 @@ class DrakeMechanism:
 
 def inertia_of(link: Link) -> SpatialInertia:
     """Of the share that the link has, about its hinge."""
-    mass, I = link.share * link.body.mass, inertia_W(link)
-    about_centre = RotationalInertia(*np.diag(I), I[0, 1], I[0, 2], I[1, 2])
+    mass, J = link.share * link.body.mass, inertia_W(link)
+    about_centre = RotationalInertia(*np.diag(J), J[0, 1], J[0, 2], J[1, 2])
     return SpatialInertia.MakeFromCentralInertia(mass, centre(link) - link.anchor_W, about_centre)
 
 

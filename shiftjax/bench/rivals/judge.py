@@ -15,8 +15,8 @@ EYE = np.eye(3)
 
 
 def judged(tree: HingeTree, varied: int, masses: np.ndarray, path: Path) -> dict[str, float]:
-    """Largest gap of a hinge [m], and largest change of the energy of a member over its largest kinetic energy or change
-    of potential, whichever is more.
+    """Largest gap of a hinge [m], and largest change of a member's energy over its largest kinetic energy or change of
+    potential, whichever is more.
 
     Args:
         tree: with the file's masses. varied: the link with these masses (n,).

@@ -147,8 +147,7 @@ def entered(race: Race, names: Sequence[str]) -> Iterator[tuple[str, str, str, E
         try:
             rival = RIVALS[name]()
         except ImportError as error:
-            lacking = f"no package {error.name or name}" if isinstance(error, ModuleNotFoundError) else f"{error}"
-            yield name, "", "", None, lacking.splitlines()[0]
+            yield name, "", "", None, _lacking(name, error)
             continue
         for setting, words in rival.settings.items():
             try:
@@ -158,6 +157,14 @@ def entered(race: Race, names: Sequence[str]) -> Iterator[tuple[str, str, str, E
                 yield name, setting, words, None, why.splitlines()[0]
                 if isinstance(error, ModelError):
                     break  # of no setting
+
+
+def _lacking(name: str, error: ImportError) -> str:
+    """What an import misses, and how pip calls it where that is another name."""
+    if not isinstance(error, ModuleNotFoundError):
+        return f"{error}".splitlines()[0]
+    module, package = error.name or name, PACKAGES.get(name, name)
+    return f"no package {module}" + (f" (pip install {package})" if name in PACKAGES and package != module else "")
 
 
 def raced(
