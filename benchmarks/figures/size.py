@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from figures.newest import ROOT, filled, markdown, newest
 from figures.style import BLUE, DARK, GREY, ORANGE, WIDE, figure, write
@@ -11,10 +13,15 @@ KINDS = {"n_four_bar": ("N four-bars side by side", BLUE), "chain": ("chain of N
 HEAD = ("mechanism", "N", "ns a step", "operations", "instructions", "of them on the stack", "compiling", "a member")
 
 
+def exponent(cases: list[dict[str, Any]], name: str) -> float:
+    """Slope of the least-squares line through the logarithms of a figure and of the sizes."""
+    return float(np.polyfit(*(np.log([case[key] for case in cases]) for key in ("size", name)), 1)[0])
+
+
 def with_size(page: str) -> str:
     """The page with its table made anew between its marks."""
     file, lines = newest("size")
-    cases, fits = [line for line in lines if "size" in line], [line for line in lines if "fit" in line]
+    cases = [line for line in lines if "size" in line]
     rows = [
         (
             f"`{one['kind']}`", str(one["size"]), f"{one['ns']:.0f}", f"{one['operations']:,}".replace(",", " "),
@@ -23,12 +30,11 @@ def with_size(page: str) -> str:
         )
         for one in cases
     ]  # fmt: skip
-    named = {"ns": 2, "operations": 3, "instructions": 4, "compile_s": 6, "lane_bytes": 7}
-    for kind in dict.fromkeys(line["kind"] for line in fits):
+    for kind in KINDS:
+        chosen = [one for one in cases if one["kind"] == kind]
         row = [f"`{kind}`", "exponent, all (larger half)", *[""] * (len(HEAD) - 2)]
-        for line in fits:
-            if line["kind"] == kind and line["fit"] in named:
-                row[named[line["fit"]]] = f"{line['exponent']:.2f} ({line['larger']:.2f})"
+        for name, place in {"ns": 2, "operations": 3, "instructions": 4, "compile_s": 6, "lane_bytes": 7}.items():
+            row[place] = f"{exponent(chosen, name):.2f} ({exponent(chosen[len(chosen) // 2 :], name):.2f})"
         rows.append(tuple(row))
     return filled(page, {"size": f"{markdown(HEAD, rows)}\n\n{cases[0]['cpu']}: `{file}`."})
 
@@ -39,8 +45,6 @@ def size() -> None:
     drawn, (left, right) = figure(WIDE, 2)
     for kind, (label, colour) in KINDS.items():
         chosen = [one for one in cases if one["kind"] == kind]
-        if not chosen:
-            continue
         sizes = np.array([one["size"] for one in chosen])
         for axes, name in ((left, "ns"), (right, "operations")):
             values = np.array([one[name] for one in chosen])
