@@ -15,14 +15,15 @@ HEAD = ("mechanism", "N", "ns a step", "operations", "instructions", "of them on
 
 def exponent(cases: list[dict[str, Any]], name: str) -> float:
     """Slope of the least-squares line through the logarithms of a figure and of the sizes."""
-    return float(np.polyfit(*(np.log([case[key] for case in cases]) for key in ("size", name)), 1)[0])
+    sizes, values = (np.log([case[key] for case in cases]) for key in ("size", name))
+    return float(np.polyfit(sizes, values, 1)[0])
 
 
 def with_size(page: str) -> str:
     """The page with its table made anew between its marks."""
     file, lines = newest("size")
     cases = [line for line in lines if "size" in line]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             f"`{one['kind']}`", str(one["size"]), f"{one['ns']:.0f}", f"{one['operations']:,}".replace(",", " "),
             f"{one['instructions']:,}".replace(",", " "), f"{one['spills'] / one['instructions']:.0%}",

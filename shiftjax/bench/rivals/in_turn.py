@@ -53,7 +53,7 @@ class InTurn:
         """See `rival.Entrant.path`."""
         return stacked([self._states(single, steps // every, every) for single in self._singles])
 
-    def _states(self, single: Single, count: int, every: int) -> list[tuple[np.ndarray, ...]]:
+    def _states(self, single: Single, count: int, every: int) -> Sequence[tuple[np.ndarray, np.ndarray] | Bodies]:
         """Those of one member, at its start and after every so many steps."""
         single.restart()
         states = [single.now()]
@@ -63,7 +63,7 @@ class InTurn:
         return states
 
 
-def stacked(states: Sequence[Sequence[tuple[np.ndarray, ...]]]) -> Path:
+def stacked(states: Sequence[Sequence[tuple[np.ndarray, np.ndarray] | Bodies]]) -> Path:
     """The motion of members with their states at instants."""
     parts = [
         np.stack([np.stack([np.asarray(state[k]) for state in member]) for member in states], axis=1)

@@ -68,13 +68,13 @@ class JaxsimEntrant:
 
     device = "cpu"
 
-    def __init__(self, race: Race, tuned: bool) -> None:
+    def __init__(self, race: Race, *, tuned: bool) -> None:
         self.masses, self.precision = race.some(MEMBERS), race.precision
         jaxsim.logging.set_logging_level(jaxsim.logging.LoggingLevel.ERROR)
         with jax.enable_x64(race.precision == "f64"):
-            self._ready(race, tuned)
+            self._ready(race, tuned=tuned)
 
-    def _ready(self, race: Race, tuned: bool) -> None:
+    def _ready(self, race: Race, *, tuned: bool) -> None:
         tree = race.tree
         whole, pairs = split(tree)
         kind = js.model.IntegratorType
@@ -150,4 +150,4 @@ class JaxsimRival:
 
     def enter(self, race: Race, setting: str) -> JaxsimEntrant:
         """See `rival.Rival.enter`."""
-        return JaxsimEntrant(race, setting == "tuned")
+        return JaxsimEntrant(race, tuned=setting == "tuned")

@@ -1,7 +1,7 @@
 """Newton's solver Kamino: free bodies, every hinge a constraint, loops no different from others; all in f32.
 
-An ensemble is as many worlds of one model. `tuned` takes the whole error of the joints back in a step (`alpha` 1, 0.01
-by default) and iterates to a tenth of the tolerances.
+An ensemble is as many worlds of one model. Tuned, it takes the whole error of the joints back in a step (`alpha` 1, 0.01
+by default), by its iterations (PADMM) or its direct solver (DVI).
 """
 
 # newton is no dependency
@@ -62,7 +62,7 @@ class KaminoEntrant:
 
     precision = "f32"
 
-    def __init__(self, race: Race, solver: str, tuned: bool) -> None:
+    def __init__(self, race: Race, solver: str, *, tuned: bool) -> None:
         device = warp.get_preferred_device()
         self.device = device.name if device.is_cuda else "cpu"
         self.masses = race.some(len(race.masses) if device.is_cuda else MEMBERS)
@@ -84,7 +84,6 @@ class KaminoEntrant:
         twist = np.concatenate([start.velocity[0, 0], start.omega[0, 0]], axis=-1)
         self._poses = self._now.body_q.numpy()
         self._twists = np.tile(twist, (len(self.masses), 1)).astype(np.float32)
-        self._graph = None
 
     def _begin(self) -> None:
         self._now.body_q.assign(self._poses)
@@ -134,4 +133,4 @@ class KaminoRival:
 
     def enter(self, race: Race, setting: str) -> KaminoEntrant:
         """See `rival.Rival.enter`."""
-        return KaminoEntrant(race, "dvi" if setting == "dvi tuned" else "padmm", setting != "default")
+        return KaminoEntrant(race, "dvi" if setting == "dvi tuned" else "padmm", tuned=setting != "default")
