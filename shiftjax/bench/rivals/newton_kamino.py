@@ -1,7 +1,7 @@
 """Newton's solver Kamino: free bodies, every hinge a constraint, loops no different from others; all in f32.
 
-An ensemble is as many worlds of one model. Tuned, it takes the whole error of the joints back in a step (`alpha` 1, 0.01
-by default), by its iterations (PADMM) or its direct solver (DVI).
+An ensemble is as many worlds of one model. Tuned, it takes the whole error of the joints back in a step (`alpha` 1,
+0.01 by default), by its iterations (PADMM) or its direct solver (DVI).
 """
 
 # newton is no dependency
