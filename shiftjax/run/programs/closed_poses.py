@@ -18,19 +18,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shiftjax.algebra import Scalar, Vec, dot, largest, negative, quotient, sqrt, unit
+from shiftjax.algebra import Scalar, Vec, dot, largest, sqrt, unit
 from shiftjax.dynamics.equations import gaps
-from shiftjax.dynamics.kinematics import quaternion_places, retract
+from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.dynamics.reduction import Column
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.run.programs.integrators import PATHS
 from shiftjax.run.programs.lane_program import Builder, Programs
+from shiftjax.run.programs.pose_groups import Closed, pose_groups
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK, POSE_SCRATCH
 from shiftjax.topology.partition import Partition
 
 THETA = 0.25  # the largest part of a move that the first change is, and of that the second
 FARTHEST = 0.5  # rad or parts of the model's length that a coordinate moves in a step
 STILL = {"f64": 1e-7, "f32": 2e-5}  # the same of changes that say nothing, near the rounding of some radians
+NEARER = 0.5  # part of a dyad's root by which it may be mispredicted: it is five times nearer to it than to the other
+LOST = {"f64": 1e-7, "f32": 2e-3}  # of the numbers that it is a root of: some roots of their rounding
 COSINE = 0.5  # of the angle between speeds at both ends of a step
 NONE = 1e-30  # a product of speeds at rest
 
@@ -60,22 +63,22 @@ class ClosedPoses(Builder):
         """The pose of substructure k by two changes, its speeds and accelerations, its monitors."""
         block, plan, units = self.partition.blocks[k], self.plan, self.setup.units
         columns, order = plan.substructures[k].columns, PATHS.index(self.setup.method)
-        still, balls = STILL[self.setup.precision], [first for first, _ in quaternion_places(plan)]
+        balls = [first for first, _ in quaternion_places(plan)]
         places = [i for one in plan.coordinates_in(k) for i in range(plan.nq)[plan.coordinates[one].places]]
 
         def run(s: list[Scalar]) -> Vec:
             q, v, _, lane = self.split(s[: len(self.state_slots)])
             ahead, before = ([values[i] / units[i] for i in columns] for values in (v, s[len(self.state_slots) :]))
-            sizes = [largest([abs(x) for x in ahead])]
+            move = largest([abs(x) for x in ahead])
             for first in balls:  # the prediction leaves their lengths off 1 by h^2, which is no change of pose
                 q[first : first + 4] = unit(q[first : first + 4])
-            for _ in range(2):
-                rows = lane.rows(lane.motion(q, None), k)
-                solved = lane.solve(block, rows, negative(rows.phi))
-                sizes.append(largest([abs(quotient(x, units[i])) for i, x in solved.particular.items()]))
-                q = retract(plan, q, solved.particular)
+            pose = Closed(q)
+            for group in pose_groups(self.setup, k, block, lane.rows(lane.motion(q, None), k)):
+                group.close(lane, pose)
+            q = pose.q
             closed = lane.rows(lane.motion(q, None), k)
-            v = _replaced(v, columns, lane.solve(block, closed if order else rows, rows.nu).particular)
+            solved = lane.solve(block, closed, closed.nu)
+            v = _replaced(v, columns, solved.particular)
             gap, residual = gaps([closed], v, lane.length)
             a: Column = {}
             if order > 1:
@@ -83,8 +86,7 @@ class ClosedPoses(Builder):
                 solved = lane.solve(block, rows, rows.gamma)
                 a = solved.particular
             after = [v[i] / units[i] for i in columns]
-            shrinking = [later / (THETA * earlier + still) for earlier, later in pairwise(sizes)]
-            doubt = largest([*shrinking, sizes[0] / FARTHEST, _turned(before, after)])
+            doubt = largest([*self._doubts(move, pose), move / FARTHEST, _turned(before, after)])
             monitors = [0.0, solved.squared_condition, solved.squared_condition]
             rates = [*(v[i] for i in columns), *(a.get(i, 0.0) for i in columns)]
             return [*(q[i] for i in places), *rates, *monitors, doubt, gap, residual if order else 0.0]
@@ -97,6 +99,14 @@ class ClosedPoses(Builder):
             *self._scratch(k),
         ]
         return self.piece(f"pose {k}", run, [*self.state_slots, *self.slots("dx", self.nv)], outputs, (block, order))
+
+    def _doubts(self, move: Scalar, pose: Closed) -> list[Scalar]:
+        """How far changes are from shrinking, and dyads from the assembly that is predicted: up to 1 they are not."""
+        still, lost = STILL[self.setup.precision], LOST[self.setup.precision]
+        shrinking = [
+            later / (THETA * earlier + still) for sizes in pose.sizes for earlier, later in pairwise([move, *sizes])
+        ]
+        return [*shrinking, *(abs(before - after) / (NEARER * abs(after) + lost) for before, after in pose.roots)]
 
     def _ending_piece(self) -> Piece:
         """The largest gaps and doubt; what no pose has, energies and rates of forces, is 0."""

@@ -1,0 +1,203 @@
+"""Planar dyads in closed form: the three motions by which one loop closes, two of which at least go in its plane.
+
+Problem: a loop of turns about parallel axes and slides across them, of whose coordinates all but three are known; wanted
+is the change of these three that closes it. About the loop as it stands, open, they are a ring of finite motions,
+
+    E1(x1) E2(x2) E3(x3) M = 1,   M = R_virtual R_real^-1,
+
+products of exponentials of its own screws (Murray, Li, Sastry, A Mathematical Introduction to Robotic Manipulation,
+section 3.2), so that any tree, chord and frames will do. A point on the third axis does not see the third motion: of
+three turns
+
+    a + E(x2) b = E(-x1) g,   |a|, |b|, |g| known: a triangle, of twice the signed area 2 S = +-sqrt(4 a.a b.b - w^2) / 2,
+
+w = a.a + b.b - g.g; with a slide a circle meets a line. Which of both solutions it is, the sign of S, is the loop's as it
+stands; where they meet, at the ends of travels and at crossings, S = 0. A negative discriminant is taken for 0: the pose
+is the nearest one then, and its gap says so. Changes are arcs of small angles, accurate where a step is believed.
+Lane code; `planar_loops` finds them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftjax.algebra import (
+    Scalar,
+    Vec,
+    atan2,
+    dot,
+    floor,
+    is_zero,
+    larger,
+    matmul,
+    matvec,
+    minus,
+    plus,
+    quotient,
+    scale,
+    select,
+    sqrt,
+    total,
+    transpose,
+)
+from shiftjax.constraints.loop_closure import loop_ends
+from shiftjax.dynamics.lane import Lane
+from shiftjax.dynamics.planar_loops import SLIDE, TURN, PlanarDyad
+
+ARC_TERMS = 9  # of the arc tangent: up to 0.13 rad the next one is below half a rounding
+Point = list[Scalar]  # two components along the axes of a plane
+
+
+@dataclass
+class Closing:
+    """How a dyad closes.
+
+    Attributes:
+        change: speed -> change of its coordinate [rad or m]. before, after: the discriminant's root, with the sign of
+            the assembly, of the loop as it stood and closed; both 0 where there is one solution. size: of numbers
+            that it is a root of.
+    """
+
+    change: dict[int, Scalar]
+    before: Scalar = 0.0
+    after: Scalar = 0.0
+    size: Scalar = 1.0
+
+
+def closed_dyad(dyad: PlanarDyad, lane: Lane, q: Vec) -> Closing:
+    """The change of coordinates that closes a loop, with the assembly that it has as it stands."""
+    plane = _Plane(dyad, lane, q)
+    kinds = [motion.kind for motion in dyad.ring]
+    slides = kinds.count(SLIDE)
+    if slides == 2:
+        return plane.one_turn(kinds.index(TURN))
+    if slides == 0:
+        return plane.three_turns()
+    return (plane.slide_first, plane.slide_between, plane.slide_last)[kinds.index(SLIDE)]()
+
+
+class _Plane:
+    """The loop as it stands, in its plane.
+
+    Attributes:
+        c: of turns the centers; d: of slides the directions, as the ring goes. rest: by which the whole must turn.
+    """
+
+    def __init__(self, dyad: PlanarDyad, lane: Lane, q: Vec) -> None:
+        self.dyad = dyad
+        _, chain, virtual, self.R, p = loop_ends(dyad.group, lane.motion(q, None))
+        self.virtual, self.p, self.p_virtual = virtual, self._flat(p), self._flat(virtual.p)
+        screws = [chain.screws_of(motion.joint)[motion.screw] for motion in dyad.ring]
+        self.c = [self._flat(screw.point) for screw in screws]
+        ring = zip(dyad.ring, screws, strict=True)
+        self.d = [scale(motion.sign, self._flat(screw.velocity)) for motion, screw in ring]
+        angle = self._drawn_angle(lane) + total([motion.sign * q[motion.q] for motion in dyad.turns])
+        self.rest = -_without_turns(angle)
+
+    def _flat(self, vector: Vec) -> Point:
+        return [dot(axis, vector) for axis in self.dyad.axes]
+
+    def _drawn_angle(self, lane: Lane) -> Scalar:
+        """The angle of M where all coordinates are 0."""
+        _, _, virtual, R, _ = loop_ends(self.dyad.group, lane.motion([0.0] * lane.plan.nq, None))
+        cosine, sine = self._flat(matvec(matmul(virtual.R, transpose(R)), list(self.dyad.axes[0])))
+        return atan2(sine, cosine)
+
+    def _back(self, x: Point) -> Point:
+        """M^-1 of a point."""
+        away = minus(x, self.p_virtual)
+        return self.p if all(map(is_zero, away)) else plus(self.p, self._turned_back(away))
+
+    def _turned_back(self, x: Point) -> Point:
+        """M^-1 of a direction."""
+        first, second = self.dyad.axes
+        vector = plus(scale(x[0], first), scale(x[1], second))
+        return self._flat(matvec(self.R, matvec(transpose(self.virtual.R), vector)))
+
+    def three_turns(self) -> Closing:
+        c1, c2, c3 = self.c
+        a, b, g = minus(c2, c1), minus(c3, c2), minus(self._back(c3), c1)
+        aa, bb, gg = dot(a, a), dot(b, b), dot(g, g)
+        w, product = aa + bb - gg, 4.0 * (aa * bb)
+        before = 2.0 * _cross(a, b)
+        root = _signed_root(product - w * w, before)
+        half = quotient(0.5, gg)
+        along, across = half * (aa - bb + gg), half * root
+        u = [along * g[0] + across * g[1], along * g[1] - across * g[0]]  # a, turned by the first motion
+        first, both = _arc(a, u), _arc(b, minus(g, u))
+        return Closing(self._changes(first, both - first, self.rest - both), before, root, sqrt(product))
+
+    def slide_first(self) -> Closing:
+        """x1 d + c2 + E2 a = M^-1 c3."""
+        _, c2, c3 = self.c
+        x, a, g, *roots = self._circle_and_line(self.d[0], minus(c3, c2), minus(self._back(c3), c2))
+        second = _arc(a, g)
+        return Closing(self._changes(x, second, self.rest - second), *roots)
+
+    def slide_last(self) -> Closing:
+        """E1 a = M^-1 (c2 - x3 d) - c1."""
+        c1, c2, _ = self.c
+        d = self._turned_back(self.d[2])
+        x, a, g, *roots = self._circle_and_line(d, minus(c2, c1), minus(self._back(c2), c1))
+        first = _arc(a, g)
+        return Closing(self._changes(first, self.rest - first, x), *roots)
+
+    def _circle_and_line(self, d: Point, a: Point, g: Point) -> tuple[Scalar, Point, Point, Scalar, Scalar, Scalar]:
+        """x with |g - x d| = |a|, the smaller one; a, g - x d; the root before and after, and its size."""
+        middle, off, aa = dot(g, d), _cross(d, g), dot(a, a)
+        root = _signed_root(aa - off * off, -middle)
+        x = quotient(dot(g, g) - aa, middle - root)  # middle and the root have opposite signs
+        return x, a, minus(g, scale(x, d)), -middle, root, sqrt(aa)
+
+    def slide_between(self) -> Closing:
+        """E1 (a + x2 d) = M^-1 c3 - c1."""
+        c1, _, c3 = self.c
+        d, a, g = self.d[1], minus(c3, c1), minus(self._back(c3), c1)
+        middle, off, gg = dot(a, d), _cross(d, a), dot(g, g)
+        root = _signed_root(gg - off * off, middle)
+        x = quotient(gg - dot(a, a), middle + root)
+        first = _arc(plus(a, scale(x, d)), g)
+        return Closing(self._changes(first, x, self.rest - first), middle, root, sqrt(gg))
+
+    def one_turn(self, place: int) -> Closing:
+        """The turn is that of the whole, M^-1; slides before it are as they stand, those after it are turned."""
+        shifts = [k for k in range(3) if k != place]
+        u, v = (self._turned_back(self.d[k]) if k > place else self.d[k] for k in shifts)
+        right = minus(self._back(self.c[place]), self.c[place])
+        inverse = quotient(1.0, _cross(u, v))
+        changes: list[Scalar] = [inverse * _cross(right, v), inverse * _cross(u, right)]
+        changes.insert(place, self.rest)
+        return Closing(self._changes(*changes))
+
+    def _changes(self, *changes: Scalar) -> dict[int, Scalar]:
+        """By speed: of turns with the sign of the ring, which directions of slides have already."""
+        return {
+            motion.speed: motion.sign * x if motion.kind == TURN else x
+            for motion, x in zip(self.dyad.ring, changes, strict=True)
+        }
+
+
+def _cross(a: Point, b: Point) -> Scalar:
+    return a[0] * b[1] - a[1] * b[0]
+
+
+def _signed_root(square: Scalar, sign: Scalar) -> Scalar:
+    root = sqrt(larger(square, 0.0))
+    return select(sign < 0.0, -root, root)
+
+
+def _without_turns(angle: Scalar) -> Scalar:
+    """An angle without whole turns."""
+    return angle - 2.0 * np.pi * floor(angle * (0.5 / np.pi) + 0.5)
+
+
+def _arc(a: Point, b: Point) -> Scalar:
+    """The small angle from a to b."""
+    t = quotient(_cross(a, b), dot(a, b))
+    square, out = t * t, 0.0
+    for k in reversed(range(ARC_TERMS)):
+        out = square * out + (-1.0) ** k / (2 * k + 1)
+    return t * out
+
