@@ -51,19 +51,28 @@ Point = list[Scalar]  # two components along the axes of a plane
 
 
 @dataclass
+class DyadRoot:
+    """The root of the discriminant, with the sign of the assembly: of the loop as it stood, and closed.
+
+    Attributes:
+        size: of the number that it is the root of, as large as the root itself.
+    """
+
+    before: Scalar
+    after: Scalar
+    size: Scalar
+
+
+@dataclass
 class Closing:
     """How a dyad closes.
 
     Attributes:
-        change: speed -> change of its coordinate [rad or m]. before, after: the discriminant's root, with the sign of
-            the assembly, of the loop as it stood and closed; both 0 where there is one solution. size: of numbers
-            that it is a root of.
+        change: speed -> change of its coordinate [rad or m]. root: None where there is one assembly.
     """
 
     change: dict[int, Scalar]
-    before: Scalar = 0.0
-    after: Scalar = 0.0
-    size: Scalar = 1.0
+    root: DyadRoot | None = None
 
 
 def closed_dyad(dyad: PlanarDyad, lane: Lane, q: Vec) -> Closing:
@@ -120,36 +129,30 @@ class _Plane:
         c1, c2, c3 = self.c
         a, b, g = minus(c2, c1), minus(c3, c2), minus(self._back(c3), c1)
         aa, bb, gg = dot(a, a), dot(b, b), dot(g, g)
-        w, product = aa + bb - gg, 4.0 * (aa * bb)
+        w = aa + bb - gg
         before = 2.0 * _cross(a, b)
-        root = _signed_root(product - w * w, before)
+        root = _signed_root(4.0 * (aa * bb) - w * w, before)
         half = quotient(0.5, gg)
         along, across = half * (aa - bb + gg), half * root
         u = [along * g[0] + across * g[1], along * g[1] - across * g[0]]  # a, turned by the first motion
         first, both = _arc(a, u), _arc(b, minus(g, u))
-        return Closing(self._changes(first, both - first, self.rest - both), before, root, sqrt(product))
+        return Closing(self._changes(first, both - first, self.rest - both), DyadRoot(before, root, aa + bb))
 
     def slide_first(self) -> Closing:
         """x1 d + c2 + E2 a = M^-1 c3."""
         _, c2, c3 = self.c
-        x, a, g, *roots = self._circle_and_line(self.d[0], minus(c3, c2), minus(self._back(c3), c2))
+        a = minus(c3, c2)
+        x, g, root = _on_a_circle(minus(self._back(c3), c2), self.d[0], a)
         second = _arc(a, g)
-        return Closing(self._changes(x, second, self.rest - second), *roots)
+        return Closing(self._changes(x, second, self.rest - second), root)
 
     def slide_last(self) -> Closing:
         """E1 a = M^-1 (c2 - x3 d) - c1."""
         c1, c2, _ = self.c
-        d = self._turned_back(self.d[2])
-        x, a, g, *roots = self._circle_and_line(d, minus(c2, c1), minus(self._back(c2), c1))
+        a = minus(c2, c1)
+        x, g, root = _on_a_circle(minus(self._back(c2), c1), self._turned_back(self.d[2]), a)
         first = _arc(a, g)
-        return Closing(self._changes(first, self.rest - first, x), *roots)
-
-    def _circle_and_line(self, d: Point, a: Point, g: Point) -> tuple[Scalar, Point, Point, Scalar, Scalar, Scalar]:
-        """x with |g - x d| = |a|, the smaller one; a, g - x d; the root before and after, and its size."""
-        middle, off, aa = dot(g, d), _cross(d, g), dot(a, a)
-        root = _signed_root(aa - off * off, -middle)
-        x = quotient(dot(g, g) - aa, middle - root)  # middle and the root have opposite signs
-        return x, a, minus(g, scale(x, d)), -middle, root, sqrt(aa)
+        return Closing(self._changes(first, self.rest - first, x), root)
 
     def slide_between(self) -> Closing:
         """E1 (a + x2 d) = M^-1 c3 - c1."""
@@ -159,7 +162,7 @@ class _Plane:
         root = _signed_root(gg - off * off, middle)
         x = quotient(gg - dot(a, a), middle + root)
         first = _arc(plus(a, scale(x, d)), g)
-        return Closing(self._changes(first, x, self.rest - first), middle, root, sqrt(gg))
+        return Closing(self._changes(first, x, self.rest - first), DyadRoot(middle, root, abs(middle) + abs(off)))
 
     def one_turn(self, place: int) -> Closing:
         """The turn is that of the whole, M^-1; slides before it are as they stand, those after it are turned."""
@@ -181,6 +184,14 @@ class _Plane:
 
 def _cross(a: Point, b: Point) -> Scalar:
     return a[0] * b[1] - a[1] * b[0]
+
+
+def _on_a_circle(g: Point, d: Point, a: Point) -> tuple[Scalar, Point, DyadRoot]:
+    """The smaller x with |g - x d| = |a|, and g - x d."""
+    middle, off, aa = dot(g, d), _cross(d, g), dot(a, a)
+    root = _signed_root(aa - off * off, -middle)
+    x = quotient(dot(g, g) - aa, middle - root)  # middle and the root have opposite signs
+    return x, minus(g, scale(x, d)), DyadRoot(-middle, root, abs(middle) + abs(off))
 
 
 def _signed_root(square: Scalar, sign: Scalar) -> Scalar:

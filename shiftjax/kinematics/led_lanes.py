@@ -36,7 +36,7 @@ def arm(lanes: Ensemble) -> None:
     closed = CLOSED[setup.precision]
     if any(block.rounded for block in setup.plan.substructures):  # the digits of the file keep these apart
         closed = max(closed, lanes.settings.gap_limit)
-    limits = np.array([[closed * setup.length], [1.0]])
+    limits = np.array([[closed * setup.length], [0.0]])
     table.set("limit", limits, within=slice(-2, None))
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shiftjax.algebra import Scalar, Vec, dot, largest, sqrt, unit
+from shiftjax.algebra import Scalar, Vec, dot, largest, unit
 from shiftjax.dynamics.equations import gaps
 from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.dynamics.reduction import Column
@@ -35,7 +35,7 @@ STILL = {"f64": 1e-7, "f32": 2e-5}  # the same of changes that say nothing, near
 NEARER = 0.5  # part of a dyad's root by which it may be mispredicted: it is five times nearer to it than to the other
 LOST = {"f64": 1e-7, "f32": 2e-3}  # of the numbers that it is a root of: some roots of their rounding
 COSINE = 0.5  # of the angle between speeds at both ends of a step
-NONE = 1e-30  # a product of speeds at rest
+NONE = 1e-60  # of products of speeds at rest, squared
 
 
 class PosePrograms(Programs):
@@ -86,7 +86,7 @@ class ClosedPoses(Builder):
                 solved = lane.solve(block, rows, rows.gamma)
                 a = solved.particular
             after = [v[i] / units[i] for i in columns]
-            doubt = largest([*self._doubts(move, pose), move / FARTHEST, _turned(before, after)])
+            doubt = largest([*self._doubts(move, pose), move - FARTHEST, _turned(before, after)])
             monitors = [0.0, solved.squared_condition, solved.squared_condition]
             rates = [*(v[i] for i in columns), *(a.get(i, 0.0) for i in columns)]
             return [*(q[i] for i in places), *rates, *monitors, doubt, gap, residual if order else 0.0]
@@ -101,12 +101,12 @@ class ClosedPoses(Builder):
         return self.piece(f"pose {k}", run, [*self.state_slots, *self.slots("dx", self.nv)], outputs, (block, order))
 
     def _doubts(self, move: Scalar, pose: Closed) -> list[Scalar]:
-        """How far changes are from shrinking, and dyads from the assembly that is predicted: up to 1 they are not."""
+        """By how much changes shrink too little, and dyads are nearer to the assembly that is not predicted."""
         still, lost = STILL[self.setup.precision], LOST[self.setup.precision]
         shrinking = [
-            later / (THETA * earlier + still) for sizes in pose.sizes for earlier, later in pairwise([move, *sizes])
+            later - (THETA * earlier + still) for sizes in pose.sizes for earlier, later in pairwise([move, *sizes])
         ]
-        return [*shrinking, *(abs(before - after) / (NEARER * abs(after) + lost) for before, after in pose.roots)]
+        return [*shrinking, *(abs(x.before - x.after) - (NEARER * abs(x.after) + lost * x.size) for x in pose.roots)]
 
     def _ending_piece(self) -> Piece:
         """The largest gaps and doubt; what no pose has, energies and rates of forces, is 0."""
@@ -126,9 +126,9 @@ class ClosedPoses(Builder):
 
 
 def _turned(before: Vec, after: Vec) -> Scalar:
-    """How far two speeds point apart: up to 1 for a cosine of at least `COSINE`, or of one that is at rest."""
-    product = sqrt(dot(before, before) * dot(after, after))
-    return 1.0 + (COSINE * product - dot(before, after)) / (product + NONE)
+    """By how much two speeds point apart, above 0 for a cosine below `COSINE`; of one that is at rest it is 0."""
+    product = dot(before, after)
+    return COSINE**2 * (dot(before, before) * dot(after, after)) - product * abs(product) - NONE
 
 
 def _replaced(values: Vec, places: Sequence[int], by: Column) -> Vec:

@@ -19,7 +19,7 @@ from shiftjax.connected import connected
 from shiftjax.constraints import CONSTRAINTS, Rows
 from shiftjax.dynamics.kinematics import Motion, retract
 from shiftjax.dynamics.lane import Lane
-from shiftjax.dynamics.planar_dyads import closed_dyad
+from shiftjax.dynamics.planar_dyads import DyadRoot, closed_dyad
 from shiftjax.dynamics.planar_loops import PlanarDyad, planar_dyad
 from shiftjax.run.programs.setup import Setup
 from shiftjax.topology.block_triangular import block_triangular, strong_components
@@ -36,12 +36,12 @@ class Closed:
 
     Attributes:
         q: coordinates. sizes: of each group that was corrected the largest changes of each correction, dimensionless;
-            of a closed form one. roots: of dyads the roots before and after, in parts of what they are roots of.
+            of a closed form one. roots: of dyads.
     """
 
     q: Vec
     sizes: list[list[Scalar]] = field(default_factory=list)
-    roots: list[tuple[Scalar, Scalar]] = field(default_factory=list)
+    roots: list[DyadRoot] = field(default_factory=list)
 
 
 class PoseGroup:
@@ -97,8 +97,8 @@ class OfDyad(PoseGroup):
     def close(self, lane: Lane, pose: Closed) -> None:
         closing = closed_dyad(self.dyad, lane, pose.q)
         pose.sizes.append([self.corrected(pose, closing.change)])
-        if not is_zero(closing.after):
-            pose.roots.append((quotient(closing.before, closing.size), quotient(closing.after, closing.size)))
+        if closing.root is not None:
+            pose.roots.append(closing.root)
 
 
 def pose_groups(setup: Setup, k: int, block: Block, rows: Rows) -> list[PoseGroup]:
