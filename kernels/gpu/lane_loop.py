@@ -120,7 +120,7 @@ class LaneLoop(StageBuilder):
             taken = self.of_lane("taken")
             self.store(taken, "taken")
             runs = self.logic("and", runs, self.compare("olt", taken, self.room()))
-        self.set_stop(clock, until)
+        self.set_stop(self.periods(clock, self.period()), until)
         self.branch(runs, "again", "left_alone")
         self.emit("again:")
         if self.places.tuning.lockstep:  # threads that have ended are not waited for
@@ -275,7 +275,7 @@ class LaneLoop(StageBuilder):
             periods = self.periods(clock, period)
             ticks = self.w.op("fadd", self.w.op("fmul", periods, period), self.origin())
             self.record(self.scalar(self.compare("oeq", ticks, clock)), periods)
-        self.set_stop(clock, until)
+        self.set_stop(self.periods(clock, self.period()), until)
         self.branch(self.compare("oge", clock, until), "stopped", "next")
 
     def accept_controlled(self) -> None:

@@ -205,10 +205,10 @@ def _without_turns(angle: Scalar) -> Scalar:
 
 
 def _arc(a: Point, b: Point) -> Scalar:
-    """The small angle from a to b."""
+    """The small angle from a to b; even and odd terms apart, since what follows waits for them."""
     t = quotient(_cross(a, b), dot(a, b))
-    square, out = t * t, 0.0
+    square, parts = t * t, [0.0, 0.0]
+    fourth = square * square
     for k in reversed(range(ARC_TERMS)):
-        out = square * out + (-1.0) ** k / (2 * k + 1)
-    return t * out
-
+        parts[k % 2] = fourth * parts[k % 2] + (-1.0) ** k / (2 * k + 1)
+    return t * (square * parts[1] + parts[0])

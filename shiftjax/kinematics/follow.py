@@ -292,7 +292,7 @@ class _Path:
         out = collect(
             prepared, lanes, self.began, self.observed, self.posed, batched=self.batched,
             measure=self._measure,
-            messages=tuple(AT_TIME.sub(r"at pose \1: ", text) for text in messages(prepared, lanes, self.began)),
+            messages=tuple(text and AT_TIME.sub(r"at pose \1: ", text) for text in messages(prepared, lanes, self.began)),
             ending=None,
             notes=(*self._start_notes(), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
                    *_interpolated(lanes), *_loads(self.observed, inputs)),
@@ -330,9 +330,7 @@ class _Path:
 def _extremes(values: np.ndarray, *, batched: bool) -> np.ndarray:
     """The smallest and the largest recorded value of a channel (B, n, ...) as (B, 2, ...); NaN where there is none."""
     poses = 1 if batched else 0
-    some = np.where(np.isnan(values).all(poses, keepdims=True), 0.0, values)
-    ends = np.stack([np.nanmin(some, poses), np.nanmax(some, poses)], axis=poses)
-    return np.where(np.isnan(values).all(poses, keepdims=True), np.nan, ends)
+    return np.stack([np.fmin.reduce(values, poses), np.fmax.reduce(values, poses)], axis=poses)
 
 
 def _interpolated(lanes: Ensemble) -> list[str]:

@@ -127,10 +127,14 @@ def _recorded(
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Channels (B, n, ...) of all members, and poses (K, n, 7) of all bodies of those whose poses are recorded."""
     width = sum(channel.size for channel in observed)
-    every = np.full((prepared.members, ticks, width), np.nan)
     q = np.zeros((len(posed), ticks, 0))
+    whole = len(lanes.recordings[0].members) == prepared.members  # which is every member's then, and need not be copied
+    every = lanes.recordings[0].out[:, :, :width].astype(float, copy=False) if whole else None
+    if every is None:
+        every = np.full((prepared.members, ticks, width), np.nan)
+        for recording in lanes.recordings:
+            every[recording.members] = recording.out[:, :, :width]
     for recording in lanes.recordings:
-        every[recording.members] = recording.out[:, :, :width]
         if recording.members is posed:
             q = recording.out[:, :, width:].astype(float)
     channels, at = {}, 0
