@@ -125,7 +125,7 @@ def _group(setup: Setup, k: int, part: Block, owners: set[int]) -> PoseGroup:
     if CONSTRAINTS[group.kind].linear and len(part.primary) == 1:
         return OfLinearRow(setup, k, part)
     if group.loop is not None and len(part.primary) == 3:
-        dyad = planar_dyad(_at_random(setup), group, part.dependent)
+        dyad = planar_dyad(at_random(setup), group, part.dependent)
         if dyad is not None:
             return OfDyad(setup, k, part, dyad)
     return ByNewton(setup, k, part)
@@ -148,7 +148,7 @@ def _solved_together(pattern: Sequence[Sequence[bool]], owners: Sequence[int]) -
     return out
 
 
-def _at_random(setup: Setup) -> Motion:
+def at_random(setup: Setup) -> Motion:
     """Members whose coordinates and varied numbers are any; the same ones every time."""
     rng, plan = np.random.default_rng(0), setup.plan
     known = setup.known_numbers
