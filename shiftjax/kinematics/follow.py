@@ -25,6 +25,7 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws_in_time
 from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, first_strides, lead
+from shiftjax.kinematics.path_ends import PathEnds
 from shiftjax.kinematics.path_metrics import MEASURED, begin_metrics, path_metrics, take_pose
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
@@ -32,7 +33,6 @@ from shiftjax.measures.expression_units import by_parameter
 from shiftjax.measures.run_metrics import Definition, Measured
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
-from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
@@ -48,12 +48,10 @@ from shiftjax.run.results.messages import messages, notes, recorded_near_singula
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.topology_report import topology_report
-from shiftjax.run.travel.reach import reach
 
 ASKED = ("assign", "tie", "backend", "strict_start")
 LOADS = {"N", "N m", "W", "J", "mixed"}  # units of what depends on speeds and masses
 AT_TIME = re.compile(r"^at ([-+.e\d]+) s: ")  # in messages, of which a path's clock counts poses
-BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
 
 
 def follow(
@@ -196,8 +194,8 @@ class _Path:
 
     def follow(self) -> None:
         """Leads all members along the path, or to where they end."""
-        self._end_at_travels()
         lanes, inputs = self.lanes, self.inputs
+        ends = PathEnds(self.prepared, self.began, inputs, self.drivers, lanes)
         plan, end = self.prepared.plan, inputs.count - 1
         driven = {path: plan.coordinates[plan.constraints[k].coordinates[0]].v for path, k in self.drivers.items()}
         moves = {speed: np.abs(np.diff(inputs.places[path], axis=1)) for path, speed in driven.items()}
@@ -205,7 +203,8 @@ class _Path:
             self._begin_metrics()
             most = {speed: move.max(1, initial=0.0) for speed, move in moves.items()}
             lead(lanes, end, first_strides(lanes, most, MEASURED if self.measured.terms else 1.0), math.inf)
-            self._say_locked()
+            ends.record_reached()
+            ends.say_locked()
             return
         self._observe(0)
         for k in range(1, inputs.count):
@@ -220,7 +219,7 @@ class _Path:
             lanes.table.set("acc", taken, within=METRICS)  # the strides have the rates of a line
             self._observe(k)
             self.options.machine.progress(k / end)
-        self._say_locked()
+        ends.say_locked()
 
     def _begin_metrics(self) -> None:
         """The metrics of an even path begin at its first pose, where the time of the lanes is the parameter."""
@@ -251,48 +250,14 @@ class _Path:
                 (take_pose if k else begin_metrics)(lanes, there)
             settings.t0, settings.h = 0.0, 1.0
 
-    def _end_at_travels(self) -> None:
-        """Lets no member go past the end of the travel of a driver that leaves its substructure no freedom."""
-        prepared, plan, lanes = self.prepared, self.prepared.plan, self.lanes
-        self.causes: dict[int, str] = {}
-        for s, block in enumerate(plan.substructures):
-            moving = [k for k in block.groups if k in self.drivers.values()]
-            if len(moving) != 1:
-                continue
-            path = next(path for path, k in self.drivers.items() if k == moving[0])
-            unit = plan.coordinates[plan.constraints[moving[0]].coordinates[0]].unit
-            places, count = self.inputs.places[path], prepared.members
-            margin = BEYOND * (1.0 if unit == "rad" else prepared.setup.length)
-            members = np.flatnonzero(lanes.status <= 0)
-            lane, q = prepared.lane_of(members, 1.0), self.began.q[:, members]
-            for sign, far in ((1.0, places.max(1)), (-1.0, places.min(1))):
-                target = np.broadcast_to(far, count)[members]
-                end = reach(plan, lane, s, moving[0], q, target)
-                for row in np.flatnonzero(sign * (target - end) > margin):
-                    member, way = int(members[row]), places[members[row] if len(places) > 1 else 0]
-                    pose = int((sign * (way - end[row]) > margin).argmax())
-                    if pose - 1 < lanes.ends[member]:
-                        lanes.ends[member] = pose - 1
-                        self.causes[member] = (
-                            f"{path} locks at {end[row]:.12g} {unit}, the end of its travel: pose {pose} drives it to "
-                            f"{way[pose]:.6g} {unit}"
-                        )
-
-    def _say_locked(self) -> None:
-        """Gives members at the end of their travel, or that came to no pose shortly before it, their status."""
-        lanes = self.lanes
-        near = lanes.status == Outcome.singular_pose
-        locked = np.isfinite(lanes.ends) & ((lanes.status <= 0) | (near & (lanes.clock_of() > lanes.ends - 1.0)))
-        lanes.end({int(k): self.causes[int(k)] for k in np.flatnonzero(locked)}, Outcome.locked)
-
     def result(self, wall: Callable[[], float]) -> Result:
         """The result of members at their ends."""
-        prepared, lanes, inputs = self.prepared, self.lanes, self.inputs
+        prepared, lanes, inputs, began = self.prepared, self.lanes, self.inputs, self.began
         lanes.settings.t0, lanes.settings.h = 0.0, 1.0
         out = collect(
-            prepared, lanes, self.began, self.observed, self.posed, batched=self.batched,
+            prepared, lanes, began, self.observed, self.posed, batched=self.batched,
             measure=self._measure,
-            messages=tuple(text and AT_TIME.sub(r"at pose \1: ", text) for text in messages(prepared, lanes, self.began)),
+            messages=tuple(text and AT_TIME.sub(r"at pose \1: ", text) for text in messages(prepared, lanes, began)),
             ending=None,
             notes=(*self._start_notes(), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
                    *_interpolated(lanes), *_loads(self.observed, inputs)),

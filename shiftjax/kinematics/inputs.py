@@ -63,6 +63,12 @@ class Inputs:
         """What stands for the second in units of rates: "rad/s" is "rad/rad", or "rad/pose"."""
         return "pose" if self.unit == "1" else self.unit
 
+    def change_place(self, path: str, members: int, member: int, pose: int, place: float) -> None:
+        """Gives one of B members another place at a pose."""
+        places = self.places[path]
+        self.places[path] = places if len(places) > 1 else np.repeat(places, members, axis=0)
+        self.places[path][member, pose] = place
+
     def texts(self) -> dict[str, str]:
         """What the drivers do, in words."""
         return {

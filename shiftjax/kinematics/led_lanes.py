@@ -65,7 +65,8 @@ def lead(lanes: Ensemble, until: float, stride: np.ndarray, farthest: float) -> 
             level[members] += finer[np.searchsorted(running, members)]
             halved = level[members] - stride[members]
             level[members] += _after_trips(lanes, members, trips.codes, halved, farthest)
-            _end(lanes, members[level[members] > stride[members] + FINEST])
+            at_end = lanes.ends[members] <= np.floor(lanes.clock_of(members)) + 1.0
+            _end(lanes, members[(level[members] > stride[members] + FINEST) & ~at_end])
 
 
 def _fraction(lanes: Ensemble, level: np.ndarray) -> np.ndarray:
