@@ -24,7 +24,8 @@ from shiftjax.gradients.traced import is_traced
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws_in_time
 from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
-from shiftjax.kinematics.led_lanes import arm, first_strides, lead
+from shiftjax.kinematics.led_lanes import arm, first_strides, lead, leave_out
+from shiftjax.kinematics.on_crossings import Standing
 from shiftjax.kinematics.path_ends import PathEnds
 from shiftjax.kinematics.path_metrics import MEASURED, begin_metrics, path_metrics, take_pose
 from shiftjax.measures.channel import Channel
@@ -207,17 +208,19 @@ class _Path:
             ends.say_locked()
             return
         self._observe(0)
+        standing = Standing(lanes, inputs, driven)
         for k in range(1, inputs.count):
             running = np.flatnonzero((lanes.status <= 0) & (lanes.ends >= k))
             if not len(running):
                 break
             self._put(inputs.line(k), k)
-            lanes.evaluate("project", running)
+            lanes.evaluate("project", standing.others(running))
+            standing.go_on(k)
             taken = lanes.measured_of().copy()
             strides = first_strides(lanes, {speed: move[:, k - 1] for speed, move in moves.items()})
-            lead(lanes, k, strides, k)
+            standing.note(k, lead(lanes, k, strides, k))
             lanes.table.set("acc", taken, within=METRICS)  # the strides have the rates of a line
-            self._observe(k)
+            self._observe(k, standing)
             self.options.machine.progress(k / end)
         ends.say_locked()
 
@@ -237,15 +240,19 @@ class _Path:
             for row, values in zip(self.rows[path], numbers, strict=True):
                 self.lanes.table.set("p", values, within=row)
 
-    def _observe(self, k: int) -> None:
-        """Records pose k, with the rates of the path there."""
+    def _observe(self, k: int, standing: Standing | None = None) -> None:
+        """Records pose k, with the rates of the path there; on singular poses those of the branch are known."""
         lanes, settings = self.lanes, self.lanes.settings
         there = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() == k))
         if len(there):
             settings.t0, settings.h = float(self.inputs.parameter[k]), 0.0  # the time of the lanes is the parameter
             self._put(self.inputs.at_pose(k), settings.t0)
-            lanes.evaluate("project", there)
+            lanes.evaluate("project", there if standing is None else standing.others(there))
+            if standing is not None:
+                standing.at_pose(k)
             lanes.evaluate("observe", there)
+            if standing is not None:
+                leave_out(lanes, standing.members)
             if self.measured.terms:
                 (take_pose if k else begin_metrics)(lanes, there)
             settings.t0, settings.h = 0.0, 1.0

@@ -33,7 +33,7 @@ THETA = 0.25  # the largest part of a move that the first change is, and of that
 FARTHEST = 0.5  # rad or parts of the model's length that a coordinate moves in a step
 STILL = {"f64": 1e-7, "f32": 2e-5}  # the same of changes that say nothing, near the rounding of some radians
 NEARER = 0.5  # part of a dyad's root by which it may be mispredicted: it is five times nearer to it than to the other
-LOST = {"f64": 1e-7, "f32": 2e-3}  # of the numbers that it is a root of: some roots of their rounding
+LEAST = {"f64": 1e-9, "f32": 3e-5}  # the same of sizes, that of a pose at which both meet: some roots of a rounding
 COSINE = 0.5  # of the angle between speeds at both ends of a step
 NONE = 1e-60  # of products of speeds at rest, squared
 
@@ -102,11 +102,11 @@ class ClosedPoses(Builder):
 
     def _doubts(self, move: Scalar, pose: Closed) -> list[Scalar]:
         """By how much changes shrink too little, and dyads are nearer to the assembly that is not predicted."""
-        still, lost = STILL[self.setup.precision], LOST[self.setup.precision]
+        still, least = STILL[self.setup.precision], LEAST[self.setup.precision]
         shrinking = [
             later - (THETA * earlier + still) for sizes in pose.sizes for earlier, later in pairwise([move, *sizes])
         ]
-        return [*shrinking, *(abs(x.before - x.after) - (NEARER * abs(x.after) + lost * x.size) for x in pose.roots)]
+        return [*shrinking, *(abs(x.before - x.after) + least * x.size - NEARER * abs(x.after) for x in pose.roots)]
 
     def _ending_piece(self) -> Piece:
         """The largest gaps and doubt; what no pose has, energies and rates of forces, is 0."""
