@@ -123,6 +123,26 @@ def test_the_ends_of_a_crank_that_does_not_turn_round(lengths: tuple[float, ...]
     assert there.sum() == np.searchsorted(np.linspace(theta, 2.0, 50), np.arccos(cosine))
 
 
+def test_paths_come_to_the_very_end_of_a_travel() -> None:
+    """Even and uneven, of several members: where coupler and rocker lie on one line, to the root of a rounding."""
+    lengths, theta, end = (5.0, 4.0, 4.0, 6.0), 0.7, float(np.arccos(-0.05))
+    there = np.arctan2(-5.0 * np.sin(end), 6.0 - 5.0 * np.cos(end)) - np.pi  # from the crank's tip to the rocker's pivot
+    model, evenly = four_bar(lengths, theta), np.linspace(theta, end, 20)
+    for way in (evenly, np.append(np.linspace(theta, 1.6, 9), end)):
+        for order in (0, 2):
+            path = shiftjax.follow(model, {"crank_pivot": way}, channels=["rocker_pivot.q"], order=order)
+            assert path.status == Outcome.ok
+            assert abs(turned(path.channels["rocker_pivot.q"][-1], there)) < 2e-7
+            assert path.certificate["gap"] < 1e-13
+    ways = np.stack([evenly, np.linspace(theta, 1.5, 20), np.linspace(theta, 1.7, 20)])
+    both = shiftjax.follow(model, {"crank_pivot": ways}, channels=["rocker_pivot.q"])
+    assert both.status.tolist() == [Outcome.ok, Outcome.ok, Outcome.locked]
+    back = shiftjax.follow(model, {"crank_pivot": np.append(evenly, evenly[::-1])}, channels=["rocker_pivot.q"])
+    assert back.status == Outcome.locked
+    assert "pose 19 is there" in back.messages[0]
+    assert np.isfinite(back.channels["rocker_pivot.q"]).sum() == 20
+
+
 def test_random_four_bars_come_back_to_the_branch_on_which_they_began() -> None:
     """To 1e-7 rad of the ends of their travels and back, 1 000 designs; all 10 000: `bench_follow.py` (row 19)."""
     rng, count = np.random.default_rng(5), 1000
