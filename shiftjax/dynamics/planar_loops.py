@@ -115,7 +115,9 @@ def _coordinates(motion: Motion, screws: Sequence[SpeedScrew], index: int, sign:
 
 def _direction(screw: SpeedScrew) -> np.ndarray:
     """(B, 3) of its axis, or of its velocity where it does not turn."""
-    angular, velocity = (np.stack(np.broadcast_arrays(*map(np.atleast_1d, x)), axis=1) for x in (screw.angular, screw.velocity))
+    angular, velocity = (
+        np.stack(np.broadcast_arrays(*map(np.atleast_1d, x)), axis=1) for x in (screw.angular, screw.velocity)
+    )
     return angular if angular.any() else velocity
 
 
@@ -124,7 +126,11 @@ def _axes(normal: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...]]:
     k = int(np.abs(normal).argmax())
     if abs(normal[k]) > 1.0 - EXACT:
         first, second = np.eye(3)[(k + 1) % 3], np.eye(3)[(k + 2) % 3]
-        return (tuple(first.tolist()), tuple(second.tolist())) if normal[k] > 0.0 else (tuple(second.tolist()), tuple(first.tolist()))
+        return (
+            (tuple(first.tolist()), tuple(second.tolist()))
+            if normal[k] > 0.0
+            else (tuple(second.tolist()), tuple(first.tolist()))
+        )
     first = np.cross(normal, np.eye(3)[np.abs(normal).argmin()])
     first /= np.linalg.norm(first)
     return tuple(first.tolist()), tuple(np.cross(normal, first).tolist())

@@ -23,9 +23,10 @@ from shiftjax.formats.files import load
 from shiftjax.gradients.traced import is_traced
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws_in_time
-from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
+from shiftjax.kinematics.inputs import Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, first_strides, lead, leave_out
 from shiftjax.kinematics.on_crossings import Standing
+from shiftjax.kinematics.path_beginnings import Beginning, begun_inside
 from shiftjax.kinematics.path_ends import PathEnds
 from shiftjax.kinematics.path_metrics import MEASURED, begin_metrics, path_metrics, take_pose
 from shiftjax.measures.channel import Channel
@@ -87,7 +88,7 @@ def follow(
             members is the parameter itself: "rocker.v" is the slope by the driven coordinate, "rocker.a" its second
             derivative (kinematic coefficients). Several drivers are followed by the number of the pose.
         order: of the highest derivative that channels may need: 0 for positions alone, 1 for speeds, 2 for
-            accelerations; the lower, the faster.
+            accelerations, from which 3, jerks, follow; the lower, the faster.
         channels: paths to record at every pose.
         metrics: name -> a number of every member, as those of `simulate`, with the parameter for the time: integrals
             and means are by it, what is an instant is a place of it. Extremes and crossings are those of the curve
@@ -121,10 +122,11 @@ def follow(
             "Take `inverse_dynamics` of the same motion, (q, v, a): its channels are those of these poses, with slopes."
         )
         raise ModelError(f"vary {traced[0]}", "a number that JAX traces", "known numbers", todo)
-    if order not in range(len(PATHS)):
-        raise ModelError("order", shown(order), "0, 1 or 2: positions, speeds, accelerations", "Give one of them.")
+    if order not in range(len(PATHS) + 1):
+        allowed = "0, 1, 2 or 3: positions, speeds, accelerations, jerks"
+        raise ModelError("order", shown(order), allowed, "Give one of them.")
     check_arguments(**given.flat())
-    path = _Path(model, inputs, given, order)
+    path = _Path(model, inputs, given, min(order, len(PATHS) - 1))  # jerks are worked out where they are recorded
     result = partial(path.result, lambda: clock.perf_counter() - begun)
     try:
         path.follow()
@@ -155,7 +157,7 @@ class _Path:
                         if group.prescribes and plan.coordinates[group.coordinates[0]].path in drives}  # fmt: skip
         refuse_laws_in_time(self.prepared, self.drivers.values())
         places = {plan.numbers[place].path: row for row, place in enumerate(self.prepared.setup.varied)}
-        self.rows = {path: [places[f"{plan.constraints[k].name}.{number}"] for number in NUMBERS]
+        self.rows = {path: [places[f"{plan.constraints[k].name}.{number}"] for number in inputs.numbers]
                      for path, k in self.drivers.items()}  # fmt: skip
         faulty = unsound(self.prepared, 0.0, 0.0, strict=False)
         self.report = topology_report(self.prepared)
@@ -170,11 +172,13 @@ class _Path:
         self.observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
         order = PATHS.index(prepared.setup.method)
         self.measured = path_metrics(recording.metrics, prepared.plan, prepared.model.resolve, inputs, precision, order)
-        seen = [*self.observed, *self.measured.channels.values()]
-        if jerks := [one.path for one in seen if one.path.endswith(".jerk") and not inputs.even]:
-            allowed = "paths that rise evenly along straight lines, whose drivers have no third derivative"
+        measured = self.measured.channels.values()
+        if jerks := [one.path for one in measured if one.path.endswith(".jerk") and not inputs.even]:
+            allowed = (
+                "paths that rise evenly along straight lines, between whose poses the drivers' own rates are known"
+            )
             raise ModelError(
-                f"channel {jerks[0]}", "an uneven path", allowed, "Take even places, as np.linspace gives."
+                f"metrics of {jerks[0]}", "an uneven path", allowed, "Take even places, as np.linspace gives."
             )
         self.posed = members_to_keep(recording.keep, prepared.members)
         refuse_too_much(need := need_of(prepared, self.observed, len(self.posed), inputs.count))
@@ -196,7 +200,13 @@ class _Path:
     def follow(self) -> None:
         """Leads all members along the path, or to where they end."""
         lanes, inputs = self.lanes, self.inputs
-        ends = PathEnds(self.prepared, self.began, inputs, self.drivers, lanes)
+        if not inputs.even:
+            self._observe(0)
+            self._put(inputs.line(min(1, inputs.count - 1)), 1.0)
+        beginning = Beginning(self.prepared, self.began, np.zeros(0, int))
+        if len(self.drivers) == 1 and not self.measured.terms:
+            beginning = begun_inside(self.prepared, self.began, inputs, next(iter(self.drivers.values())), lanes)
+        ends = PathEnds(beginning, inputs, self.drivers, lanes)
         plan, end = self.prepared.plan, inputs.count - 1
         driven = {path: plan.coordinates[plan.constraints[k].coordinates[0]].v for path, k in self.drivers.items()}
         moves = {speed: np.abs(np.diff(inputs.places[path], axis=1)) for path, speed in driven.items()}
@@ -207,7 +217,6 @@ class _Path:
             ends.record_reached()
             ends.say_locked()
             return
-        self._observe(0)
         standing = Standing(lanes, inputs, driven)
         for k in range(1, inputs.count):
             running = np.flatnonzero((lanes.status <= 0) & (lanes.ends >= k))
@@ -236,7 +245,7 @@ class _Path:
         """Gives the drivers other coefficients, by what is left to an origin."""
         for path, line in lines.items():
             origins = np.full(self.prepared.members, origin)
-            numbers = np.vstack([np.broadcast_to(line, (3, self.prepared.members)), origins])
+            numbers = np.vstack([np.broadcast_to(line, (len(line), self.prepared.members)), origins])
             for row, values in zip(self.rows[path], numbers, strict=True):
                 self.lanes.table.set("p", values, within=row)
 
@@ -274,7 +283,7 @@ class _Path:
             wall=wall,
         )  # fmt: skip
         plan, named = prepared.plan, self.drivers.values()
-        numbers = {f"{plan.constraints[k].name}.{number}" for k in named for number in NUMBERS}
+        numbers = {f"{plan.constraints[k].name}.{number}" for k in named for number in inputs.numbers}
         units = {
             path: by_parameter(unit, inputs.unit_of_rates) for path, unit in out.units.items() if path not in numbers
         }

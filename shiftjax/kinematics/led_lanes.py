@@ -51,7 +51,7 @@ def lead(lanes: Ensemble, until: float, stride: np.ndarray, farthest: float) -> 
     Returns:
         (B,) which members stand there on a singular pose, with the rates of the branch that leads straight on.
     """
-    level, standing = stride.copy(), np.zeros(len(stride), bool)
+    level, standing = np.maximum(stride, _halvings(lanes.clock_of())), np.zeros(len(stride), bool)
     while True:
         stops = np.minimum(until, lanes.ends)
         running = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() < stops))
@@ -72,6 +72,12 @@ def lead(lanes: Ensemble, until: float, stride: np.ndarray, farthest: float) -> 
             standing[members] = lanes.clock_of(members) == farthest
             at_end = lanes.ends[members] <= np.floor(lanes.clock_of(members)) + 1.0
             end_where_branches_meet(lanes, members[(level[members] > stride[members] + FINEST) & ~at_end])
+
+
+def _halvings(clock: np.ndarray) -> np.ndarray:
+    """(B,) how often a stride is halved whose multiples have a clock among them: a pose, or a power of 2 behind one."""
+    _, exponent = np.frexp(clock % 1.0)
+    return np.where(clock % 1.0 > 0.0, 1 - exponent, 0)
 
 
 def _fraction(lanes: Ensemble, level: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.kinematics.inputs import Inputs
+from shiftjax.kinematics.path_beginnings import Beginning
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.start.prepared import Prepared
@@ -37,17 +38,16 @@ class PathEnds:
             its travel, -1 where it comes to none, or goes past it.
     """
 
-    def __init__(
-        self, prepared: Prepared, began: Start, inputs: Inputs, drivers: Mapping[str, int], lanes: Ensemble
-    ) -> None:
-        self.prepared, self.inputs, self.lanes = prepared, inputs, lanes
+    def __init__(self, beginning: Beginning, inputs: Inputs, drivers: Mapping[str, int], lanes: Ensemble) -> None:
+        prepared, self.inputs, self.lanes = beginning.prepared, inputs, lanes
+        self.prepared, self.leaving = prepared, {*beginning.leaving.tolist()}
         self.causes: dict[int, str] = {}
         self.reaching = np.full(prepared.members, -1)
         plan = prepared.plan
         for s, block in enumerate(plan.substructures):
             moving = [k for k in block.groups if k in drivers.values()]
             if len(moving) == 1:
-                self._find(next(path for path, k in drivers.items() if k == moving[0]), s, moving[0], began)
+                self._find(next(path for path, k in drivers.items() if k == moving[0]), s, moving[0], beginning.began)
 
     def _find(self, path: str, s: int, driver: int, began: Start) -> None:
         """Of one driver, in both directions."""
@@ -70,6 +70,7 @@ class PathEnds:
         way = self._way(path, member)
         beyond = sign * (way - end)
         at_end = beyond >= -self._roundings(max(abs(end), 1.0))
+        at_end[0] &= member not in self.leaving
         pose = int(at_end.argmax())
         if not at_end[pose] or pose - 1 >= self.lanes.ends[member]:
             return
