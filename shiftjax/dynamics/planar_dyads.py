@@ -1,20 +1,21 @@
-"""Planar dyads in closed form: the three motions by which one loop closes, two of which at least go in its plane.
+"""Planar dyads in closed form: three motions of a planar loop whose others are known. Lane code.
 
-Problem: a loop of turns about parallel axes and slides across them, of whose coordinates all but three are known; wanted
-is the change of these three that closes it. About the loop as it stands, open, they are a ring of finite motions,
+Problem: a loop of turns about parallel axes and slides across them, of whose coordinates all but three are known;
+wanted is the change of these three that closes it. About the loop as it stands, open, they are a ring of finite motions
 
-    E1(x1) E2(x2) E3(x3) M = 1,   M = R_virtual R_real^-1,
+    E1(x1) E2(x2) E3(x3) M = 1,   M = R_virtual R_real^-1 of the two ends that are to meet,
 
 products of exponentials of its own screws (Murray, Li, Sastry, A Mathematical Introduction to Robotic Manipulation,
 section 3.2), so that any tree, chord and frames will do. A point on the third axis does not see the third motion: of
 three turns
 
-    a + E(x2) b = E(-x1) g,   |a|, |b|, |g| known: a triangle, of twice the signed area 2 S = +-sqrt(4 a.a b.b - w^2) / 2,
+    E1 (a + E2 b) = g,   a, b, g between the centers and to where the third one is to be,
 
-w = a.a + b.b - g.g; with a slide a circle meets a line. Which of both solutions it is, the sign of S, is the loop's as it
-stands; where they meet, at the ends of travels and at crossings, S = 0. A negative discriminant is taken for 0: the pose
-is the nearest one then, and its gap says so. Changes are arcs of small angles, accurate where a step is believed.
-Lane code; `planar_loops` finds them.
+is a triangle of three known sides, with w = a.a + b.b - g.g and four times its signed area +-sqrt(4 a.a b.b - w^2);
+with a slide a circle meets a line. The sign of this root is that of the loop as it stands, the assembly; where both
+meet, at the ends of travels and at crossings, it is 0. A negative discriminant is taken for 0: the pose is the nearest
+one then, and its gap says so. Changes are arcs of small angles, accurate where a step is believed; `planar_loops` finds
+the dyads of a plan.
 """
 
 from __future__ import annotations

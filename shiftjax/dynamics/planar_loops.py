@@ -1,4 +1,4 @@
-"""Loops that stay in one plane, and the three of their coordinates that close them. Host code, while a program is built.
+"""Loops that stay in one plane, and the three of their coordinates that close them. Build-time code.
 
 Problem: may three coordinates of a loop be found in closed form, as two circles that meet, or a circle and a line? They
 may where all the loop's coordinates turn about parallel axes or slide across them, whatever the numbers: that is
@@ -17,7 +17,7 @@ from shiftjax.joints.primitives import Rotation, Translation
 from shiftjax.plan_elements import RowGroup
 from shiftjax.record import record
 
-PARALLEL = 1e-9  # rad between axes that are one direction: a few roundings
+PARALLEL = 1e-14  # rad between axes that are one direction: a few roundings, which a gap of 1e-13 does not show
 EXACT = 1e-12  # of an axis that is one of the base: its planes have no others' components then
 TURN, SLIDE = "turn", "slide"
 KINDS_OF = {Rotation: TURN, Translation: SLIDE}  # those that come from them may do more
@@ -25,7 +25,7 @@ KINDS_OF = {Rotation: TURN, Translation: SLIDE}  # those that come from them may
 
 @record
 class RingMotion:
-    """One coordinate of a loop, as one meets it on the way round: the real branch back to its base, the virtual one out.
+    """A coordinate of a loop as it is met on the way round: the real branch back to the base, the virtual one out.
 
     Attributes:
         joint: of the plan. screw: which of that joint's. speed: its place among all. q: the same of the coordinate.

@@ -37,8 +37,8 @@ class Inputs:
 
     Attributes:
         places, rates, bends, turns: coordinate -> (B, n) [rad or m] and their derivatives by the parameter; B is 1
-            where all designs have the same. parameter: (n,) of the path; name, unit: of the parameter. even: whether one straight
-            line a driver is the whole path, and the parameter rises evenly.
+            where all designs have the same. parameter: (n,) of the path; name, unit: of the parameter. even: whether
+            one straight line a driver is the whole path, and the parameter rises evenly.
     """
 
     places: dict[str, np.ndarray]

@@ -1,9 +1,9 @@
 """Members that stand on a pose of an uneven path at which branches meet. Host code.
 
-Problem: there the loops say neither speeds nor accelerations. The branch does that leads straight over the pose: a curve
-q(u) by the sole driver u, of which a leap along the line before gives q' and q''. Rates of the path there and those of
-the next line are of that curve. Where several drivers lead another way behind the pose than before it, nothing tells
-which branch goes on.
+Problem: there the loops say neither speeds nor accelerations. The branch does that leads straight over the pose: a
+curve q(u) by the sole driver u, of which a leap along the line before gives q' and q''. Rates of the path there and
+those of the next line are of that curve. Where several drivers lead another way behind the pose than before it, nothing
+tells which branch goes on.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from shiftjax.kinematics.inputs import Inputs
 from shiftjax.kinematics.path_beginnings import Beginning
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
-from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.run.travel.reach import reach
 

@@ -23,7 +23,7 @@ ROUNDING = 1e-14  # rad or m: of poses a metre wide
 
 
 def ring_of(kinds: tuple[str, ...], plane: np.ndarray, seed: int) -> Model:
-    """Ground, a crank that turns, and two links in a ring, drawn closed: a point a turn, a line a slide, all at random."""
+    """Ground, a crank that turns, and two links in a ring, drawn closed: turns about points, slides along lines."""
     rng = np.random.default_rng(seed)
     poses = [(np.zeros(2), 0.0), *((rng.uniform(-0.5, 0.5, 2), rng.uniform(-3.0, 3.0)) for _ in range(3))]
     frames: list[dict[str, dict[str, tuple[float, ...]]]] = [{}, {}, {}, {}]
@@ -42,7 +42,8 @@ def ring_of(kinds: tuple[str, ...], plane: np.ndarray, seed: int) -> Model:
             T = np.array([c * x + s * y, c * y - s * x, 0.0])
             T = plane @ T if body == 0 else T
             frames[body][f"at_{number}"] = {"T": tuple(T), "rotation": (0.0, 0.0, float(side - angle))}
-        joints.append((f"joint_{number}", "Tx" if kind == SLIDE else "Rz", first, second, way if kind == SLIDE else sides[1] - sides[0]))  # fmt: skip
+        type_, displacement = ("Tx", way) if kind == SLIDE else ("Rz", sides[1] - sides[0])
+        joints.append((f"joint_{number}", type_, first, second, displacement))
     for name, values in frames[0].items():
         builder.frame(name, R=plane.tolist(), **values)
     part = builder.assembly("ring")

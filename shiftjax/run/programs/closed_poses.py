@@ -1,16 +1,19 @@
 """The lane programs of poses that drivers lead: every step closes the loops at the next pose; nothing is integrated.
 
 Problem: all coordinates of a substructure follow from its rows, loops and drivers, J of full column rank. A step
-predicts the next pose by the speeds half a step ahead, v + h a / 2, which is exact to h^2, and corrects it by Newton's
-method; v and a follow from J v = nu and J a = gamma. No mass enters. Where only positions are wanted, a is left out and
-v is that of the last change, good enough to predict by: one elimination less.
+predicts the next pose by the speeds half a step ahead, v + h a / 2, which is exact to h^2, and closes it a group at a
+time (`pose_groups`): what drivers and planar dyads say in closed form, all else by Newton's method; v and a follow from
+J v = nu and J a = gamma. No mass enters. Where only positions are wanted, a is left out; where no dyad is there v is
+that of the last change, good enough to predict by: one elimination less.
 A step must not lead to another assembly. Newton's second change is at most a quarter of the first: by the theorem of
 Newton and Kantorovich they converge then, to the one solution near the prediction (Deuflhard, Newton Methods for
 Nonlinear Problems, sections 2.1 and 5.1). The first is at most a quarter of what was predicted: next to the end of a
 travel, where q = -sqrt(x) and both assemblies meet at x = 0, that holds for steps of up to 0.91 x, whose prediction is
-still six times nearer to its branch than to the other one. No coordinate moves by more than half a radian. And drivers
-move along a straight line within a step, so that speeds at its end point where they did at its beginning, within 60
-degrees: behind the end of a travel they turn round.
+still six times nearer to its branch than to the other one. Of a dyad both are known, at +-r, r the root that tells them
+apart: it takes the one on whose side the prediction lies, which must be five times nearer to it than to the other, and
+never ends where they meet. No coordinate moves by more than half a radian. And drivers move along a straight line
+within a step, so that speeds at its end point where they did at its beginning, within 60 degrees: behind the end of a
+travel they turn round.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from shiftjax.topology.partition import Partition
 THETA = 0.25  # the largest part of a move that the first change is, and of that the second
 FARTHEST = 0.5  # rad or parts of the model's length that a coordinate moves in a step
 STILL = {"f64": 1e-7, "f32": 2e-5}  # the same of changes that say nothing, near the rounding of some radians
-NEARER = 0.5  # part of a dyad's root by which it may be mispredicted: it is five times nearer to it than to the other
+NEARER = 0.5  # part of a dyad's root by which it may be mispredicted
 LEAST = {"f64": 1e-9, "f32": 3e-5}  # the same of sizes, that of a pose at which both meet: some roots of a rounding
 COSINE = 0.5  # of the angle between speeds at both ends of a step
 NONE = 1e-60  # of products of speeds at rest, squared
@@ -50,7 +53,7 @@ class ClosedPoses(Builder):
 
     What a step begins with is predicted: the pose in q, its change in the place of speeds; in that of accelerations are
     the speeds before. The monitor of masses, which nothing here has, is how far the step is from being believed: up to
-    1 it is.
+    0 it is.
     """
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
@@ -60,7 +63,7 @@ class ClosedPoses(Builder):
         return (*map(self._closing_piece, range(self.setup.blocks)), self._ending_piece())
 
     def _closing_piece(self, k: int) -> Piece:
-        """The pose of substructure k by two changes, its speeds and accelerations, its monitors."""
+        """The pose of substructure k, its speeds and accelerations, its monitors."""
         block, plan, units = self.partition.blocks[k], self.plan, self.setup.units
         columns, order = plan.substructures[k].columns, PATHS.index(self.setup.method)
         balls = [first for first, _ in quaternion_places(plan)]
@@ -77,7 +80,8 @@ class ClosedPoses(Builder):
                 group.close(lane, pose)
             q = pose.q
             closed = lane.rows(lane.motion(q, None), k)
-            solved = lane.solve(block, closed, closed.nu)
+            rows = closed if order or pose.last is None else pose.last
+            solved = lane.solve(block, rows, rows.nu)
             v = _replaced(v, columns, solved.particular)
             gap, residual = gaps([closed], v, lane.length)
             a: Column = {}

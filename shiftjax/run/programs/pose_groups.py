@@ -36,19 +36,21 @@ class Closed:
 
     Attributes:
         q: coordinates. sizes: of each group that was corrected the largest changes of each correction, dimensionless;
-            of a closed form one. roots: of dyads.
+            of a closed form one. roots: of dyads. last: the rows of the last change, where nothing but Newton's method
+            has moved loops.
     """
 
     q: Vec
     sizes: list[list[Scalar]] = field(default_factory=list)
     roots: list[DyadRoot] = field(default_factory=list)
+    last: Rows | None = None
 
 
 class PoseGroup:
     """Rows and columns of a substructure that are solved together.
 
     Args:
-        k: of the substructure. block: of its partition, of which it is a part.
+        k: of the substructure. block: the part of its partition.
     """
 
     def __init__(self, setup: Setup, k: int, block: Block) -> None:
@@ -68,9 +70,10 @@ class ByNewton(PoseGroup):
     """A group of any kind."""
 
     def close(self, lane: Lane, pose: Closed) -> None:
-        sizes: list[Scalar] = []
+        sizes, by_newton = list[Scalar](), pose.last is not None or not pose.sizes
         for _ in range(CHANGES):
             rows = lane.rows(lane.motion(pose.q, None), self.k)
+            pose.last = rows if by_newton else None
             sizes.append(self.corrected(pose, lane.solve(self.block, rows, negative(rows.phi)).particular))
         pose.sizes.append(sizes)
 
@@ -95,7 +98,7 @@ class OfDyad(PoseGroup):
         self.dyad = dyad
 
     def close(self, lane: Lane, pose: Closed) -> None:
-        closing = closed_dyad(self.dyad, lane, pose.q)
+        closing, pose.last = closed_dyad(self.dyad, lane, pose.q), None
         pose.sizes.append([self.corrected(pose, closing.change)])
         if closing.root is not None:
             pose.roots.append(closing.root)
