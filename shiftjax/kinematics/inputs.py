@@ -223,7 +223,7 @@ def _with_rates(given: Mapping[str, tuple[np.ndarray, ...]], parameter: np.ndarr
     turns: dict[str, np.ndarray] = {}
     for path, arrays in given.items():
         if len(arrays) > 1:
-            rates[path], bends[path] = arrays[1:3]
+            rates[path], bends[path] = arrays[1], arrays[2]
         elif name == f"{path}.q":
             rates[path], bends[path] = np.ones_like(arrays[0]), np.zeros_like(arrays[0])
         else:

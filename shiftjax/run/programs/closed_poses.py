@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shiftjax.algebra import Scalar, Vec, dot, largest, unit
+from shiftjax.algebra import Scalar, Vec, dot, larger, largest, unit
 from shiftjax.dynamics.equations import gaps
 from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.dynamics.reduction import Column
@@ -29,7 +29,7 @@ from shiftjax.kernels.lane_program import Piece
 from shiftjax.run.programs.integrators import PATHS
 from shiftjax.run.programs.lane_program import Builder, Programs
 from shiftjax.run.programs.pose_groups import Closed, pose_groups
-from shiftjax.run.programs.setup import MONITORS_PER_BLOCK, POSE_SCRATCH
+from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, POSE_SCRATCH
 from shiftjax.topology.partition import Partition
 
 THETA = 0.25  # the largest part of a move that the first change is, and of that the second
@@ -37,6 +37,7 @@ FARTHEST = 0.5  # rad or parts of the model's length that a coordinate moves in 
 STILL = {"f64": 1e-7, "f32": 2e-5}  # the same of changes that say nothing, near the rounding of some radians
 NEARER = 0.5  # part of a dyad's root by which it may be mispredicted
 LEAST = {"f64": 1e-9, "f32": 3e-5}  # the same of sizes, that of a pose at which both meet: some roots of a rounding
+MEASURED = ACCUMULATORS[:3]  # gap, velocity gap, condition: what a pose has of the certificate
 COSINE = 0.5  # of the angle between speeds at both ends of a step
 NONE = 1e-60  # of products of speeds at rest, squared
 
@@ -61,6 +62,17 @@ class ClosedPoses(Builder):
 
     def project_pieces(self) -> tuple[Piece, ...]:
         return (*map(self._closing_piece, range(self.setup.blocks)), self._ending_piece())
+
+    def accumulate_piece(self) -> Piece:
+        """The largest gaps and pivot condition; there is no energy."""
+        blocks, acc = self.setup.blocks, self.slots("acc", len(MEASURED))
+        conditions = [self.slots("mon")[MONITORS_PER_BLOCK * k + 1] for k in range(blocks)]
+
+        def run(s: list[Scalar]) -> Vec:
+            fresh = [*s[:2], largest(s[2 : 2 + blocks])]
+            return [larger(old, new) for old, new in zip(s[2 + blocks :], fresh, strict=True)]
+
+        return self.piece("accumulate poses", run, [*self.slots("rep", 2), *conditions, *acc], acc)
 
     def _closing_piece(self, k: int) -> Piece:
         """The pose of substructure k, its speeds and accelerations, its monitors."""
