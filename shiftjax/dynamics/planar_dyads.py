@@ -65,7 +65,7 @@ class DyadRoot:
 
 
 @dataclass
-class Closing:
+class DyadMove:
     """How a dyad closes.
 
     Attributes:
@@ -76,7 +76,7 @@ class Closing:
     root: DyadRoot | None = None
 
 
-def closed_dyad(dyad: PlanarDyad, lane: Lane, q: Vec) -> Closing:
+def closed_dyad(dyad: PlanarDyad, lane: Lane, q: Vec) -> DyadMove:
     """The change of coordinates that closes a loop, with the assembly that it has as it stands."""
     plane = _Plane(dyad, lane, q)
     kinds = [motion.kind for motion in dyad.ring]
@@ -126,7 +126,7 @@ class _Plane:
         vector = plus(scale(x[0], first), scale(x[1], second))
         return self._flat(matvec(self.R, matvec(transpose(self.virtual.R), vector)))
 
-    def three_turns(self) -> Closing:
+    def three_turns(self) -> DyadMove:
         c1, c2, c3 = self.c
         a, b, g = minus(c2, c1), minus(c3, c2), minus(self._back(c3), c1)
         aa, bb, gg = dot(a, a), dot(b, b), dot(g, g)
@@ -137,25 +137,25 @@ class _Plane:
         along, across = half * (aa - bb + gg), half * root
         u = [along * g[0] + across * g[1], along * g[1] - across * g[0]]  # a, turned by the first motion
         first, both = _arc(a, u), _arc(b, minus(g, u))
-        return Closing(self._changes(first, both - first, self.rest - both), DyadRoot(before, root, aa + bb))
+        return DyadMove(self._changes(first, both - first, self.rest - both), DyadRoot(before, root, aa + bb))
 
-    def slide_first(self) -> Closing:
+    def slide_first(self) -> DyadMove:
         """x1 d + c2 + E2 a = M^-1 c3."""
         _, c2, c3 = self.c
         a = minus(c3, c2)
         x, g, root = _on_a_circle(minus(self._back(c3), c2), self.d[0], a)
         second = _arc(a, g)
-        return Closing(self._changes(x, second, self.rest - second), root)
+        return DyadMove(self._changes(x, second, self.rest - second), root)
 
-    def slide_last(self) -> Closing:
+    def slide_last(self) -> DyadMove:
         """E1 a = M^-1 (c2 - x3 d) - c1."""
         c1, c2, _ = self.c
         a = minus(c2, c1)
         x, g, root = _on_a_circle(minus(self._back(c2), c1), self._turned_back(self.d[2]), a)
         first = _arc(a, g)
-        return Closing(self._changes(first, self.rest - first, x), root)
+        return DyadMove(self._changes(first, self.rest - first, x), root)
 
-    def slide_between(self) -> Closing:
+    def slide_between(self) -> DyadMove:
         """E1 (a + x2 d) = M^-1 c3 - c1."""
         c1, _, c3 = self.c
         d, a, g = self.d[1], minus(c3, c1), minus(self._back(c3), c1)
@@ -163,9 +163,9 @@ class _Plane:
         root = _signed_root(gg - off * off, middle)
         x = quotient(gg - dot(a, a), middle + root)
         first = _arc(plus(a, scale(x, d)), g)
-        return Closing(self._changes(first, x, self.rest - first), DyadRoot(middle, root, abs(middle) + abs(off)))
+        return DyadMove(self._changes(first, x, self.rest - first), DyadRoot(middle, root, abs(middle) + abs(off)))
 
-    def one_turn(self, place: int) -> Closing:
+    def one_turn(self, place: int) -> DyadMove:
         """The turn is that of the whole, M^-1; slides before it are as they stand, those after it are turned."""
         shifts = [k for k in range(3) if k != place]
         u, v = (self._turned_back(self.d[k]) if k > place else self.d[k] for k in shifts)
@@ -173,7 +173,7 @@ class _Plane:
         inverse = quotient(1.0, _cross(u, v))
         changes: list[Scalar] = [inverse * _cross(right, v), inverse * _cross(u, right)]
         changes.insert(place, self.rest)
-        return Closing(self._changes(*changes))
+        return DyadMove(self._changes(*changes))
 
     def _changes(self, *changes: Scalar) -> dict[int, Scalar]:
         """By speed: of turns with the sign of the ring, which directions of slides have already."""

@@ -24,7 +24,7 @@ from shiftjax.gradients.traced import is_traced
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws_in_time
 from shiftjax.kinematics.inputs import Inputs, as_drives, inputs_of
-from shiftjax.kinematics.led_lanes import arm, first_strides, lead, leave_out
+from shiftjax.kinematics.led_lanes import arm, end_where_branches_meet, first_strides, lead, leave_out
 from shiftjax.kinematics.on_crossings import Standing
 from shiftjax.kinematics.path_beginnings import Beginning, begun_inside
 from shiftjax.kinematics.path_ends import PathEnds
@@ -227,7 +227,8 @@ class _Path:
             standing.go_on(k)
             taken = lanes.measured_of().copy()
             strides = first_strides(lanes, {speed: move[:, k - 1] for speed, move in moves.items()})
-            standing.note(k, lead(lanes, k, strides, k))
+            lost = standing.note(k, lead(lanes, k, strides, k))
+            end_where_branches_meet(lanes, lost, np.full(len(lost), k - 1))
             lanes.table.set("acc", taken, within=METRICS)  # the strides have the rates of a line
             self._observe(k, standing)
             self.options.machine.progress(k / end)

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.kinematics.inputs import Inputs
-from shiftjax.kinematics.led_lanes import end_where_branches_meet
 from shiftjax.run.advance.ensemble import Ensemble
 
 
@@ -36,17 +35,19 @@ class Standing:
         """Those of some members that do not stand on such a pose."""
         return np.setdiff1d(members, self.members, assume_unique=True)
 
-    def note(self, k: int, standing: np.ndarray) -> None:
-        """Takes up those (B,) that have come to pose k; they have the rates of the line that leads there."""
+    def note(self, k: int, standing: np.ndarray) -> np.ndarray:
+        """Takes up those (B,) that have come to pose k; they have the rates of the line that leads there.
+
+        Returns:
+            (K,) members of which nothing tells how they go on.
+        """
         lanes, members = self.lanes, np.flatnonzero(standing & (self.lanes.status <= 0))
-        if len(members) and not self.path:
-            end_where_branches_meet(lanes, members, np.full(len(members), k - 1))
-            members = members[:0]
-        self.members = members
-        if len(members):
+        self.members = members if self.path else members[:0]
+        if len(self.members):
             step = self._of_members(self.inputs.line(k)[self.path][1])
             self.slopes = lanes.table.rows("x", members, self.speeds) / step
             self.bends = lanes.table.rows("dx", members, self.speeds) / step**2
+        return members[len(self.members) :]
 
     def go_on(self, k: int) -> None:
         """Gives them the rates of the line from pose k - 1 to pose k."""

@@ -73,14 +73,14 @@ class PathEnds:
         pose = int(at_end.argmax())
         if not at_end[pose] or pose - 1 >= self.lanes.ends[member]:
             return
-        said = f"{path} locks at {end:.12g} {unit}, the end of its travel: "
+        limit = f"{path} locks at {end:.12g} {unit}, the end of its travel: "
         if pose and beyond[pose] <= margin:
             self.reaching[member] = pose
             self._stop_before(member, path, pose, end - sign * self._roundings(max(abs(end), 1.0)))
-            self.causes[member] = f"{said}pose {pose} is there, and nothing tells on which assembly it goes on"
+            self.causes[member] = f"{limit}pose {pose} is there, and nothing tells on which assembly it goes on"
             return
         self.reaching[member], self.lanes.ends[member] = -1, pose - 1
-        self.causes[member] = f"{said}pose {pose} drives it to {way[pose]:.6g} {unit}"
+        self.causes[member] = f"{limit}pose {pose} drives it to {way[pose]:.6g} {unit}"
 
     def _stop_before(self, member: int, path: str, pose: int, place: float) -> None:
         """Lets a member stop at a place, which its driver takes at a clock before a pose of an even path."""

@@ -28,7 +28,7 @@ from shiftjax.dynamics.reduction import Column
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.run.programs.integrators import PATHS
 from shiftjax.run.programs.lane_program import Builder, Programs
-from shiftjax.run.programs.pose_groups import Closed, pose_groups
+from shiftjax.run.programs.pose_groups import GroupedPose, pose_groups
 from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, POSE_SCRATCH
 from shiftjax.topology.partition import Partition
 
@@ -87,7 +87,7 @@ class ClosedPoses(Builder):
             move = largest([abs(x) for x in ahead])
             for first in balls:  # the prediction leaves their lengths off 1 by h^2, which is no change of pose
                 q[first : first + 4] = unit(q[first : first + 4])
-            pose = Closed(q)
+            pose = GroupedPose(q)
             for group in pose_groups(self.setup, k, block, lane.rows(lane.motion(q, None), k)):
                 group.close(lane, pose)
             q = pose.q
@@ -116,7 +116,7 @@ class ClosedPoses(Builder):
         ]
         return self.piece(f"pose {k}", run, [*self.state_slots, *self.slots("dx", self.nv)], outputs, (block, order))
 
-    def _doubts(self, move: Scalar, pose: Closed) -> list[Scalar]:
+    def _doubts(self, move: Scalar, pose: GroupedPose) -> list[Scalar]:
         """By how much changes shrink too little, and dyads are nearer to the assembly that is not predicted."""
         still, least = STILL[self.setup.precision], LEAST[self.setup.precision]
         shrinking = [

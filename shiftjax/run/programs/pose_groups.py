@@ -31,7 +31,7 @@ SPREAD = 0.3  # by which their varied numbers differ from the file's
 
 
 @dataclass
-class Closed:
+class GroupedPose:
     """A pose, and how it was come to.
 
     Attributes:
@@ -56,11 +56,11 @@ class PoseGroup:
     def __init__(self, setup: Setup, k: int, block: Block) -> None:
         self.setup, self.k, self.block = setup, k, block
 
-    def close(self, lane: Lane, pose: Closed) -> None:
+    def close(self, lane: Lane, pose: GroupedPose) -> None:
         """Changes the coordinates of the group so that its rows vanish."""
         raise NotImplementedError
 
-    def corrected(self, pose: Closed, change: dict[int, Scalar]) -> Scalar:
+    def corrected(self, pose: GroupedPose, change: dict[int, Scalar]) -> Scalar:
         """Changes coordinates; returns the largest change."""
         pose.q = retract(self.setup.plan, pose.q, change)
         return largest([abs(quotient(x, self.setup.units[speed])) for speed, x in change.items()])
@@ -69,7 +69,7 @@ class PoseGroup:
 class ByNewton(PoseGroup):
     """A group of any kind."""
 
-    def close(self, lane: Lane, pose: Closed) -> None:
+    def close(self, lane: Lane, pose: GroupedPose) -> None:
         sizes, by_newton = list[Scalar](), pose.last is not None or not pose.sizes
         for _ in range(CHANGES):
             rows = lane.rows(lane.motion(pose.q, None), self.k)
@@ -81,7 +81,7 @@ class ByNewton(PoseGroup):
 class OfLinearRow(PoseGroup):
     """A coordinate that a driver or a coupling says."""
 
-    def close(self, lane: Lane, pose: Closed) -> None:
+    def close(self, lane: Lane, pose: GroupedPose) -> None:
         (row,), (speed,) = self.block.primary, self.block.dependent
         place = next(one.q for one in self.setup.plan.coordinates if one.v == speed)
         pose.q = list(pose.q)
@@ -97,7 +97,7 @@ class OfDyad(PoseGroup):
         super().__init__(setup, k, block)
         self.dyad = dyad
 
-    def close(self, lane: Lane, pose: Closed) -> None:
+    def close(self, lane: Lane, pose: GroupedPose) -> None:
         closing, pose.last = closed_dyad(self.dyad, lane, pose.q), None
         pose.sizes.append([self.corrected(pose, closing.change)])
         if closing.root is not None:
