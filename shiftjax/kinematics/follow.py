@@ -26,8 +26,8 @@ from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws
 from shiftjax.kinematics.inputs import Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, end_where_branches_meet, first_strides, lead, leave_out
 from shiftjax.kinematics.on_crossings import Standing
-from shiftjax.kinematics.path_beginnings import Beginning, begun_inside
-from shiftjax.kinematics.path_ends import PathEnds
+from shiftjax.kinematics.path_beginnings import begun_inside
+from shiftjax.kinematics.path_ends import Beginning, PathEnds
 from shiftjax.kinematics.path_metrics import MEASURED, begin_metrics, path_metrics, take_pose
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of

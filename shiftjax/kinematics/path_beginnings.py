@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from shiftjax.kinematics.inputs import Inputs
+from shiftjax.kinematics.path_ends import Beginning
 from shiftjax.outcome import Outcome
-from shiftjax.record import record
 from shiftjax.run.advance.driver import repartition
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.start.assembly import start_of
@@ -22,19 +22,6 @@ from shiftjax.run.start.stated import Start
 
 NEARLY = 3e-3  # a pivot ratio of poses 1e-5 rad before an end and less
 INSIDE = 1e-3  # rad or parts of the model's length by which such a member is led on at once, at most half a pose
-
-
-@record
-class Beginning:
-    """Where members are led from.
-
-    Attributes:
-        prepared: the model, with its driver there; began: their poses. leaving: (K,) members that begin at an end.
-    """
-
-    prepared: Prepared
-    began: Start
-    leaving: np.ndarray
 
 
 def begun_inside(prepared: Prepared, began: Start, inputs: Inputs, driver: int, lanes: Ensemble) -> Beginning:

@@ -14,15 +14,29 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.kinematics.inputs import Inputs
-from shiftjax.kinematics.path_beginnings import Beginning
 from shiftjax.outcome import Outcome
+from shiftjax.record import record
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.run.travel.reach import reach
 
 BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
 PAST = 0.05  # the same by which ends are looked for past the farthest place: to rounding where that is well past them
 BEFORE = 16  # roundings of a place, or of a clock, before the end at which a member stands there
+
+
+@record
+class Beginning:
+    """Where members are led from.
+
+    Attributes:
+        prepared: the model, with its driver there; began: their poses. leaving: (K,) members that begin at an end.
+    """
+
+    prepared: Prepared
+    began: Start
+    leaving: np.ndarray
 
 
 class PathEnds:
