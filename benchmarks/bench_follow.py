@@ -12,6 +12,7 @@ rad of their ends, and back.
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import statistics
 import time
@@ -146,8 +147,7 @@ def rooted(lengths: np.ndarray, angles: np.ndarray) -> np.ndarray:
 
 def linked(lengths: np.ndarray, angles: np.ndarray) -> np.ndarray:
     """The same by pylinkage, a linkage after the other: its first pose is a step after that in which it is made."""
-    import pylinkage
-
+    pylinkage = importlib.import_module("pylinkage")
     step = float(angles[1] - angles[0])
     begin = closed_form(lengths, angles[:1] - step)[:, 0]
     out = np.empty((len(lengths), len(angles)))

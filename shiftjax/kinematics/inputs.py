@@ -221,15 +221,16 @@ def _with_rates(given: Mapping[str, tuple[np.ndarray, ...]], parameter: np.ndarr
     rates: dict[str, np.ndarray] = {}
     bends: dict[str, np.ndarray] = {}
     turns: dict[str, np.ndarray] = {}
-    for path, arrays in given.items():
-        if len(arrays) > 1:
-            rates[path], bends[path] = arrays[1], arrays[2]
-        elif name == f"{path}.q":
-            rates[path], bends[path] = np.ones_like(arrays[0]), np.zeros_like(arrays[0])
-        else:
-            rates[path], bends[path] = _spline(parameter, arrays[0])
+    for path, (place, *stated) in given.items():
         alone = name == f"{path}.q"
-        turns[path] = arrays[3] if len(arrays) > 3 else 0.0 * arrays[0] if alone else _spline(parameter, bends[path])[0]
+        if stated:
+            rates[path], bends[path] = stated[:2]
+        elif alone:
+            rates[path], bends[path] = np.ones_like(place), np.zeros_like(place)
+        else:
+            rates[path], bends[path] = _spline(parameter, place)
+        of_law = stated[2:]
+        turns[path] = of_law[0] if of_law else 0.0 * place if alone else _spline(parameter, bends[path])[0]
     return Inputs({path: arrays[0] for path, arrays in given.items()}, rates, bends, turns, parameter, name, unit, even)
 
 
