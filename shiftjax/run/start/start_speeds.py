@@ -66,7 +66,7 @@ def _inverse(J: np.ndarray, still: list[int]) -> np.ndarray:
     """(B, rest, m) of J (B, m, n) at the other columns, in the sense of Moore and Penrose.
 
     Of good rank by normal equations and a correction that squares their error (Ben-Israel, Cohen, SIAM J. Numer. Anal.
-    3 (1966)), a fifth of the time that singular values take.
+    3 (1966)), a third of the time that singular values take.
     """
     A = J[:, :, _others(J, still)]
     if A.shape[2] == 0 or A.shape[1] < A.shape[2]:
