@@ -104,23 +104,32 @@ def _by_paths(form: Standard) -> tuple[np.ndarray, np.ndarray, str, str]:
     known = count_of(skeleton, form.numbers)
     ends = vector_of(skeleton, form.numbers)
     random, mask = np.random.default_rng(len(starts)), generic(skeleton)
+
+    def bends(sizes: np.ndarray) -> np.ndarray:
+        """(P, K) of ways, of given sizes (P,), all to the same side."""
+        return sizes[:, None] * mask * (random.normal(size=len(mask)) + 1j * random.normal(size=len(mask)))
+
+    def again(X: np.ndarray, status: np.ndarray, ends: np.ndarray) -> None:
+        """Follows members from the generic mechanism by other ways where paths met or stalled, in place."""
+        for _ in range(OTHER_WAYS):
+            unsure = _unsure(skeleton, X, status) & (_counts(skeleton, X, status) != known.count)
+            if not unsure.any():
+                return
+            some = np.flatnonzero(unsure)
+            more, of_them = _ends(skeleton, numbers, starts, ends[some], bends(np.ones(len(some))), FINER)
+            for k, Y, its in zip(some, more, of_them, strict=True):
+                X[k], status[k] = _united(skeleton, (X[k], status[k]), (Y, its))
+
     X, status = _ends(skeleton, numbers, starts, ends[:1], None, AIMED)
+    again(X, status, ends[:1])
     if len(ends) > 1:
-        aside = random.normal(size=len(mask)) + 1j * random.normal(size=len(mask))
         if _counts(skeleton, X, status)[0] == len(starts):  # designs are nearer to each other than to a generic one
             far = np.abs(ends[1:] - ends[0]).max(1)
-            others = _ends(skeleton, ends[0], X[0], ends[1:], far[:, None] * mask * aside, AIMED)
+            others = _ends(skeleton, ends[0], X[0], ends[1:], bends(far), FINER)
         else:
             others = _ends(skeleton, numbers, starts, ends[1:], None, AIMED)
+        again(*others, ends[1:])
         X, status = np.concatenate([X, others[0]]), np.concatenate([status, others[1]])
-    for _ in range(OTHER_WAYS):
-        again = np.flatnonzero(_unsure(skeleton, X, status) & (_counts(skeleton, X, status) != known.count))
-        if not len(again):
-            break
-        bend = np.tile(mask * (random.normal(size=len(mask)) + 1j * random.normal(size=len(mask))), (len(again), 1))
-        more, of_them = _ends(skeleton, numbers, starts, ends[again], bend, FINER)
-        for k, Y, its in zip(again, more, of_them, strict=True):
-            X[k], status[k] = _united(skeleton, (X[k], status[k]), (Y, its))
     lacking = _lacking(known, _counts(skeleton, X, status), status)
     return X, status, lacking, f"{known.count} roots: {known.source}" if known.count else ""
 
