@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 import shiftjax
-from shiftjax.kinematics.branches.table import Branches
+from shiftjax.run.assemblies.table import Branches
 from tests.kinematics.mechanisms import (
     DIETMAIER_LEGS,
     LEGS,

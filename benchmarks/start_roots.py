@@ -6,8 +6,8 @@ half a minute; the counts are those that are proved.
 
 from __future__ import annotations
 
-from shiftjax.kinematics.branches.root_counts import root_count
-from shiftjax.kinematics.branches.skeleton import (
+from shiftjax.run.assemblies.root_counts import root_count
+from shiftjax.run.assemblies.skeleton import (
     BALL,
     DISTANCE,
     LOOP,
@@ -18,7 +18,7 @@ from shiftjax.kinematics.branches.skeleton import (
     Closure,
     Skeleton,
 )
-from shiftjax.kinematics.branches.start_roots import SHIPPED, start_roots, written
+from shiftjax.run.assemblies.start_roots import SHIPPED, start_roots, written
 
 SIX_TURNS = Skeleton((TURN,) * 6, (Closure(LOOP, ((0, 1, 2, 3, 4, 5), ())),), SPATIAL)
 THREE_LEGS = Skeleton((TURN,) * 6, (Closure(LOOP, ((0, 1), (2, 3))), Closure(LOOP, ((4, 5), (2, 3)))), PLANAR)

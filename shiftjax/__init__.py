@@ -63,7 +63,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "Closes the loops of a model, or of many variants of it, and goes no step.",
         ),
         "branches": (
-            "shiftjax.kinematics.branches.assemblies",
+            "shiftjax.run.assemblies.all_assemblies",
             "All assemblies of a mechanism, or of many variants of it, at given inputs.",
         ),
         "inverse_dynamics": (
@@ -335,7 +335,7 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
-    from shiftjax.kinematics.branches.assemblies import branches as branches
+    from shiftjax.run.assemblies.all_assemblies import branches as branches
     from shiftjax.kinematics.follow import follow as follow
     from shiftjax.kinematics.singularities import Singularity as Singularity
     from shiftjax.kinematics.singularities import singularities as singularities

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import shiftjax
-from shiftjax.kinematics.branches.table import Branches
+from shiftjax.run.assemblies.table import Branches
 from shiftjax.mechanism.model import Model
 
 # Base and platform of a planar platform on three legs, and the legs' lengths: row 7 of the specification of kinematics.

@@ -69,6 +69,7 @@ def prepare(
         refuse_unsupported(model)
     numerics, assign, hold = options.numerics, options.design.assign, options.start.hold
     drive, tie = options.motion.drive or {}, ties_of(options.motion.tie or {}, model)
+    given_model, undriven = model, model.origin or model
     model, varied, functions = driven(model, drive)
     vary, base = {**vary, **varied}, model.origin or model
     model = model.replace(assign) if assign else model
@@ -89,6 +90,8 @@ def prepare(
     length = characteristic_length(plan, assigned)
     if not 1.0 / RESIZED < characteristic_length(plan, file) / length < RESIZED:
         base, file = model, assigned
+        of_file = {path: x for path, x in (assign or {}).items() if given_model.resolve(path) in given_model.numbers()}
+        undriven = given_model.replace(of_file) if of_file else given_model
     starts = {k for k, number in enumerate(plan.numbers) if number.role.of_start} - plan.read_by_constraints()
     read = [place[path] for path in known if place[path] not in starts]
     on_lanes, laws = with_laws(plan, model, (*read, *_loads(plan, known)), options.recording.events)
@@ -115,6 +118,7 @@ def prepare(
     return Prepared(
         base=base,
         model=model,
+        undriven=undriven,
         plan=plan,
         setup=setup,
         file_numbers=file,

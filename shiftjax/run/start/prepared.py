@@ -24,7 +24,8 @@ class Prepared:
     """A model made ready to run for given members.
 
     Attributes:
-        base: the model as the file has it; model: with the numbers that the user assigned.
+        base: the model as the file has it; model: with the numbers that the user assigned; undriven: the base without
+            the drives that the user gave.
         file_numbers, own_numbers: those of both, in the order of the plan's.
         vary: paths of the varied numbers; places: where they stand; values: (count, B).
         statements: what is stated of the start by file, vary, assign and hold.
@@ -34,6 +35,7 @@ class Prepared:
 
     base: Model
     model: Model
+    undriven: Model
     plan: Plan
     setup: Setup
     file_numbers: tuple[float, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.kinematics.branches.skeleton import (
+from shiftjax.record import record
+from shiftjax.run.assemblies.skeleton import (
     BALL,
     DISTANCE,
     LOOP,
@@ -16,7 +17,6 @@ from shiftjax.kinematics.branches.skeleton import (
     ScrewNumbers,
     Skeleton,
 )
-from shiftjax.record import record
 
 
 @record

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftjax.kinematics.branches.root_counts import FLAT, common_point
-from shiftjax.kinematics.branches.skeleton import (
+from shiftjax.record import record
+from shiftjax.run.assemblies.root_counts import FLAT, common_point
+from shiftjax.run.assemblies.skeleton import (
     BALL,
     EYE,
     LOOP,
@@ -25,7 +26,6 @@ from shiftjax.kinematics.branches.skeleton import (
     ScrewNumbers,
     Skeleton,
 )
-from shiftjax.record import record
 from shiftjax.topology.block_triangular import block_triangular
 
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.kinematics.branches.certificate import Certificate, certified
-from shiftjax.kinematics.branches.groups import in_its_space
-from shiftjax.kinematics.branches.of_plan import reason_against, tie_of
-from shiftjax.kinematics.branches.roots import all_roots, too_large
-from shiftjax.kinematics.branches.skeleton import reduced
 from shiftjax.mechanism.paths import listed
+from shiftjax.run.assemblies.certificate import Certificate, certified
+from shiftjax.run.assemblies.groups import in_its_space
+from shiftjax.run.assemblies.of_plan import reason_against, tie_of
+from shiftjax.run.assemblies.roots import all_roots, too_large
+from shiftjax.run.assemblies.skeleton import reduced
+from shiftjax.run.assemblies.standing import closing_rows, features
 from shiftjax.run.closing.closer import CLOSED, Rule, closed, least_change
 from shiftjax.run.closing.holding import columns_of
 from shiftjax.run.closing.host_evaluation import Loops, StartLane
-from shiftjax.run.start.branches import blocks_of_signs, signs, spread_poses
+from shiftjax.run.start.branches import signs, spread_poses
+from shiftjax.run.start.tied import SignBlock
 from shiftjax.topology.partition import RANK
 from shiftjax.topology.plan import Plan
 
 REAL = 1e-6  # imaginary part of the values of a real root
 SAME = 1e-6  # of coordinates of one pose: sines, lengths
+EMPTY: Mapping[str, int] = {}
 SEARCHED = 200  # poses from which assemblies are sought where closures are no such system
 
 
@@ -31,7 +34,9 @@ class PartAssemblies:
     """Of B designs, A assemblies of one substructure; those of one design next to each other.
 
     Attributes:
-        rows: coordinates that it has. q: (rows, A); member, h, radius, alone, margin, residual, names: (A,).
+        rows: coordinates that it has. q: (rows, A); member, h, radius, alone, margin, residual, names: (A,); those of
+            one design in the order of signs, then of the first free coordinate.
+        signs: (A,) those of the determinants of its groups, a text each. by_signs: whether they tell all apart.
         total, lost: (B,) all poses, complex ones, too; paths without one. lacking, sources: as of `Roots`.
     """
 
@@ -44,19 +49,27 @@ class PartAssemblies:
     margin: np.ndarray
     residual: np.ndarray
     names: np.ndarray
+    signs: np.ndarray
+    by_signs: bool
     total: np.ndarray
     lost: np.ndarray
     lacking: tuple[str, ...]
     sources: tuple[str, ...]
 
 
-def part_of(plan: Plan, lane: StartLane, index: int, q: np.ndarray, fixed: Collection[int]) -> PartAssemblies | None:
-    """The assemblies of a substructure whose coordinates `fixed` stand as in q (nq, B); None where all do."""
+def part_of(
+    plan: Plan, lane: StartLane, index: int, q: np.ndarray, fixed: Collection[int], blocks: Sequence[SignBlock]
+) -> PartAssemblies | None:
+    """The assemblies of a substructure whose coordinates `fixed` stand as in q (nq, B); None where all do.
+
+    Args:
+        blocks: of the Jacobian, whose signs are names.
+    """
     here = plan.coordinates_in(index)
     free = [k for k in here if k not in fixed]
     if not free:
         return None
-    system = _TiedJoints(plan, lane, index, q, [k for k in here if k in fixed], free)
+    system = _TiedJoints(plan, lane, index, q, [k for k in here if k in fixed], free, blocks)
     return system.solved()
 
 
@@ -68,6 +81,7 @@ class _TiedJoints:
     q: np.ndarray
     fixed: list[int]
     free: list[int]
+    blocks: Sequence[SignBlock]
 
     def solved(self) -> PartAssemblies:
         """By roots where closures are a square system of polynomials, else by search."""
@@ -114,6 +128,7 @@ class _TiedJoints:
             roots.lost,
             lacking,
             roots.sources,
+            by_signs=roots.by_signs,
         )
 
     def _refuse_freedoms(self, count: int) -> None:
@@ -126,14 +141,8 @@ class _TiedJoints:
         """Closures of assemblies, columns that stay and those that do not."""
         columns = self.plan.substructures[self.index].columns
         still = columns_of(self.plan, self.index, self.fixed)
-        loops = Loops(self.plan, self.lane, self.index, self._closing_rows())
+        loops = Loops(self.plan, self.lane, self.index, closing_rows(self.plan, self.index, self.fixed))
         return loops.of(member), still, [k for k in range(len(columns)) if k not in still]  # type: ignore[return-value]
-
-    def _closing_rows(self) -> np.ndarray:
-        """Rows of constraints other than the drivers of what stands."""
-        groups = [self.plan.constraints[k] for k in self.plan.substructures[self.index].groups]
-        closing = [not (group.coordinates and set(group.coordinates) <= {*self.fixed}) for group in groups]
-        return np.flatnonzero(np.repeat(closing, [group.rows for group in groups]))
 
     def _polished(self, q: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Coordinates (nq, A) moved to rounding, the residual (A,), the Jacobian of what is free (A, rows, columns)."""
@@ -167,7 +176,7 @@ class _TiedJoints:
         sure = Certificate(nothing, nothing, nothing)
         lacking = (f"sought from {SEARCHED} poses, since {why}",)
         counts = np.bincount(member, minlength=B)
-        return self._part(q, member, residual, J, sure, counts, np.zeros(B, int), lacking, ())
+        return self._part(q, member, residual, J, sure, counts, np.zeros(B, int), lacking, (), by_signs=False)
 
     def _apart(self, q: np.ndarray, member: np.ndarray, order: np.ndarray, sure: Certificate) -> np.ndarray:
         """Assemblies but for repeated ones of double roots, which have no certificate."""
@@ -177,61 +186,55 @@ class _TiedJoints:
 
     def _first_of_each(self, q: np.ndarray, member: np.ndarray) -> np.ndarray:
         """Assemblies of which none is another one of the same design."""
-        lines = []
-        for k in self.free:
-            one = self.plan.coordinates[k]
-            if one.plain and one.unit == "rad":
-                lines += [np.cos(q[one.q]), np.sin(q[one.q])]
-            elif one.plain:
-                lines.append(q[one.q] / self.lane.length)
-            else:
-                lines += [np.abs(row) for row in q[one.places]]
-        features, order, by_design = np.array(lines), list[int](), dict[int, list[int]]()
+        values = features(self.plan, self.free, q, self.lane.length)
+        order, by_design = list[int](), dict[int, list[int]]()
         for k in range(q.shape[1]):
             others = by_design.setdefault(int(member[k]), [])
-            if not others or np.abs(features[:, others] - features[:, [k]]).max(0).min() > SAME:
+            if not others or np.abs(values[:, others] - values[:, [k]]).max(0).min() > SAME:
                 order.append(k)
                 others.append(k)
         return np.array(order, int)
 
     def _part(
         self, q: np.ndarray, member: np.ndarray, residual: np.ndarray, J: np.ndarray, sure: Certificate,
-        total: np.ndarray, lost: np.ndarray, lacking: tuple[str, ...], sources: tuple[str, ...],
+        total: np.ndarray, lost: np.ndarray, lacking: tuple[str, ...], sources: tuple[str, ...], *, by_signs: bool,
     ) -> PartAssemblies:  # fmt: skip
-        """In the order of designs, names and the first free coordinate."""
-        names = self._names(q, member, J)
+        """In the order of designs, signs and the first free coordinate."""
+        texts = self._signs(q, member, J)
         rows = [
             row
             for k in self.plan.coordinates_in(self.index)
             for row in range(self.plan.nq)[self.plan.coordinates[k].places]
         ]
         first = q[self.plan.coordinates[self.free[0]].q]
-        order = np.lexsort((first, names.astype(str), member))
-        q, member, names = q[:, order], member[order], _numbered(names[order], member[order])
+        order = np.lexsort((first, texts.astype(str), member))
+        q, member, texts = q[:, order], member[order], texts[order]
+        names = texts if by_signs else numbered(texts, member)
         sizes = np.linalg.svd(J[order], compute_uv=False)
         margin = sizes[:, -1] if J.shape[1] >= J.shape[2] else np.zeros(len(order))
         sure = sure.of(order)
         return PartAssemblies(
-            rows, q[rows], member, sure.h, sure.radius, sure.alone, margin, residual[order], names, total, lost,
-            lacking, sources,
+            rows, q[rows], member, sure.h, sure.radius, sure.alone, margin, residual[order], names, texts, by_signs,
+            total, lost, lacking, sources,
         )  # fmt: skip
 
-    def _names(self, q: np.ndarray, member: np.ndarray, J: np.ndarray) -> np.ndarray:
+    def _signs(self, q: np.ndarray, member: np.ndarray, J: np.ndarray) -> np.ndarray:
         """(A,) signs of the determinants of the blocks of the Jacobian of what is free."""
         if not len(member):
             return np.zeros(0, dtype=object)
-        judged = columns_of(self.plan, self.index, self.free)
-        loops, *_ = self._loops(member)
-        whole = Loops(self.plan, loops.lane, self.index).at(q)[1]
-        return signs(loops.lane, q, self.index, blocks_of_signs(whole[0], judged), whole)
+        return signs(self.lane.of(member), q, self.index, self.blocks)
 
 
-def _numbered(names: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """Names, in the order of designs and names, with a number where a design has several assemblies of one sign."""
-    new = np.ones(len(names), bool)
-    new[1:] = (member[1:] != member[:-1]) | (names[1:] != names[:-1])
+def numbered(signs: np.ndarray, member: np.ndarray, after: Mapping[str, int] = EMPTY) -> np.ndarray:
+    """Signs, in the order of designs and signs, each with its number among those of a design that are alike.
+
+    Args:
+        after: signs -> the last number that is taken; none where left out.
+    """
+    new = np.ones(len(signs), bool)
+    new[1:] = (member[1:] != member[:-1]) | (signs[1:] != signs[:-1])
     first = np.flatnonzero(new)
-    counts = np.diff(np.append(first, len(names)))
-    place = np.arange(len(names)) - np.repeat(first, counts) + 1
-    numbered = (np.repeat(counts, counts) > 1) | (names == "")
-    return np.where(numbered, names + place.astype(str).astype(object), names)
+    counts = np.diff(np.append(first, len(signs)))
+    place = np.arange(len(signs)) - np.repeat(first, counts) + 1
+    place += np.array([after.get(text, 0) for text in signs], int)
+    return signs + place.astype(str).astype(object)

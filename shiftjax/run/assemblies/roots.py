@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftjax.kinematics.branches.charts import distinct, generic, vector_of
-from shiftjax.kinematics.branches.dyads import is_dyad, roots_of_dyads
-from shiftjax.kinematics.branches.groups import MotionGroup, Standard, groups_of, standard
-from shiftjax.kinematics.branches.root_counts import RootCount, count_of
-from shiftjax.kinematics.branches.skeleton import BALL, DISTANCE, Posed, ScrewNumbers, Skeleton, reduced
-from shiftjax.kinematics.branches.start_roots import start_roots
-from shiftjax.kinematics.branches.tracker import AIMED, AT_INFINITY, REACHED, STALLED, MechanismWay, followed, newton
+from shiftjax.run.assemblies.charts import distinct, generic, vector_of
+from shiftjax.run.assemblies.dyads import is_dyad, roots_of_dyads
+from shiftjax.run.assemblies.groups import MotionGroup, Standard, groups_of, standard
+from shiftjax.run.assemblies.root_counts import RootCount, count_of, root_count
+from shiftjax.run.assemblies.skeleton import BALL, DISTANCE, Posed, ScrewNumbers, Skeleton, reduced
+from shiftjax.run.assemblies.start_roots import start_roots
+from shiftjax.run.assemblies.tracker import AIMED, AT_INFINITY, REACHED, STALLED, MechanismWay, followed, newton
 
 FINER = 1e-3  # first correction that steps of other ways aim at
 OTHER_WAYS = 3  # by which roots are followed again where paths met or stalled
@@ -32,6 +32,7 @@ class Roots:
     Attributes:
         X: (A, values); member: (A,) of each. lost: (B,) paths that ended at no root; lacking: texts, why it is not
             proved that these are all. sources: by whom the numbers of roots are proved.
+        by_signs: whether the signs of the groups' determinants tell all roots apart: of groups with two roots.
     """
 
     X: np.ndarray
@@ -39,6 +40,7 @@ class Roots:
     lost: np.ndarray
     lacking: tuple[str, ...]
     sources: tuple[str, ...]
+    by_signs: bool
 
 
 def too_large(skeleton: Skeleton) -> str:
@@ -54,7 +56,7 @@ def too_large(skeleton: Skeleton) -> str:
 def all_roots(skeleton: Skeleton, numbers: ScrewNumbers) -> Roots:
     """Every pose at which the closures of each member hold."""
     B = numbers.members
-    roots = Roots(np.tile(skeleton.still, (B, 1)), np.arange(B), np.zeros(B, int), (), ())
+    roots = Roots(np.tile(skeleton.still, (B, 1)), np.arange(B), np.zeros(B, int), (), (), by_signs=True)
     for group in groups_of(skeleton):
         roots = _extended(skeleton, numbers, roots, group)
         if not len(roots.X):
@@ -76,6 +78,7 @@ def _extended(skeleton: Skeleton, numbers: ScrewNumbers, roots: Roots, group: Mo
     """The roots of a group for each root of those before it."""
     part, its = reduced(skeleton, numbers.of(roots.member), roots.X, group.motions, group.closures)
     form = standard(part, its)
+    two = is_dyad(form.skeleton) or root_count(form.skeleton).count == 2
     if is_dyad(form.skeleton):
         values, status = roots_of_dyads(form.skeleton, form.numbers), None
         lacking, source = "", PROVED
@@ -94,6 +97,7 @@ def _extended(skeleton: Skeleton, numbers: ScrewNumbers, roots: Roots, group: Mo
         roots, X=X[ends], member=member[ends], lost=lost,
         lacking=tuple(dict.fromkeys((*roots.lacking, lacking))) if lacking else roots.lacking,
         sources=tuple(dict.fromkeys((*roots.sources, source))) if source else roots.sources,
+        by_signs=roots.by_signs and two,
     )  # fmt: skip
 
 

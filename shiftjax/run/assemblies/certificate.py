@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.kinematics.branches.skeleton import DISTANCE, LOOP, SHIFT, Posed, ScrewNumbers, Skeleton
+from shiftjax.run.assemblies.skeleton import DISTANCE, LOOP, SHIFT, Posed, ScrewNumbers, Skeleton
 
 NEAR = 0.1  # radius in which K holds, dimensionless
 ROUNDING = 2.0**-52

@@ -16,11 +16,12 @@ import numpy as np
 
 from shiftjax.errors import ModelError, need_mapping
 from shiftjax.formats.files import load
-from shiftjax.kinematics.branches.parts import PartAssemblies, part_of
-from shiftjax.kinematics.branches.table import Branches
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.real_arrays import real_array
+from shiftjax.run.assemblies.named_parts import named_parts
+from shiftjax.run.assemblies.parts import PartAssemblies
+from shiftjax.run.assemblies.table import Branches
 from shiftjax.run.closing.host_evaluation import deciding_drivers, stated_coordinates
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
@@ -72,12 +73,11 @@ def branches(
         )
     members = max(lengths, default=1)
     which = np.arange(members) if prepared.vary else np.zeros(members, int)
-    lane = prepared.lane_of(which, 1.0)
-    q = stated_coordinates(lane, members)
+    q = stated_coordinates(prepared.lane_of(which, 1.0), members)
     for k, values in inputs.items():
         q[prepared.plan.coordinates[k].q] = values
     fixed = {*inputs, *deciding_drivers(prepared.plan)}
-    parts = [part_of(prepared.plan, lane, index, q, fixed) for index in range(len(prepared.plan.substructures))]
+    parts = [part.at(q, which) for part in named_parts(prepared, fixed)]
     return _together(prepared, q, [part for part in parts if part is not None])
 
 

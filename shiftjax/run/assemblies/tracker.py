@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.kinematics.branches.charts import numbers_of
-from shiftjax.kinematics.branches.skeleton import Posed, Skeleton, moved, normal, rates
+from shiftjax.run.assemblies.charts import numbers_of
+from shiftjax.run.assemblies.skeleton import Posed, Skeleton, moved, normal, rates
 
 REACHED, AT_INFINITY, STALLED = 0, 1, 2
 LEAP = 0.1  # largest first correction of a step, dimensionless

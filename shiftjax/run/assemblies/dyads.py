@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.kinematics.branches.skeleton import LOOP, PLANAR, SHIFT, TURN, ScrewNumbers, Skeleton
+from shiftjax.run.assemblies.skeleton import LOOP, PLANAR, SHIFT, TURN, ScrewNumbers, Skeleton
 
 Pair = np.ndarray  # (2, P): z and z'
 

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax.kernels import object_cache
-from shiftjax.kinematics.branches.charts import distinct, drawn, generic
-from shiftjax.kinematics.branches.root_counts import root_count
-from shiftjax.kinematics.branches.skeleton import Skeleton
-from shiftjax.kinematics.branches.tracker import AIMED, REACHED, MechanismWay, followed
+from shiftjax.run.assemblies.charts import distinct, drawn, generic
+from shiftjax.run.assemblies.root_counts import root_count
+from shiftjax.run.assemblies.skeleton import Skeleton
+from shiftjax.run.assemblies.tracker import AIMED, REACHED, MechanismWay, followed
 
 IDLE = 8  # closed ways in a row without a new root: no more are sought
 MOST = 60  # closed ways at most

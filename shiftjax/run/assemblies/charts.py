@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from shiftjax.kinematics.branches.skeleton import (
+from shiftjax.run.assemblies.skeleton import (
     BALL,
     DISTANCE,
     EYE,

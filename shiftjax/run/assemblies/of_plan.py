@@ -13,7 +13,9 @@ import numpy as np
 from shiftjax.constraints import CONSTRAINTS, DriverKind, RowGroup
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.joints.primitives import Ball, Rotation, RotationVector, Translation
-from shiftjax.kinematics.branches.skeleton import (
+from shiftjax.lanes.member_values import MemberValues
+from shiftjax.rotations import quaternion_of_vector, vector_of_quaternion
+from shiftjax.run.assemblies.skeleton import (
     BALL,
     DISTANCE,
     LOOP,
@@ -25,8 +27,6 @@ from shiftjax.kinematics.branches.skeleton import (
     ScrewNumbers,
     Skeleton,
 )
-from shiftjax.lanes.member_values import MemberValues
-from shiftjax.rotations import quaternion_of_vector, vector_of_quaternion
 from shiftjax.run.closing.host_evaluation import StartLane, matrices_per_member, motion_of, per_member
 from shiftjax.topology.plan import Plan
 
