@@ -335,7 +335,6 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
-    from shiftjax.run.assemblies.all_assemblies import branches as branches
     from shiftjax.kinematics.follow import follow as follow
     from shiftjax.kinematics.singularities import Singularity as Singularity
     from shiftjax.kinematics.singularities import singularities as singularities
@@ -351,6 +350,7 @@ if TYPE_CHECKING:
     from shiftjax.plugins import load_plugin as load_plugin
     from shiftjax.run.advance.schedule import Schedule as Schedule
     from shiftjax.run.assemble import assemble as assemble
+    from shiftjax.run.assemblies.all_assemblies import branches as branches
     from shiftjax.run.info import info as info
     from shiftjax.run.live import Live as Live
     from shiftjax.run.programs.integrators import METHODS as METHODS

@@ -25,6 +25,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_metric(parser, "poses, and between them")
     parsing.add_set(parser)
     parsing.add_equation(parser)
+    parsing.add_branch(parser)
     add("--backend", metavar="NAME", help="cpu, gpu or xla; left out, cpu")
     add("--precision", choices=["f64", "f32"], help="left out, f64")
     add("--threads", type=parsing.count, metavar="N", help="of the processor; left out, all")
@@ -49,7 +50,8 @@ def call(options: argparse.Namespace) -> int:
     given = {
         "channels": options.channel, "metrics": common.metrics(options) or None,
         "keep": "none" if options.out is None else "all", "precision": options.precision or "f64",
-        "backend": options.backend, "threads": options.threads, **common.stated(options, model),
+        "backend": options.backend, "threads": options.threads, "branch": options.branch,
+        **common.stated(options, model),
     }  # fmt: skip
     result, stop = running.simulated(partial(follow, model, drive, times, **given), options)
     common.report_outcomes(result)

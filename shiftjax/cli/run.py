@@ -21,6 +21,7 @@ OF_STUDY = (
 )
 # options that say what a stored study says
 OF_STUDY += ["no_logger", "event", "strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy", "singular"]
+OF_STUDY += ["branch"]
 
 
 def define(parser: argparse.ArgumentParser) -> None:

@@ -50,7 +50,7 @@ from shiftjax.run.start.prepare import prepare
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.reach import reach
 
-ASKED = ("assign", "tie", "backend", "strict_start")
+ASKED = ("assign", "tie", "backend", "branch", "strict_start")
 LOADS = {"N", "N m", "W", "J", "mixed"}  # units of what depends on speeds and masses
 AT_TIME = re.compile(r"^at ([-+.e\d]+) s: ")  # in messages, of which a path's clock counts poses
 BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
@@ -69,6 +69,7 @@ def follow(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
+    branch: str | int | Sequence[str | int] | None = None,
     strict_start: bool = False,
     backend: str | None = None,
     precision: str = "f64",
@@ -94,16 +95,16 @@ def follow(
             and means are by it, what is an instant is a place of it. Extremes and crossings are those of the curve
             between poses. They take accelerations (`order=2`), and a parameter that rises or falls.
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
-        vary, assign, derive, tie: as those of `simulate`.
+        vary, assign, derive, tie, branch: as those of `simulate`.
         strict_start: members whose stated start the loops do not allow are not followed.
         backend, precision, threads, progress, announce: as those of `simulate`.
 
     Returns:
         a Result whose `time` is the parameter, as its `settings["parameter"]` and `settings["parameter_unit"]` name it.
-        The first pose is the one of the model's branch at the first places; each member stays on the branch on which it
-        begins. One whose path leaves the travel of its driver is `locked`, its message has the exact end; where loops
-        lose rank on the way it ends as `singular_pose`. Its channels are NaN from there on. `final` has no speeds but
-        on paths by time, from which `simulate(start=...)` goes on moving.
+        The first pose is the one of the branch that is asked for, else of the model's, at the first places; each member
+        stays on the branch on which it begins. One whose path leaves the travel of its driver is `locked`, its message
+        has the exact end; where loops lose rank on the way it ends as `singular_pose`. Its channels are NaN from there
+        on. `final` has no speeds but on paths by time, from which `simulate(start=...)` goes on moving.
 
     Raises:
         ModelError: anything the model or the arguments make impossible; freedoms that no driver leads.
@@ -114,8 +115,8 @@ def follow(
     inputs = inputs_of(model, drive, times)
     given = options_of(
         channels=channels, metrics=metrics, keep=keep, vary=vary, assign=assign, derive=derive, tie=tie,
-        strict_start=strict_start, backend=backend, precision=precision, threads=threads, progress=progress,
-        announce=announce,
+        branch=branch, strict_start=strict_start, backend=backend, precision=precision, threads=threads,
+        progress=progress, announce=announce,
     )  # fmt: skip
     if traced := [path for path, values in (vary or {}).items() if is_traced(values)]:
         todo = (

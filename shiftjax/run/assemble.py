@@ -34,7 +34,7 @@ from shiftjax.run.start.stated import Start
 from shiftjax.run.topology_report import topology_report
 
 STEP = 1e-3  # s: that of a run from here; nothing depends on it
-ASKED = ("assign", "hold", "drive", "tie", "backend", "strict_start")  # options that a result tells
+ASKED = ("assign", "hold", "drive", "tie", "backend", "branch", "strict_start")  # options that a result tells
 
 
 def assemble(
@@ -47,6 +47,7 @@ def assemble(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     hold: Sequence[str] = (),
+    branch: str | int | Sequence[str | int] | None = None,
     strict_start: bool = False,
     drive: Mapping[str, Drivable] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
@@ -65,7 +66,7 @@ def assemble(
         channels: paths to record, at the only instant.
         metrics: name -> a number of every member; `final(...)` and functions of channels mean something without motion.
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
-        vary, assign, derive, hold, drive, tie: as those of `simulate`.
+        vary, assign, derive, hold, branch, drive, tie: as those of `simulate`.
         strict_start: members whose stated start the loops do not allow are `not_assembled`, else `start_changed`.
         backend, precision, threads, announce: as those of `simulate`.
 
@@ -79,8 +80,8 @@ def assemble(
     """
     given = options_of(
         channels=channels, metrics=metrics, keep=keep, vary=vary, assign=assign, derive=derive, hold=hold,
-        strict_start=strict_start, drive=drive, tie=tie, backend=backend, precision=precision, threads=threads,
-        announce=announce,
+        branch=branch, strict_start=strict_start, drive=drive, tie=tie, backend=backend, precision=precision,
+        threads=threads, announce=announce,
     )  # fmt: skip
     return assembled(model, given)
 

@@ -16,13 +16,14 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import coordinates_of
 from shiftjax.measures.run_metrics import Metrics
-from shiftjax.outcome import Outcome
+from shiftjax.outcome import Outcome, WithRemedy
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.first_lanes import GAP_LIMIT, begin
 from shiftjax.run.advance.repeats import RepeatedEnds
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.advance.singular_stops import end_at_poses
+from shiftjax.run.assemblies.branch_starts import on_branch
 from shiftjax.run.going_on import go_on, program_of
 from shiftjax.run.inertias import judge_inertias, odd_inertias
 from shiftjax.run.options import NumericsOptions, Options
@@ -89,7 +90,11 @@ def start_from(
         refuse_open_welds(prepared)
         if not massless and not odd_inertias(prepared):  # those are judged member by member
             refuse_massless_motion(prepared, prepared.file_start)
-        return with_ways(prepared, start_of(prepared, faulty))
+        began = start_of(prepared, faulty)
+        return with_ways(prepared, on_branch(prepared, began, faulty) if prepared.branch else began)
+    if prepared.branch:
+        todo = "Leave one of them out: the end of the earlier run is on a branch."
+        raise ModelError("branch", "with a start to go on from", "one of them", todo)
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
     if start.final is None or before != now:
         raise ModelError(
@@ -162,6 +167,7 @@ def lanes_at(
     lanes.end(massless_members(prepared, began, lost), Outcome.no_mass)
     lanes.odd_inertias.update({k: text for k, text in odd_inertias(prepared).items() if k not in faulty})
     judge_inertias(prepared, lanes, np.flatnonzero(good))
+    lanes.end({k: WithRemedy(text) for k, text in began.lacking.items()}, Outcome.not_assembled)
     lanes.end(faulty, Outcome.unphysical)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
     lanes.warn(np.flatnonzero(began.changed & good), Outcome.start_changed)

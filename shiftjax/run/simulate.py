@@ -71,7 +71,7 @@ from shiftjax.run.travel.locking import hold_back, say_locked
 DEFAULT_STEP = 1e-3  # s
 # Options that a result tells beside those that its lanes have, in their order.
 ASKED = (
-    "assign", "hold", "independent", "drive", "tie", "events", "cut", "cluster", "backend", "strict_start",
+    "assign", "hold", "independent", "drive", "tie", "events", "cut", "cluster", "backend", "branch", "strict_start",
     "strict_inertia", "singular", "energy_limit",
     "gap_limit", "angle_limit", "accuracy",
 )  # fmt: skip
@@ -96,6 +96,7 @@ def simulate(
     derive: Mapping[str, Formula] | None = None,
     hold: Sequence[str] = (),
     start: Result | None = None,
+    branch: str | int | Sequence[str | int] | None = None,
     strict_start: bool = False,
     strict_inertia: bool = False,
     drive: Mapping[str, Drivable] | None = None,
@@ -155,6 +156,8 @@ def simulate(
 
         hold: the start: joints that keep their place while loops are closed.
         start: a Result to go on from.
+        branch: the name of the assembly branch on which it begins, or one for each member, as `branches` of the model
+            gives it where the held and driven joints are; that of the file where left out.
         strict_start: members whose stated start the loops do not allow are not run.
         strict_inertia: members with moments of inertia that no body has are not run.
 
@@ -204,7 +207,7 @@ def simulate(
         span=span, step=step, method=method, tolerance=tolerance, output_step=output_step, channels=channels,
         metrics=metrics, events=events, extremes=extremes, keep=keep, log_jacobian=log_jacobian,
         vary=vary, assign=assign, derive=derive, hold=hold,
-        start=start, strict_start=strict_start, strict_inertia=strict_inertia, drive=drive,
+        start=start, branch=branch, strict_start=strict_start, strict_inertia=strict_inertia, drive=drive,
         tie=tie, repartition=repartition, move_steps=move_steps, singular=singular,
         schedule=schedule, independent=independent, cut=cut, cluster=cluster, backend=backend, precision=precision,
         energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit, accuracy=accuracy,

@@ -48,6 +48,11 @@ class NamedPart:
     def __post_init__(self) -> None:
         self.inputs = [k for k in self.plan.coordinates_in(self.index) if k in self.fixed]
 
+    @property
+    def free(self) -> list[int]:
+        """Its coordinates that do not stand."""
+        return [k for k in self.plan.coordinates_in(self.index) if k not in self.fixed]
+
     @cached_property
     def blocks(self) -> list[SignBlock]:
         return sign_blocks(self.plan, self.file, self.index, self.fixed)
@@ -79,11 +84,10 @@ class NamedPart:
         ]
         arrived, which = (np.concatenate(x, axis=-1) for x in zip(*ways, strict=True))
         names = np.full(assemblies, "", dtype=object)
-        free = [k for k in self.plan.coordinates_in(self.index) if k not in self.fixed]
         every = q[:, part.member].copy()
         every[part.rows] = part.q
         length = self.file.length
-        here, there = features(self.plan, free, every, length), features(self.plan, free, arrived, length)
+        here, there = features(self.plan, self.free, every, length), features(self.plan, self.free, arrived, length)
         begins = np.searchsorted(part.member, np.arange(len(members) + 1))
         for lane in np.flatnonzero(which):
             rows = np.arange(*begins[owner[lane] : owner[lane] + 2])

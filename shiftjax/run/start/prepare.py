@@ -128,7 +128,23 @@ def prepare(
         values=values,
         statements=statements,
         file_start=file_start,
+        branch=branches_named(options.start.branch, values.shape[1]),
     )
+
+
+def branches_named(branch: Any, members: int) -> tuple[str, ...]:
+    """The names of the branches that are asked for: none, one for all members, or one each.
+
+    Raises:
+        ModelError: another number of them than members.
+    """
+    if branch is None:
+        return ()
+    names = (branch,) if isinstance(branch, str | int) else tuple(branch)
+    if isinstance(branch, str | int) or len(names) == members:
+        return tuple(str(name).strip() for name in names)
+    allowed = f"one for all, or one for each of {members}"
+    raise ModelError("branch", f"{len(names)} names", allowed, "Give a text, or as many as members.")
 
 
 def _loads(plan: Plan, known: Collection[str]) -> list[int]:

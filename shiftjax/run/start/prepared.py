@@ -31,6 +31,8 @@ class Prepared:
         statements: what is stated of the start by file, vary, assign and hold.
         file_start: the file's own start, one member.
         instants: (B,) times at which members stand [s]; None where all stand at 0.
+        branch: names of the assembly branches on which members begin, one for all or one each; none where that of the
+            file is meant.
     """
 
     base: Model
@@ -46,6 +48,7 @@ class Prepared:
     statements: Statements
     file_start: Start
     instants: np.ndarray | None = None
+    branch: tuple[str, ...] = ()
 
     @property
     def members(self) -> int:
@@ -78,13 +81,21 @@ class Prepared:
     def some(self, members: np.ndarray) -> Prepared:
         """The same for some of the members."""
         instants = None if self.instants is None else self.instants[members]
-        return replace(self, values=self.values[:, members], instants=instants)
+        branch = self.branch if len(self.branch) < 2 else tuple(np.array(self.branch, object)[members])
+        return replace(self, values=self.values[:, members], instants=instants, branch=branch)
 
     def of_the_file(self) -> Prepared:
         """The same with the file's own numbers only."""
         none = np.zeros((0, 1))
         return replace(
-            self, model=self.base, own_numbers=self.file_numbers, vary=(), places=(), values=none, instants=None
+            self,
+            model=self.base,
+            own_numbers=self.file_numbers,
+            vary=(),
+            places=(),
+            values=none,
+            instants=None,
+            branch=(),
         )
 
     def parameters(self) -> np.ndarray:
