@@ -16,12 +16,10 @@ from shiftjax.run.results.plain_values import short_number
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
-OF_STUDY = (
-    "span step method tolerance output_step metric set derive drive tie hold strict_start backend precision".split()
-)
 # options that say what a stored study says
-OF_STUDY += ["no_logger", "event", "strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy", "singular"]
-OF_STUDY += ["branch"]
+OF_STUDY = "span step method tolerance output_step metric set derive drive tie hold branch strict_start".split()
+OF_STUDY += "backend precision no_logger event strict_inertia energy_limit gap_limit angle_limit".split()
+OF_STUDY += ["accuracy", "singular"]
 
 
 def define(parser: argparse.ArgumentParser) -> None:

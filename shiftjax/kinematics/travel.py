@@ -7,7 +7,7 @@ not count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,6 +63,7 @@ def travel(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
+    branch: str | int | Sequence[str | int] | None = None,
 ) -> JointTravel:
     """How far a joint can be moved from where it stands, before its loops can no longer be closed.
 
@@ -70,6 +71,8 @@ def travel(
         model: a Model, a library name or a path; it needs no masses.
         coordinate: of a joint, which must leave the others of its loops no freedom.
         vary, assign, derive, tie: as those of `simulate`.
+        branch: the name of an assembly branch, or one for each design, as `branches` of the model gives it where the
+            joint stands; that of the model where left out.
 
     Returns:
         the ends of the travel on the branch on which each design stands, to 1e-10 rad or parts of the model's length.
@@ -79,7 +82,7 @@ def travel(
     """
     model = model if isinstance(model, Model) else load(model)
     path = plain_coordinate(model, coordinate, "travel")
-    options = options_of(vary=vary, assign=assign, derive=derive, tie=tie)
+    options = options_of(vary=vary, assign=assign, derive=derive, tie=tie, branch=branch)
     options = replace(options, design=options.design.worked_out(model))
     prepared = _led_where_it_stands(model, path, options)
     plan = prepared.plan
