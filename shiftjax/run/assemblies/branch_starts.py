@@ -79,10 +79,10 @@ def _placed(
     place = {} if known is None else {name: k for k, name in enumerate(known.names)}
     which = np.array([place.get(name, -1) for name in names], int)
     some = np.flatnonzero(which >= 0)
-    if len(some):
+    if len(some) and known is not None:
         arrived, there = part.from_file(which[some], q[:, some], members[some])
         good[some[there]] = True
-        q[:, some[there]] = arrived[:, there]
+        q[np.ix_(known.rows, some[there])] = arrived[np.ix_(known.rows, there)]
     left = np.flatnonzero(~good)
     for lanes in np.array_split(left, -(-len(left) // TOGETHER)) if len(left) else ():
         every = part.at(q[:, lanes], members[lanes])
