@@ -12,7 +12,16 @@ from shiftjax.run.assemblies.groups import MotionGroup, Standard, groups_of, sta
 from shiftjax.run.assemblies.root_counts import RootCount, count_of, root_count
 from shiftjax.run.assemblies.skeleton import BALL, DISTANCE, Posed, ScrewNumbers, Skeleton, reduced
 from shiftjax.run.assemblies.start_roots import start_roots
-from shiftjax.run.assemblies.tracker import AIMED, AT_INFINITY, REACHED, STALLED, MechanismWay, followed, newton
+from shiftjax.run.assemblies.tracker import (
+    AIMED,
+    AT_INFINITY,
+    REACHED,
+    STALLED,
+    MechanismWay,
+    StandingMechanisms,
+    followed,
+    newton,
+)
 
 FINER = 1e-3  # first correction that steps of other ways aim at
 OTHER_WAYS = 3  # by which roots are followed again where paths met or stalled
@@ -61,11 +70,12 @@ def all_roots(skeleton: Skeleton, numbers: ScrewNumbers) -> Roots:
         roots = _extended(skeleton, numbers, roots, group)
         if not len(roots.X):
             break
-    posed = Posed(skeleton, numbers.of(roots.member), roots.X)
-    X, last = newton(skeleton, posed, 3)
+    its = numbers.of(roots.member)
+    every = np.arange(len(roots.X))
+    X, (*_, last), _ = newton(StandingMechanisms(skeleton, its), roots.X, np.ones(len(every)), every, 3)
     good = last < 1e-6
     X = np.where(good[:, None], X, roots.X)  # of double roots Newton's method leads astray
-    posed = Posed(skeleton, numbers.of(roots.member), X)
+    posed = Posed(skeleton, its, X)
     closed = (np.abs(posed.residuals()).max(1, initial=0.0) < CLOSED) & (posed.turn_left() < 1e-4)
     lost = roots.lost + np.bincount(roots.member[~closed], minlength=B)
     lacking = roots.lacking if closed.all() else (*roots.lacking, f"{(~closed).sum()} roots are not closed")

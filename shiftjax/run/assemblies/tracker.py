@@ -9,14 +9,15 @@ Numerical Solution of Systems of Polynomials, section 2.3). No step is taken who
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from shiftjax.run.assemblies.charts import numbers_of
-from shiftjax.run.assemblies.skeleton import Posed, Skeleton, moved, normal, rates
+from shiftjax.run.assemblies.skeleton import Posed, ScrewNumbers, Skeleton, moved, normal, rates
 
 REACHED, AT_INFINITY, STALLED = 0, 1, 2
-LEAP = 0.1  # largest first correction of a step, dimensionless
+LEAP = 0.1  # largest first correction of a step
 AIMED = 1e-2  # first correction that steps aim at
 CONVERGED = 1e-5  # second correction of a step that is accepted; the third would be of its square
 SHORTEST = 1e-10  # step of t below which a path stalls
@@ -27,11 +28,80 @@ LATE = 0.9  # share of the way after which a root far away is taken to end at in
 DIFFERENCE = 1e-7  # of t, for derivatives of residuals
 
 
+class Way(Protocol):
+    """Equations F(X, t) = 0 of every path, n of them, whose roots are followed from t = 0 to 1.
+
+    Paths are rows; `some` says which of them X (P, values) and t (P,) are of.
+    """
+
+    def linear(self, X: np.ndarray, t: np.ndarray, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (P, n) and Jacobian (P, n, n)."""
+        ...
+
+    def residuals(self, X: np.ndarray, t: np.ndarray, some: np.ndarray) -> np.ndarray:
+        """Residuals (P, n)."""
+        ...
+
+    def moved(self, X: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Values (P, values) after changes (P, n)."""
+        ...
+
+    def rates(self, X: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """(P, values) derivatives of values along changes (P, n)."""
+        ...
+
+    def normal(self, X: np.ndarray) -> np.ndarray:
+        """Values that are predicted as they must be."""
+        ...
+
+    def size(self, X: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """(P,) of changes at X, 1 where Newton's method means nothing any more."""
+        ...
+
+    def far(self, X: np.ndarray) -> np.ndarray:
+        """(P,) whether values are so large that they are taken to be on their way to infinity."""
+        ...
+
+
 @dataclass
-class MechanismWay:
-    """Numbers (P, K) of mechanisms from `start` to `end`, by a detour that leaves the real ones where both are real."""
+class _Mechanisms:
+    """Closures of a skeleton as equations of a way; `posed` says of which numbers."""
 
     skeleton: Skeleton
+
+    def posed(self, X: np.ndarray, t: np.ndarray, some: np.ndarray) -> Posed:
+        """The mechanisms at values X."""
+        raise NotImplementedError
+
+    def linear(self, X: np.ndarray, t: np.ndarray, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.posed(X, t, some).linear()
+
+    def residuals(self, X: np.ndarray, t: np.ndarray, some: np.ndarray) -> np.ndarray:
+        return self.posed(X, t, some).residuals()
+
+    def moved(self, X: np.ndarray, change: np.ndarray) -> np.ndarray:
+        return moved(self.skeleton, X, change)
+
+    def rates(self, X: np.ndarray, change: np.ndarray) -> np.ndarray:
+        return rates(self.skeleton, X, change)
+
+    def normal(self, X: np.ndarray) -> np.ndarray:
+        return normal(self.skeleton, X)
+
+    def size(self, X: np.ndarray, change: np.ndarray) -> np.ndarray:
+        return largest(change)
+
+    def far(self, X: np.ndarray) -> np.ndarray:
+        out = np.zeros(len(X), bool)
+        for motion, at in zip(self.skeleton.motions, self.skeleton.first_value, strict=False):
+            out |= np.abs(np.imag(X[:, at])) > FAR if motion == "turn" else np.abs(X[:, at]) > FAR_SHIFT
+        return out
+
+
+@dataclass
+class MechanismWay(_Mechanisms):
+    """Numbers (P, K) of mechanisms from `start` to `end`, by a detour that leaves the real ones where both are real."""
+
     start: np.ndarray
     end: np.ndarray
     bend: np.ndarray | None = None
@@ -43,8 +113,17 @@ class MechanismWay:
         return out if self.bend is None else out + t * (1.0 - t) * self.bend[some]
 
     def posed(self, X: np.ndarray, t: np.ndarray, some: np.ndarray) -> Posed:
-        """The mechanisms there, at values X."""
         return Posed(self.skeleton, numbers_of(self.skeleton, self.at(t, some)), X)
+
+
+@dataclass
+class StandingMechanisms(_Mechanisms):
+    """Mechanisms whose numbers stay."""
+
+    numbers: ScrewNumbers
+
+    def posed(self, X: np.ndarray, t: np.ndarray, some: np.ndarray) -> Posed:
+        return Posed(self.skeleton, self.numbers.of(some), X)
 
 
 def solved(J: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -63,45 +142,44 @@ def solved(J: np.ndarray, right: np.ndarray) -> np.ndarray:
     return out
 
 
-def _taken(change: np.ndarray) -> np.ndarray:
-    """Changes that may be made: none where one is larger than a radian, so that nothing overflows."""
-    return np.where((_size(change) < 1.0)[:, None], change, 0.0)
-
-
-def _size(x: np.ndarray) -> np.ndarray:
+def largest(x: np.ndarray) -> np.ndarray:
     """(P,) largest entry; infinite where one is no number."""
     return np.nan_to_num(np.abs(x).max(1, initial=0.0), nan=np.inf, posinf=np.inf)
 
 
-def newton(skeleton: Skeleton, posed_at: Posed, iterations: int = 6) -> tuple[np.ndarray, np.ndarray]:
-    """Values refined by Newton's method, and the size of the last change (P,)."""
-    X, numbers = posed_at.X, posed_at.numbers
-    last = np.full(len(X), np.inf)
+def newton(
+    way: Way, X: np.ndarray, t: np.ndarray, some: np.ndarray, iterations: int
+) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """Newton's method at shares t (P,): values, sizes (P,) of all changes, the Jacobian before the last one.
+
+    No change is made that is larger than what means something, so that nothing overflows.
+    """
+    sizes, J = [], np.zeros(0)
     for _ in range(iterations):
-        phi, J = Posed(skeleton, numbers, X).linear()
+        phi, J = way.linear(X, t, some)
         change = solved(J, -phi)
-        last = _size(change)
-        X = moved(skeleton, X, _taken(change))
-    return X, last
+        sizes.append(way.size(X, change))
+        X = way.moved(X, np.where((sizes[-1] < 1.0)[:, None], change, 0.0))
+    return X, sizes, J
 
 
 class Paths:
     """All paths of one way, as they are followed."""
 
-    def __init__(self, way: MechanismWay, X: np.ndarray, aimed: float) -> None:
+    def __init__(self, way: Way, X: np.ndarray, aimed: float) -> None:
         P = len(X)
-        self.way, self.aimed, self.skeleton = way, aimed, way.skeleton
+        self.way, self.aimed = way, aimed
         self.X, self.t, self.step = X.copy(), np.zeros(P), np.full(P, 0.02)
         self.status = np.full(P, -1)
         every = np.arange(P)
-        _, J = way.posed(self.X, self.t, every).linear()
+        _, J = way.linear(self.X, self.t, every)
         self.rate = self._tangent(self.X, self.t, every, J)
         self.before = self.X.copy(), self.t.copy(), self.rate.copy()
 
     def _tangent(self, X: np.ndarray, t: np.ndarray, some: np.ndarray, J: np.ndarray) -> np.ndarray:
         """(P, values) dX/dt at roots X, where the residuals are 0."""
-        after = self.way.posed(X, t + DIFFERENCE, some).residuals()
-        return rates(self.skeleton, X, solved(J, -after / DIFFERENCE))
+        after = self.way.residuals(X, t + DIFFERENCE, some)
+        return self.way.rates(X, solved(J, -after / DIFFERENCE))
 
     def _predicted(self, some: np.ndarray, t: np.ndarray) -> np.ndarray:
         X, now, rate = self.X[some], self.t[some][:, None], self.rate[some]
@@ -116,7 +194,7 @@ class Paths:
             + (3 * s**2 - 2 * s**3) * X
             + (s**3 - s**2) * h * rate
         )
-        return normal(self.skeleton, np.where(first, X + (t[:, None] - now) * rate, cubic))
+        return self.way.normal(np.where(first, X + (t[:, None] - now) * rate, cubic))
 
     def follow(self) -> None:
         """To the end of the way, or to where a path cannot be followed."""
@@ -129,13 +207,7 @@ class Paths:
 
     def _advance(self, some: np.ndarray) -> None:
         t = np.minimum(self.t[some] + self.step[some], 1.0)
-        X = self._predicted(some, t)
-        numbers, sizes = numbers_of(self.skeleton, self.way.at(t, some)), []
-        for _ in range(2):
-            phi, J = Posed(self.skeleton, numbers, X).linear()
-            change = solved(J, -phi)
-            sizes.append(_size(change))
-            X = moved(self.skeleton, X, _taken(change))
+        X, sizes, J = newton(self.way, self._predicted(some, t), t, some, 2)
         good = (sizes[0] < LEAP) & (sizes[1] < CONVERGED)
         with np.errstate(all="ignore"):
             factor = np.where(good, np.clip((self.aimed / sizes[0]) ** 0.25, 0.5, 2.0), 0.4)
@@ -149,10 +221,7 @@ class Paths:
         self._end(some)
 
     def _end(self, some: np.ndarray) -> None:
-        far = np.zeros(len(some), bool)
-        for motion, at in zip(self.skeleton.motions, self.skeleton.first_value, strict=False):
-            x = self.X[some, at]
-            far |= np.abs(np.imag(x)) > FAR if motion == "turn" else np.abs(x) > FAR_SHIFT
+        far = self.way.far(self.X[some])
         short = self.step[some] < SHORTEST
         far &= self.t[some] > LATE
         self.status[some] = np.where(far, AT_INFINITY, np.where(short, STALLED, -1))
@@ -160,14 +229,13 @@ class Paths:
         self.status[some[arrived]] = REACHED
 
 
-def followed(way: MechanismWay, X: np.ndarray, aimed: float = AIMED) -> tuple[np.ndarray, np.ndarray]:
+def followed(way: Way, X: np.ndarray, aimed: float = AIMED) -> tuple[np.ndarray, np.ndarray]:
     """Roots X (P, values) at the start of a way, at its end, and how each path ended (P,)."""
     paths = Paths(way, X, aimed)
     paths.follow()
     reached = np.flatnonzero(paths.status == REACHED)
     if len(reached):
-        ones = np.ones(len(reached))
-        refined, last = newton(way.skeleton, way.posed(paths.X[reached], ones, reached), 3)
+        refined, sizes, _ = newton(way, paths.X[reached], np.ones(len(reached)), reached, 3)
         paths.X[reached] = refined
-        paths.status[reached[last > 1e-6]] = STALLED
+        paths.status[reached[sizes[-1] > 1e-6]] = STALLED
     return paths.X, paths.status
