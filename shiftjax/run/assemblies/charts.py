@@ -40,8 +40,8 @@ def exponential(w: np.ndarray) -> np.ndarray:
     return EYE + first[:, None, None] * skew + second[:, None, None] * np.matmul(skew, skew)
 
 
-def logarithm(R: np.ndarray) -> np.ndarray:
-    """(P, 3) a complex rotation vector of each rotation (P, 3, 3)."""
+def quaternion_of(R: np.ndarray) -> np.ndarray:
+    """(P, 4) a complex quaternion of q q = 1 of each rotation (P, 3, 3)."""
     squares = np.stack(
         [1.0 + s @ np.diagonal(R, axis1=1, axis2=2).T for s in ((1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1))]
     ).T
@@ -58,7 +58,12 @@ def logarithm(R: np.ndarray) -> np.ndarray:
     )
     row = columns[largest, :, np.arange(len(R))]
     q = row / (2.0 * np.sqrt(squares[np.arange(len(R)), largest])[:, None])
-    q = np.where(np.real(q[:, :1]) < 0.0, -q, q)
+    return np.where(np.real(q[:, :1]) < 0.0, -q, q)
+
+
+def logarithm(R: np.ndarray) -> np.ndarray:
+    """(P, 3) a complex rotation vector of each rotation (P, 3, 3)."""
+    q = quaternion_of(R)
     sine = np.sqrt((q[:, 1:] ** 2).sum(1))
     near = np.abs(sine) < 1e-9
     half = np.arccos(np.where(near, 1.0, q[:, 0]))

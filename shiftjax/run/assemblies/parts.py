@@ -101,7 +101,7 @@ class _TiedJoints:
             return self._searched(
                 f"{skeleton.rows} equations of {columns} unknowns, of which only some depend on others"
             )
-        if large := too_large(skeleton):
+        if large := too_large(skeleton, numbers):
             return self._searched(large)
         roots = all_roots(skeleton, numbers)
         real = np.abs(np.imag(roots.X)).max(1, initial=0.0) < REAL

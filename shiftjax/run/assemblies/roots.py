@@ -9,6 +9,7 @@ import numpy as np
 from shiftjax.run.assemblies.charts import distinct, generic, vector_of
 from shiftjax.run.assemblies.dyads import is_dyad, roots_of_dyads
 from shiftjax.run.assemblies.groups import MotionGroup, Standard, groups_of, standard
+from shiftjax.run.assemblies.legs import is_leg, platform_of, roots_of_legs
 from shiftjax.run.assemblies.root_counts import RootCount, count_of, root_count
 from shiftjax.run.assemblies.skeleton import BALL, DISTANCE, Posed, ScrewNumbers, Skeleton, reduced
 from shiftjax.run.assemblies.start_roots import start_roots
@@ -31,7 +32,11 @@ CLOSED = 1e-9  # residual of a root
 SHARP = (
     1e-7  # last change by Newton's method, of a double root as large as its error: a tenth of what tells roots apart
 )
-PROVED = "both circles of every dyad"
+# which groups, their roots, and why these are all
+CLOSED_FORMS = (
+    (is_dyad, roots_of_dyads, "both circles of every dyad"),
+    (is_leg, roots_of_legs, "both poses of every leg"),
+)
 
 
 @dataclass
@@ -52,8 +57,10 @@ class Roots:
     by_signs: bool
 
 
-def too_large(skeleton: Skeleton) -> str:
+def too_large(skeleton: Skeleton, numbers: ScrewNumbers) -> str:
     """Why a skeleton is not followed to all its roots: a group of it with which monodromy does not come to an end."""
+    if platform_of(skeleton, numbers):
+        return ""
     for group in groups_of(skeleton):
         columns = sum(3 if skeleton.motions[k] == BALL else 1 for k in group.motions)
         kinds = {skeleton.closures[k].kind for k in group.closures}
@@ -64,12 +71,14 @@ def too_large(skeleton: Skeleton) -> str:
 
 def all_roots(skeleton: Skeleton, numbers: ScrewNumbers) -> Roots:
     """Every pose at which the closures of each member hold."""
-    B = numbers.members
-    roots = Roots(np.tile(skeleton.still, (B, 1)), np.arange(B), np.zeros(B, int), (), (), by_signs=True)
-    for group in groups_of(skeleton):
-        roots = _extended(skeleton, numbers, roots, group)
+    B, platform = numbers.members, platform_of(skeleton, numbers)
+    larger, screws = (platform.skeleton, platform.numbers) if platform else (skeleton, numbers)
+    roots = Roots(np.tile(larger.still, (B, 1)), np.arange(B), np.zeros(B, int), (), (), by_signs=True)
+    for group in platform.groups if platform else groups_of(skeleton):
+        roots = _extended(larger, screws, roots, group)
         if not len(roots.X):
             break
+    roots = replace(roots, X=roots.X[:, : skeleton.first_value[-1]])
     its = numbers.of(roots.member)
     every = np.arange(len(roots.X))
     X, (*_, last), _ = newton(StandingMechanisms(skeleton, its), roots.X, np.ones(len(every)), every, 3)
@@ -88,10 +97,11 @@ def _extended(skeleton: Skeleton, numbers: ScrewNumbers, roots: Roots, group: Mo
     """The roots of a group for each root of those before it."""
     part, its = reduced(skeleton, numbers.of(roots.member), roots.X, group.motions, group.closures)
     form = standard(part, its)
-    two = is_dyad(form.skeleton) or root_count(form.skeleton).count == 2
-    if is_dyad(form.skeleton):
-        values, status = roots_of_dyads(form.skeleton, form.numbers), None
-        lacking, source = "", PROVED
+    closed_form = next((one for one in CLOSED_FORMS if one[0](form.skeleton)), None)
+    two = closed_form is not None or root_count(form.skeleton).count == 2
+    if closed_form is not None:
+        _, roots_of, source = closed_form
+        values, status, lacking = roots_of(form.skeleton, form.numbers), None, ""
     else:
         values, status, lacking, source = _by_paths(form)
     count = values.shape[1]
@@ -102,7 +112,7 @@ def _extended(skeleton: Skeleton, numbers: ScrewNumbers, roots: Roots, group: Mo
     ends = np.isfinite(X).all(1) if status is None else (status.reshape(-1) == REACHED)
     lost = roots.lost + np.bincount(member[~ends], minlength=len(roots.lost))
     if status is None and not ends.all():
-        lacking = "a dyad whose roots are not distinct"
+        lacking = "a dyad or leg whose roots are not distinct"
     return replace(
         roots, X=X[ends], member=member[ends], lost=lost,
         lacking=tuple(dict.fromkeys((*roots.lacking, lacking))) if lacking else roots.lacking,

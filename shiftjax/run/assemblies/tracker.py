@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from shiftjax.run.assemblies.charts import numbers_of
-from shiftjax.run.assemblies.skeleton import Posed, ScrewNumbers, Skeleton, moved, normal, rates
+from shiftjax.run.assemblies.skeleton import TURN, Posed, ScrewNumbers, Skeleton, moved, normal, rates
 
 REACHED, AT_INFINITY, STALLED = 0, 1, 2
 LEAP = 0.1  # largest first correction of a step
@@ -22,8 +22,8 @@ AIMED = 1e-2  # first correction that steps aim at
 CONVERGED = 1e-5  # second correction of a step that is accepted; the third would be of its square
 SHORTEST = 1e-10  # step of t below which a path stalls
 STEPS = 1500
-FAR = 15.0  # imaginary part of an angle beyond which cosines are 1e6: a root at infinity
-FAR_SHIFT = 1e6
+FAR = 1e6  # shifts and cosines of a root at infinity
+STALLED_FAR = 1e3  # of one whose path can be followed no farther: Jacobians are singular to rounding before 1e6
 LATE = 0.9  # share of the way after which a root far away is taken to end at infinity
 DIFFERENCE = 1e-7  # of t, for derivatives of residuals
 
@@ -58,8 +58,8 @@ class Way(Protocol):
         """(P,) of changes at X, 1 where Newton's method means nothing any more."""
         ...
 
-    def far(self, X: np.ndarray) -> np.ndarray:
-        """(P,) whether values are so large that they are taken to be on their way to infinity."""
+    def far(self, X: np.ndarray, size: float) -> np.ndarray:
+        """(P,) whether values of the equations are larger."""
         ...
 
 
@@ -91,10 +91,10 @@ class _Mechanisms:
     def size(self, X: np.ndarray, change: np.ndarray) -> np.ndarray:
         return largest(change)
 
-    def far(self, X: np.ndarray) -> np.ndarray:
+    def far(self, X: np.ndarray, size: float) -> np.ndarray:
         out = np.zeros(len(X), bool)
         for motion, at in zip(self.skeleton.motions, self.skeleton.first_value, strict=False):
-            out |= np.abs(np.imag(X[:, at])) > FAR if motion == "turn" else np.abs(X[:, at]) > FAR_SHIFT
+            out |= np.abs(np.imag(X[:, at])) > np.log(2.0 * size) if motion == TURN else np.abs(X[:, at]) > size
         return out
 
 
@@ -221,8 +221,9 @@ class Paths:
         self._end(some)
 
     def _end(self, some: np.ndarray) -> None:
-        far = self.way.far(self.X[some])
+        far = self.way.far(self.X[some], FAR)
         short = self.step[some] < SHORTEST
+        far |= short & self.way.far(self.X[some], STALLED_FAR)
         far &= self.t[some] > LATE
         self.status[some] = np.where(far, AT_INFINITY, np.where(short, STALLED, -1))
         arrived = self.t[some] >= 1.0
