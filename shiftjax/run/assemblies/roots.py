@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftjax.run.assemblies.charts import distinct, generic, vector_of
+from shiftjax.run.assemblies.charts import distinct, features, generic, vector_of
 from shiftjax.run.assemblies.dyads import is_dyad, roots_of_dyads
 from shiftjax.run.assemblies.groups import MotionGroup, Standard, groups_of, standard
 from shiftjax.run.assemblies.legs import is_leg, platform_of, roots_of_legs
@@ -32,6 +32,8 @@ CLOSED = 1e-9  # residual of a root
 SHARP = (
     1e-7  # last change by Newton's method, of a double root as large as its error: a tenth of what tells roots apart
 )
+FAR_OFF = 100.0  # largest cosine or length of a root that rounding lets be refined in all coordinates at once
+DOUBLE = "poses that are nearly double were not told apart for certain"
 # which groups, their roots, and why these are all
 CLOSED_FORMS = (
     (is_dyad, roots_of_dyads, "both circles of every dyad"),
@@ -85,11 +87,13 @@ def all_roots(skeleton: Skeleton, numbers: ScrewNumbers) -> Roots:
     good = last < 1e-6
     X = np.where(good[:, None], X, roots.X)  # of double roots Newton's method leads astray
     posed = Posed(skeleton, its, X)
-    closed = (np.abs(posed.residuals()).max(1, initial=0.0) < CLOSED) & (posed.turn_left() < 1e-4)
+    size = np.maximum(np.abs(features(skeleton, X)).max(1, initial=1.0), 1.0)  # large of complex ones far away
+    scale = size**2
+    closed = (np.abs(posed.residuals()).max(1, initial=0.0) < CLOSED * scale) & (posed.turn_left() < 1e-4 * scale)
     lost = roots.lost + np.bincount(roots.member[~closed], minlength=B)
     lacking = roots.lacking if closed.all() else (*roots.lacking, f"{(~closed).sum()} roots are not closed")
-    if (last[closed] > SHARP).any():
-        lacking = (*lacking, "poses that are nearly double were not told apart for certain")
+    if (last[closed & (size < FAR_OFF)] > SHARP).any():  # others are judged in their groups, which are better told
+        lacking = tuple(dict.fromkeys((*lacking, DOUBLE)))
     return replace(roots, X=X[closed], member=roots.member[closed], lost=lost, lacking=lacking)
 
 
@@ -135,8 +139,9 @@ def _by_paths(form: Standard) -> tuple[np.ndarray, np.ndarray, str, str]:
 
     def again(X: np.ndarray, status: np.ndarray, ends: np.ndarray) -> None:
         """Follows members from the generic mechanism by other ways where paths met or stalled, in place."""
-        for _ in range(OTHER_WAYS):
-            unsure = _unsure(skeleton, X, status) & (_counts(skeleton, X, status) != known.count)
+        for k in range(OTHER_WAYS):
+            lost = (status == AT_INFINITY).any(1) & (k == 0)  # perhaps far away only: once more
+            unsure = (_unsure(skeleton, X, status) | lost) & (_counts(skeleton, X, status) != known.count)
             if not unsure.any():
                 return
             some = np.flatnonzero(unsure)
@@ -155,6 +160,11 @@ def _by_paths(form: Standard) -> tuple[np.ndarray, np.ndarray, str, str]:
         again(*others, ends[1:])
         X, status = np.concatenate([X, others[0]]), np.concatenate([status, others[1]])
     lacking = _lacking(known, _counts(skeleton, X, status), status)
+    at, which = np.nonzero(status == REACHED)
+    its = StandingMechanisms(skeleton, form.numbers.of(at))
+    _, (*_, last), _ = newton(its, X[at, which], np.ones(len(at)), np.arange(len(at)), 2)
+    if not lacking and (last > SHARP).any():
+        lacking = DOUBLE
     return X, status, lacking, f"{known.count} roots: {known.source}" if known.count else ""
 
 

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from shiftjax.run.assemblies.charts import numbers_of
-from shiftjax.run.assemblies.skeleton import TURN, Posed, ScrewNumbers, Skeleton, moved, normal, rates
+from shiftjax.run.assemblies.skeleton import SHIFT, TURN, Posed, ScrewNumbers, Skeleton, moved, normal, rates
 
 REACHED, AT_INFINITY, STALLED = 0, 1, 2
 LEAP = 0.1  # largest first correction of a step
@@ -89,7 +89,13 @@ class _Mechanisms:
         return normal(self.skeleton, X)
 
     def size(self, X: np.ndarray, change: np.ndarray) -> np.ndarray:
-        return largest(change)
+        relative = change.copy()  # of shifts that are large
+        for motion, at, column in zip(
+            self.skeleton.motions, self.skeleton.first_value, self.skeleton.first_column, strict=False
+        ):
+            if motion == SHIFT:
+                relative[:, column] /= np.maximum(np.abs(X[:, at]), 1.0)
+        return largest(relative)
 
     def far(self, X: np.ndarray, size: float) -> np.ndarray:
         out = np.zeros(len(X), bool)
