@@ -207,7 +207,8 @@ def main(file: Path | None) -> None:
     real = off < SAME
     put(problem=3, linkages=len(ends), of=LINKAGES, solutions=COPIES * len(ends), real=int(real.sum()),
         of_real=REAL_LINKAGES, real_solutions=COPIES * int(real.sum()),
-        from_conjugate=[float(off[real].max()), float(off[~real].min())], ways=ways, lost=lost, largest_last_change=float(np.max(np.abs(change) / (1.0 + np.abs(ends)))),
+        from_conjugate=[float(off[real].max()), float(off[~real].min())], ways=ways, lost=lost,
+        largest_last_change=float(np.max(np.abs(change) / (1.0 + np.abs(ends)))),
         milliseconds_a_linkage=round(1e3 * spent / len(known), 2), cpu_seconds=round(seconds + spent, 1))  # fmt: skip
     assert len(ends) == LINKAGES and real.sum() == REAL_LINKAGES, "linkages were lost"
 

@@ -104,10 +104,10 @@ def _text(where: str, value: Any) -> Any:
 
 
 def _branch(where: str, value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+    if not isinstance(value, str) or not value.strip():
         todo = "Take one of those that `shiftjax branches MODEL` shows."
-        raise ModelError(where, shown(value), "the name of a branch", todo)
-    return str(value).strip()
+        raise ModelError(where, shown(value), "the name of a branch, a text", todo)
+    return value.strip()
 
 
 def _texts(where: str, value: Any) -> Any:
@@ -331,7 +331,7 @@ KEYS: dict[str, Key] = {
             'channels = ["rocker_pivot.q"]'),
         Key("hold", _texts, TEXTS, "joints that keep their place while loops are closed", "none",
             'hold = ["crank_pivot"]'),
-        Key("branch", _branch, {"anyOf": [TEXT, {"type": "integer"}]},
+        Key("branch", _branch, TEXT,
             "the assembly branch on which members begin, by its name as of `shiftjax branches`",
             "that of the model file", 'branch = "+-"'),
         Key("assemble_only", _flag, FLAG,

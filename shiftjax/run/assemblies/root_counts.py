@@ -1,4 +1,17 @@
-"""How many roots generic mechanisms of a skeleton have, where that is proved, and by whom."""
+"""How many roots generic mechanisms of a skeleton have, where that is proved, and by whom.
+
+Sources: E. J. F. Primrose, On the input-output equation of the general 7R-mechanism, Mechanism and Machine Theory 21
+(1986); H.-Y. Lee, C.-G. Liang, Displacement analysis of the general spatial 7-link 7R mechanism, ibid. 23 (1988); M.
+Raghavan, B. Roth, A general solution for the inverse kinematics of all series chains, Romansy 8 (1990), and Inverse
+kinematics of the general 6R manipulator and related linkages, Journal of Mechanical Design 115 (1993); D. L. Pieper,
+The kinematics of manipulators under computer control (1968); K. H. Hunt, Structural kinematics of in-parallel-actuated
+robot-arms, Journal of Mechanisms, Transmissions, and Automation in Design 105 (1983); C. M. Gosselin, J. Sefrioui,
+M. J. Richard, on planar platforms, Mechanism and Machine Theory 27 (1992), and on spherical ones, Journal of Mechanical
+Design 116 (1994); F. Ronga, T. Vust, Stewart platforms without computer? (1992); B. Mourrain, The 40 generic positions
+of a parallel robot (1993); C. W. Wampler, Forward displacement analysis of general six-in-parallel SPS platform
+manipulators using soma coordinates, Mechanism and Machine Theory 31 (1996). `benchmarks/start_roots.py counts` counts
+them anew.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +42,11 @@ class RootCount:
 
 FLAT = 1e-7  # sines by which axes may miss a plane, parts of the length by which they may miss a point
 UNKNOWN = RootCount(None, "no proved number of roots is known for this group")
-LEE_LIANG = "Lee, Liang 1988; Raghavan, Roth 1993"
-ONE_LOOP = {0: (16, LEE_LIANG), 1: (16, LEE_LIANG), 2: (8, LEE_LIANG), 3: (2, LEE_LIANG)}  # shifts of six
+SERIES = "Raghavan, Roth 1990"
+ONE_LOOP = {  # shifts of six
+    0: (16, "Primrose 1986; Lee, Liang 1988; Raghavan, Roth 1993"), 1: (16, SERIES), 2: (8, SERIES),
+    3: (2, "a spherical triangle, then linear equations"),
+}  # fmt: skip
 
 
 def root_count(skeleton: Skeleton) -> RootCount:
@@ -43,7 +59,7 @@ def root_count(skeleton: Skeleton) -> RootCount:
     if kinds == [LOOP] and skeleton.space == SPHERICAL and motions == (TURN,) * 3:
         return RootCount(2, "a spherical triangle")
     if kinds == [LOOP] * 2 and skeleton.space == PLANAR and motions == (TURN,) * 6:
-        return RootCount(6, "Primrose, Freudenstein, Roth 1967; Gosselin, Sefrioui, Richard 1992")
+        return RootCount(6, "Hunt 1983; Gosselin, Sefrioui, Richard 1992")
     if kinds == [LOOP] * 2 and skeleton.space == SPHERICAL and motions == (TURN,) * 6:
         return RootCount(8, "Gosselin, Sefrioui, Richard 1994")
     if kinds == [DISTANCE] * 6 and _one_body(skeleton):

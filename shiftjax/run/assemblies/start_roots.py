@@ -74,11 +74,15 @@ def _read(name: str) -> tuple[np.ndarray, np.ndarray] | None:
         return data["numbers"], data["roots"]
 
 
-def by_monodromy(skeleton: Skeleton, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """As `start_roots`, computed."""
+def by_monodromy(skeleton: Skeleton, seed: int = 0, *, known: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """As `start_roots`, computed.
+
+    Args:
+        known: whether it ends at the number of roots that is known; else where nothing new comes.
+    """
     random = np.random.default_rng(seed)
     numbers, X = drawn(skeleton, random)
-    roots, count, idle = X[None], root_count(skeleton).count, 0
+    roots, count, idle = X[None], root_count(skeleton).count if known else None, 0
     for _ in range(MOST):
         if len(roots) == count or (count is None and idle >= IDLE):
             break

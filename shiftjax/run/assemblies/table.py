@@ -20,9 +20,9 @@ class Branches:
     A real assemblies of B designs, those of one design next to each other.
 
     Attributes:
-        names: (A,) of each: the signs of the determinants of its groups, with a number where groups have more than one
-            assembly of a sign. Signs do not change along a motion before a singular pose; numbers are by the first
-            coordinate that is not given.
+        names: (A,) of each, a word a substructure: the signs of the determinants of its groups, with a number where
+            these do not tell all apart. `branch=` of runs takes them. Signs do not change along a motion before a
+            singular pose; numbers are those of the file's own design, from where they are led.
         member: (A,) the design of each. q: coordinate path -> (A,) [rad or m]; of balls (A, 4) quaternions or (A, 3)
             rotation vectors. Angles are from -pi to pi, but for those that are given.
         h: (A,) of the certificate: there is one root near, and only one, where it is at most 0.5; NaN where it cannot
