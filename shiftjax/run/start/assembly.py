@@ -129,7 +129,7 @@ def _standing(
         stated = tuple(k for k in stated if k in keeping or k in statements.named_speeds)
     off = speeds_off(plan, v, per_member(full.speeds(), members), stated)
     speed_change, speed_moved = most(off, units_of(plan, full, stated), stated)
-    holds = np.repeat([[len(part.holding)] for part in tied], members, axis=1).reshape(len(tied), members)
+    holds = np.tile(np.array([len(part.holding) for part in tied], int).reshape(-1, 1), members)
     start = Start.standing(q, v, per_member(full.states(), members), closed, gap)
     return replace(
         start, worst=worst, speed_change=speed_change, speed_moved=speed_moved, holds=holds,
