@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from shiftjax.cli import common, parsing, run, running
+from shiftjax.cli import common, parsing, result_tables, running
 from shiftjax.ensembles.study.path_words import places
 from shiftjax.kinematics.follow import follow
 from shiftjax.kinematics.inputs import units_of
@@ -56,7 +56,7 @@ def call(options: argparse.Namespace) -> int:
     if options.json:
         common.put_json(result.document())
     else:
-        run.show(result, options)
+        result_tables.show(result, options)
     if target:
         running.store().write(result, target, keep="none", force=options.force, suffix=".csv")
         common.say(f"{options.csv}: {len(result.time)} poses")

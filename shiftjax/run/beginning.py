@@ -23,7 +23,6 @@ from shiftjax.run.advance.first_lanes import GAP_LIMIT, begin
 from shiftjax.run.advance.repeats import RepeatedEnds
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.advance.singular_stops import end_at_poses
-from shiftjax.run.assemblies.branch_starts import on_branch
 from shiftjax.run.going_on import go_on, program_of
 from shiftjax.run.inertias import judge_inertias, odd_inertias
 from shiftjax.run.options import NumericsOptions, Options
@@ -90,11 +89,7 @@ def start_from(
         refuse_open_welds(prepared)
         if not massless and not odd_inertias(prepared):  # those are judged member by member
             refuse_massless_motion(prepared, prepared.file_start)
-        began = start_of(prepared, faulty)
-        return with_ways(prepared, on_branch(prepared, began, faulty) if prepared.branch else began)
-    if prepared.branch:
-        todo = "Leave one of them out: the end of the earlier run is on a branch."
-        raise ModelError("branch", "with a start to go on from", "one of them", todo)
+        return with_ways(prepared, start_of(prepared, faulty))
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
     if start.final is None or before != now:
         raise ModelError(

@@ -27,11 +27,11 @@ TOGETHER = 2000  # members of which all assemblies are sought at once, for the s
 SHOWN = 12  # names in a message
 
 
-def on_branch(prepared: Prepared, start: Start, faulty: Collection[int] = ()) -> Start:
+def on_branch(prepared: Prepared, start: Start, file_pose: np.ndarray | None, faulty: Collection[int] = ()) -> Start:
     """The starts of members on the branches that `prepared.branch` names.
 
     Args:
-        start: on the branch of the file; faulty: members whose numbers nothing can have.
+        start: on the branch of the file. file_pose: of `undriven_pose`. faulty: members whose numbers nothing can have.
 
     Raises:
         ModelError: a name that no member has; freedoms that nothing stated holds.
@@ -39,7 +39,7 @@ def on_branch(prepared: Prepared, start: Start, faulty: Collection[int] = ()) ->
     plan, count = prepared.plan, prepared.members
     wanted = np.array(prepared.branch * (count if len(prepared.branch) == 1 else 1), object)
     inputs = {k for joints in start.held_positions for k in joints} | {*deciding_drivers(plan)}
-    parts = [part for part in named_parts(prepared, inputs) if part.free]
+    parts = [part for part in named_parts(prepared, inputs, file_pose) if part.free]
     members = np.setdiff1d(np.arange(count), np.array([*faulty], int))
     stated = stated_coordinates(prepared.lane_of(np.arange(count), 1.0), count)
     members = members[np.isfinite(stated[:, members]).all(0)]

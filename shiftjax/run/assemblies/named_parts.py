@@ -10,21 +10,23 @@ alone, and not on other members.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from shiftjax.run.assemblies.parts import SAME, PartAssemblies, numbered, part_of
-from shiftjax.run.assemblies.standing import features, led, sign_blocks
-from shiftjax.run.closing.host_evaluation import StartLane
-from shiftjax.run.closing.walks import LaneOf
-from shiftjax.run.start.prepare import prepare
+from shiftjax.run.assemblies.standing import closing_rows, features
+from shiftjax.run.closing.holding import columns_of
+from shiftjax.run.closing.host_evaluation import StartLane, closure
+from shiftjax.run.closing.walks import LaneOf, Way, number_steps, walk
+from shiftjax.run.start.branches import blocks_of_signs, signs
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.tied import SignBlock
 from shiftjax.topology.plan import Plan
 
+DRAWN = 4  # poses at which entries of a Jacobian are looked at: one that is 0 at all of them is so everywhere
 TOGETHER = 10_000  # assemblies that are led at once, for the sake of memory
 
 
@@ -113,21 +115,63 @@ class NamedPart:
         return led(self.plan, self.lane_of, self.index, self.inputs, self.blocks, begin, q, members)
 
 
-def named_parts(prepared: Prepared, fixed: Collection[int]) -> list[NamedPart]:
-    """All substructures of a prepared model whose coordinates `fixed` stand."""
+def named_parts(prepared: Prepared, fixed: Collection[int], file_pose: np.ndarray | None) -> list[NamedPart]:
+    """All substructures of a prepared model whose coordinates `fixed` stand.
+
+    Args:
+        file_pose: of `undriven_pose`.
+    """
     plan, file = prepared.plan, prepared.file_lane()
-    pose = _file_pose(prepared)
     every = range(len(plan.substructures))
-    return [NamedPart(plan, index, fixed, file, pose, prepared.lane_of) for index in every]
+    return [NamedPart(plan, index, fixed, file, file_pose, prepared.lane_of) for index in every]
 
 
-def _file_pose(prepared: Prepared) -> np.ndarray | None:
-    """(nq, 1) the pose of the file, without drives that it does not have; None where it closes nowhere."""
-    alone = prepare(prepared.undriven, {}) if prepared.vary or prepared.model is not prepared.undriven else prepared
-    if not alone.file_start.closed[0]:
-        return None
-    index = {one.path: one.places for one in alone.plan.coordinates}
-    q = np.zeros((prepared.plan.nq, 1))
-    for one in prepared.plan.coordinates:
-        q[one.places] = alone.file_start.q[index[one.path]]
-    return q
+def sign_blocks(plan: Plan, lane: StartLane, index: int, fixed: Collection[int]) -> list[SignBlock]:
+    """Blocks of the Jacobian of what does not stand, of one member, the same ones at all poses.
+
+    At single poses entries vanish, as of a link that is parallel to an axis, and rows change places in a choice by
+    pivots: poses that are drawn, open as they are, say which entries there are.
+    """
+    here, random = plan.coordinates_in(index), np.random.default_rng(0)
+    q = np.zeros((plan.nq, DRAWN))
+    for k in here:
+        one = plan.coordinates[k]
+        size = lane.length if one.unit == "m" and one.plain else 1.0
+        drawn = size * random.uniform(-1.0, 1.0, (one.nq, DRAWN)) * (2.0 if one.plain else 1.0)
+        q[one.places] = drawn / np.linalg.norm(drawn, axis=0) if one.quaternion else drawn
+    J = closure(lane, q, index)[1]
+    judged = columns_of(plan, index, [k for k in here if k not in fixed])
+    return blocks_of_signs(J[0], judged, (np.abs(J) > 1e-9).any(0))
+
+
+def led(
+    plan: Plan, lane_of: LaneOf, index: int, fixed: Sequence[int], blocks: Sequence[SignBlock],
+    begin: np.ndarray, target: np.ndarray, members: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Assemblies of the file's design led to those of members while its numbers become theirs.
+
+    Inputs go the shorter way round. An assembly gets there where it meets no singular pose on the way.
+
+    Args:
+        lane_of: of members, from the file's numbers (0) to theirs (1). fixed: the inputs, in `begin` (nq, P) where the
+            file has them, in `target` (nq, P) where members have them.
+
+    Returns:
+        coordinates (nq, P), and which of them got there (P,).
+    """
+    moving = [k for k in plan.coordinates_in(index) if k not in fixed]
+    goal = begin.copy()
+    for k in fixed:
+        one = plan.coordinates[k]
+        off = target[one.places] - begin[one.places]
+        if one.plain and one.unit == "rad":
+            off = np.remainder(off + np.pi, 2.0 * np.pi) - np.pi
+        goal[one.places] += off
+    steps = number_steps(lane_of(members, 1.0), lane_of(members, 0.0), len(members))
+    judged, rows = columns_of(plan, index, moving), closing_rows(plan, index, fixed)
+    path = walk(plan, begin, Way(index, lane_of, members, fixed, begin, goal, steps, judged, rows=rows))
+    q = path.q.copy()
+    for k in fixed:
+        q[plan.coordinates[k].places] = target[plan.coordinates[k].places]
+    before, after = (signs(lane_of(members, share), pose, index, blocks) for share, pose in ((0.0, begin), (1.0, q)))
+    return q, path.reached & ~path.crossed & (before == after)

@@ -28,7 +28,7 @@ LATE = 0.9  # share of the way after which a root far away is taken to end at in
 DIFFERENCE = 1e-7  # of t, for derivatives of residuals
 
 
-class Way(Protocol):
+class Homotopy(Protocol):
     """Equations F(X, t) = 0 of every path, n of them, whose roots are followed from t = 0 to 1.
 
     Paths are rows; `some` says which of them X (P, values) and t (P,) are of.
@@ -154,7 +154,7 @@ def largest(x: np.ndarray) -> np.ndarray:
 
 
 def newton(
-    way: Way, X: np.ndarray, t: np.ndarray, some: np.ndarray, iterations: int
+    way: Homotopy, X: np.ndarray, t: np.ndarray, some: np.ndarray, iterations: int
 ) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     """Newton's method at shares t (P,): values, sizes (P,) of all changes, the Jacobian before the last one.
 
@@ -172,7 +172,7 @@ def newton(
 class Paths:
     """All paths of one way, as they are followed."""
 
-    def __init__(self, way: Way, X: np.ndarray, aimed: float) -> None:
+    def __init__(self, way: Homotopy, X: np.ndarray, aimed: float) -> None:
         P = len(X)
         self.way, self.aimed = way, aimed
         self.X, self.t, self.step = X.copy(), np.zeros(P), np.full(P, 0.02)
@@ -236,7 +236,7 @@ class Paths:
         self.status[some[arrived]] = REACHED
 
 
-def followed(way: Way, X: np.ndarray, aimed: float = AIMED) -> tuple[np.ndarray, np.ndarray]:
+def followed(way: Homotopy, X: np.ndarray, aimed: float = AIMED) -> tuple[np.ndarray, np.ndarray]:
     """Roots X (P, values) at the start of a way, at its end, and how each path ended (P,)."""
     paths = Paths(way, X, aimed)
     paths.follow()

@@ -71,16 +71,12 @@ def prepare(
     drive, tie = options.motion.drive or {}, ties_of(options.motion.tie or {}, model)
     given_model, undriven = model, model.origin or model
     model, varied, functions = driven(model, drive)
-    vary, base = {**vary, **varied}, model.origin or model
-    model = model.replace(assign) if assign else model
+    vary, base, model = {**vary, **varied}, model.origin or model, model.replace(assign) if assign else model
+    tied = {name: function.joints for name, function in tie.items()}
     plan = analyze(
-        model,
-        cut=numerics.cut,
-        cluster=numerics.cluster,
-        driven=tuple(functions),
-        functions={name: given.joints for name, given in tie.items()},
+        model, cut=numerics.cut, cluster=numerics.cluster, driven=tuple(functions), functions=tied,
         external_wrenches=pulled,
-    )
+    )  # fmt: skip
     given = (*functions.values(), *tie.values(), *ties_in(model).values())
     plan, matrices = _as_before(plan, model, foreign=from_outside(plan, given))
     place = {number.path: k for k, number in enumerate(plan.numbers)}
@@ -90,8 +86,7 @@ def prepare(
     length = characteristic_length(plan, assigned)
     if not 1.0 / RESIZED < characteristic_length(plan, file) / length < RESIZED:
         base, file = model, assigned
-        of_file = {path: x for path, x in (assign or {}).items() if given_model.resolve(path) in given_model.numbers()}
-        undriven = given_model.replace(of_file) if of_file else given_model
+        undriven = _assigned(given_model, assign or {})
     starts = {k for k, number in enumerate(plan.numbers) if number.role.of_start} - plan.read_by_constraints()
     read = [place[path] for path in known if place[path] not in starts]
     on_lanes, laws = with_laws(plan, model, (*read, *_loads(plan, known)), options.recording.events)
@@ -145,6 +140,13 @@ def branches_named(branch: Any, members: int) -> tuple[str, ...]:
         return tuple(str(name).strip() for name in names)
     allowed = f"one for all, or one for each of {members}"
     raise ModelError("branch", f"{len(names)} names", allowed, "Give a text, or as many as members.")
+
+
+def _assigned(model: Model, assign: Mapping[str, float | str]) -> Model:
+    """The model with those of the assigned numbers that it has: not those of drives that a run gives it."""
+    known = model.numbers()
+    of_model = {path: value for path, value in assign.items() if model.resolve(path) in known}
+    return model.replace(of_model) if of_model else model
 
 
 def _loads(plan: Plan, known: Collection[str]) -> list[int]:
