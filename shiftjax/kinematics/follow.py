@@ -36,7 +36,8 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
-from shiftjax.run.beginning import first_partitions, lanes_at, unsound
+from shiftjax.run.assemblies.branch_starts import on_branch
+from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.memory import Need, need_of, refuse_too_much
 from shiftjax.run.options import Options, options_of
@@ -47,7 +48,6 @@ from shiftjax.run.results.interrupted import Interrupted
 from shiftjax.run.results.messages import messages, notes, recorded_near_singular
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.prepare import prepare
-from shiftjax.run.starting import start_on_branch
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.reach import reach
 
@@ -163,7 +163,7 @@ class _Path:
         faulty = unsound(self.prepared, 0.0, 0.0, strict=False)
         self.report = topology_report(self.prepared)
         refuse_freedoms(self.prepared, self.report)
-        self.began = start_on_branch(self.prepared, None, faulty, massless=True)
+        self.began = on_branch(self.prepared, start_from(self.prepared, None, faulty, massless=True), faulty)
         self.lanes = self._lanes(faulty)
 
     def _lanes(self, faulty: Mapping[int, str]) -> Ensemble:

@@ -20,13 +20,13 @@ from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
 from shiftjax.record import record
-from shiftjax.run.beginning import unsound
+from shiftjax.run.assemblies.branch_starts import on_branch
+from shiftjax.run.beginning import start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import Options, options_of
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.run.starting import start_on_branch
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.reach import reach
 
@@ -90,7 +90,8 @@ def travel(
     driver = next(k for k, group in enumerate(plan.constraints)
                   if group.prescribes and plan.coordinates[group.coordinates[0]].path == path)  # fmt: skip
     index = next((s for s, block in enumerate(plan.substructures) if driver in block.groups), None)
-    began = start_on_branch(prepared, None, unsound(prepared, 0.0, 0.0, strict=False), massless=True)
+    faulty = unsound(prepared, 0.0, 0.0, strict=False)
+    began = on_branch(prepared, start_from(prepared, None, faulty, massless=True), faulty)
     moved = plan.coordinates[plan.constraints[driver].coordinates[0]]
     far = TURNS if moved.unit == "rad" else FAR * prepared.setup.length
     ends = np.full((2, prepared.members), np.nan)

@@ -19,7 +19,8 @@ from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.mechanism.model import Model
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
-from shiftjax.run.beginning import first_partitions, lanes_at, unsound
+from shiftjax.run.assemblies.branch_starts import on_branch
+from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.indeterminate import notes_of_reactions
 from shiftjax.run.memory import Need, need_of, refuse_too_much
@@ -31,7 +32,6 @@ from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
-from shiftjax.run.starting import start_on_branch
 from shiftjax.run.topology_report import topology_report
 
 STEP = 1e-3  # s: that of a run from here; nothing depends on it
@@ -125,7 +125,7 @@ def assembled(
     posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := need_of(prepared, observed, len(posed), 1))
     machine.announce(need)
-    began = moved(prepared, start_on_branch(prepared, given.start.start, faulty))
+    began = moved(prepared, on_branch(prepared, start_from(prepared, given.start.start, faulty), faulty))
     kernel = make_kernel(machine.backend, given.numerics.precision, machine.threads)
     blocks = first_partitions(prepared, began, settings, given.numerics)
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, given)

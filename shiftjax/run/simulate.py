@@ -36,6 +36,7 @@ from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.after_events import begins_at, carried, note_of_instants, numbers_set, varied_beside
 from shiftjax.run.arguments import check_arguments, stated_settings
+from shiftjax.run.assemblies.branch_starts import on_branch
 from shiftjax.run.beginning import (
     CLOCKS,
     Begun,
@@ -43,6 +44,7 @@ from shiftjax.run.beginning import (
     first_partitions,
     lanes_at,
     repeated_ends,
+    start_from,
     unsound,
 )
 from shiftjax.run.derive import Formula
@@ -64,7 +66,6 @@ from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
-from shiftjax.run.starting import start_on_branch
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.locking import hold_back, say_locked
 
@@ -249,7 +250,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := _need(prepared, observed, len(posed), settings, measured, choice.backend))
     machine.announce(need)
-    began = start_on_branch(prepared, before, faulty, began_at)
+    began = on_branch(prepared, start_from(prepared, before, faulty, began_at), faulty)
     blocks = first_partitions(prepared, began, settings, numerics)
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, options)
     bounds, other_instants = hold_back(prepared, lanes, began), note_of_instants(before, lanes)

@@ -27,7 +27,6 @@ from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.run.start.undriven import undriven_pose
 
 MOST = 100_000  # assemblies of one design
 
@@ -78,7 +77,7 @@ def branches(
     for k, values in inputs.items():
         q[prepared.plan.coordinates[k].q] = values
     fixed = {*inputs, *deciding_drivers(prepared.plan)}
-    parts = [part.at(q, which) for part in named_parts(prepared, fixed, undriven_pose(prepared))]
+    parts = [part.at(q, which) for part in named_parts(prepared, fixed)]
     return _together(prepared, q, [part for part in parts if part is not None])
 
 

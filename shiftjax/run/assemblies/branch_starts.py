@@ -20,6 +20,7 @@ from shiftjax.run.closing.host_evaluation import deciding_drivers, stated_coordi
 from shiftjax.run.start.assembly import standing_at
 from shiftjax.run.start.branches import NEAR
 from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.singular_starts import with_ways
 from shiftjax.run.start.stated import Start
 from shiftjax.topology.plan import Plan
 
@@ -27,19 +28,21 @@ TOGETHER = 2000  # members of which all assemblies are sought at once, for the s
 SHOWN = 12  # names in a message
 
 
-def on_branch(prepared: Prepared, start: Start, file_pose: np.ndarray | None, faulty: Collection[int] = ()) -> Start:
-    """The starts of members on the branches that `prepared.branch` names.
+def on_branch(prepared: Prepared, start: Start, faulty: Collection[int] = ()) -> Start:
+    """The starts of members on the branches that `prepared.branch` names; as they are where it names none.
 
     Args:
-        start: on the branch of the file. file_pose: of `undriven_pose`. faulty: members whose numbers nothing can have.
+        start: on the branch of the file. faulty: members whose numbers nothing can have.
 
     Raises:
         ModelError: a name that no member has; freedoms that nothing stated holds.
     """
+    if not prepared.branch:
+        return start
     plan, count = prepared.plan, prepared.members
     wanted = np.array(prepared.branch * (count if len(prepared.branch) == 1 else 1), object)
     inputs = {k for joints in start.held_positions for k in joints} | {*deciding_drivers(plan)}
-    parts = [part for part in named_parts(prepared, inputs, file_pose) if part.free]
+    parts = [part for part in named_parts(prepared, inputs) if part.free]
     members = np.setdiff1d(np.arange(count), np.array([*faulty], int))
     stated = stated_coordinates(prepared.lane_of(np.arange(count), 1.0), count)
     members = members[np.isfinite(stated[:, members]).all(0)]
@@ -61,7 +64,7 @@ def on_branch(prepared: Prepared, start: Start, file_pose: np.ndarray | None, fa
     out = standing_at(prepared, _turned(plan, parts, np.where(good, q, stated), stated), wanted)
     out.closed[~good] = False
     out.lacking = lacking
-    return out
+    return with_ways(prepared, out)
 
 
 def listing(names: Sequence[str]) -> str:

@@ -115,13 +115,9 @@ class NamedPart:
         return led(self.plan, self.lane_of, self.index, self.inputs, self.blocks, begin, q, members)
 
 
-def named_parts(prepared: Prepared, fixed: Collection[int], file_pose: np.ndarray | None) -> list[NamedPart]:
-    """All substructures of a prepared model whose coordinates `fixed` stand.
-
-    Args:
-        file_pose: of `undriven_pose`.
-    """
-    plan, file = prepared.plan, prepared.file_lane()
+def named_parts(prepared: Prepared, fixed: Collection[int]) -> list[NamedPart]:
+    """All substructures of a prepared model whose coordinates `fixed` stand."""
+    plan, file, file_pose = prepared.plan, prepared.file_lane(), prepared.undriven_pose()
     every = range(len(plan.substructures))
     return [NamedPart(plan, index, fixed, file, file_pose, prepared.lane_of) for index in every]
 

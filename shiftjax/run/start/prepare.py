@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def prepare(
     return Prepared(
         base=base,
         model=model,
-        undriven=undriven,
+        undriven=partial(prepare, undriven, {}),
         plan=plan,
         setup=setup,
         file_numbers=file,
@@ -123,18 +124,24 @@ def prepare(
         values=values,
         statements=statements,
         file_start=file_start,
-        branch=branches_named(options.start.branch, values.shape[1]),
+        branch=branches_named(options.start.branch, options.start.start, values.shape[1]),
     )
 
 
-def branches_named(branch: Any, members: int) -> tuple[str, ...]:
+def branches_named(branch: Any, before: Any, members: int) -> tuple[str, ...]:
     """The names of the branches that are asked for: none, one for all members, or one each.
 
+    Args:
+        before: the result from which a run goes on, which has no other branch.
+
     Raises:
-        ModelError: another number of them than members.
+        ModelError: another number of them than members; names beside such a result.
     """
     if branch is None:
         return ()
+    if before is not None:
+        todo = "Leave one of them out: the end of the earlier run is on a branch."
+        raise ModelError("branch", "with a start to go on from", "one of them", todo)
     names = (branch,) if isinstance(branch, str | int) else tuple(branch)
     if isinstance(branch, str | int) or len(names) == members:
         return tuple(str(name).strip() for name in names)

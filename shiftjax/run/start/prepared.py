@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,8 +24,8 @@ class Prepared:
     """A model made ready to run for given members.
 
     Attributes:
-        base: the model as the file has it; model: with the numbers that the user assigned; undriven: the base without
-            the drives that the user gave.
+        base: the model as the file has it; model: with the numbers that the user assigned; undriven: prepares the base
+            without the drives that the user gave.
         file_numbers, own_numbers: those of both, in the order of the plan's.
         vary: paths of the varied numbers; places: where they stand; values: (count, B).
         statements: what is stated of the start by file, vary, assign and hold.
@@ -37,7 +37,7 @@ class Prepared:
 
     base: Model
     model: Model
-    undriven: Model
+    undriven: Callable[[], Prepared]
     plan: Plan
     setup: Setup
     file_numbers: tuple[float, ...]
@@ -49,6 +49,17 @@ class Prepared:
     file_start: Start
     instants: np.ndarray | None = None
     branch: tuple[str, ...] = ()
+
+    def undriven_pose(self) -> np.ndarray | None:
+        """(nq, 1) coordinates at the pose of the file, without drives; None where that closes nowhere."""
+        alone = self.undriven()
+        if not alone.file_start.closed[0]:
+            return None
+        places = {one.path: one.places for one in alone.plan.coordinates}
+        q = np.zeros((self.plan.nq, 1))
+        for one in self.plan.coordinates:
+            q[one.places] = alone.file_start.q[places[one.path]]
+        return q
 
     @property
     def members(self) -> int:
