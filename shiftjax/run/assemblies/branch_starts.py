@@ -85,7 +85,8 @@ def _placed(
     if len(some) and known is not None:
         arrived, there = part.from_file(which[some], q[:, some], members[some])
         good[some[there]] = True
-        q[np.ix_(known.rows, some[there])] = arrived[np.ix_(known.rows, there)]
+        rows = np.array(known.rows)[:, None]
+        q[rows, some[there]] = arrived[rows, np.flatnonzero(there)]
     left = np.flatnonzero(~good)
     for lanes in np.array_split(left, -(-len(left) // TOGETHER)) if len(left) else ():
         every = part.at(q[:, lanes], members[lanes])

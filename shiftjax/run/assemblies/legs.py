@@ -83,8 +83,8 @@ def _ends(skeleton: Skeleton, numbers: ScrewNumbers, leg: Sequence[int]) -> tupl
     point = common_point(axis, center)
     if np.abs(np.cross(axis, center - point[:, None])).max() > FLAT:
         return None
-    ends = point.astype(complex), numbers.center[:, ball]
-    return ends if skeleton.motions[leg[-1]] == BALL else ends[::-1]
+    cross, center = point.astype(complex), numbers.center[:, ball]
+    return (cross, center) if skeleton.motions[leg[-1]] == BALL else (center, cross)
 
 
 def _with_platform(

@@ -137,7 +137,7 @@ def sign_blocks(plan: Plan, lane: StartLane, index: int, fixed: Collection[int])
         q[one.places] = drawn / np.linalg.norm(drawn, axis=0) if one.quaternion else drawn
     J = closure(lane, q, index)[1]
     judged = columns_of(plan, index, [k for k in here if k not in fixed])
-    return blocks_of_signs(J[0], judged, (np.abs(J) > 1e-9).any(0))
+    return blocks_of_signs(J[0], judged, np.abs(J).max(0) > 1e-9)
 
 
 def led(
