@@ -3,8 +3,7 @@
 Problem: members begin where their stated coordinates and drivers have them, on the assembly of a name, as `branches`
 gives it at these inputs. Properties: an assembly of the file's design that has the name is led to each member; of those
 to which it does not come all assemblies are sought, and the one of the name is taken. A member that has none of that
-name does not begin; its text says which it has. Refused: names that no member has, starts that leave freedoms, loops
-that are cut or joined otherwise than by themselves, since names depend on that.
+name does not begin; its text says which it has. Refused: names that no member has, starts that leave freedoms.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ def on_branch(prepared: Prepared, start: Start, faulty: Collection[int] = ()) ->
     wanted = np.array(prepared.branch * (count if len(prepared.branch) == 1 else 1), object)
     inputs = {k for joints in start.held_positions for k in joints} | {*deciding_drivers(plan)}
     parts = [part for part in named_parts(prepared, inputs) if part.free]
+    _refuse_freedoms(parts)
     members = np.setdiff1d(np.arange(count), np.array([*faulty], int))
     stated = stated_coordinates(prepared.lane_of(np.arange(count), 1.0), count)
     members = members[np.isfinite(stated[:, members]).all(0)]
@@ -55,27 +55,39 @@ def on_branch(prepared: Prepared, start: Start, faulty: Collection[int] = ()) ->
         names = np.array([words[k][place] for k in left], object)
         q[:, left], good[left] = _placed(part, q[:, left], left, names)
     lost = np.setdiff1d(members, np.flatnonzero(good))
-    lacking = _texts(prepared, parts, stated, lost, wanted)
+    lacking = _texts(parts, stated, lost, wanted)
     if len(lost) and not good.any():
         first = int(lost[0])
         known = _names(parts, stated[:, [first]], lost[:1])[0]
         todo = nearest(str(wanted[first]), known) or "Take one of these, as `shiftjax branches` shows them."
-        raise ModelError("branch", f"{wanted[first]!r}, which no member has", listing(known), todo)
+        allowed = listing(known) if known else "a start at which some assembly closes"
+        raise ModelError("branch", f"{wanted[first]!r}, which no member has", allowed, todo)
     out = standing_at(prepared, _turned(plan, parts, np.where(good, q, stated), stated), wanted)
     out.closed[~good] = False
     out.lacking = lacking
     return with_ways(prepared, out)
 
 
+def _refuse_freedoms(parts: Sequence[NamedPart]) -> None:
+    """Raises where what is stated of a start leaves freedoms, so that no branch of it has a name."""
+    for part in parts:
+        try:
+            _ = part.of_file
+        except ModelError as error:
+            if error.where != "at":
+                raise
+            todo = "Hold some of them, assign or vary their initial_displacement, or drive them."
+            fault = error.found.replace("inputs that leave", "a start that leaves")
+            raise ModelError("branch", fault, "as many stated places as freedoms", todo) from None
+
+
 def listing(names: Sequence[str]) -> str:
     """Names for a message."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(map(repr, names[:SHOWN])) + more if names else "no assembly closes at these inputs"
+    return ", ".join(map(repr, names[:SHOWN])) + more
 
 
-def _placed(
-    part: NamedPart, q: np.ndarray, members: np.ndarray, names: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+def _placed(part: NamedPart, q: np.ndarray, members: np.ndarray, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates (nq, P) with one substructure of members (P,) on the branches of their names, and who has them."""
     q, good = q.copy(), np.zeros(len(members), bool)
     known = part.of_file
@@ -107,15 +119,14 @@ def _names(parts: Sequence[NamedPart], stated: np.ndarray, members: np.ndarray) 
     return [[" ".join(words) for words in itertools.islice(itertools.product(*one), 1000)] for one in of_parts]
 
 
-def _texts(
-    prepared: Prepared, parts: Sequence[NamedPart], stated: np.ndarray, lost: np.ndarray, wanted: np.ndarray
-) -> Mapping[int, str]:
+def _texts(parts: Sequence[NamedPart], stated: np.ndarray, lost: np.ndarray, wanted: np.ndarray) -> Mapping[int, str]:
     """Member -> that it does not have its branch, and which it has."""
     out: dict[int, str] = {}
     for some in np.array_split(lost, -(-len(lost) // TOGETHER)) if len(lost) else ():
         for member, names in zip(some, _names(parts, stated[:, some], some), strict=True):
-            text = f"it has no branch {wanted[member]!r} where it begins, but {listing(names)}"
-            out[int(member)] = f"{text}: ask for one of them, or begin at another place"
+            text = f"it has no branch {wanted[member]!r} where it begins, but {listing(names)}: ask for one of them"
+            none = "no assembly of it closes where it begins"
+            out[int(member)] = f"{text if names else none}, or begin at another place"
     return out
 
 

@@ -124,22 +124,25 @@ def prepare(
         values=values,
         statements=statements,
         file_start=file_start,
-        branch=branches_named(options.start.branch, options.start.start, values.shape[1]),
+        branch=branches_named(options, values.shape[1]),
     )
 
 
-def branches_named(branch: Any, before: Any, members: int) -> tuple[str, ...]:
+def branches_named(options: Options, members: int) -> tuple[str, ...]:
     """The names of the branches that are asked for: none, one for all members, or one each.
 
-    Args:
-        before: the result from which a run goes on, which has no other branch.
-
     Raises:
-        ModelError: another number of them than members; names beside such a result.
+        ModelError: another number of them than members; names beside a result from which a run goes on, or beside
+            loops that are cut or put together otherwise than by themselves, on which names depend.
     """
+    branch = options.start.branch
     if branch is None:
         return ()
-    if before is not None:
+    if options.numerics.cut or not options.numerics.cluster:
+        raise ModelError(
+            "branch", "with cut or cluster", "loops as they are cut by themselves", "Leave one of them out."
+        )
+    if options.start.start is not None:
         todo = "Leave one of them out: the end of the earlier run is on a branch."
         raise ModelError("branch", "with a start to go on from", "one of them", todo)
     names = (branch,) if isinstance(branch, str | int) else tuple(branch)
