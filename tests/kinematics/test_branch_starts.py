@@ -125,7 +125,7 @@ def test_refused_beside_other_starts() -> None:
         shiftjax.simulate("four_bar", 0.01, branch="+-", start=shiftjax.assemble("four_bar"))
     with pytest.raises(ModelError, match="with cut or cluster"):
         shiftjax.simulate("four_bar", 0.01, branch="+-", cluster=False)
-    with pytest.raises(ModelError, match="branch: found a start that leaves 1 freedom among .* stated places"):
+    with pytest.raises(ModelError, match=r"branch: found a start that leaves 1 freedom among .* stated places"):
         shiftjax.assemble(four_bar(6.0, 2.0, 7.0, 9.0), branch="+-")
 
 

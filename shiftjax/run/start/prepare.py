@@ -139,9 +139,8 @@ def branches_named(options: Options, members: int) -> tuple[str, ...]:
     if branch is None:
         return ()
     if options.numerics.cut or not options.numerics.cluster:
-        raise ModelError(
-            "branch", "with cut or cluster", "loops as they are cut by themselves", "Leave one of them out."
-        )
+        allowed = "loops as they are cut by themselves"
+        raise ModelError("branch", "with cut or cluster", allowed, "Leave one of them out.")
     if options.start.start is not None:
         todo = "Leave one of them out: the end of the earlier run is on a branch."
         raise ModelError("branch", "with a start to go on from", "one of them", todo)
