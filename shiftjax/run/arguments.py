@@ -55,11 +55,12 @@ def _tie(where: str, value: Any) -> None:
 
 
 def _branch(where: str, value: Any) -> None:
-    every = [value] if isinstance(value, str | int | np.integer) or not isinstance(value, Sequence) else value
-    for name in every:
-        if isinstance(name, bool) or not isinstance(name, str | int | np.integer) or not str(name).strip():
+    one = isinstance(value, str) or not isinstance(value, Sequence)
+    for name in [value] if one else value:
+        number = isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 < name <= LARGEST
+        if not number and not (isinstance(name, str) and name.strip()):
             todo = "Take one of those that `shiftjax.branches` of the model at these inputs shows."
-            raise ModelError(where, shown(name), "the name of a branch, or one for each member", todo)
+            raise ModelError(where, shown(value), "the name of a branch, or one for each member", todo)
 
 
 def _limit(where: str, value: Any) -> None:
