@@ -1,0 +1,285 @@
+"""Curves over which a plane of two coordinates folds, and those on which a joint is at its limit, traced. Host code.
+
+Problem: closures F(q) = 0 leave two freedoms, and P(q) are two coordinates. Where w (F, P)_q = 0 of a unit vector w, P
+reaches no farther along the part d of w that is P's: a curve of folds. With z the motion at rest of P, kappa =
+z w (F, P)_qq z says to which side: d . dP = kappa t^2 / 2, two poses there and none beyond (Haug, Luh, Adkins, Wang,
+Numerical algorithms for mapping boundaries of manipulator workspaces, J. Mech. Des. 118 (1996) 228). On the curve of a
+limit there is one pose on the side to which the joint can move. Both are followed by their arclength in all unknowns
+(Allgower, Georg, Numerical Continuation Methods, chapter 2), and cut where what they do changes: at cusps and corners,
+where their image turns round, and where another joint reaches its limit.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from shiftjax.kinematics.workspaces.reaching import Limit, Reaching
+from shiftjax.run.closing.equations import Equations
+
+TURN = 0.06  # rad of the tangent in one stride: areas of circles come to 1e-8
+LONGEST, FIRST, FINEST = 0.25, 0.02, 1e-7  # strides, dimensionless
+MOST = 4000  # nodes of a curve
+CLOSED = 1e-11  # residual of a node
+SAME = 1e-6  # of poses and vectors of one node
+FAR = 100.0  # of the model's length, or rad: a curve that goes so far is open
+
+
+@dataclass(frozen=True)
+class Node:
+    """A point of a curve.
+
+    Attributes:
+        q: (nq,) coordinates; others: the other unknowns. tangent: (U,) of the unknowns. image: (2,) P, and slope: (2,)
+            its change by arclength. normal: (2,) of the image; side: of the poses there, along it; motion: (n,) z.
+            events: what changes its sign where a curve is cut.
+    """
+
+    q: np.ndarray
+    others: np.ndarray
+    tangent: np.ndarray
+    image: np.ndarray
+    slope: np.ndarray
+    normal: np.ndarray
+    side: float
+    motion: np.ndarray
+    events: np.ndarray
+
+
+@dataclass
+class Arc:
+    """A part of a curve along which nothing changes but the place.
+
+    Attributes:
+        nodes: of it; strides: between them, of arclength. limit: whose curve it is; None of a fold. feasible: whether
+            joints are within their limits.
+    """
+
+    nodes: list[Node]
+    strides: np.ndarray
+    limit: Limit | None
+    feasible: bool
+
+
+class Family:
+    """Curves of one system of equations.
+
+    Args:
+        reaching: what is asked. limit: of which joint; None for folds.
+    """
+
+    def __init__(self, reaching: Reaching, limit: Limit | None) -> None:
+        self.reaching, self.limit = reaching, limit
+        self.others = [one for one in reaching.limits if one != limit]
+        if limit is None:
+            self.equations: Equations = reaching.base.singular((0, 1))
+        else:
+            size = next(1.0 if c.unit == "rad" else reaching.prepared.setup.length
+                        for c in reaching.plan.coordinates if c.q == limit.place)  # fmt: skip
+            self.equations = reaching.system(lambda _, q: [(q[limit.place] - limit.value) * (1.0 / size)])
+        self.n = len(reaching.columns)
+
+    # -- points -------------------------------------------------------------------------------------------------------
+
+    def seeds(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (nq, K) and other unknowns of points of the curves, from closed poses (nq, B)."""
+        x = self.equations.inputs(poses, self.reaching.none(poses))
+        if self.limit is None:
+            J = np.concatenate(self.reaching.base.slopes(x[: self.reaching.base.layout.count]), axis=1)
+            others = np.linalg.svd(J)[0][:, :, -1].T
+        else:
+            poses = poses.copy()
+            poses[self.limit.place] = self.limit.value
+            others = np.zeros((0, poses.shape[1]))
+        q, others, size = self.equations.solved(poses, self.reaching.none(poses), others)
+        good = (size < CLOSED) & self.reaching.closed(q)
+        return q[:, good], others[:, good]
+
+    def node(self, q: np.ndarray, others: np.ndarray, before: np.ndarray | None, normal: np.ndarray | None) -> Node:
+        """The node at a solution, its tangent and normal along those before."""
+        x = self.equations.inputs(q[:, None], np.zeros((0, 1)), others[:, None])
+        slopes, of_image = (one[0] for one in self.equations.slopes(x))
+        image = self.equations.values(x)[1][0]
+        tangent = np.linalg.svd(slopes)[2][-1]
+        if before is not None and tangent @ before < 0.0:
+            tangent = -tangent
+        slope = of_image @ tangent
+        J, P = (one[0] for one in self.reaching.base.slopes(x[: self.reaching.base.layout.count]))
+        if self.limit is None:
+            direction = others[-2:] / np.linalg.norm(others[-2:])
+            z = np.linalg.svd(np.concatenate([J, P]))[2][-1]
+            side = z @ slopes[: self.n, : self.n] @ z
+            events = [slope @ np.array([-direction[1], direction[0]])]
+        else:
+            direction = np.array([-slope[1], slope[0]]) / max(np.linalg.norm(slope), 1e-300)
+            z = self._inward(J, tangent)
+            side = float(direction @ P @ z)
+            events = [side]
+        events += [(q[one.place] - one.value) * one.end for one in self.others]
+        return Node(q, others, tangent, image, slope, direction, side, z, np.array(events))
+
+    def _inward(self, J: np.ndarray, tangent: np.ndarray) -> np.ndarray:
+        """(n,) the motion across a limit's curve that leads a joint into its way."""
+        assert self.limit is not None
+        k = next(one.v for one in self.reaching.plan.coordinates if one.q == self.limit.place)
+        _, _, V = np.linalg.svd(np.vstack([J, tangent[: self.n]]))
+        z = V[-1]
+        return z if z[k] * self.limit.end < 0.0 else -z
+
+    # -- curves -------------------------------------------------------------------------------------------------------
+
+    def arcs(self, poses: np.ndarray) -> Iterator[Arc]:
+        """All curves that are met from closed poses (nq, B), cut into arcs."""
+        traced: list[list[Node]] = []
+        q, others = self.seeds(poses)
+        for k in range(q.shape[1]):
+            seed = self.node(self.reaching.turned(q[:, k : k + 1])[:, 0], others[:, k], None, None)
+            if not any(self._on(nodes, seed) for nodes in traced):
+                nodes, closed = self._traced(seed)
+                traced.append(nodes)
+                yield from self._cut(nodes, closed)
+
+    def _on(self, nodes: list[Node], seed: Node) -> bool:
+        """Whether a point lies on a traced curve."""
+        gaps = np.array([np.abs(self._apart(one, seed)).max() for one in nodes])
+        k = int(gaps.argmin())
+        if gaps[k] > 2.0 * LONGEST:
+            return False
+        at, tangent = nodes[k], nodes[k].tangent
+        for _ in range(3):  # onto the curve, next to the point
+            gap = self._apart(seed, at)
+            at = self._ahead(at, gap @ tangent) or at
+            tangent = at.tangent
+        return bool(np.abs(self._apart(at, seed)).max() < SAME)
+
+    def _apart(self, one: Node, other: Node) -> np.ndarray:
+        """(U,) from one node to another: whole turns count nothing, nor does the sign of w."""
+        plan, units = self.reaching.plan, self.equations.layout.units
+        gap = np.zeros(self.n)
+        limited = {limit.place for limit in self.reaching.limits}
+        for c in plan.coordinates:
+            if c.plain:
+                step = one.q[c.q] - other.q[c.q]
+                if c.unit == "rad" and c.q not in limited:
+                    step -= 2.0 * np.pi * np.round(step / (2.0 * np.pi))
+                gap[c.v] = step / units[c.v]
+            else:
+                k = np.arange(c.nv)
+                gap[c.v + k] = (one.q[c.places] - other.q[c.places])[-c.nv :]
+        sign = -1.0 if one.others @ other.others < 0.0 else 1.0
+        return np.concatenate([gap, sign * one.others - other.others])
+
+    def _arclength(self, one: Node, other: Node) -> float:
+        """Of the curve between two nodes: that of a circle through both."""
+        half = 0.5 * _turn(one, other)
+        return float(np.linalg.norm(self._apart(other, one))) * half / np.sin(half)
+
+    def _traced(self, seed: Node) -> tuple[list[Node], bool]:
+        """Nodes of the curve through a seed: round to it, or from one end to the other; and whether round to it."""
+        nodes, closed = self._followed(seed)
+        if closed:
+            return nodes, True
+        back, _ = self._followed(self._reversed(seed))
+        rest = [self._reversed(one) for one in back[:0:-1]]
+        return [*rest, *nodes], False
+
+    @staticmethod
+    def _reversed(node: Node) -> Node:
+        return Node(**{**node.__dict__, "tangent": -node.tangent, "slope": -node.slope})
+
+    def _followed(self, seed: Node) -> tuple[list[Node], bool]:
+        nodes, stride = [seed], FIRST
+        while len(nodes) < MOST and stride > FINEST:
+            there = self._ahead(nodes[-1], stride)
+            turn = 9.0 if there is None else np.arccos(np.clip(there.tangent @ nodes[-1].tangent, -1.0, 1.0))
+            if there is None or turn > 2.0 * TURN:
+                stride *= 0.5
+                continue
+            gap = self._apart(seed, nodes[-1])
+            ahead = gap @ nodes[-1].tangent
+            if len(nodes) > 3 and 0.0 < ahead <= 1.2 * stride and np.linalg.norm(gap) < 1.1 * ahead + SAME:
+                last = self._like(seed, nodes[-1])
+                return [*nodes, last], True
+            nodes.append(there)
+            if self._far(there):
+                break
+            stride = min(LONGEST, stride * min(2.0, max(0.5, TURN / max(turn, 1e-9))))
+        return nodes, False
+
+    def _like(self, seed: Node, before: Node) -> Node:
+        """The first node of a closed curve as its last one: w may have changed its sign on the way round."""
+        sign = -1.0 if before.others @ seed.others < 0.0 else 1.0
+        there = self.node(seed.q, sign * seed.others, before.tangent, before.normal)
+        return there
+
+    def _far(self, node: Node) -> bool:
+        units = self.equations.layout.units
+        return any(abs(node.q[c.q]) / units[c.v] > FAR for c in self.reaching.plan.coordinates if c.plain)
+
+    def _ahead(self, node: Node, stride: float) -> Node | None:
+        """The node a stride along the tangent; None where the curve is not met there."""
+        x = self.equations.inputs(node.q[:, None], np.zeros((0, 1)), node.others[:, None])
+        x = self.equations.moved(x, stride * node.tangent[None])
+        nq, others = len(node.q), x[self.equations.layout.count - self.equations.layout.others :]
+        q, others, size = self.equations.solved(x[:nq], np.zeros((0, 1)), others, 8)
+        if size[0] > CLOSED:
+            return None
+        there = self.node(q[:, 0], others[:, 0], node.tangent, node.normal)
+        gap = self._apart(there, node)
+        if np.linalg.norm(gap - stride * node.tangent) > 0.2 * abs(stride) + SAME:
+            return None
+        return there
+
+    def _cut(self, nodes: list[Node], closed: bool) -> Iterator[Arc]:
+        """A curve in arcs, ends of which are where an event is zero."""
+        part, lengths, arcs = [nodes[0]], list[float](), list[tuple[list[Node], list[float]]]()
+        for before, after in itertools.pairwise(nodes):
+            for _, there in sorted(self._crossings(before, after), key=lambda pair: pair[0]):
+                part.append(there)
+                lengths.append(self._arclength(part[-2], there))
+                arcs.append((part, lengths))
+                part, lengths = [there], []
+            part.append(after)
+            lengths.append(self._arclength(part[-2], after))
+        if closed and arcs:  # where a curve was begun is no end of an arc
+            first, strides_of_first = arcs.pop(0)
+            part, lengths = [*part, *first[1:]], [*lengths, *strides_of_first]
+        arcs.append((part, lengths))
+        for one in arcs:
+            yield self._arc(*one)
+
+    def _crossings(self, before: Node, after: Node) -> Iterator[tuple[float, Node]]:
+        for k, (first, last) in enumerate(zip(before.events, after.events, strict=True)):
+            if first * last < 0.0:
+                turn = _turn(before, after)  # nodes are those next to the ends of tangents
+                step = self._arclength(before, after) * np.tan(turn) / turn
+
+                def event(x: float, k: int = k, step: float = step) -> float:
+                    inside = self._ahead(before, x * step) if 0.0 < x < 1.0 else None
+                    return float((inside or (before if x < 0.5 else after)).events[k])
+
+                share = _root(event)
+                yield share, self._ahead(before, share * step) or after
+
+    def _arc(self, nodes: list[Node], strides: list[float]) -> Arc:
+        middle = nodes[len(nodes) // 2]
+        if len(nodes) == 2:
+            middle = self._ahead(nodes[0], 0.5 * strides[0]) or nodes[1]
+        feasible = bool((middle.events[1:] < 0.0).all())
+        return Arc(nodes, np.array(strides), self.limit, feasible)
+
+
+def _turn(one: Node, other: Node) -> float:
+    """The angle between two tangents [rad]; not so small that it could not be divided by."""
+    return max(float(np.arccos(np.clip(one.tangent @ other.tangent, -1.0, 1.0))), 1e-6)
+
+
+def _root(function: Callable[[float], float]) -> float:
+    """Where a function that changes its sign from 0 to 1 vanishes, by Brent's method."""
+    root: Any = brentq(function, 0.0, 1.0, xtol=1e-13)
+    return float(root)
