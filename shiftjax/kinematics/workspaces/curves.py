@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ TURN = 0.06  # rad of the tangent in one stride: areas of circles come to 1e-8
 LONGEST, FIRST, FINEST = 0.25, 0.02, 1e-7  # strides, dimensionless
 MOST = 4000  # nodes of a curve
 CLOSED = 1e-11  # residual of a node
+EDGE = 1e-9  # rad or m: an end of an arc at a limit
 SAME = 1e-6  # of poses and vectors of one node
 FAR = 100.0  # of the model's length, or rad: a curve that goes so far is open
 
@@ -50,20 +51,25 @@ class Node:
     motion: np.ndarray
     events: np.ndarray
 
+    @property
+    def feasible(self) -> bool:
+        """Whether no joint is beyond a limit."""
+        return bool((self.events[1:] < 0.0).all())
+
 
 @dataclass
 class Arc:
     """A part of a curve along which nothing changes but the place.
 
     Attributes:
-        nodes: of it; strides: between them, of arclength. limit: whose curve it is; None of a fold. feasible: whether
-            joints are within their limits.
+        nodes: of it; strides: between them, of arclength. limit: whose curve it is; None of a fold. open: whether its
+            curve goes on for ever, or its end was not met.
     """
 
     nodes: list[Node]
     strides: np.ndarray
     limit: Limit | None
-    feasible: bool
+    open: bool
 
 
 class Family:
@@ -134,12 +140,12 @@ class Family:
     # -- curves -------------------------------------------------------------------------------------------------------
 
     def arcs(self, poses: np.ndarray) -> Iterator[Arc]:
-        """All curves that are met from closed poses (nq, B), cut into arcs."""
+        """All curves within limits that are met from closed poses (nq, B), cut into arcs."""
         traced: list[list[Node]] = []
         q, others = self.seeds(poses)
         for k in range(q.shape[1]):
             seed = self.node(self.reaching.turned(q[:, k : k + 1])[:, 0], others[:, k], None, None)
-            if not any(self._on(nodes, seed) for nodes in traced):
+            if seed.feasible and not any(self._on(nodes, seed) for nodes in traced):
                 nodes, closed = self._traced(seed)
                 traced.append(nodes)
                 yield from self._cut(nodes, closed)
@@ -180,7 +186,7 @@ class Family:
         return float(np.linalg.norm(self._apart(other, one))) * half / np.sin(half)
 
     def _traced(self, seed: Node) -> tuple[list[Node], bool]:
-        """Nodes of the curve through a seed: round to it, or from one end to the other; and whether round to it."""
+        """Nodes of the curve through a seed: round to it, or just beyond limits; and whether round to it."""
         nodes, closed = self._followed(seed)
         if closed:
             return nodes, True
@@ -188,15 +194,17 @@ class Family:
         rest = [self._reversed(one) for one in back[:0:-1]]
         return [*rest, *nodes], False
 
-    @staticmethod
-    def _reversed(node: Node) -> Node:
-        return Node(**{**node.__dict__, "tangent": -node.tangent, "slope": -node.slope})
+    def _reversed(self, node: Node) -> Node:
+        """The node of the curve that goes the other way: normals of folds stay, those of limits turn with it."""
+        events = np.concatenate([-node.events[:1], node.events[1:]])
+        there = replace(node, tangent=-node.tangent, slope=-node.slope, events=events)
+        return there if self.limit is None else replace(there, normal=-node.normal, side=-node.side)
 
     def _followed(self, seed: Node) -> tuple[list[Node], bool]:
-        nodes, stride = [seed], FIRST
+        nodes, stride, fastest = [seed], FIRST, float(np.linalg.norm(seed.slope))
         while len(nodes) < MOST and stride > FINEST:
             there = self._ahead(nodes[-1], stride)
-            turn = 9.0 if there is None else np.arccos(np.clip(there.tangent @ nodes[-1].tangent, -1.0, 1.0))
+            turn = np.inf if there is None else max(_turn(nodes[-1], there), _bend(nodes[-1], there, fastest))
             if there is None or turn > 2.0 * TURN:
                 stride *= 0.5
                 continue
@@ -206,7 +214,8 @@ class Family:
                 last = self._like(seed, nodes[-1])
                 return [*nodes, last], True
             nodes.append(there)
-            if self._far(there):
+            fastest = max(fastest, float(np.linalg.norm(there.slope)))
+            if not there.feasible or self._far(there):
                 break
             stride = min(LONGEST, stride * min(2.0, max(0.5, TURN / max(turn, 1e-9))))
         return nodes, False
@@ -250,8 +259,10 @@ class Family:
             first, strides_of_first = arcs.pop(0)
             part, lengths = [*part, *first[1:]], [*lengths, *strides_of_first]
         arcs.append((part, lengths))
-        for one in arcs:
-            yield self._arc(*one)
+        endless = not closed and nodes[0].feasible | nodes[-1].feasible
+        for one, strides in arcs:
+            if len(one) > 2 or len(one) == 2 and all(node.events[1:].max(initial=-1.0) < EDGE for node in one):
+                yield Arc(one, np.array(strides), self.limit, endless)
 
     def _crossings(self, before: Node, after: Node) -> Iterator[tuple[float, Node]]:
         for k, (first, last) in enumerate(zip(before.events, after.events, strict=True)):
@@ -266,17 +277,15 @@ class Family:
                 share = _root(event)
                 yield share, self._ahead(before, share * step) or after
 
-    def _arc(self, nodes: list[Node], strides: list[float]) -> Arc:
-        middle = nodes[len(nodes) // 2]
-        if len(nodes) == 2:
-            middle = self._ahead(nodes[0], 0.5 * strides[0]) or nodes[1]
-        feasible = bool((middle.events[1:] < 0.0).all())
-        return Arc(nodes, np.array(strides), self.limit, feasible)
-
 
 def _turn(one: Node, other: Node) -> float:
     """The angle between two tangents [rad]; not so small that it could not be divided by."""
     return max(float(np.arccos(np.clip(one.tangent @ other.tangent, -1.0, 1.0))), 1e-6)
+
+
+def _bend(one: Node, other: Node, fastest: float) -> float:
+    """By how much the slope of the image differs at two nodes: an angle where it goes as fast as it does anywhere."""
+    return float(np.linalg.norm(other.slope - one.slope)) / max(fastest, 1e-12)
 
 
 def _root(function: Callable[[float], float]) -> float:

@@ -76,6 +76,13 @@ def rates(cubics: np.ndarray, t: float | np.ndarray) -> np.ndarray:
     return 3.0 * (s**2 * (b - a) + 2.0 * s * t * (c - b) + t**2 * (d - c))
 
 
+def _bends(cubics: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """(N, 2) second derivatives by t."""
+    a, b, c, d = cubics.transpose(1, 0, 2)
+    t = t[:, None]
+    return 6.0 * ((1.0 - t) * (c - 2.0 * b + a) + t * (d - 2.0 * c + b))
+
+
 def part(cubic: np.ndarray, first: float, last: float) -> np.ndarray:
     """(4, 2) of a cubic (4, 2) from one parameter to another (de Casteljau)."""
 
@@ -132,14 +139,14 @@ class Plane:
 
     def _ends(self, every: np.ndarray, places: Sequence[float]) -> list[float]:
         """Where a curve begins, is cut and ends; cuts that lie on another one, or on an end, are none."""
-        last = np.nextafter(float(len(every)), 0.0)
-        where = [points(every[int(x) : int(x) + 1], x - int(x))[0] for x in (*places, last)]
+        n = len(every)
+        where = [points(every[k : k + 1], x - k)[0] for x in (*places, float(n)) for k in [min(int(x), n - 1)]]
         ends, before = [0.0], every[0, 0]
         for place, at in zip(places, where, strict=False):
             if min(np.linalg.norm(at - before), np.linalg.norm(at - where[-1])) > SAME * self.size:
                 ends.append(place)
                 before = at
-        return [*ends, float(len(every))]
+        return [*ends, float(n)]
 
     def _groups(self) -> list[list[int]]:
         """Parts that lie on each other."""
@@ -183,11 +190,21 @@ class Plane:
         left = sorted(numbers)[len(numbers) // 2]
         return left, left - jump
 
-    def number(self, at: np.ndarray) -> int:
-        """Poses at a point (2,)."""
+    def numbers(self, at: np.ndarray) -> np.ndarray:
+        """(K,) poses at points (K, 2): the middle one of three rays."""
         every = np.zeros(len(self._chords))
         rays = [np.array([np.cos(a), np.sin(a)]) for a in (0.53, 1.71, 3.9)]
-        return int(np.median([self._along(at, ray, every) for ray in rays]))
+        return np.array([sorted(self._along(one, ray, every) for ray in rays)[1] for one in at], int)
+
+    @staticmethod
+    def nearest(every: np.ndarray, t: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """(K,) distances of points (K, 2) from cubics (K, 4, 2), from parameters t (K,) on."""
+        for _ in range(8):
+            off, d = at - points(every, t), rates(every, t)
+            steep = (d * d).sum(1)
+            bend = steep - (off * _bends(every, t)).sum(1)  # less than nothing beyond the centre of curvature
+            t = np.clip(t + (off * d).sum(1) / np.maximum(np.where(bend > 0.05 * steep, bend, steep), 1e-300), 0.0, 1.0)
+        return np.linalg.norm(at - points(every, t), axis=1)
 
     def _along(self, at: np.ndarray, ray: np.ndarray, least: np.ndarray) -> int:
         """The sum of the jumps along a ray, from infinity to a point; of chords that are met at a least distance."""

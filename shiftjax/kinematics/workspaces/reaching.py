@@ -172,6 +172,10 @@ class Reaching:
         free = range(len(self.plan.coordinates))
         spread = spread_poses(self.plan, start[:, 0], free, self.prepared.setup.length, count)
         q = np.stack([start[:, 0], *spread], axis=1)
+        for place, (low, high) in self._ways.items():
+            one = next(one for one in self.plan.coordinates if one.q == place)
+            share = q[place, 1:] / (2.0 * (np.pi if one.unit == "rad" else self.prepared.setup.length)) + 0.5
+            q[place, 1:] = low + share * (high - low)
         there, _, _ = self.base.solved(q, self.none(q))
         return there[:, self.closed(there)]
 
@@ -182,16 +186,21 @@ class Reaching:
             good &= one.end * (q[one.place] - one.value) <= slack
         return good
 
+    @cached_property
+    def _ways(self) -> dict[int, tuple[float, float]]:
+        """Row of q -> its lower and its upper end, where it has both."""
+        ends: dict[int, dict[int, float]] = {}
+        for one in self.limits:
+            ends.setdefault(one.place, {})[one.end] = one.value
+        return {place: (both[-1], both[1]) for place, both in ends.items() if len(both) == 2}
+
     def turned(self, q: np.ndarray) -> np.ndarray:
         """Coordinates whose angles with limits are turned by whole turns to where they are nearest to their way."""
-        out, ways = q.copy(), dict[int, list[float]]()
-        for one in self.limits:
-            ways.setdefault(one.place, []).append(one.value)
+        out = q.copy()
         turning = {one.q for one in self.plan.coordinates if one.plain and one.unit == "rad"}
-        for place, ends in ways.items():
+        for place, (low, high) in self._ways.items():
             if place in turning:
-                middle = 0.5 * (min(ends) + max(ends))
-                out[place] -= 2.0 * np.pi * np.round((out[place] - middle) / (2.0 * np.pi))
+                out[place] -= 2.0 * np.pi * np.round((out[place] - 0.5 * (low + high)) / (2.0 * np.pi))
         return out
 
 
