@@ -23,6 +23,8 @@ LEAP = 0.6  # rad or parts of the length that a coordinate may move from point t
 CHUNK = 8192  # points at a time
 NEWTON = 8  # iterations
 SMALL = 2.0**-12  # of the way between two points: shorter strides are none
+FLAT = 0.05  # of the largest singular value: the smallest one where poses meet
+EDGE = 1e-2  # rad or parts of the length: of a joint that is at its limit
 NEAREST = 8  # planes of the boundary that are asked
 
 
@@ -65,49 +67,40 @@ class Flood:
         self._take(goals[arrived], q[:, arrived])
         self._spread(goals[arrived])
 
-    def _spread(self, fresh: np.ndarray) -> None:
-        tried: set[tuple[int, int]] = set()
-        stuck: list[tuple[int, int]] = []
-        while True:
-            while len(fresh):
-                pairs = [pair for pair in self._pairs(fresh) if pair not in tried]
-                tried.update(pairs)
-                if not pairs:
-                    break
-                begin, goal = np.array(pairs).T
-                one = np.unique(goal, return_index=True)[1]  # from one of its neighbours at a time
-                later = np.setdiff1d(np.arange(len(goal)), one)
-                tried.difference_update(pairs[k] for k in later)
-                begin, goal = begin[one], goal[one]
+    def _spread(self, active: np.ndarray) -> None:
+        """Floods on from points that are reached: first by single steps, then along ways where these failed."""
+        tried = np.zeros((2 * len(self.shape), len(self.points)), bool)
+        while len(active):
+            stuck: list[np.ndarray] = []
+            while len(active):
+                begin, goal, way = self._pairs(active, tried)
+                goal, one = np.unique(goal, return_index=True)  # from one of those beside it at a time
+                begin = begin[one]
+                tried[way[one], goal] = True
                 q, good = self._stepped(self._q[:, begin], goal)
                 self._take(goal[good], q[:, good])
-                stuck += list(zip(begin[~good].tolist(), goal[~good].tolist(), strict=True))
-                again = np.unique(begin[np.isin(goal, goal[~good])]) if len(later) else np.zeros(0, int)
-                left = np.array([pairs[k][0] for k in later], int)
-                fresh = np.unique(np.concatenate([goal[good], again, left]))
-            stuck = [pair for pair in stuck if not self._reached[pair[1]]]
-            if not stuck:
-                return
-            begin, goal = np.array(stuck).T
+                stuck.append(np.stack([begin[~good], goal[~good]]))
+                active = np.union1d(goal[good], begin)
+            begin, goal = np.concatenate(stuck, axis=1)
+            begin, goal = begin[~self._reached[goal]], goal[~self._reached[goal]]
             q, arrived, ends = self._walked(self._q[:, begin], goal)
             self._note(ends)
             self._take(goal[arrived], q[:, arrived])
-            fresh, stuck = np.unique(goal[arrived]), []
-            if not len(fresh):
-                return
+            active = np.unique(goal[arrived])
 
-    def _pairs(self, fresh: np.ndarray) -> list[tuple[int, int]]:
-        """Points and those beside them that are not reached."""
-        index = np.array(np.unravel_index(fresh, self.shape))
-        out: list[tuple[int, int]] = []
-        for axis, step in itertools.product(range(len(self.shape)), (-1, 1)):
+    def _pairs(self, active: np.ndarray, tried: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points, those beside them that are not reached and were not tried from there, and in which direction."""
+        index = np.array(np.unravel_index(active, self.shape))
+        out: list[np.ndarray] = []
+        for way, (axis, step) in enumerate(itertools.product(range(len(self.shape)), (-1, 1))):
             beside = index.copy()
             beside[axis] += step
             inside = (beside[axis] >= 0) & (beside[axis] < self.shape[axis])
             goal = np.ravel_multi_index(tuple(beside[:, inside]), self.shape)
-            open_ = ~self._reached[goal]
-            out += zip(fresh[inside][open_].tolist(), goal[open_].tolist(), strict=True)
-        return out
+            left = ~self._reached[goal] & ~tried[way, goal]
+            out.append(np.stack([active[inside][left], goal[left], np.full(int(left.sum()), way)]))
+        begin, goal, way = np.concatenate(out, axis=1)
+        return begin, goal, way
 
     def _take(self, goal: np.ndarray, q: np.ndarray) -> None:
         self._reached[goal] = True
@@ -171,56 +164,43 @@ class Flood:
     # -- the boundary -------------------------------------------------------------------------------------------------
 
     def _note(self, ends: np.ndarray) -> None:
-        """Takes ends of ways (K, D + nq) as points of the boundary: those that are folds to rounding."""
-        D = len(self.axes)
-        q = ends[:, D:].T.copy()
-        if not q.shape[1]:
-            return
-        J = np.concatenate(self.reaching.base.slopes(self.reaching.base.inputs(q, self.reaching.none(q))), axis=1)
-        w = np.linalg.svd(J)[0][:, :, -1].T
-        there, others, size = self._singular.solved(q, self.reaching.none(q), w)
-        image = self._singular.values(self._singular.inputs(there, self.reaching.none(there), others))[1]
-        cell = np.array([np.diff(axis).max(initial=0.0) for axis in self.axes])
-        fold = (size < CLOSED) & (np.abs(image - ends[:, :D]) < cell).all(1) & self.reaching.within(there, 1e-9)
-        normal = others[-D:, fold].T
-        normal /= np.linalg.norm(normal, axis=1)[:, None]
-        # poses are on the side from which the way came
-        inside = ((self._from(ends[fold, D:].T) - image[fold]) * normal).sum(1)
-        normal[inside > 0.0] *= -1.0
-        limit, places, normals = self._at_limits(ends[~fold])
-        self.edges = np.concatenate([self.edges, image[fold], places[limit]])
-        self.normals = np.concatenate([self.normals, normal, normals[limit]])
+        """Takes ends of ways (K, D + nq) as points of the boundary, with their normals."""
+        D, base = len(self.axes), self.reaching.base
+        for first in range(0, len(ends), CHUNK):
+            some = ends[first : first + CHUNK]
+            q = some[:, D:].T.copy()
+            J, G = base.slopes(base.inputs(q, self.reaching.none(q)))
+            limit, normals = self._at_limits(q, J, G)
+            U, sizes, _ = np.linalg.svd(np.concatenate([J, G / self._sizes[:, None]], axis=1))
+            fold = ~limit & (sizes[:, -1] < FLAT * sizes[:, 0])
+            across = U[fold, -D:, -1] / self._sizes
+            normals[fold] = across / np.linalg.norm(across, axis=1)[:, None]
+            good = fold | limit
+            self.edges = np.concatenate([self.edges, some[good, :D]])
+            self.normals = np.concatenate([self.normals, normals[good]])
 
-    @property
-    def _singular(self):
-        if not hasattr(self, "_made"):
-            self._made = self.reaching.base.singular(range(len(self.axes)))
-        return self._made
+    def _at_limits(self, q: np.ndarray, J: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Whether a joint is at a limit (K,), and normals of what it bounds (K, D), at coordinates (nq, K).
 
-    def _from(self, q: np.ndarray) -> np.ndarray:
-        return self.reaching.base.values(self.reaching.base.inputs(q, self.reaching.none(q)))[1]
-
-    def _at_limits(self, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of ends of ways (K, D + nq) whether a joint is at a limit there, its place (K, D) and normals (K, D)."""
-        D = len(self.axes)
-        q = ends[:, D:].T
-        good, normals = np.zeros(len(ends), bool), np.zeros((len(ends), D))
-        if not (len(ends) and self.reaching.limits):
-            return good, ends[:, :D], normals
-        J, G = self.reaching.base.slopes(self.reaching.base.inputs(q, self.reaching.none(q)))
+        Args:
+            J, G: slopes of the closures and of the coordinates of the workspace.
+        """
+        good, normals = np.zeros(q.shape[1], bool), np.zeros((q.shape[1], len(self.axes)))
+        if not self.reaching.limits:
+            return good, normals
         room = np.array([one.end * (one.value - q[one.place]) for one in self.reaching.limits])
-        nearest = room.argmin(0)
+        nearest, unit = room.argmin(0), np.asarray(self.reaching.base.layout.units)
         for k, limit in enumerate(self.reaching.limits):
-            some = np.flatnonzero((nearest == k) & (room[k] < 0.05))
+            column = next(one.v for one in self.reaching.plan.coordinates if one.q == limit.place)
+            some = np.flatnonzero((nearest == k) & (room[k] < EDGE * unit[column]))
             if len(some):
-                column = next(one.v for one in self.reaching.plan.coordinates if one.q == limit.place)
                 every = np.concatenate([J[some], G[some]], axis=1)
                 to = np.zeros((len(some), every.shape[2]))
                 to[:, column] = limit.end
-                normal = least_change(every.transpose(0, 2, 1), to)[:, -D:]
+                normal = least_change(every.transpose(0, 2, 1), to)[:, -len(self.axes) :]
                 size = np.linalg.norm(normal, axis=1)
                 normals[some], good[some] = normal / np.maximum(size, 1e-300)[:, None], size > 0.0
-        return good, ends[:, :D], normals
+        return good, normals
 
     def margins(self) -> np.ndarray:
         """(n, ...) distances to the boundary, negative outside; NaN where no boundary was met."""
