@@ -165,6 +165,18 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.kinematics.travel",
             "How far a joint can be moved, of B designs, or of one without a member axis.",
         ),
+        "workspace": (
+            "shiftjax.kinematics.workspaces.workspace",
+            "What a frame, or any two or three coordinates, of a mechanism can reach.",
+        ),
+        "Workspace": (
+            "shiftjax.kinematics.workspaces.table",
+            "What a mechanism reaches, in two or three coordinates.",
+        ),
+        "BoundaryCurve": (
+            "shiftjax.kinematics.workspaces.table",
+            "A piece of a curve over which the number of poses changes.",
+        ),
         "families": (
             "shiftjax.families",
             "Planar linkages of one freedom, each with a topology of its own, simulated in one call.",
@@ -341,6 +353,9 @@ if TYPE_CHECKING:
     from shiftjax.kinematics.singularities import singularities as singularities
     from shiftjax.kinematics.travel import JointTravel as JointTravel
     from shiftjax.kinematics.travel import travel as travel
+    from shiftjax.kinematics.workspaces.table import BoundaryCurve as BoundaryCurve
+    from shiftjax.kinematics.workspaces.table import Workspace as Workspace
+    from shiftjax.kinematics.workspaces.workspace import workspace as workspace
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS
     from shiftjax.measures.metric import MetricKind as MetricKind

@@ -73,6 +73,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "ensembles": ("study", "store", "report", "execution", "sensitivities", "optimization"),
     "gradients": ("start", "jumps", "forward", "reverse"),
     "kernels": ("elementary", "llvm", "gpu"),
+    "kinematics": ("branches", "workspaces"),
     "run": ("programs", "closing", "start", "advance", "results", "travel"),
     "viewer": ("scene", "assimp", "members", "motion", "study", "gl", "export", "gui"),
     "viewer.gui": ("state", "actions", "picture", "widgets", "panes"),

@@ -24,8 +24,8 @@ CHUNK = 8192  # points at a time
 NEWTON = 8  # iterations
 SMALL = 2.0**-12  # of the way between two points: shorter strides are none
 FLAT = 0.05  # of the largest singular value: the smallest one where poses meet
+APART = 0.1  # of the smallest singular value but one: a smaller one alone is that of a fold
 EDGE = 1e-2  # rad or parts of the length: of a joint that is at its limit
-NEAREST = 8  # planes of the boundary that are asked
 
 
 @dataclass
@@ -174,7 +174,8 @@ class Flood:
             U, sizes, _ = np.linalg.svd(np.concatenate([J, G / self._sizes[:, None]], axis=1))
             fold = ~limit & (sizes[:, -1] < FLAT * sizes[:, 0])
             across = U[fold, -D:, -1] / self._sizes
-            normals[fold] = across / np.linalg.norm(across, axis=1)[:, None]
+            edge = sizes[fold, -1:] > APART * sizes[fold, -2:-1]  # of two folds: it has no normal
+            normals[fold] = np.where(edge, 0.0, across / np.linalg.norm(across, axis=1)[:, None])
             good = fold | limit
             self.edges = np.concatenate([self.edges, some[good, :D]])
             self.normals = np.concatenate([self.normals, normals[good]])
@@ -206,15 +207,13 @@ class Flood:
         """(n, ...) distances to the boundary, negative outside; NaN where no boundary was met."""
         if not len(self.edges):
             return np.full(self.shape, np.nan)
-        tree = cKDTree(self.edges)
-        distance, which = tree.query(self.points, k=min(NEAREST, len(self.edges)))
-        distance, which = distance.reshape(len(self.points), -1), which.reshape(len(self.points), -1)
-        off = self.points[:, None] - self.edges[which]
-        height = np.abs((off * self.normals[which]).sum(2))
-        aside = np.sqrt(np.maximum(distance**2 - height**2, 0.0))
+        distance, which = cKDTree(self.edges).query(self.points)
+        normals = self.normals[which]
+        height = np.abs(((self.points - self.edges[which]) * normals).sum(1))
         spacing = float(np.linalg.norm([np.diff(axis).max(initial=0.0) for axis in self.axes]))
-        to_plane = np.where(aside <= spacing, height, distance).min(1)
-        return np.where(self._reached, to_plane, -to_plane).reshape(self.shape)
+        aside = np.sqrt(np.maximum(distance**2 - height**2, 0.0))
+        margin = np.where(normals.any(1) & (aside < spacing), height, distance)
+        return np.where(self._reached, margin, -margin).reshape(self.shape)
 
 
 def _least(J: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -52,9 +52,9 @@ def workspace(
         assign, tie: as those of `simulate`.
 
     Returns:
-        a Workspace. Areas of curves are good to some 1e-7 of themselves. Margins of a grid that is flooded are to
-        planes through points of the boundary, off by its curvature times the square of the spacing over 8, its volume
-        by as much; those by curves are exact to rounding of these.
+        a Workspace. Areas within curves, and distances from them, are good to some 1e-7 of themselves. Margins of a grid
+        that is flooded are to planes through points of the boundary: off by 1 % of the spacing h and by the curvature
+        times h^2 / 8, beyond edges by up to h. Its volume counts cells by margins.
 
     Raises:
         ModelError: anything the model or the arguments make impossible.
