@@ -16,8 +16,10 @@ import numpy as np
 
 from shiftjax.errors import ModelError, need_mapping
 from shiftjax.formats.files import load
+from shiftjax.gradients.traced import is_traced
 from shiftjax.kinematics.branches.parts import PartAssemblies, part_of
 from shiftjax.kinematics.branches.table import Branches
+from shiftjax.kinematics.branches.traced import traced_branches
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.real_arrays import real_array
@@ -53,7 +55,9 @@ def branches(
         vary: number path -> (B,) values, one a design. assign, derive: as those of `simulate`.
 
     Returns:
-        a `Branches`: the assemblies with their names, coordinates and certificates, and whether they are all.
+        a `Branches`: the assemblies with their names, coordinates and certificates, and whether they are all. Where JAX
+        traces numbers of `vary` or `at`, its coordinates are JAX arrays with first derivatives; how many assemblies
+        there are must be known, so not inside of jax.jit and jax.vmap.
 
     Raises:
         ModelError: inputs that leave freedoms or give one twice, no such coordinates, anything the model makes
@@ -61,6 +65,8 @@ def branches(
     """
     model = model if isinstance(model, Model) else load(model)
     need_mapping("at", at or {})
+    if any(is_traced(values) for values in (*(vary or {}).values(), *(at or {}).values())):
+        return traced_branches(branches, model, at or {}, options_of(vary=vary, assign=assign, derive=derive).design)
     given = options_of(vary=vary, assign=assign, derive=derive)
     design = given.design.worked_out(model)
     prepared = prepare(model, design.vary or {}, given.changed(vary=design.vary, assign=design.assign))
