@@ -30,9 +30,9 @@ class Solutions:
 
     Args:
         equations: of the answers. x: (count, K) inputs at the solutions. parameters: columns of the numbers of members
-            (B, P) that the parameters of the equations are. members: (K,) whose they are. outputs: columns of the
-            answers (B, M) that those of the equations are, (answers,). solved: (K,) False of those that are no
-            solutions, which have no slopes.
+            (B, P) that the parameters of the equations are; -1 of one that stays as it is. members: (K,) whose they
+            are. outputs: columns of the answers (B, M) that those of the equations are, (answers,) or (K, answers).
+            solved: (K,) False of those that are no solutions, which have no slopes.
 
     Attributes:
         near: (K,) whether slopes are to be doubted. blind: (K, answers) answers that have none.
@@ -66,7 +66,8 @@ class Solutions:
 
     def tangent(self, dx: np.ndarray) -> np.ndarray:
         """(K, answers) changes from those of the numbers of all members (B, P); NaN where there is none."""
-        change = dx[self.members][:, self.parameters]
+        columns = np.asarray(self.parameters)
+        change = np.where(columns >= 0, dx[self.members][:, columns], 0.0)
         F, y = self.equations.tangent(self.x, change.T)
         step = apply(self._inverse, F)
         missing = np.abs(F - apply(self._F_x, step)).max(1, initial=0.0)
@@ -76,14 +77,26 @@ class Solutions:
         return np.where(none, np.nan, y - apply(self._y_x, step))
 
     def adjoint(self, bars: np.ndarray) -> np.ndarray:
-        """(K, P') cotangents of the parameters from those (K, answers); NaN where there are none."""
+        """(K, P') cotangents of the parameters that are columns from those (K, answers); NaN where there are none."""
         felt = bars != 0.0
         none = (self.blind & felt).any(1)
         bars = np.where(self.blind, 0.0, bars)
         back = -transposed(self._inverse, transposed(self._y_x, bars))
         out = self.equations.adjoint(self.x, np.concatenate([back, bars], axis=1).T).T
         none |= felt.any(1) & self._opened.any(1)
-        return np.where(none[:, None], np.nan, np.where(felt.any(1)[:, None], out, 0.0))
+        out = np.where(none[:, None], np.nan, np.where(felt.any(1)[:, None], out, 0.0))
+        return out[:, np.asarray(self.parameters) >= 0]
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Of the numbers of members that are parameters."""
+        return np.asarray(self.parameters)[np.asarray(self.parameters) >= 0]
+
+    @property
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the answers (B, M) that those of the equations are."""
+        outputs = np.broadcast_to(np.asarray(self.outputs), (len(self.members), self.equations.answers))
+        return self.members[:, None], outputs
 
     @property
     def _opened(self) -> np.ndarray:
@@ -150,7 +163,7 @@ class Implicit:
         out = np.zeros((*dx.shape[:2], self.outputs))
         for part in answered.parts:
             for k, direction in enumerate(dx):
-                np.add.at(out[k], np.ix_(part.members, list(part.outputs)), part.tangent(direction))
+                np.add.at(out[k], part.places, part.tangent(direction))
         self._doubt(answered, np.isnan(out).any((0, 2)))
         return out
 
@@ -160,8 +173,7 @@ class Implicit:
         out = np.zeros((len(y_bar), *x.shape))
         for part in answered.parts:
             for k, bar in enumerate(y_bar):
-                pulled = part.adjoint(bar[part.members][:, list(part.outputs)])
-                np.add.at(out[k], np.ix_(part.members, list(part.parameters)), pulled)
+                np.add.at(out[k], np.ix_(part.members, part.columns), part.adjoint(bar[part.places]))
         self._doubt(answered, np.isnan(out).any((0, 2)))
         return out
 

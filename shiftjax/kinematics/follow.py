@@ -26,6 +26,7 @@ from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws
 from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, first_strides, lead
 from shiftjax.kinematics.path_metrics import MEASURED, begin_metrics, path_metrics, take_pose
+from shiftjax.kinematics.traced_paths import traced_path
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.expression_units import by_parameter
@@ -103,7 +104,8 @@ def follow(
         The first pose is the one of the model's branch at the first places; each member stays on the branch on which it
         begins. One whose path leaves the travel of its driver is `locked`, its message has the exact end; where loops
         lose rank on the way it ends as `singular_pose`. Its channels are NaN from there on. `final` has no speeds but
-        on paths by time, from which `simulate(start=...)` goes on moving.
+        on paths by time, from which `simulate(start=...)` goes on moving. Where JAX traces numbers of `vary`, channels
+        and metrics are JAX arrays with first derivatives, and metrics are texts of minimum, maximum and peak_to_peak.
 
     Raises:
         ModelError: anything the model or the arguments make impossible; freedoms that no driver leads.
@@ -117,14 +119,12 @@ def follow(
         strict_start=strict_start, backend=backend, precision=precision, threads=threads, progress=progress,
         announce=announce,
     )  # fmt: skip
-    if traced := [path for path, values in (vary or {}).items() if is_traced(values)]:
-        todo = (
-            "Take `inverse_dynamics` of the same motion, (q, v, a): its channels are those of these poses, with slopes."
-        )
-        raise ModelError(f"vary {traced[0]}", "a number that JAX traces", "known numbers", todo)
     if order not in range(len(PATHS)):
         raise ModelError("order", shown(order), "0, 1 or 2: positions, speeds, accelerations", "Give one of them.")
     check_arguments(**given.flat())
+    if any(is_traced(values) for values in (vary or {}).values()):
+        others = {"strict_start": strict_start, "backend": backend, "precision": precision, "threads": threads}
+        return traced_path(partial(follow, model, drive, times, order=order, tie=tie, **others), model, inputs, given)
     path = _Path(model, inputs, given, order)
     result = partial(path.result, lambda: clock.perf_counter() - begun)
     try:
