@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import argparse
 
-from figures import card, conventions, peers, runs, windows
+from figures import card, conventions, peers, reach, runs, windows
 
-ROOMS = (conventions, runs, peers, card, windows)
+ROOMS = (conventions, runs, reach, peers, card, windows)
 PICTURES = {draw.__name__: draw for room in ROOMS for draw in room.PICTURES}
 
 

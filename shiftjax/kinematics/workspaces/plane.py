@@ -212,8 +212,7 @@ class Plane:
         across = np.array([-ray[1], ray[0]])
         a, b = begin @ across, end @ across
         meets = (a < 0.0) != (b < 0.0)
-        with np.errstate(all="ignore"):
-            share = a / (a - b)
+        share = np.where(meets, a / np.where(meets, a - b, 1.0), 0.0)
         along = ((1.0 - share)[:, None] * begin + share[:, None] * end) @ ray
         meets &= along > least
         # from right to left of an arc where the ray's side of its beginning is the left one

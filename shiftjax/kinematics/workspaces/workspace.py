@@ -106,7 +106,7 @@ def _by_curves(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ..
     elif not plane.consistent:
         notes.append("the curves do not account for each other: some were not met; raise `searched`")
     good = plane.consistent and not endless and not turning
-    curves = tuple(_curve(reaching, arcs, plane, k, counted=good) for k in range(len(plane.groups)))
+    curves = tuple(_curve(reaching, arcs, plane, k, turning, counted=good) for k in range(len(plane.groups)))
     mask = margin = ball = None
     if axes and good:
         at = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
@@ -130,7 +130,10 @@ def _side(k: int, arc: Arc) -> Side:
     return Side(cubics(images, slopes, arc.strides), int(sign) * (2 if arc.limit is None else 1), k)
 
 
-def _curve(reaching: Reaching, arcs: Sequence[Arc], plane: Plane, k: int, *, counted: bool) -> BoundaryCurve:
+def _curve(
+    reaching: Reaching, arcs: Sequence[Arc], plane: Plane, k: int, turning: Sequence[str], *, counted: bool
+) -> BoundaryCurve:
+    """What is said of a group of parts that lie on each other; angles that may turn round are about half a turn."""
     side = plane.sides[plane.groups[k][0]]
     arc = arcs[side.source]
     middle = arc.nodes[len(arc.nodes) // 2]
@@ -140,6 +143,10 @@ def _curve(reaching: Reaching, arcs: Sequence[Arc], plane: Plane, k: int, *, cou
     limit = arc.limit
     fewest = 0 if counted else min(plane.left[k], plane.right[k])
     nodes = _within(arc, side)
+    places = np.array([side.cubics[0, 0], *(cubic[3] for cubic in side.cubics)])
+    for column, name in enumerate(reaching.names):
+        if name in turning:
+            places[:, column] -= 2.0 * np.pi * np.round(places[:, column].mean() / (2.0 * np.pi))
     return BoundaryCurve(
         kind="singular" if limit is None else "limit",
         boundary=counted and k in plane.boundary,
@@ -147,7 +154,7 @@ def _curve(reaching: Reaching, arcs: Sequence[Arc], plane: Plane, k: int, *, cou
         end="" if limit is None else ("lower" if limit.end < 0 else "upper"),
         poses=(plane.left[k] - fewest, plane.right[k] - fewest),
         sheets=len(plane.groups[k]),
-        points=np.array([side.cubics[0, 0], *(cubic[3] for cubic in side.cubics)]),
+        points=places,
         q={one.path: np.array([node.q[one.q] for node in nodes]) for one in reaching.plan.coordinates if one.nq == 1},
     )  # fmt: skip
 
