@@ -22,7 +22,9 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=100, help="in each direction")
     parser.add_argument("--library", action="store_true", help="the model of the library, whose ceiling is at -1.2 m")
     given = parser.parse_args()
-    model, frame, down = (shiftjax.load("delta"), "platform:origin", -1.2) if given.library else (delta(), "plate:origin", 0.0)
+    model, frame, down = (
+        (shiftjax.load("delta"), "platform:origin", -1.2) if given.library else (delta(), "plate:origin", 0.0)
+    )
     box = [(-0.9, 0.9), (-0.9, 0.9), (down + 0.11, down + 1.1)]
     begun, cpu = time.perf_counter(), time.process_time()
     reached = shiftjax.workspace(model, frame, box=box, points=given.points, searched=4)
@@ -33,9 +35,10 @@ def main() -> None:
     differ = reached.mask != exact
     nearest = float(np.abs(delta_discriminants(points[differ]).min(-1)).max()) if differ.any() else 0.0
     emit(
-        {"benchmark": "workspace", "points": int(exact.size), "reached": int(reached.mask.sum()),
+        "workspace",
+        {"points": int(exact.size), "reached": int(reached.mask.sum()),
          "differ": int(differ.sum()), "largest_discriminant_that_differs": nearest, "volume_m3": reached.area,
-         "us_a_point": 1e6 * seconds["cpu_s"] / exact.size, **seconds}
+         "us_a_point": 1e6 * seconds["cpu_s"] / exact.size, **seconds},
     )  # fmt: skip
 
 

@@ -149,7 +149,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
     },
     "Kinematics": {
         "follow": (
-            "shiftjax.kinematics.follow",
+            "shiftjax.kinematics.traced_paths",
             "The poses of a mechanism along a path of its drivers, of one design or of many.",
         ),
         "singularities": (
@@ -169,7 +169,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.kinematics.workspaces.workspace",
             "What a frame, or any two or three coordinates, of a mechanism can reach.",
         ),
-        "Workspace": (
+        "ReachableSpace": (
             "shiftjax.kinematics.workspaces.table",
             "What a mechanism reaches, in two or three coordinates.",
         ),
@@ -348,13 +348,13 @@ if TYPE_CHECKING:
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
     from shiftjax.kinematics.branches.assemblies import branches as branches
-    from shiftjax.kinematics.follow import follow as follow
     from shiftjax.kinematics.singularities import Singularity as Singularity
     from shiftjax.kinematics.singularities import singularities as singularities
+    from shiftjax.kinematics.traced_paths import follow as follow
     from shiftjax.kinematics.travel import JointTravel as JointTravel
     from shiftjax.kinematics.travel import travel as travel
     from shiftjax.kinematics.workspaces.table import BoundaryCurve as BoundaryCurve
-    from shiftjax.kinematics.workspaces.table import Workspace as Workspace
+    from shiftjax.kinematics.workspaces.table import ReachableSpace as ReachableSpace
     from shiftjax.kinematics.workspaces.workspace import workspace as workspace
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS

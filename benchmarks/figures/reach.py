@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from figures.style import figure, write
-from tests.support.reaching_arms import arm, five_bar
 
 import shiftjax
+from tests.support.reaching_arms import arm, five_bar
 
 
 def workspace() -> None:

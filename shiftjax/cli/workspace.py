@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftjax.cli import common, parsing
 from shiftjax.errors import ModelError
-from shiftjax.kinematics.workspaces.table import Workspace
+from shiftjax.kinematics.workspaces.table import ReachableSpace
 from shiftjax.kinematics.workspaces.workspace import workspace
 
 
@@ -66,6 +66,6 @@ def _ends(text: str) -> tuple[float, float]:
     return low, high
 
 
-def _draw(reached: Workspace, place: Path) -> None:
+def _draw(reached: ReachableSpace, place: Path) -> None:
     axes = reached.plot()
     axes.figure.savefig(place, dpi=150)

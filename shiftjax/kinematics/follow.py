@@ -20,13 +20,11 @@ import numpy as np
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, shown
 from shiftjax.formats.files import load
-from shiftjax.gradients.traced import is_traced
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws_in_time
 from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
 from shiftjax.kinematics.led_lanes import arm, first_strides, lead
 from shiftjax.kinematics.path_metrics import MEASURED, begin_metrics, path_metrics, take_pose
-from shiftjax.kinematics.traced_paths import traced_path
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.expression_units import by_parameter
@@ -122,9 +120,6 @@ def follow(
     if order not in range(len(PATHS)):
         raise ModelError("order", shown(order), "0, 1 or 2: positions, speeds, accelerations", "Give one of them.")
     check_arguments(**given.flat())
-    if any(is_traced(values) for values in (vary or {}).values()):
-        others = {"strict_start": strict_start, "backend": backend, "precision": precision, "threads": threads}
-        return traced_path(partial(follow, model, drive, times, order=order, tie=tie, **others), model, inputs, given)
     path = _Path(model, inputs, given, order)
     result = partial(path.result, lambda: clock.perf_counter() - begun)
     try:

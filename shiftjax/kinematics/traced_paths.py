@@ -1,4 +1,4 @@
-"""Paths of poses of designs that JAX traces: slopes of channels, and of their extremes. Host code.
+"""The public `follow`: paths of poses, also of designs that JAX traces, with slopes of channels and extremes.
 
 Every pose is a root of the closures with drivers where they are, and has its slopes by itself. The extreme of a curve
 has the slope of the curve at its place, whether inside or at an end: there the curve is level or the place stays
@@ -7,10 +7,12 @@ has the slope of the curve at its place, whether inside or at an end: there the 
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ParamSpec
 
 import jax
 import jax.numpy as jnp
@@ -20,10 +22,13 @@ from shiftjax.algebra import Vec
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError
 from shiftjax.expressions.evaluation import evaluate
+from shiftjax.formats.files import load
 from shiftjax.gradients.implicit import Answered, Implicit, Solutions
+from shiftjax.gradients.traced import is_traced
 from shiftjax.gradients.traced_design import traced_design
 from shiftjax.gradients.transforms import differentiable
-from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives
+from shiftjax.kinematics.follow import follow as lead_along
+from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.metric_texts import Metric, Reader
@@ -31,8 +36,9 @@ from shiftjax.measures.observed_state import ObservedState
 from shiftjax.measures.terms import Term
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
+from shiftjax.run.arguments import check_arguments
 from shiftjax.run.closing.equations import Equations, closures
-from shiftjax.run.options import Options
+from shiftjax.run.options import Options, options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
@@ -42,21 +48,44 @@ Array = Any  # of JAX, traced
 CLOSED = 1e-11  # residual of a pose, dimensionless
 EXTREMES = {"minimum": ("minimum",), "maximum": ("maximum",), "peak_to_peak": ("maximum", "minimum")}
 EVALUATED = 2048  # poses at a time
+UNCHANGED = ("tie", "strict_start", "backend", "precision", "threads")  # options of every path that is led
+P = ParamSpec("P")
 Lead = Callable[..., Result]  # `follow` of known numbers, but for its model and its drivers
 
 
-def traced_path(lead: Lead, model: Model, inputs: Inputs, given: Options) -> Result:
-    """`follow` of designs of which JAX traces numbers.
+def front_door(lead: Callable[P, Result]) -> Callable[P, Result]:
+    """`follow`, which JAX may trace with respect to the values of `vary`; where none is traced, it is `lead` itself."""
+    signature = inspect.signature(lead)
+
+    @functools.wraps(lead, assigned=("__name__", "__qualname__", "__doc__", "__annotations__"))
+    def follow(*args: P.args, **kwargs: P.kwargs) -> Result:
+        vary = kwargs.get("vary")
+        if not isinstance(vary, Mapping) or not any(map(is_traced, vary.values())):
+            return lead(*args, **kwargs)
+        stated = dict(signature.bind(*args, **kwargs).arguments)
+        named = {name: stated.pop(name) for name in ("model", "drive", "times", "order") if name in stated}
+        given = options_of(**stated)
+        check_arguments(**given.flat())
+        model = named["model"] = named["model"] if isinstance(named["model"], Model) else load(named["model"])
+        rest = {name: stated[name] for name in UNCHANGED if name in stated}
+        inputs = inputs_of(model, named["drive"], named.get("times"))
+        return _traced(functools.partial(lead, **named, **rest), model, inputs, given)
+
+    return follow
+
+
+def _traced(lead: Lead, model: Model, inputs: Inputs, given: Options) -> Result:
+    """The path of designs of which JAX traces numbers.
 
     Args:
-        lead: `follow` with its drivers and options, of `channels`, `metrics`, `vary` and `assign`.
+        lead: `follow` with its drivers, of `channels`, `metrics`, `vary` and `assign`.
 
     Raises:
         ModelError: as of `follow`; metrics that are no extremes, and such along an uneven path.
     """
     columns, design = traced_design(model, given.design)
     with jax.ensure_compile_time_eval():
-        path = _Path(lead, model, inputs, tuple(columns), replace(given, design=design))
+        path = _TracedPath(lead, model, inputs, tuple(columns), replace(given, design=design))
         static = path.followed({name: np.full(1, model.numbers()[name]) for name in columns})
     y = differentiable(Implicit(path.outputs, path.answer))(jnp.stack([*columns.values()], axis=1))
     n, first, channels = inputs.count, 0, dict[str, Array]()
@@ -77,7 +106,7 @@ def traced_path(lead: Lead, model: Model, inputs: Inputs, given: Options) -> Res
 
 
 @dataclass
-class _Path:
+class _TracedPath:
     """A path of drivers, as a function of the numbers of designs.
 
     Attributes:
@@ -134,8 +163,8 @@ class _Path:
         result = self.lead(channels=asked, metrics=metrics or None, vary=vary, assign=self.given.design.assign)
         if more:
             return result
-        own = {name: values for name, values in result.metrics.items() if name in self.metrics}
-        return replace(result, metrics=own)
+        asked_for = {name: values for name, values in result.metrics.items() if name in self.metrics}
+        return replace(result, metrics=asked_for)
 
     def answer(self, x: np.ndarray) -> Answered:
         """Of numbers (B, P): all that `outputs` are, and where they come from."""
@@ -198,7 +227,9 @@ class _Path:
                 guess = (1.0 - share) * q[:, member, pose] + share * q[:, member, pose + 1]
                 lines = {}
                 for path in self.inputs.places:
-                    begin, rate = (self._of(a, path, member, 0 * member) for a in (self.inputs.places, self.inputs.rates))
+                    begin, rate = (
+                        self._of(a, path, member, 0 * member) for a in (self.inputs.places, self.inputs.rates)
+                    )
                     lines[path] = np.stack([begin + rate * (place[member] - parameter[0]), rate, 0.0 * rate])
                 function = _observed([one for _, one in term.signal.channels], _signal(term, sign))
                 some = self._solutions(prepared, guess, member, lines, function, np.array([first + k]))
@@ -220,7 +251,9 @@ class _Path:
         plan = prepared.plan
         numbers = prepared.values[:, member].copy()
         for path, line in lines.items():
-            group = next(g for g in plan.constraints if g.prescribes and plan.coordinates[g.coordinates[0]].path == path)
+            group = next(
+                g for g in plan.constraints if g.prescribes and plan.coordinates[g.coordinates[0]].path == path
+            )
             for number, values in zip(NUMBERS, (*line, np.zeros(len(member))), strict=True):
                 numbers[prepared.vary.index(f"{group.name}.{number}")] = values
         columns = [self.names.index(path) if path in self.names else -1 for path in prepared.vary]
@@ -234,8 +267,8 @@ class _Path:
             for k in range(0, len(some), EVALUATED):
                 rows = some[k : k + EVALUATED]
                 x = equations.inputs(q[:, rows], numbers[:, rows])
-                out.append(Solutions(equations, x, columns, member[rows], outputs if outputs.ndim == 1 else outputs[rows],
-                                     size[rows] < CLOSED))  # fmt: skip
+                taken = outputs if outputs.ndim == 1 else outputs[rows]
+                out.append(Solutions(equations, x, columns, member[rows], taken, size[rows] < CLOSED))
         return out
 
     @staticmethod
@@ -291,3 +324,6 @@ def _following(lane: Lane, partition: Partition, motion: Any, side: str) -> Vec:
         for speed, value in lane.solve(block, rows, getattr(rows, side)).particular.items():
             out[speed] = value
     return out
+
+
+follow = front_door(lead_along)

@@ -101,12 +101,12 @@ def travel(
     options = options_of(vary=vary, assign=assign, derive=derive, tie=tie)
     if any(is_traced(values) for values in (vary or {}).values()):
         return _traced(model, path, options)
-    ends = _Ends.of(model, path, replace(options, design=options.design.worked_out(model)))
+    ends = _TravelEnds.of(model, path, replace(options, design=options.design.worked_out(model)))
     y = ends.answers()
     return _shown(ends, (y if options.design.vary is not None else y[0]).T)
 
 
-def _shown(ends: _Ends, rows: Array) -> JointTravel:
+def _shown(ends: _TravelEnds, rows: Array) -> JointTravel:
     """The record of answers (answers, B) or (answers,)."""
     names, (begin, assembled, low, high) = ends.names, rows[:4]
     poses = [dict(zip(names, rows[4 + k * len(names) :], strict=False)) for k in range(2)]
@@ -117,30 +117,30 @@ def _traced(model: Model, path: str, options: Options) -> JointTravel:
     """The travels of designs that JAX traces."""
     columns, design = traced_design(model, options.design)
     with jax.ensure_compile_time_eval():
-        own = _Ends.of(model, path, replace(options, design=replace(design, vary={})), only_named=True)
+        named = _TravelEnds.of(model, path, replace(options, design=replace(design, vary={})), only_named=True)
 
     def answer(x: np.ndarray) -> Answered:
         vary = dict(zip(columns, x.T, strict=True))
-        return _Ends.of(model, path, replace(options, design=replace(design, vary=vary))).answered(columns)
+        return _TravelEnds.of(model, path, replace(options, design=replace(design, vary=vary))).answered(columns)
 
-    host = Implicit(4 + 2 * len(own.names), answer)
+    host = Implicit(4 + 2 * len(named.names), answer)
     y = differentiable(host)(jnp.stack([*columns.values()], axis=1))
-    return _shown(own, y.T)
+    return _shown(named, y.T)
 
 
 @dataclass
-class _Ends:
+class _TravelEnds:
     """Ends of the travel of a coordinate, of all members of a prepared model with a driver that leads it.
 
     Attributes:
         index: the substructure that it moves; None where it moves by itself. names: plain coordinates of that, and
             rows: where they stand. begin: (B,); closed: (B,). ends: (2, B) low and high. poses: (2, nq, B) there.
-            dead: (2, B) whether they are dead points. multipliers: (2, rows, B). own: how many of the numbers that vary are
-            the caller's; those of the driver follow.
+            dead: (2, B) whether they are dead points. multipliers: (2, rows, B). varied: how many of the numbers that
+            vary are the caller's; those of the driver follow.
     """
 
     prepared: Prepared
-    own: int
+    varied: int
     path: str
     unit: str
     index: int | None
@@ -155,8 +155,8 @@ class _Ends:
     equations: Equations | None = None
 
     @classmethod
-    def of(cls, model: Model, path: str, options: Options, *, only_named: bool = False) -> _Ends:
-        prepared, own = _led_where_it_stands(model, path, options)
+    def of(cls, model: Model, path: str, options: Options, *, only_named: bool = False) -> _TravelEnds:
+        prepared, varied = _led_where_it_stands(model, path, options)
         plan, B = prepared.plan, prepared.members
         driver = next(k for k, group in enumerate(plan.constraints)
                       if group.prescribes and plan.coordinates[group.coordinates[0]].path == path)  # fmt: skip
@@ -165,9 +165,9 @@ class _Ends:
         here = [] if index is None else [plan.coordinates[k] for k in plan.coordinates_in(index)]
         plain = [one for one in here if one.nq == 1]
         ends = cls(
-            prepared, own, path, moved.unit, index, [one.path for one in plain], [one.q for one in plain], np.zeros(B),
-            np.zeros(B, bool), np.full((2, B), np.nan), np.full((2, plan.nq, B), np.nan), np.zeros((2, B), bool),
-            np.zeros((2, 0, B)),
+            prepared, varied, path, moved.unit, index, [one.path for one in plain], [one.q for one in plain],
+            np.zeros(B), np.zeros(B, bool), np.full((2, B), np.nan), np.full((2, plan.nq, B), np.nan),
+            np.zeros((2, B), bool), np.zeros((2, 0, B)),
         )  # fmt: skip
         if not only_named:
             began = start_from(prepared, None, unsound(prepared, 0.0, 0.0, strict=False), massless=True)
@@ -195,7 +195,7 @@ class _Ends:
 
     def _settle(self, row: int, index: int, place: int, members: np.ndarray, q: np.ndarray) -> None:
         """Takes ends as dead points where they are: q (nq, K) is next to them."""
-        prepared, numbers = self.prepared, self.prepared.values[: self.own][:, members]
+        prepared, numbers = self.prepared, self.prepared.values[: self.varied][:, members]
         system = self.equations = self.equations or self._dead_points(index, place)
         x = system.inputs(q, numbers)
         J, gradient = self._slopes.slopes(x[: self._slopes.layout.count])
@@ -215,24 +215,24 @@ class _Ends:
         prepared = self.prepared
         columns = prepared.plan.substructures[index].columns
         self._slopes = Equations.of(
-            prepared.setup, prepared.own_numbers, prepared.places[: self.own], columns,
+            prepared.setup, prepared.own_numbers, prepared.places[: self.varied], columns,
             lambda lane, q, _: (closures(lane, q, [index], drivers=False), [q[place], *(q[k] for k in self.rows)]),
         )  # fmt: skip
         return self._slopes.stationary(0)
 
     def answers(self) -> np.ndarray:
-        """(B, 4 + 2 names): where it begins, whether loops close there, both ends, the places of all at each of them."""
+        """(B, 4 + 2 names): where it begins, whether loops close there, both ends, the places of all at each."""
         return np.concatenate([[self.begin, self.closed, *self.ends], *(pose[self.rows] for pose in self.poses)]).T
 
     def answered(self, paths: Mapping[str, Any]) -> Answered:
         """The answers with their slopes by numbers, as columns in the order of `paths`."""
         order = list(paths)
-        columns = [order.index(path) for path in self.prepared.vary[: self.own]]
+        columns = [order.index(path) for path in self.prepared.vary[: self.varied]]
         y, parts, n = self.answers(), list[Solutions](), len(self.names)
         for row in range(2):
             members = np.flatnonzero(np.isfinite(self.ends[row]))
             if self.equations is not None and len(members):
-                numbers = self.prepared.values[: self.own][:, members]
+                numbers = self.prepared.values[: self.varied][:, members]
                 x = self.equations.inputs(self.poses[row][:, members], numbers, self.multipliers[row][:, members])
                 outputs = [2 + row, *range(4 + row * n, 4 + (row + 1) * n)]
                 parts.append(Solutions(self.equations, x, columns, members, outputs, self.dead[row, members]))
@@ -240,7 +240,7 @@ class _Ends:
 
 
 def _led_where_it_stands(model: Model, path: str, options: Options) -> tuple[Prepared, int]:
-    """The model with a driver that keeps a coordinate where each design has it, loops closed; and how many numbers of designs vary.
+    """The model with a driver that keeps a coordinate where each design has it, loops closed; how many numbers vary.
 
     What designs state of its start has been heard then, and is left out: a driver says where it is. Ways to designs
     begin where the model itself stands; what it does not state is 0 there, from which loops may not close.

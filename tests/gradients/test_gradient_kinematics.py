@@ -135,7 +135,13 @@ def test_paths_and_their_extremes_have_slopes() -> None:
         poses = shiftjax.follow(
             "four_bar",
             {"crank_pivot": way},
-            channels=["rocker_pivot.q", "rocker_pivot.v", "coupler:tip.position", "rocker_pivot.a", "crank_pivot.mobility"],
+            channels=[
+                "rocker_pivot.q",
+                "rocker_pivot.v",
+                "coupler:tip.position",
+                "rocker_pivot.a",
+                "crank_pivot.mobility",
+            ],
             metrics={"swing": "peak_to_peak(rocker_pivot.q)", "ratio": "maximum(abs(rocker_pivot.v)) / 2"},
             vary={"coupler:tip.T[0]": x},
         )

@@ -13,12 +13,12 @@ FIRST, SECOND = 1.0, 0.6
 
 
 @pytest.fixture(scope="module")
-def ring() -> shiftjax.Workspace:
+def ring() -> shiftjax.ReachableSpace:
     box = [(-1.77, 1.83), (-1.79, 1.81)]
     return shiftjax.workspace(arm(FIRST, SECOND), "fore:tip", box=box, points=19, searched=20)
 
 
-def test_an_arm_of_two_links_reaches_a_ring(ring: shiftjax.Workspace) -> None:
+def test_an_arm_of_two_links_reaches_a_ring(ring: shiftjax.ReachableSpace) -> None:
     """Of area 4 pi l1 l2, between the circles on which it is stretched and folded."""
     assert ring.area == pytest.approx(4.0 * np.pi * FIRST * SECOND, rel=AREA)
     assert ring.consistent and len(ring.boundary) == 2
@@ -30,7 +30,7 @@ def test_an_arm_of_two_links_reaches_a_ring(ring: shiftjax.Workspace) -> None:
         assert np.abs(stretched) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_a_grid_is_judged_by_the_curves(ring: shiftjax.Workspace) -> None:
+def test_a_grid_is_judged_by_the_curves(ring: shiftjax.ReachableSpace) -> None:
     radius = np.hypot(*np.meshgrid(*ring.axes, indexing="ij"))
     depth = np.minimum(FIRST + SECOND - radius, radius - FIRST + SECOND)
     assert ring.mask is not None and ring.margin is not None and ring.ball is not None
@@ -82,12 +82,12 @@ def test_singular_curves_over_the_plane_of_two_inputs() -> None:
 
 
 @pytest.fixture(scope="module")
-def grid() -> shiftjax.Workspace:
+def grid() -> shiftjax.ReachableSpace:
     box = [(-0.9, 0.9), (-0.9, 0.9), (0.11, 1.1)]
     return shiftjax.workspace(delta(), "plate:origin", box=box, points=21, searched=4)
 
 
-def test_a_delta_reaches_where_its_discriminants_are_positive(grid: shiftjax.Workspace) -> None:
+def test_a_delta_reaches_where_its_discriminants_are_positive(grid: shiftjax.ReachableSpace) -> None:
     points = np.stack(np.meshgrid(*grid.axes, indexing="ij"), axis=-1)
     assert grid.freedoms == 3 and grid.mask is not None
     exact = (delta_discriminants(points) >= 0.0).all(-1)
@@ -95,7 +95,7 @@ def test_a_delta_reaches_where_its_discriminants_are_positive(grid: shiftjax.Wor
     assert (grid.mask == exact).all()
 
 
-def test_margins_are_distances_to_where_discriminants_vanish(grid: shiftjax.Workspace) -> None:
+def test_margins_are_distances_to_where_discriminants_vanish(grid: shiftjax.ReachableSpace) -> None:
     """To planes through points of the boundary: off by the curvature of tori of 0.45 m times h^2 / 8, and 1 % of h.
 
     Within what is reached: beyond its edges planes go on.
@@ -116,7 +116,7 @@ def test_margins_are_distances_to_where_discriminants_vanish(grid: shiftjax.Work
         assert not longer.all()
 
 
-def test_what_is_answered_is_plain(ring: shiftjax.Workspace) -> None:
+def test_what_is_answered_is_plain(ring: shiftjax.ReachableSpace) -> None:
     again = json.loads(ring.to_json())
     assert again["area"] == ring.area
     assert np.array(again["curves"][0]["points"]) == pytest.approx(ring.curves[0].points)

@@ -51,12 +51,16 @@ def delta() -> Model:
     """A delta whose plate slides in three directions, held by three rods without mass."""
     builder, turns = shiftjax.ModelBuilder(), 2.0 * np.pi / 3.0 * np.arange(3)
     a = builder.assembly("delta")
-    corners = {f"corner_{k}": (DELTA["plate"] * np.cos(x), DELTA["plate"] * np.sin(x), 0.0) for k, x in enumerate(turns)}
+    corners = {
+        f"corner_{k}": (DELTA["plate"] * np.cos(x), DELTA["plate"] * np.sin(x), 0.0) for k, x in enumerate(turns)
+    }
     a.body("plate", frames=corners)
     a.joint("slides", "translational_3d", child="plate", initial_displacement={"x": 0.0, "y": 0.0, "z": 0.7})
     for k, x in enumerate(turns):
         c, s = np.cos(x), np.sin(x)
-        builder.frame(f"shoulder_{k}", T=(DELTA["base"] * c, DELTA["base"] * s, 0.0), R=[[c, -s, 0], [s, c, 0], [0, 0, 1]])
+        builder.frame(
+            f"shoulder_{k}", T=(DELTA["base"] * c, DELTA["base"] * s, 0.0), R=[[c, -s, 0], [s, c, 0], [0, 0, 1]]
+        )
         a.body(f"arm_{k}", frames={"tip": (DELTA["arm"], 0.0, 0.0)})
         a.joint(f"shoulder_{k}", "Ry", parent=("fixed", f"shoulder_{k}"), child=f"arm_{k}", initial_displacement=-0.3)
         ends = [(f"arm_{k}", "tip"), ("plate", f"corner_{k}")]

@@ -44,7 +44,9 @@ def traced_branches(
     known = {path: _values(f"vary {path}", x) for path, x in columns.items()}
     places = {path: _values(f"at {path}", x) for path, x in inputs.items()}
     table = branches(model, places, vary=known or None, assign=others.assign)
-    y = differentiable(_of_table(model, table, known, places, others))(_rows(table, [*columns.values(), *inputs.values()]))
+    y = differentiable(_of_table(model, table, known, places, others))(
+        _rows(table, [*columns.values(), *inputs.values()])
+    )
     q, first = dict[str, Array](), 0
     for path, values in table.q.items():
         width = values.shape[1] if values.ndim > 1 else 1

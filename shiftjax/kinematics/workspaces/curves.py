@@ -32,7 +32,7 @@ FAR = 100.0  # of the model's length, or rad: a curve that goes so far is open
 
 
 @dataclass(frozen=True)
-class Node:
+class CurvePoint:
     """A point of a curve.
 
     Attributes:
@@ -58,7 +58,7 @@ class Node:
 
 
 @dataclass
-class Arc:
+class CurveArc:
     """A part of a curve along which nothing changes but the place.
 
     Attributes:
@@ -66,13 +66,13 @@ class Arc:
             curve goes on for ever, or its end was not met.
     """
 
-    nodes: list[Node]
+    nodes: list[CurvePoint]
     strides: np.ndarray
     limit: Limit | None
     open: bool
 
 
-class Family:
+class CurveFamily:
     """Curves of one system of equations.
 
     Args:
@@ -106,7 +106,9 @@ class Family:
         good = (size < CLOSED) & self.reaching.closed(q)
         return q[:, good], others[:, good]
 
-    def node(self, q: np.ndarray, others: np.ndarray, before: np.ndarray | None, normal: np.ndarray | None) -> Node:
+    def node(
+        self, q: np.ndarray, others: np.ndarray, before: np.ndarray | None, normal: np.ndarray | None
+    ) -> CurvePoint:
         """The node at a solution, its tangent and normal along those before."""
         x = self.equations.inputs(q[:, None], np.zeros((0, 1)), others[:, None])
         slopes, of_image = (one[0] for one in self.equations.slopes(x))
@@ -127,7 +129,7 @@ class Family:
             side = float(direction @ P @ z)
             events = [side]
         events += [(q[one.place] - one.value) * one.end for one in self.others]
-        return Node(q, others, tangent, image, slope, direction, side, z, np.array(events))
+        return CurvePoint(q, others, tangent, image, slope, direction, side, z, np.array(events))
 
     def _inward(self, J: np.ndarray, tangent: np.ndarray) -> np.ndarray:
         """(n,) the motion across a limit's curve that leads a joint into its way."""
@@ -139,9 +141,9 @@ class Family:
 
     # -- curves -------------------------------------------------------------------------------------------------------
 
-    def arcs(self, poses: np.ndarray) -> Iterator[Arc]:
+    def arcs(self, poses: np.ndarray) -> Iterator[CurveArc]:
         """All curves within limits that are met from closed poses (nq, B), cut into arcs."""
-        traced: list[list[Node]] = []
+        traced: list[list[CurvePoint]] = []
         q, others = self.seeds(poses)
         for k in range(q.shape[1]):
             seed = self.node(self.reaching.turned(q[:, k : k + 1])[:, 0], others[:, k], None, None)
@@ -150,7 +152,7 @@ class Family:
                 traced.append(nodes)
                 yield from self._cut(nodes, closed)
 
-    def _on(self, nodes: list[Node], seed: Node) -> bool:
+    def _on(self, nodes: list[CurvePoint], seed: CurvePoint) -> bool:
         """Whether a point lies on a traced curve."""
         gaps = np.array([np.abs(self._apart(one, seed)).max() for one in nodes])
         k = int(gaps.argmin())
@@ -163,7 +165,7 @@ class Family:
             tangent = at.tangent
         return bool(np.abs(self._apart(at, seed)).max() < SAME)
 
-    def _apart(self, one: Node, other: Node) -> np.ndarray:
+    def _apart(self, one: CurvePoint, other: CurvePoint) -> np.ndarray:
         """(U,) from one node to another: whole turns count nothing, nor does the sign of w."""
         plan, units = self.reaching.plan, self.equations.layout.units
         gap = np.zeros(self.n)
@@ -180,12 +182,12 @@ class Family:
         sign = -1.0 if one.others @ other.others < 0.0 else 1.0
         return np.concatenate([gap, sign * one.others - other.others])
 
-    def _arclength(self, one: Node, other: Node) -> float:
+    def _arclength(self, one: CurvePoint, other: CurvePoint) -> float:
         """Of the curve between two nodes: that of a circle through both."""
         half = 0.5 * _turn(one, other)
         return float(np.linalg.norm(self._apart(other, one))) * half / np.sin(half)
 
-    def _traced(self, seed: Node) -> tuple[list[Node], bool]:
+    def _traced(self, seed: CurvePoint) -> tuple[list[CurvePoint], bool]:
         """Nodes of the curve through a seed: round to it, or just beyond limits; and whether round to it."""
         nodes, closed = self._followed(seed)
         if closed:
@@ -194,13 +196,13 @@ class Family:
         rest = [self._reversed(one) for one in back[:0:-1]]
         return [*rest, *nodes], False
 
-    def _reversed(self, node: Node) -> Node:
+    def _reversed(self, node: CurvePoint) -> CurvePoint:
         """The node of the curve that goes the other way: normals of folds stay, those of limits turn with it."""
         events = np.concatenate([-node.events[:1], node.events[1:]])
         there = replace(node, tangent=-node.tangent, slope=-node.slope, events=events)
         return there if self.limit is None else replace(there, normal=-node.normal, side=-node.side)
 
-    def _followed(self, seed: Node) -> tuple[list[Node], bool]:
+    def _followed(self, seed: CurvePoint) -> tuple[list[CurvePoint], bool]:
         nodes, stride, fastest = [seed], FIRST, float(np.linalg.norm(seed.slope))
         while len(nodes) < MOST and stride > FINEST:
             there = self._ahead(nodes[-1], stride)
@@ -220,17 +222,17 @@ class Family:
             stride = min(LONGEST, stride * min(2.0, max(0.5, TURN / max(turn, 1e-9))))
         return nodes, False
 
-    def _like(self, seed: Node, before: Node) -> Node:
+    def _like(self, seed: CurvePoint, before: CurvePoint) -> CurvePoint:
         """The first node of a closed curve as its last one: w may have changed its sign on the way round."""
         sign = -1.0 if before.others @ seed.others < 0.0 else 1.0
         there = self.node(seed.q, sign * seed.others, before.tangent, before.normal)
         return there
 
-    def _far(self, node: Node) -> bool:
+    def _far(self, node: CurvePoint) -> bool:
         units = self.equations.layout.units
         return any(abs(node.q[c.q]) / units[c.v] > FAR for c in self.reaching.plan.coordinates if c.plain)
 
-    def _ahead(self, node: Node, stride: float) -> Node | None:
+    def _ahead(self, node: CurvePoint, stride: float) -> CurvePoint | None:
         """The node a stride along the tangent; None where the curve is not met there."""
         x = self.equations.inputs(node.q[:, None], np.zeros((0, 1)), node.others[:, None])
         x = self.equations.moved(x, stride * node.tangent[None])
@@ -244,9 +246,9 @@ class Family:
             return None
         return there
 
-    def _cut(self, nodes: list[Node], closed: bool) -> Iterator[Arc]:
+    def _cut(self, nodes: list[CurvePoint], closed: bool) -> Iterator[CurveArc]:
         """A curve in arcs, ends of which are where an event is zero."""
-        part, lengths, arcs = [nodes[0]], list[float](), list[tuple[list[Node], list[float]]]()
+        part, lengths, arcs = [nodes[0]], list[float](), list[tuple[list[CurvePoint], list[float]]]()
         for before, after in itertools.pairwise(nodes):
             for _, there in sorted(self._crossings(before, after), key=lambda pair: pair[0]):
                 part.append(there)
@@ -261,10 +263,10 @@ class Family:
         arcs.append((part, lengths))
         endless = not closed and nodes[0].feasible | nodes[-1].feasible
         for one, strides in arcs:
-            if len(one) > 2 or len(one) == 2 and all(node.events[1:].max(initial=-1.0) < EDGE for node in one):
-                yield Arc(one, np.array(strides), self.limit, endless)
+            if len(one) > 2 or (len(one) == 2 and all(node.events[1:].max(initial=-1.0) < EDGE for node in one)):
+                yield CurveArc(one, np.array(strides), self.limit, endless)
 
-    def _crossings(self, before: Node, after: Node) -> Iterator[tuple[float, Node]]:
+    def _crossings(self, before: CurvePoint, after: CurvePoint) -> Iterator[tuple[float, CurvePoint]]:
         for k, (first, last) in enumerate(zip(before.events, after.events, strict=True)):
             if first * last < 0.0:
                 turn = _turn(before, after)  # nodes are those next to the ends of tangents
@@ -278,12 +280,12 @@ class Family:
                 yield share, self._ahead(before, share * step) or after
 
 
-def _turn(one: Node, other: Node) -> float:
+def _turn(one: CurvePoint, other: CurvePoint) -> float:
     """The angle between two tangents [rad]; not so small that it could not be divided by."""
     return max(float(np.arccos(np.clip(one.tangent @ other.tangent, -1.0, 1.0))), 1e-6)
 
 
-def _bend(one: Node, other: Node, fastest: float) -> float:
+def _bend(one: CurvePoint, other: CurvePoint, fastest: float) -> float:
     """By how much the slope of the image differs at two nodes: an angle where it goes as fast as it does anywhere."""
     return float(np.linalg.norm(other.slope - one.slope)) / max(fastest, 1e-12)
 

@@ -147,7 +147,7 @@ class Flood:
         return np.array([1.0 if unit == "rad" else self.reaching.prepared.setup.length for unit in self.reaching.units])
 
     def _walked(self, q: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Poses as far as straight ways lead to points, whether they are there, and (K, D) ends of those that are not."""
+        """Poses as far as straight ways lead to points, whether they are there, and (K, D) ends of the others."""
         q, ends = q.copy(), self.points[goal]
         begin = self.reaching.base.values(self.reaching.base.inputs(q, self.reaching.none(q)))[1]
         share, stride = np.zeros(len(goal)), np.ones(len(goal))

@@ -1,15 +1,16 @@
 """Arcs in a plane, each with how many more poses there are on one side of it than on the other: regions, areas.
 
 Problem: of arcs that together are all places where the number N of poses jumps, which of them bound what is reached,
-N > 0, and how large it is. Arcs are cubic curves from node to node; they are cut where they cross, and those that lie on
-each other count as one. N beside an arc is the sum of the jumps along a ray to infinity, where no pose is; a negative
-one says that arcs are missing. Host code.
+N > 0, and how large it is. Arcs are cubic curves from node to node; they are cut where they cross, and those that lie
+on each other count as one. N beside an arc is the sum of the jumps along a ray to infinity, where no pose is; a
+negative one says that arcs are missing. Host code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -24,7 +25,7 @@ GAUSS = 0.5 + 0.5 * np.array([-np.sqrt(0.6), 0.0, np.sqrt(0.6)]), np.array([5.0,
 
 
 @dataclass(frozen=True)
-class Side:
+class CountedArc:
     """An arc: cubics (N, 4, 2) by their control points, of Bernstein's polynomials, end to end.
 
     Attributes:
@@ -97,7 +98,7 @@ def part(cubic: np.ndarray, first: float, last: float) -> np.ndarray:
     return before(head[::-1], 1.0 - first / last if last > 0.0 else 0.0)[::-1]
 
 
-class Plane:
+class Arrangement:
     """Arcs, cut where they cross.
 
     Args:
@@ -108,7 +109,7 @@ class Plane:
             number of poses on either side of its first part, seen along it. consistent: whether no number is negative.
     """
 
-    def __init__(self, sides: Sequence[Side]) -> None:
+    def __init__(self, sides: Sequence[CountedArc]) -> None:
         every = np.concatenate([one.cubics for one in sides]) if sides else np.zeros((0, 4, 2))
         corners = every.reshape(-1, 2)
         self.size = float(np.ptp(corners, axis=0).max()) if len(corners) else 0.0
@@ -121,7 +122,7 @@ class Plane:
 
     # -- crossings ----------------------------------------------------------------------------------------------------
 
-    def _cut(self, sides: Sequence[Side]) -> list[Side]:
+    def _cut(self, sides: Sequence[CountedArc]) -> list[CountedArc]:
         if not sides:
             return []
         owner = np.concatenate([np.full(len(one.cubics), k) for k, one in enumerate(sides)])
@@ -131,10 +132,10 @@ class Plane:
         for i, j, s, t in zip(*_crossings(every), strict=True):
             for k, share in ((i, s), (j, t)):
                 cuts[owner[k]].append(float(k - first[owner[k]] + share))
-        out: list[Side] = []
+        out: list[CountedArc] = []
         for side, places in zip(sides, cuts, strict=True):
             ends = self._ends(side.cubics, sorted(places))
-            out += [Side(_between(side.cubics, a, b), side.jump, side.source) for a, b in zip(ends, ends[1:])]
+            out += [CountedArc(_between(side.cubics, a, b), side.jump, side.source) for a, b in pairwise(ends)]
         return out
 
     def _ends(self, every: np.ndarray, places: Sequence[float]) -> list[float]:
@@ -224,7 +225,11 @@ class Plane:
     @property
     def boundary(self) -> list[int]:
         """Groups with no pose on one side, and some on the other."""
-        return [k for k in range(len(self.groups)) if min(self.left[k], self.right[k]) <= 0 < max(self.left[k], self.right[k])]
+        return [
+            k
+            for k in range(len(self.groups))
+            if min(self.left[k], self.right[k]) <= 0 < max(self.left[k], self.right[k])
+        ]
 
     @property
     def area(self) -> float:
@@ -270,7 +275,10 @@ def _crossings(every: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
     d1, d2 = rates(every[i], s), rates(every[j], t)
     sine = np.abs(d1[:, 0] * d2[:, 1] - d1[:, 1] * d2[:, 0])
     sine /= np.maximum(np.linalg.norm(d1, axis=1) * np.linalg.norm(d2, axis=1), 1e-300)
-    near = np.linalg.norm(points(every[j], t) - points(every[i], s), axis=1) < 1e-9 * np.ptp(every.reshape(-1, 2), axis=0).max()
+    near = (
+        np.linalg.norm(points(every[j], t) - points(every[i], s), axis=1)
+        < 1e-9 * np.ptp(every.reshape(-1, 2), axis=0).max()
+    )
     good = near & (sine > PARALLEL) & (s >= -1e-9) & (s <= 1.0 + 1e-9) & (t >= -1e-9) & (t <= 1.0 + 1e-9)
     return i[good], j[good], np.clip(s[good], 0.0, 1.0), np.clip(t[good], 0.0, 1.0)
 

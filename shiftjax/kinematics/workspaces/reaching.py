@@ -95,7 +95,9 @@ class Reaching:
             whole = whole._moving()
         if len(whole.names) not in (2, 3):
             fault = f"{len(whole.names)} coordinates, {listed(list(whole.names)) or 'none'}"
-            raise ModelError("coordinates", fault, "two or three that move", "Name them, as ('arm:tip.x', 'arm:tip.y').")
+            raise ModelError(
+                "coordinates", fault, "two or three that move", "Name them, as ('arm:tip.x', 'arm:tip.y')."
+            )
         return whole
 
     def _moving(self) -> Reaching:
@@ -104,7 +106,9 @@ class Reaching:
         values = self.base.values(self.base.inputs(poses, self.none(poses)))[1]
         size = max(np.abs(values).max(initial=0.0), self.prepared.setup.length)
         moves = np.ptp(values, axis=0) > MOVES * size
-        picked = [tuple(x for x, m in zip(group, moves, strict=True) if m) for group in (self.names, self.units, self.made)]
+        picked = [
+            tuple(x for x, m in zip(group, moves, strict=True) if m) for group in (self.names, self.units, self.made)
+        ]
         return Reaching(self.prepared, *picked, self.limits)
 
     @property
@@ -155,7 +159,7 @@ class Reaching:
         return sorted(pivots.rows[0, : int(pivots.rank[0])].tolist())
 
     def closed(self, q: np.ndarray) -> np.ndarray:
-        """(B,) whether all loops are closed at coordinates (nq, B): the rows of equations vanish half a turn off, too."""
+        """(B,) whether loops are closed at coordinates (nq, B): the rows of equations vanish half a turn off, too."""
         lane, good = self.prepared.with_numbers(self.prepared.own_numbers), np.ones(q.shape[1], bool)
         for s in range(len(self.plan.substructures)):
             good &= np.abs(host.closure(lane, q, s)[0]).max(1, initial=0.0) < CLOSED

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, installing
+from shiftjax.kinematics.workspaces.drawing import draw
 from shiftjax.markup import html_lines
 from shiftjax.record import record
 
 LISTED = 20  # curves that a summary shows
-COLOURS = {"singular": "tab:red", "limit": "tab:blue"}
 
 
 @record
@@ -42,7 +40,7 @@ class BoundaryCurve:
 
 
 @record
-class Workspace:
+class ReachableSpace:
     """What a mechanism reaches, in two or three coordinates.
 
     Attributes:
@@ -114,22 +112,7 @@ class Workspace:
         Raises:
             ModelError: no matplotlib.
         """
-        if find_spec("matplotlib") is None:
-            raise ModelError("plot", "no matplotlib", "matplotlib installed", installing("plot"))
-        from matplotlib import pyplot
-
-        axes = pyplot.subplots(layout="constrained")[1] if axes is None else axes
-        if self.mask is not None:
-            layer = self.mask if self.mask.ndim == 2 else self.mask[:, :, self.mask.shape[2] // 2]
-            axes.pcolormesh(self.axes[0], self.axes[1], layer.T, cmap="Greys", vmin=0.0, vmax=4.0, shading="nearest")
-        for one in self.curves:
-            style = {"lw": 1.8} if one.boundary else {"lw": 0.8, "ls": "--"}
-            axes.plot(*one.points.T, color=COLOURS[one.kind], **style)
-        axes.set_xlabel(f"{self.coordinates[0]} [{self.units[0]}]")
-        axes.set_ylabel(f"{self.coordinates[1]} [{self.units[1]}]")
-        if self.units[0] == self.units[1]:
-            axes.set_aspect("equal")
-        return axes
+        return draw(self, axes)
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())
@@ -149,5 +132,7 @@ class Workspace:
         if self.mask is not None:
             lines.append(f"  {int(self.mask.sum())} of {self.mask.size} points reached")
         if self.ball is not None:
-            lines.append(f"  largest ball: radius {self.ball[1]:.6g} about {np.array2string(self.ball[0], precision=6)}")
+            lines.append(
+                f"  largest ball: radius {self.ball[1]:.6g} about {np.array2string(self.ball[0], precision=6)}"
+            )
         return [*lines, *(f"  {note}" for note in self.notes)]

@@ -11,11 +11,11 @@ from scipy.spatial import cKDTree
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, shown
 from shiftjax.formats.files import load
-from shiftjax.kinematics.workspaces.curves import Arc, Family
+from shiftjax.kinematics.workspaces.curves import CurveArc, CurveFamily
 from shiftjax.kinematics.workspaces.grid import Flood
-from shiftjax.kinematics.workspaces.plane import PARTS, Plane, Side, cubics, points
+from shiftjax.kinematics.workspaces.plane import PARTS, Arrangement, CountedArc, cubics, points
 from shiftjax.kinematics.workspaces.reaching import Reaching
-from shiftjax.kinematics.workspaces.table import BoundaryCurve, Workspace
+from shiftjax.kinematics.workspaces.table import BoundaryCurve, ReachableSpace
 from shiftjax.mechanism.model import Model
 from shiftjax.real_arrays import real_array
 
@@ -34,7 +34,7 @@ def workspace(
     searched: int = SEARCHED,
     assign: Mapping[str, float | str] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
-) -> Workspace:
+) -> ReachableSpace:
     """What a frame, or any two or three coordinates, of a mechanism can reach.
 
     Of two freedoms and two coordinates the boundary is traced: curves on which poses meet and end, and on which a joint
@@ -52,9 +52,9 @@ def workspace(
         assign, tie: as those of `simulate`.
 
     Returns:
-        a Workspace. Areas within curves, and distances from them, are good to some 1e-7 of themselves. Margins of a grid
-        that is flooded are to planes through points of the boundary: off by 1 % of the spacing h and by the curvature
-        times h^2 / 8, beyond edges by up to h. Its volume counts cells by margins.
+        a ReachableSpace. Areas within curves, and distances from them, are good to some 1e-7 of themselves. Margins
+        of a grid that is flooded are to planes through points of the boundary: off by 1 % of the spacing h and by the
+        curvature times h^2 / 8, beyond edges by up to h. Its volume counts cells by margins.
 
     Raises:
         ModelError: anything the model or the arguments make impossible.
@@ -68,7 +68,9 @@ def workspace(
         raise ModelError("coordinates", fault, "at most as many coordinates as freedoms", "Leave one out.")
     if not traced and not axes:
         fault = f"no grid, for {reaching.freedoms} freedoms"
-        raise ModelError("points", fault, "a number of points, and a box", "Give both, as box=[(-1, 1)] * 3, points=50.")
+        raise ModelError(
+            "points", fault, "a number of points, and a box", "Give both, as box=[(-1, 1)] * 3, points=50."
+        )
     poses = reaching.poses(searched)
     return _by_curves(reaching, poses, axes) if traced else _by_grid(reaching, poses, axes)
 
@@ -91,9 +93,9 @@ def _axes(reaching: Reaching, box: Any, count: Any) -> tuple[np.ndarray, ...]:
     return tuple(np.linspace(low, high, n) for (low, high), n in zip(ends, counts, strict=True))
 
 
-def _by_curves(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...]) -> Workspace:
-    arcs = [arc for limit in (None, *reaching.limits) for arc in Family(reaching, limit).arcs(poses)]
-    plane = Plane([_side(k, arc) for k, arc in enumerate(arcs)])
+def _by_curves(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...]) -> ReachableSpace:
+    arcs = [arc for limit in (None, *reaching.limits) for arc in CurveFamily(reaching, limit).arcs(poses)]
+    plane = Arrangement([_side(k, arc) for k, arc in enumerate(arcs)])
     notes = []
     endless = any(arc.open for arc in arcs) or not arcs
     limited = {one.coordinate for one in reaching.limits}
@@ -115,23 +117,23 @@ def _by_curves(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ..
         ball = _ball(axes, mask, margin)
     elif axes:
         notes.append("so that no point of the grid is judged")
-    return Workspace(
+    return ReachableSpace(
         reaching.names, reaching.units, reaching.freedoms, curves, plane.area if good else np.nan, good,
         axes if good else (), mask, margin, ball, tuple(notes),
     )  # fmt: skip
 
 
-def _side(k: int, arc: Arc) -> Side:
+def _side(k: int, arc: CurveArc) -> CountedArc:
     """An arc with how many more poses there are on its left: two beside a fold, one beside a limit."""
     images, slopes = (np.array([getattr(node, name) for node in arc.nodes]) for name in ("image", "slope"))
     fastest = max(arc.nodes[1:-1] or arc.nodes, key=lambda node: float(np.linalg.norm(node.slope)))
     left = np.array([-fastest.slope[1], fastest.slope[0]])
     sign = np.sign(fastest.side * (fastest.normal @ left))
-    return Side(cubics(images, slopes, arc.strides), int(sign) * (2 if arc.limit is None else 1), k)
+    return CountedArc(cubics(images, slopes, arc.strides), int(sign) * (2 if arc.limit is None else 1), k)
 
 
 def _curve(
-    reaching: Reaching, arcs: Sequence[Arc], plane: Plane, k: int, turning: Sequence[str], *, counted: bool
+    reaching: Reaching, arcs: Sequence[CurveArc], plane: Arrangement, k: int, turning: Sequence[str], *, counted: bool
 ) -> BoundaryCurve:
     """What is said of a group of parts that lie on each other; angles that may turn round are about half a turn."""
     side = plane.sides[plane.groups[k][0]]
@@ -159,14 +161,14 @@ def _curve(
     )  # fmt: skip
 
 
-def _within(arc: Arc, side: Side) -> list[Any]:
+def _within(arc: CurveArc, side: CountedArc) -> list[Any]:
     """The nodes of an arc that are nearest to the points of a part of it."""
     tree = cKDTree(np.array([node.image for node in arc.nodes]))
     at = np.array([side.cubics[0, 0], *(cubic[3] for cubic in side.cubics)])
     return [arc.nodes[k] for k in tree.query(at)[1]]
 
 
-def _distances(plane: Plane, at: np.ndarray) -> np.ndarray:
+def _distances(plane: Arrangement, at: np.ndarray) -> np.ndarray:
     """(K,) of points (K, 2) from the boundary: the nearest of many points of it, and a step onto the curve there."""
     every = np.concatenate([plane.sides[plane.groups[k][0]].cubics for k in plane.boundary])
     shares = (np.arange(DENSE // PARTS) + 0.5) / (DENSE // PARTS)
@@ -184,7 +186,7 @@ def _ball(axes: tuple[np.ndarray, ...], mask: np.ndarray, margin: np.ndarray) ->
     return np.array([axis[i] for axis, i in zip(axes, k, strict=True)]), float(inside[k])
 
 
-def _by_grid(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...]) -> Workspace:
+def _by_grid(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...]) -> ReachableSpace:
     flood = Flood(reaching, axes)
     flood.begin(poses[:, reaching.within(poses)])
     mask, margin = flood.reached, flood.margins()
@@ -192,7 +194,7 @@ def _by_grid(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...]
     size = float(np.prod(cell))
     depth = np.nan_to_num(margin, nan=np.inf) / size ** (1.0 / len(axes))
     share = np.where(mask, np.clip(0.5 + depth, 0.0, 1.0), np.clip(0.5 + depth, 0.0, 1.0) * (depth > -np.inf))
-    return Workspace(
+    return ReachableSpace(
         reaching.names, reaching.units, reaching.freedoms, (), float(share.sum() * size), True, axes, mask, margin,
         _ball(axes, mask, margin), (),
     )  # fmt: skip

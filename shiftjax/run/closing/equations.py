@@ -41,7 +41,7 @@ Function = Callable[[Lane, Vec, Vec], tuple[Vec, Vec]]  # lane, coordinates, oth
 
 
 @dataclass(frozen=True)
-class Layout:
+class SystemLayout:
     """The inputs of the graph of a system, in this order.
 
     Attributes:
@@ -89,7 +89,7 @@ class Equations:
         graph: of the inputs of the layout; its outputs are `rows` equations, then answers.
     """
 
-    def __init__(self, layout: Layout, graph: Graph, rows: int) -> None:
+    def __init__(self, layout: SystemLayout, graph: Graph, rows: int) -> None:
         self.layout, self.graph, self.rows = layout, graph, rows
         self.answers = len(graph.outputs) - rows
 
@@ -110,7 +110,7 @@ class Equations:
         Args:
             numbers: of the model, in the order of the plan's. places, columns, others, standing: of the layout.
         """
-        layout = Layout(setup.plan, setup.length, tuple(places), tuple(columns), others, tuple(standing))
+        layout = SystemLayout(setup.plan, setup.length, tuple(places), tuple(columns), others, tuple(standing))
         rows: list[int] = []
 
         def whole(x: list[Scalar]) -> Vec:
