@@ -42,14 +42,14 @@ class Solutions:
     x: np.ndarray
     parameters: Sequence[int]
     members: np.ndarray
-    outputs: Sequence[int]
+    outputs: Sequence[int] | np.ndarray
     solved: np.ndarray | None = None
     near: np.ndarray = field(init=False)
     blind: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         F_x, self._y_x = self.equations.slopes(self.x)
-        good = np.isfinite(F_x).all((1, 2)) & np.isfinite(self._y_x).all((1, 2))
+        good = np.asarray(np.isfinite(F_x).all((1, 2)) & np.isfinite(self._y_x).all((1, 2)))
         if self.solved is not None:
             good &= self.solved
         F_x, self._y_x = np.where(good[:, None, None], F_x, 0.0), np.where(good[:, None, None], self._y_x, 0.0)
@@ -164,7 +164,7 @@ class Implicit:
         for part in answered.parts:
             for k, direction in enumerate(dx):
                 np.add.at(out[k], part.places, part.tangent(direction))
-        self._doubt(answered, np.isnan(out).any((0, 2)))
+        self._doubt(answered, np.asarray(np.isnan(out).any((0, 2))))
         return out
 
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
@@ -174,7 +174,7 @@ class Implicit:
         for part in answered.parts:
             for k, bar in enumerate(y_bar):
                 np.add.at(out[k], np.ix_(part.members, part.columns), part.adjoint(bar[part.places]))
-        self._doubt(answered, np.isnan(out).any((0, 2)))
+        self._doubt(answered, np.asarray(np.isnan(out).any((0, 2))))
         return out
 
     def _at(self, x: np.ndarray) -> Answered:

@@ -1,5 +1,7 @@
 """Slopes of travels, dead points, assemblies, paths and extremes along them, by implicit functions. Row 20, F8."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -100,7 +102,7 @@ def test_assemblies_have_slopes_by_numbers_and_inputs() -> None:
 
     at = np.array([*SIDES, 0.7])
     order = np.argsort(rocker_angles(at))
-    assert np.asarray(rocker(at)) == pytest.approx(rocker_angles(at)[order], abs=EXACT)
+    assert np.asarray(rocker(jnp.array(at))) == pytest.approx(rocker_angles(at)[order], abs=EXACT)
     assert both_ways(rocker, jnp.array(at)) == pytest.approx(complex_steps(rocker_angles, at)[order], abs=EXACT)
 
 
@@ -110,10 +112,10 @@ def test_six_assemblies_of_a_platform_have_slopes() -> None:
 
     def angles(x: jax.Array) -> jax.Array:
         at = {f"slide_{k}": LEGS[k] + way[k] * x for k in range(3)}
-        return shiftjax.branches(model, at)["base_0"].reshape(len(x), 6)
+        return jnp.reshape(shiftjax.branches(model, at)["base_0"], (len(x), 6))
 
     h = 1e-4
-    two_before, before, after, two_after = angles(h * np.array([-2.0, -1.0, 1.0, 2.0]))
+    two_before, before, after, two_after = np.asarray(angles(h * jnp.array([-2.0, -1.0, 1.0, 2.0])))
     known = (8.0 * (after - before) - (two_after - two_before)) / (12.0 * h)
     _, slopes = jax.jvp(angles, (jnp.zeros(1),), (jnp.ones(1),))
     assert np.asarray(slopes)[0] == pytest.approx(known, abs=DIFFERENCED)
@@ -121,7 +123,7 @@ def test_six_assemblies_of_a_platform_have_slopes() -> None:
 
 def test_how_many_assemblies_there_are_must_be_known() -> None:
     def rocker(x: jax.Array) -> jax.Array:
-        return shiftjax.branches(MODEL, {"crank_pivot": 0.7}, vary=lengths(x))["rocker_pivot"]
+        return jnp.asarray(shiftjax.branches(MODEL, {"crank_pivot": 0.7}, vary=lengths(x))["rocker_pivot"])
 
     with pytest.raises(shiftjax.ModelError, match="how many assemblies"):
         jax.jit(rocker)(jnp.array(SIDES))
@@ -194,7 +196,7 @@ def test_a_number_that_opens_a_loop_has_no_slope() -> None:
     ("metric", "message"),
     [("mean(rocker_pivot.q)", "where JAX traces"), (lambda u, channels: u, "a function")],
 )
-def test_metrics_that_have_no_slopes_are_refused(metric: object, message: str) -> None:
+def test_metrics_that_have_no_slopes_are_refused(metric: Any, message: str) -> None:
     def path(x: jax.Array) -> jax.Array:
         poses = shiftjax.follow(
             MODEL, {"crank_pivot": np.linspace(0.0, 1.0, 5)}, metrics={"m": metric}, vary={PATHS[0]: x}

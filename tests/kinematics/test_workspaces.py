@@ -1,6 +1,7 @@
 """What mechanisms reach: boundaries with their types, areas, masks and margins. Rows 17 and 18 of kinematics."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,7 +138,7 @@ def test_what_is_answered_is_plain(ring: shiftjax.ReachableSpace) -> None:
         (("fore:tip.x", "wrist"), {}, "no active"),
     ],
 )
-def test_what_is_refused(asked: object, options: dict, message: str) -> None:
+def test_what_is_refused(asked: Any, options: dict, message: str) -> None:
     with pytest.raises(shiftjax.ModelError, match=message):
         shiftjax.workspace(arm(FIRST, SECOND), asked, **options)
 

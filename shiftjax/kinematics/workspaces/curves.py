@@ -161,7 +161,7 @@ class CurveFamily:
         at, tangent = nodes[k], nodes[k].tangent
         for _ in range(3):  # onto the curve, next to the point
             gap = self._apart(seed, at)
-            at = self._ahead(at, gap @ tangent) or at
+            at = self._ahead(at, float(gap @ tangent)) or at
             tangent = at.tangent
         return bool(np.abs(self._apart(at, seed)).max() < SAME)
 

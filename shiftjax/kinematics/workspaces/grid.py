@@ -14,7 +14,7 @@ import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from shiftjax.kinematics.workspaces.reaching import CLOSED, Reaching
 from shiftjax.run.closing.equations import least_change
@@ -207,7 +207,7 @@ class Flood:
         """(n, ...) distances to the boundary, negative outside; NaN where no boundary was met."""
         if not len(self.edges):
             return np.full(self.shape, np.nan)
-        distance, which = cKDTree(self.edges).query(self.points)
+        distance, which = KDTree(self.edges).query(self.points)
         normals = self.normals[which]
         height = np.abs(((self.points - self.edges[which]) * normals).sum(1))
         spacing = float(np.linalg.norm([np.diff(axis).max(initial=0.0) for axis in self.axes]))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 PARTS = 8  # chords of a cubic from node to node
 SAME = 1e-6  # of the size of the plane: arcs that lie on each other
@@ -258,7 +258,7 @@ def _crossings(every: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
     ends = np.stack([points(every, t) for t in shares], axis=1)  # (N, PARTS + 1, 2)
     a, b = ends[:, :-1].reshape(-1, 2), ends[:, 1:].reshape(-1, 2)
     length = np.linalg.norm(b - a, axis=1)
-    tree = cKDTree(0.5 * (a + b))
+    tree = KDTree(0.5 * (a + b))
     pairs = tree.query_pairs(float(length.max()) * 1.01, output_type="ndarray")
     i, j = pairs[:, 0] // PARTS, pairs[:, 1] // PARTS
     apart = i != j

@@ -106,10 +106,9 @@ class Reaching:
         values = self.base.values(self.base.inputs(poses, self.none(poses)))[1]
         size = max(np.abs(values).max(initial=0.0), self.prepared.setup.length)
         moves = np.ptp(values, axis=0) > MOVES * size
-        picked = [
-            tuple(x for x, m in zip(group, moves, strict=True) if m) for group in (self.names, self.units, self.made)
-        ]
-        return Reaching(self.prepared, *picked, self.limits)
+        which = np.flatnonzero(moves)
+        names, units = (tuple(group[k] for k in which) for group in (self.names, self.units))
+        return Reaching(self.prepared, names, units, tuple(self.made[k] for k in which), self.limits)
 
     @property
     def plan(self) -> Plan:

@@ -92,7 +92,7 @@ class ReachableSpace:
             "area": self.area if np.isfinite(self.area) else None, "consistent": self.consistent, "curves": curves,
             "axes": [axis.tolist() for axis in self.axes],
             "mask": None if self.mask is None else self.mask.tolist(),
-            "margin": None if self.margin is None else np.where(np.isfinite(self.margin), self.margin, None).tolist(),
+            "margin": None if self.margin is None else _plain(self.margin),
             "ball": ball, "notes": list(self.notes),
         }  # fmt: skip
 
@@ -136,3 +136,10 @@ class ReachableSpace:
                 f"  largest ball: radius {self.ball[1]:.6g} about {np.array2string(self.ball[0], precision=6)}"
             )
         return [*lines, *(f"  {note}" for note in self.notes)]
+
+
+def _plain(values: np.ndarray) -> Any:
+    """Nested lists, None of what is no number."""
+    if values.ndim:
+        return [_plain(one) for one in values]
+    return float(values) if np.isfinite(values) else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, shown
@@ -163,7 +163,7 @@ def _curve(
 
 def _within(arc: CurveArc, side: CountedArc) -> list[Any]:
     """The nodes of an arc that are nearest to the points of a part of it."""
-    tree = cKDTree(np.array([node.image for node in arc.nodes]))
+    tree = KDTree(np.array([node.image for node in arc.nodes]))
     at = np.array([side.cubics[0, 0], *(cubic[3] for cubic in side.cubics)])
     return [arc.nodes[k] for k in tree.query(at)[1]]
 
@@ -173,7 +173,7 @@ def _distances(plane: Arrangement, at: np.ndarray) -> np.ndarray:
     every = np.concatenate([plane.sides[plane.groups[k][0]].cubics for k in plane.boundary])
     shares = (np.arange(DENSE // PARTS) + 0.5) / (DENSE // PARTS)
     dense = np.stack([points(every, t) for t in shares], axis=1)
-    _, which = cKDTree(dense.reshape(-1, 2)).query(at)
+    _, which = KDTree(dense.reshape(-1, 2)).query(at)
     one, t = every[which // len(shares)], shares[which % len(shares)]
     return plane.nearest(one, t, at)
 

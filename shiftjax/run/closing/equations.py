@@ -291,7 +291,7 @@ class Equations:
 
 def least_change(J: np.ndarray, right: np.ndarray) -> np.ndarray:
     """(B, U) the least x of the least |J x - right|, of (B, E, U) and (B, E)."""
-    J = np.where(np.isfinite(J).all((1, 2))[:, None, None], J, 0.0)
+    J = np.where(np.isfinite(J).all((1, 2), keepdims=True), J, 0.0)
     return (np.linalg.pinv(J, rcond=RANK) @ right[:, :, None])[:, :, 0]
 
 
