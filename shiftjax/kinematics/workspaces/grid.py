@@ -96,7 +96,7 @@ class Flood:
             beside = index.copy()
             beside[axis] += step
             inside = (beside[axis] >= 0) & (beside[axis] < self.shape[axis])
-            goal = np.ravel_multi_index(tuple(beside[:, inside]), self.shape)
+            goal = np.asarray(np.ravel_multi_index(tuple(beside[:, inside]), self.shape))
             left = ~self._reached[goal] & ~tried[way, goal]
             out.append(np.stack([active[inside][left], goal[left], np.full(int(left.sum()), way)]))
         begin, goal, way = np.concatenate(out, axis=1)

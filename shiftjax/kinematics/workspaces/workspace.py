@@ -179,8 +179,8 @@ def _distances(plane: Arrangement, at: np.ndarray) -> np.ndarray:
 
 
 def _ball(axes: tuple[np.ndarray, ...], mask: np.ndarray, margin: np.ndarray) -> tuple[np.ndarray, float] | None:
-    inside = np.where(mask, np.nan_to_num(margin, nan=-np.inf), -np.inf)
-    k = np.unravel_index(int(inside.argmax()), mask.shape)
+    inside = np.where(mask & np.isfinite(margin), margin, -np.inf)
+    k = tuple(int(i) for i in np.argwhere(inside == inside.max())[0])
     if not np.isfinite(inside[k]):
         return None
     return np.array([axis[i] for axis, i in zip(axes, k, strict=True)]), float(inside[k])
