@@ -165,7 +165,7 @@ def _within(arc: CurveArc, side: CountedArc) -> list[Any]:
     """The nodes of an arc that are nearest to the points of a part of it."""
     tree = KDTree(np.array([node.image for node in arc.nodes]))
     at = np.array([side.cubics[0, 0], *(cubic[3] for cubic in side.cubics)])
-    return [arc.nodes[k] for k in tree.query(at)[1]]
+    return [arc.nodes[int(k)] for k in np.atleast_1d(tree.query(at)[1])]
 
 
 def _distances(plane: Arrangement, at: np.ndarray) -> np.ndarray:
