@@ -177,6 +177,14 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.statics.equilibrium",
             "Where B designs are in equilibrium, or one without a member axis.",
         ),
+        "load_path": (
+            "shiftjax.statics.load_path",
+            "Equilibria followed along a load, through snaps and buckling, of one design or of many.",
+        ),
+        "LoadPath": (
+            "shiftjax.statics.load_path",
+            "Curves of equilibria of one design or of many: C curves of n poses at most.",
+        ),
         "modes": (
             "shiftjax.statics.modes",
             "Small motions of a mechanism about its equilibrium or a stated pose, of one design or of many.",
@@ -360,6 +368,8 @@ if TYPE_CHECKING:
     from shiftjax.run.step_function import compile as compile
     from shiftjax.statics.equilibrium import Equilibrium as Equilibrium
     from shiftjax.statics.equilibrium import equilibrium as equilibrium
+    from shiftjax.statics.load_path import LoadPath as LoadPath
+    from shiftjax.statics.load_path import load_path as load_path
     from shiftjax.statics.modes import Modes as Modes
     from shiftjax.statics.modes import modes as modes
 

@@ -8,7 +8,7 @@ dimensionless, metres in parts of the model's length, so that all forces are in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.run.closing.closer import CLOSED, Rule, closed, least_change
-from shiftjax.run.closing.host_functions import evaluate
+from shiftjax.run.closing.host_functions import NO_TANGENTS, evaluate
 from shiftjax.topology.partition import free_speeds, rank_tolerance
 from shiftjax.topology.plan import Plan
 
@@ -37,7 +37,7 @@ class Linear:
             where states of forces follow at once [N m, N m s, kg m^2]. size: (B,) of the forces and slopes that add up
             to these [N m]: what is 1e-9 of it is rounding. rates: (B, ns) of states, settled where they can be.
         first_order: (B, k + ns, 2 k + ns) M y'' and the rates of states by y, y' and the states.
-        potential: (B,) of gravity and springs [J].
+        potential: (B,) of gravity and springs [J]. multipliers: (B, rows) lambda of every row, dimensionless.
     """
 
     Z: np.ndarray
@@ -49,6 +49,7 @@ class Linear:
     rates: np.ndarray
     first_order: np.ndarray
     potential: np.ndarray
+    multipliers: np.ndarray
 
     def some(self, members: np.ndarray) -> Linear:
         """Those of some members."""
@@ -135,27 +136,32 @@ class AtRest:
         plan, unit, B, k = self.plan, self.units, q.shape[1], self.freedoms
         f, rates, potential = self.forces(q, states)
         Z, parts = self.motions(q)
-        bearing = []  # lambda of every row
-        for block, (U, sizes, Vt) in zip(plan.substructures, parts, strict=True):
-            carried = (Vt @ f[:, list(block.columns), None])[:, :, 0] / np.where(sizes > 0.0, sizes, np.inf)
-            bearing.append(-(U @ carried[:, :, None])[:, :, 0])
-        multipliers = np.concatenate(bearing, axis=1) if bearing else np.zeros((B, 0))
+        multipliers = self.borne(parts, f)
         n, ns = 2 * k, plan.ns
         slope, rate_slope = np.zeros((B, plan.nv, n + ns)), np.zeros((B, ns, n + ns))  # by y, y' and states
         for j in range(k):
             speeds = Z[:, :, j].T * unit[:, None]
-            for column, way in ((j, {"q": self._rates(q, speeds)}), (k + j, {"v": speeds})):
-                slope[:, :, column], rate_slope[:, :, column] = self._slopes(q, states, multipliers, way)
+            for column, way in ((j, {"q": self.coordinate_rates(q, speeds)}), (k + j, {"v": speeds})):
+                slope[:, :, column], rate_slope[:, :, column] = self.slopes(q, states, multipliers, way)
         for j in range(ns):
             way = {"states": _unit(ns, j, B)}
-            slope[:, :, n + j], rate_slope[:, :, n + j] = self._slopes(q, states, multipliers, way)
+            slope[:, :, n + j], rate_slope[:, :, n + j] = self.slopes(q, states, multipliers, way)
         whole = np.concatenate([Z.transpose(0, 2, 1) @ slope, rate_slope], axis=1)
         following = whole[:, :k, :n]
         if ns:
             following = following - whole[:, :k, n:] @ _inverse(whole[:, k:, n:]) @ whole[:, k:, :n]
         size = np.maximum(np.abs(f).max(1, initial=0.0), np.abs(slope[:, :, :k]).max((1, 2), initial=0.0))
         M = Z.transpose(0, 2, 1) @ self.masses(q) @ Z
-        return Linear(Z, along(Z, f), -following[:, :, :k], -following[:, :, k:], M, size, rates, whole, potential)
+        K, C = -following[:, :, :k], -following[:, :, k:]
+        return Linear(Z, along(Z, f), K, C, M, size, rates, whole, potential, multipliers)
+
+    def borne(self, parts: Sequence[tuple[np.ndarray, ...]], f: np.ndarray) -> np.ndarray:
+        """(B, rows) lambda of every row, with which loops bear forces f (B, nv); parts as of `motions`."""
+        borne = []
+        for block, (U, sizes, Vt) in zip(self.plan.substructures, parts, strict=True):
+            carried = (Vt @ f[:, list(block.columns), None])[:, :, 0] / np.where(sizes > 0.0, sizes, np.inf)
+            borne.append(-(U @ carried[:, :, None])[:, :, 0])
+        return np.concatenate(borne, axis=1) if borne else np.zeros((len(f), 0))
 
     def masses(self, q: np.ndarray) -> np.ndarray:
         """(B, nv, nv) of the mechanism cut open [kg m^2]."""
@@ -197,7 +203,20 @@ class AtRest:
         """Coordinates (nq, B) after a dimensionless change (B, nv)."""
         return host.retract(self.plan, q, change.T * self.units[:, None])
 
-    def _rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def shifted(self, parts: Sequence[tuple[np.ndarray, ...]], q: np.ndarray, numbers: Mapping[int, np.ndarray]) -> np.ndarray:
+        """(B, nv) the least motion by which loops stay closed while numbers of the model change.
+
+        Args:
+            parts: as of `motions` at coordinates q (nq, B). numbers: place in the plan -> (B,) tangents.
+        """
+        out = np.zeros((q.shape[1], self.plan.nv))
+        for s, (block, (U, sizes, Vt)) in enumerate(zip(self.plan.substructures, parts, strict=True)):
+            phi = host.closure_slopes(self.lane, q, s, {self.plan.nq + place: x for place, x in numbers.items()})[0]
+            carried = (U.transpose(0, 2, 1) @ phi[:, :, None])[:, :, 0] / np.where(sizes > 0.0, sizes, np.inf)
+            out[:, list(block.columns)] = -(Vt.transpose(0, 2, 1) @ carried[:, :, None])[:, :, 0]
+        return out
+
+    def coordinate_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """(nq, B) of coordinates at speeds (nv, B)."""
         plan, out = self.plan, np.empty_like(q)
 
@@ -212,16 +231,22 @@ class AtRest:
         B, ns = q.shape[1], self.plan.ns
         none, out = np.zeros((B, self.plan.rows)), np.zeros((B, ns, ns))
         for j in range(ns):
-            out[:, :, j] = self._slopes(q, states, none, {"states": _unit(ns, j, B)})[1]
+            out[:, :, j] = self.slopes(q, states, none, {"states": _unit(ns, j, B)})[1]
         return out
 
-    def _slopes(
-        self, q: np.ndarray, states: np.ndarray, multipliers: np.ndarray, way: Mapping[str, np.ndarray]
+    def slopes(
+        self,
+        q: np.ndarray,
+        states: np.ndarray,
+        multipliers: np.ndarray,
+        way: Mapping[str, np.ndarray],
+        numbers: Mapping[int, np.ndarray] = NO_TANGENTS,
     ) -> tuple[np.ndarray, np.ndarray]:
         """How f + J^T lambda (B, nv) and the rates of states (B, ns) change along one direction.
 
         Args:
-            multipliers: (B, rows) lambda. way: tangents of q (nq, B), v (nv, B) or states (ns, B); the rest is still.
+            multipliers: (B, rows) lambda. way: tangents of q (nq, B), v (nv, B) or states (ns, B). numbers: place in
+                the plan -> (B,) tangents of numbers of the model, which are arrays in the lane. The rest is still.
         """
         plan, unit, B = self.plan, self.units, q.shape[1]
         whole = {"q": q, "v": np.zeros((plan.nv, B)), "states": states, "lambda": multipliers.T}
@@ -229,6 +254,7 @@ class AtRest:
         for name, rows in whole.items():
             places[name] = slice(first, first := first + len(rows))
         tangents = {places[name].start + k: row for name, rows in way.items() for k, row in enumerate(rows)}
+        tangents |= {first + place: row for place, row in numbers.items()}
         g, rates = np.zeros((B, plan.nv)), np.zeros((B, plan.ns))
 
         def function(valued: Lane, at: Vec) -> dict[Any, Scalar]:

@@ -148,7 +148,8 @@ class Search:
         unstable: whether equilibria of any kind do. settle: False leaves members where they begin.
         prepared: the model; q: (nq, B). still: (B,) whether members stand, or stay where they begin. residual,
             potential, stability: (B,). squared: (B, k), of members that have fewer freedoms NaN behind.
-        linear: members -> the motions about their poses, a group of those with the same ranks each.
+        states: (ns, B) of forces. ranks: (B, S) of the loops where members begin. linear: members -> the motions about their poses, a group of those with the same
+            ranks each.
     """
 
     unstable: bool = False
@@ -195,6 +196,8 @@ class Search:
         members = np.flatnonzero(sound)
         lane = prepared.lane_of(members, 1.0)
         ranks = ranks_at(plan, lane, began.beside[:, members])
+        self.ranks = np.zeros((B, len(plan.substructures)), int)
+        self.ranks[members] = ranks
         self.squared = np.full((B, plan.nv - ranks.sum(1).min(initial=plan.nv)), np.nan)
         for every in np.unique(ranks, axis=0):
             group = members[(ranks == every).all(1)]
@@ -210,6 +213,7 @@ class Search:
             self.squared[group, : squares.shape[1]] = np.real(squares)
             self.stability[group] = stability(linear, squares)
             self.linear.append((group, linear))
+        self.states = states
         calm, none = np.zeros(B, bool), np.full(B, -1)
         return replace(
             began, q=self.q, v=np.zeros_like(began.v), states=states, binding=calm, speed_moved=none, at_pose=None,

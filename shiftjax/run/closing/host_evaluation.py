@@ -208,6 +208,23 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
     return but_for_rounding(phi, J) if block.rounded else (phi, J)
 
 
+def closure_slopes(
+    lane: Lane, q: np.ndarray, index: int, tangents: Mapping[int, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """How residuals (B, m) and Jacobian (B, m, n) of `closure` change along one direction.
+
+    Args:
+        tangents: of coordinates, by their places, and of numbers of the model, by nq plus theirs.
+    """
+    block = lane.plan.substructures[index]
+    phi, J = np.zeros((q.shape[1], block.rows)), np.zeros((q.shape[1], block.rows, len(block.columns)))
+    evaluate_on(
+        lane, q, ("closure", index), lambda valued, at: _closure(valued, at, index),
+        lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place], tangents,
+    )  # fmt: skip
+    return phi, J
+
+
 def can_close(lane: Lane, q: np.ndarray, index: int, holding: Sequence[int]) -> np.ndarray:
     """(B,) False for members of which some loop cannot close as long as coordinates `holding` stay as in q (nq, B)."""
     plan, over = lane.plan, np.zeros(q.shape[1])

@@ -1,0 +1,159 @@
+"""Curves of equilibria followed to their ends: strides, recorded poses, critical poses, other branches. Host code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shiftjax.run.closing.continuation import followed
+from shiftjax.statics.at_rest import AtRest
+from shiftjax.statics.critical_poses import Critical, Stride
+from shiftjax.statics.load_curves import LONGEST, Loading, Poses, corrected, poses_at
+from shiftjax.statics.stability import squared_frequencies, stability
+
+FINEST = 1e-7  # stride
+STRAIGHT, TURNED = 0.95, 0.1  # least cosine of two tangents, of a stride, and of the first one on another branch
+FIRST = 0.02  # the longest first stride on another branch
+TAKEN = 1e-10  # of the distance of poses: what is left of a way is rounding
+
+
+@dataclass
+class Track:
+    """What is recorded of a curve, n poses at most.
+
+    Attributes:
+        q: (n, nq); states: (n, ns); factor, length, residual, potential: (n,); squared: (n, k); stability: (n,) words;
+            all NaN, or "", from where it has ended. count: of its poses. end: why there are no more; lost:
+            whether that is because no other one was near.
+        critical: (number of the last pose before, length, pose) of its critical poses.
+    """
+
+    q: np.ndarray
+    states: np.ndarray
+    factor: np.ndarray
+    length: np.ndarray
+    residual: np.ndarray
+    potential: np.ndarray
+    squared: np.ndarray
+    stability: np.ndarray
+    count: int = 0
+    end: str = ""
+    lost: bool = False
+    critical: list[tuple[int, float, Critical]] = field(default_factory=list)
+
+
+class Curves:
+    """Curves of equilibria of some members, followed so far: `continuation.Curves`.
+
+    Args:
+        rest, loading: of the curves. q: (nq, C), states: (ns, C), factor: (C,) where they begin. ahead: (C, nv + 1) which
+            way they go. distance: of the poses that are recorded. count: of these. limits: of the load factor, (low,
+            high). branching: whether they begin at a branch point, across the curve that was followed to it.
+    """
+
+    def __init__(
+        self, rest: AtRest, loading: Loading, q: np.ndarray, states: np.ndarray, factor: np.ndarray, ahead: np.ndarray,
+        *, distance: float, count: int, limits: tuple[float, float], branching: bool,
+    ) -> None:  # fmt: skip
+        self.rest, self.loading, self.distance, self.limits = rest, loading, distance, limits
+        C = len(factor)
+        self.poses = poses_at(rest, loading, q, states, factor, ahead)
+        if branching:
+            self.poses.ways[:] = ahead
+        self.fresh = np.full(C, branching)
+        self.left, self.length = np.full(C, distance), np.zeros(C)
+        k = self.poses.linear.K.shape[1]
+
+        def none(*shape: int) -> np.ndarray:
+            return np.full((count, *shape), np.nan)
+
+        self.tracks = [Track(none(len(q)), none(len(states)), none(), none(), none(), none(), none(k),
+                             np.full(count, "", dtype="<U8")) for _ in range(C)]  # fmt: skip
+        self._record(np.arange(C))
+
+    def follow(self) -> list[Track]:
+        """All of them to their ends."""
+        first = min(self.distance, LONGEST, FIRST if self.fresh.all() else LONGEST)
+        followed(self, np.full(len(self.tracks), first), FINEST)
+        for track, factor in zip(self.tracks, self.poses.factor, strict=True):
+            track.lost = not track.end
+            if track.lost:
+                track.end = f"no equilibrium was found beyond the load factor {factor:.9g}"
+        return self.tracks
+
+    def advanced(self, members: np.ndarray, stride: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `continuation.Curves` has it."""
+        rest, loading, begin = self.rest.of(members), self.loading.of(members), self.poses.some(members)
+        length = np.minimum(stride, self.left[members])
+        ahead, good = corrected(rest, loading, begin, begin.ways, length, begin.ways)
+        cosine = (begin.ways * ahead.ways).sum(1)
+        good &= cosine >= np.where(self.fresh[members], TURNED, STRAIGHT)
+        low, high = self.limits
+        over = good & ((ahead.factor < low) | (ahead.factor > high))
+        crossing = good & ~self.fresh[members]
+        limit = crossing & (begin.ways[:, -1] * ahead.ways[:, -1] < 0.0)
+        branch = crossing & (begin.bordered * ahead.bordered < 0.0)
+        both = limit & branch & (length > 100.0 * FINEST)  # apart, where strides are shorter
+        good, over, limit, branch = (good & ~both, *(one & ~both for one in (over, limit, branch)))
+        ended = np.zeros(len(members), bool)
+        for row in np.flatnonzero(over):
+            ended[row] = good[row] = self._to_limit(row, rest, loading, ahead, begin)
+            if ended[row]:
+                length[row] = ((ahead.factor[row] - begin.factor[row]) / begin.ways[row, -1]).item()
+                self.tracks[members[row]].end = f"the load factor {ahead.factor[row]:g} is reached"
+        for row in np.flatnonzero(good & (limit | branch)):
+            one = np.array([row])
+            way = Stride(rest.of(one), loading.of(one), begin.some(one), float(length[row]))
+            pose = way.limit() if limit[row] else way.branch()
+            if pose is not None and low <= pose.factor <= high and (not ended[row] or pose.length < length[row]):
+                track, at = self.tracks[members[row]], self.length[members[row]] + pose.length
+                track.critical.append((track.count - 1, float(at), pose))
+        taken = members[good]
+        self.poses.put(taken, ahead.some(good))
+        self.fresh[taken] = False
+        self.left[taken] -= length[good]
+        self.length[taken] += length[good]
+        reached = good & ((self.left[members] <= TAKEN * self.distance) | ended)
+        self._record(members[reached])
+        self.left[members[reached]] = self.distance
+        full = np.array([self.tracks[k].count == len(self.tracks[k].factor) for k in members])
+        for row in np.flatnonzero(full & good):
+            self.tracks[members[row]].end = self.tracks[members[row]].end or "all poses are taken"
+        following = np.minimum(np.minimum(2.0 * length, LONGEST), self.distance)
+        following = np.where(length < stride, np.maximum(following, stride), following)
+        return good, np.where(ended | full, 0.0, following)
+
+    def _to_limit(self, row: int, rest: AtRest, loading: Loading, ahead: Poses, begin: Poses) -> bool:
+        """Puts a curve that has gone beyond the limits of its load factor there exactly; False where it cannot be."""
+        one = np.array([row])
+        before, after = begin.factor[row], ahead.factor[row]
+        limit = self.limits[0] if after < self.limits[0] else self.limits[1]
+        across = np.zeros_like(begin.ways[one])
+        across[:, -1] = 1.0
+        if abs(limit - before) <= 1e-14:
+            return False
+        ways = begin.ways[one] / begin.ways[one, -1:]
+        there, good = corrected(
+            rest.of(one), loading.of(one), begin.some(one), ways, np.array([limit - before]), across
+        )
+        if good[0]:
+            there.ways *= np.sign((there.ways * begin.ways[one]).sum())
+            ahead.put(one, there)
+        return bool(good[0])
+
+    def _record(self, curves: np.ndarray) -> None:
+        """The poses at which some curves stand."""
+        if not len(curves):
+            return
+        linear = self.poses.linear.some(curves)
+        squares = squared_frequencies(linear)
+        words = stability(linear, squares)
+        for row, curve in enumerate(curves):
+            track = self.tracks[curve]
+            k = track.count
+            track.q[k], track.states[k] = self.poses.q[:, curve], self.poses.states[:, curve]
+            track.factor[k], track.length[k] = self.poses.factor[curve], self.length[curve]
+            track.residual[k] = np.abs(linear.force[row]).max(initial=0.0)
+            track.potential[k], track.squared[k], track.stability[k] = linear.potential[row], squares[row].real, words[row]
+            track.count += 1
