@@ -32,7 +32,7 @@ class Branching:
         self.critical: list[tuple[int, int, float, Critical]] = []
 
     def follow(self, sound: np.ndarray, branches: int) -> None:
-        """All curves.
+        """All curves, first one of every member; of those that stand in no equilibrium one without a pose.
 
         Args:
             sound: (B,) members that stand in equilibrium under the first load. branches: how often curves branch off.
@@ -43,6 +43,7 @@ class Branching:
         ahead[:, -1] = 1.0
         q, states = search.q[:, members], search.states[:, members]
         self._add(members, q, states, np.zeros(len(members)), ahead, None)
+        self._add_empty(~sound)
         seen = 0
         for _ in range(branches):
             new = range(seen, seen := len(self.critical))
@@ -58,6 +59,17 @@ class Branching:
                 np.array([sign * self.critical[k][3].way for k, sign in starts]),
                 np.array([k for k, _ in starts]),
             )
+
+    def _add_empty(self, unsound: np.ndarray) -> None:
+        """Puts curves without a pose where members (B,) have none."""
+        plan, k = self.search.prepared.plan, self.search.squared.shape[1]
+        for member in np.flatnonzero(unsound):
+            track = Track.empty(self.poses, plan.nq, plan.ns, k)
+            track.end = "there is no equilibrium under the first load"
+            self.tracks.insert(member, track)
+            self.member.insert(member, int(member))
+            self.begins.append(-1)
+            self.critical = [(curve + (curve >= member), *rest) for curve, *rest in self.critical]
 
     def _add(
         self, members: np.ndarray, q: np.ndarray, states: np.ndarray, factor: np.ndarray, ahead: np.ndarray,

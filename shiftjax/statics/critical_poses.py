@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import BarycentricInterpolator
 from scipy.optimize import brentq
 
 from shiftjax.record import record
@@ -19,6 +18,8 @@ from shiftjax.statics.at_rest import AtRest, along
 from shiftjax.statics.load_curves import Loading, Poses, corrected, poses_at
 
 AROUND = 8  # poses about a branch point through which polynomials go
+NODES = np.cos(np.pi * (np.arange(AROUND) + 0.5) / AROUND)  # of Chebyshev
+WEIGHTS = np.sin(np.pi * (np.arange(AROUND) + 0.5) / AROUND) * (-1.0) ** np.arange(AROUND)
 WIDTH = 0.3, 0.02  # of the stride, and of arclength, whichever is less, to either side of a branch point
 FLAT = 1e-3  # of a singular value at the poses about a branch point: what is less there vanishes
 NEAR = 1e-4  # of the stride, to which a zero is known before polynomials tell it
@@ -68,13 +69,10 @@ class Stride:
         """The pose at which another curve meets; None where no rank drops there."""
         length = self._zero(lambda x: float(self.at(np.array([x])).bordered[0]), NEAR * self.length)
         width = min(WIDTH[0] * self.length, WIDTH[1])
-        nodes = length + width * np.cos(np.pi * (np.arange(AROUND) + 0.5) / AROUND)
-        poses = self.at(nodes)
-        through = BarycentricInterpolator(nodes, poses.bordered)
-        root: Any = brentq(lambda x: float(through(x)), nodes.min(), nodes.max(), xtol=1e-16)
-        length = float(root)
-        curve = BarycentricInterpolator(nodes, np.concatenate([poses.q, poses.states, poses.factor[None]]), axis=1)
-        values = np.asarray(curve(length))[:, None]
+        poses = self.at(length + width * NODES)
+        share: Any = brentq(lambda x: float(_between(poses.bordered, x)), NODES.min(), NODES.max(), xtol=1e-16)
+        length += width * float(share)
+        values = _between(np.concatenate([poses.q, poses.states, poses.factor[None]]), float(share))[:, None]
         q, states, factor = np.split(values, [len(poses.q), len(values) - 1])
         q = self.loading.at(self.rest, factor[0]).closed(q)[0]
         pose = poses_at(self.rest, self.loading, q, states, factor[0], self.begin.ways)
@@ -106,3 +104,12 @@ class Stride:
     def _zero(self, function: Any, within: float) -> float:
         root: Any = brentq(function, 0.0, self.length, xtol=within)
         return float(root)
+
+
+def _between(values: np.ndarray, x: float) -> np.ndarray:
+    """(...) at x of the polynomials through values (..., AROUND) at `NODES` (Berrut, Trefethen, SIAM Review 46, 2004)."""
+    apart = x - NODES
+    if (apart == 0.0).any():
+        return values[..., int(np.argmin(np.abs(apart)))]
+    shares = WEIGHTS / apart
+    return (values * shares).sum(-1) / shares.sum()

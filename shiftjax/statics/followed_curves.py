@@ -15,6 +15,7 @@ from shiftjax.statics.stability import squared_frequencies, stability
 FINEST = 1e-7  # stride
 STRAIGHT, TURNED = 0.95, 0.1  # least cosine of two tangents, of a stride, and of the first one on another branch
 FIRST = 0.02  # the longest first stride on another branch
+ALMOST = 1e-12  # of load factors: nearer to a limit than that is there
 TAKEN = 1e-10  # of the distance of poses: what is left of a way is rounding
 
 
@@ -42,6 +43,16 @@ class Track:
     lost: bool = False
     critical: list[tuple[int, float, Critical]] = field(default_factory=list)
 
+    @classmethod
+    def empty(cls, n: int, nq: int, ns: int, k: int) -> Track:
+        """One without a pose."""
+
+        def none(*shape: int) -> np.ndarray:
+            return np.full((n, *shape), np.nan)
+
+        words = np.full(n, "", dtype="<U8")
+        return cls(none(nq), none(ns), none(), none(), none(), none(), none(k), words)
+
 
 class Curves:
     """Curves of equilibria of some members, followed so far: `continuation.Curves`.
@@ -64,12 +75,7 @@ class Curves:
         self.fresh = np.full(C, branching)
         self.left, self.length = np.full(C, distance), np.zeros(C)
         k = self.poses.linear.K.shape[1]
-
-        def none(*shape: int) -> np.ndarray:
-            return np.full((count, *shape), np.nan)
-
-        self.tracks = [Track(none(len(q)), none(len(states)), none(), none(), none(), none(), none(k),
-                             np.full(count, "", dtype="<U8")) for _ in range(C)]  # fmt: skip
+        self.tracks = [Track.empty(count, len(q), len(states), k) for _ in range(C)]
         self._record(np.arange(C))
 
     def follow(self) -> list[Track]:
@@ -90,18 +96,19 @@ class Curves:
         cosine = (begin.ways * ahead.ways).sum(1)
         good &= cosine >= np.where(self.fresh[members], TURNED, STRAIGHT)
         low, high = self.limits
-        over = good & ((ahead.factor < low) | (ahead.factor > high))
+        over = good & ((ahead.factor < low + ALMOST) | (ahead.factor > high - ALMOST))
         crossing = good & ~self.fresh[members]
         limit = crossing & (begin.ways[:, -1] * ahead.ways[:, -1] < 0.0)
-        branch = crossing & (begin.bordered * ahead.bordered < 0.0)
+        branch = crossing & ((begin.bordered * ahead.bordered < 0.0) | (ahead.bordered == 0.0))
         both = limit & branch & (length > 100.0 * FINEST)  # apart, where strides are shorter
         good, over, limit, branch = (good & ~both, *(one & ~both for one in (over, limit, branch)))
-        ended = np.zeros(len(members), bool)
+        ended, limits = np.zeros(len(members), bool), np.where(ahead.factor < low + ALMOST, low, high)
         for row in np.flatnonzero(over):
-            ended[row] = good[row] = self._to_limit(row, rest, loading, ahead, begin)
+            ended[row] = good[row] = self._to_limit(row, limits[row], rest, loading, ahead, begin)
+            if ended[row] or abs(begin.factor[row] - limits[row]) <= ALMOST:
+                self.tracks[members[row]].end = f"the load factor {limits[row]:g} is reached"
             if ended[row]:
                 length[row] = ((ahead.factor[row] - begin.factor[row]) / begin.ways[row, -1]).item()
-                self.tracks[members[row]].end = f"the load factor {ahead.factor[row]:g} is reached"
         for row in np.flatnonzero(good & (limit | branch)):
             one = np.array([row])
             way = Stride(rest.of(one), loading.of(one), begin.some(one), float(length[row]))
@@ -124,19 +131,17 @@ class Curves:
         following = np.where(length < stride, np.maximum(following, stride), following)
         return good, np.where(ended | full, 0.0, following)
 
-    def _to_limit(self, row: int, rest: AtRest, loading: Loading, ahead: Poses, begin: Poses) -> bool:
-        """Puts a curve that has gone beyond the limits of its load factor there exactly; False where it cannot be."""
-        one = np.array([row])
-        before, after = begin.factor[row], ahead.factor[row]
-        limit = self.limits[0] if after < self.limits[0] else self.limits[1]
+    def _to_limit(
+        self, row: int, limit: float, rest: AtRest, loading: Loading, ahead: Poses, begin: Poses
+    ) -> bool:
+        """Puts a curve that has come to a limit of its load factor there exactly; False where it cannot be."""
+        one, far = np.array([row]), limit - begin.factor[row]
+        if abs(far) <= ALMOST:
+            return False
         across = np.zeros_like(begin.ways[one])
         across[:, -1] = 1.0
-        if abs(limit - before) <= 1e-14:
-            return False
         ways = begin.ways[one] / begin.ways[one, -1:]
-        there, good = corrected(
-            rest.of(one), loading.of(one), begin.some(one), ways, np.array([limit - before]), across
-        )
+        there, good = corrected(rest.of(one), loading.of(one), begin.some(one), ways, np.array([far]), across)
         if good[0]:
             there.ways *= np.sign((there.ways * begin.ways[one]).sum())
             ahead.put(one, there)

@@ -18,6 +18,7 @@ from shiftjax.statics.at_rest import AtRest, Linear, along
 ITERATIONS = 12
 STILL, SHORT = 1e-14, 1e-9  # corrections that change nothing, and that may be rounding where one is not halved
 LONGEST = 0.1  # stride, whatever the distance of poses
+ALIKE = 1e-8  # singular values, in parts of the size of forces, at a pose to be told from a branch point by nothing
 AWAY = 0.3  # of a stride, by which corrections may lead away from its tangent
 
 
@@ -127,10 +128,14 @@ def poses_at(
     matrix = poses.matrix()
     matrix[:, :, -1] /= scale[:, None]
     good = np.isfinite(matrix).all((1, 2))
-    change = np.linalg.svd(np.where(good[:, None, None], matrix, 0.0))[2][:, -1]
+    _, sizes, right = np.linalg.svd(np.where(good[:, None, None], matrix, 0.0))
+    free = np.concatenate([sizes <= ALIKE, np.ones((len(factor), 1), bool)], axis=1)  # both curves at a branch point
+    toward = np.concatenate([along(linear.Z, ahead[:, :-1]), scale[:, None] * ahead[:, -1:]], axis=1)
+    parts = np.where(free, (right @ toward[:, :, None])[:, :, 0], 0.0)
+    change = (right.transpose(0, 2, 1) @ parts[:, :, None])[:, :, 0]
+    change /= np.maximum(np.linalg.norm(change, axis=1), 1e-300)[:, None]
     change[:, -1] /= scale
-    ways = poses.whole(change)
-    poses.ways[:] = ways * np.where((ways * ahead).sum(1) < 0.0, -1.0, 1.0)[:, None]
+    poses.ways[:] = poses.whole(change)
     poses.bordered[:] = np.linalg.det(np.where(good[:, None, None], poses.bent(poses.ways), np.nan))
     return poses
 

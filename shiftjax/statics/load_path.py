@@ -232,11 +232,15 @@ class _Recorded:
     def __init__(self, model: Model, given: Options, every: Branching) -> None:
         self.model, self.given, self.every = model, given, every
         self.plan, self.tracks = every.search.prepared.plan, every.tracks
-        self.count = len(self.tracks[0].factor) if self.tracks else 0
+        self.count = len(self.tracks[0].factor)
 
     def rows(self, name: str) -> np.ndarray:
-        """(C, n, ...) of all tracks, as it is of each."""
-        return np.array([getattr(track, name) for track in self.tracks])
+        """(C, n, ...) of all tracks, as it is of each; frequencies of members with fewer freedoms NaN behind."""
+        rows = [getattr(track, name) for track in self.tracks]
+        if name == "squared":
+            most = max(row.shape[1] for row in rows)
+            rows = [np.pad(row, ((0, 0), (0, most - row.shape[1])), constant_values=np.nan) for row in rows]
+        return np.array(rows)
 
     def path(self, begun: Result, asked: Sequence[str]) -> LoadPath:
         """The outcome.
@@ -291,12 +295,13 @@ class _Recorded:
         """Of the mechanism assembled at all poses: members are curves, poses instants."""
         C, n = len(self.tracks), self.count
         counts = np.array([track.count for track in self.tracks], int)
-        rows = np.arange(C)[:, None], np.minimum(np.arange(n), counts[:, None] - 1)  # after its end a curve stays
-        q, states = (self.rows(name)[rows].reshape(C * n, -1).T for name in ("q", "states"))
+        rows = np.arange(C)[:, None], np.minimum(np.arange(n), np.maximum(counts[:, None] - 1, 0))
+        q, states = (self.rows(name)[rows].reshape(C * n, -1).T for name in ("q", "states"))  # after its end it stays
         vary = {path: np.repeat(np.asarray(values, float)[member], n)
                 for path, values in (self.given.design.vary or {}).items()}  # fmt: skip
         full = {full_path(self.model, path, self.model.numbers()): path for path in vary}
-        vary |= {full[path]: loads[path][rows].ravel() for path in numbers if path in full}
+        vary |= {full[path]: np.where(np.isnan(x), vary[full[path]], x) for path, x in
+                 ((path, loads[path][rows].ravel()) for path in numbers if path in full)}  # fmt: skip
 
         def moved(prepared: Prepared, began: Start) -> Start:
             calm, none = np.zeros(C * n, bool), np.full(C * n, -1)
@@ -311,7 +316,7 @@ class _Recorded:
         past = np.arange(n) >= counts[:, None]
         channels = {path: np.where(_like(past, x), np.nan, x) for path, x in
                     ((path, x.reshape(C, n, *x.shape[2:])) for path, x in whole.channels.items())}  # fmt: skip
-        status, texts = self._statuses(whole, C, n, past)
+        status, texts = self._statuses(begun, whole, past)
         return replace(
             whole, time=np.arange(n, dtype=float), channels=channels, status=status, messages=texts, kept=kept,
             poses={body: x.reshape(len(kept), n, *x.shape[2:]) for body, x in whole.poses.items()},
@@ -322,13 +327,17 @@ class _Recorded:
             settings={**whole.settings, "poses": n, "parameter": "pose", "parameter_unit": "1"},
         )  # fmt: skip
 
-    def _statuses(self, whole: Result, C: int, n: int, past: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Of curves: the first bad one of their poses; that one could not be followed to an end."""
+    def _statuses(self, begun: Result, whole: Result, past: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Of curves: that of their members where they do not begin, the first bad one of their poses, or that they
+        could not be followed to an end."""
+        C, n = past.shape
         each = np.where(past, 0, whole.status.reshape(C, n))
         status, texts = np.zeros(C, int), [""] * C
         for k, track in enumerate(self.tracks):
             bad = np.flatnonzero(each[k] > 0)
-            if len(bad):
+            if not track.count:
+                status[k], texts[k] = begun.status[self.every.member[k]], begun.messages[self.every.member[k]]
+            elif len(bad):
                 status[k], texts[k] = each[k, bad[0]], f"pose {bad[0]}: {whole.messages[k * n + bad[0]]}"
             elif track.lost:
                 status[k], texts[k] = Outcome.no_equilibrium, track.end
