@@ -27,6 +27,7 @@ COMMANDS = {
     "run": "simulate one model",
     "follow": "lead joints through places: poses, rates, mobility, to the end of their travel",
     "travel": "how far a joint can go before its loops can no longer be closed",
+    "load": "equilibria along a load: where a model snaps through or buckles, and the curves that branch off",
     "equilibrium": "where a model stays at rest, whether that is stable, and how it swings about that pose",
     "sweep": "simulate many variants of one model",
     "optimize": "find the best designs of a study, from many starts at once, with gradients",
