@@ -11,8 +11,9 @@ import numpy as np
 from shiftjax.cli import common, parsing
 from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.run.options import options_of
-from shiftjax.statics.equilibrium import Equilibrium, Search, equilibrium_of
+from shiftjax.statics.equilibrium import Equilibrium, equilibrium_of
 from shiftjax.statics.modes import Modes, modes_of
+from shiftjax.statics.search import Search
 
 
 def define(parser: argparse.ArgumentParser) -> None:

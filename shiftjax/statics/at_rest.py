@@ -21,7 +21,7 @@ from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.run.closing.closer import CLOSED, Rule, closed, least_change
-from shiftjax.run.closing.host_functions import NO_TANGENTS, evaluate
+from shiftjax.run.closing.host_functions import NO_TANGENTS, Bend, evaluate
 from shiftjax.topology.partition import free_speeds, rank_tolerance
 from shiftjax.topology.plan import Plan
 
@@ -54,6 +54,21 @@ class Linear:
     def some(self, members: np.ndarray) -> Linear:
         """Those of some members."""
         return Linear(*(getattr(self, one.name)[members] for one in fields(self)))
+
+
+@dataclass
+class Change:
+    """How mechanisms at rest change along one direction.
+
+    Attributes:
+        numbers: place in the plan -> (B,) of numbers of the model. motion: (B, nv) of coordinates, dimensionless speeds.
+        states: (ns, B) of forces. multipliers: (B, rows).
+    """
+
+    numbers: Mapping[int, np.ndarray]
+    motion: np.ndarray
+    states: np.ndarray
+    multipliers: np.ndarray
 
 
 @dataclass
@@ -141,7 +156,7 @@ class AtRest:
         slope, rate_slope = np.zeros((B, plan.nv, n + ns)), np.zeros((B, ns, n + ns))  # by y, y' and states
         for j in range(k):
             speeds = Z[:, :, j].T * unit[:, None]
-            for column, way in ((j, {"q": self.coordinate_rates(q, speeds)}), (k + j, {"v": speeds})):
+            for column, way in ((j, {"q": speeds}), (k + j, {"v": speeds})):
                 slope[:, :, column], rate_slope[:, :, column] = self.slopes(q, states, multipliers, way)
         for j in range(ns):
             way = {"states": _unit(ns, j, B)}
@@ -165,14 +180,14 @@ class AtRest:
 
     def masses(self, q: np.ndarray) -> np.ndarray:
         """(B, nv, nv) of the mechanism cut open [kg m^2]."""
-        unit, H = self.units, np.zeros((q.shape[1], self.plan.nv, self.plan.nv))
-
-        def function(valued: Lane, at: Vec) -> dict[Any, Scalar]:
-            columns = composite_mass_matrix(valued.motion(at, None))
-            return {(i, j): x * float(unit[i] * unit[j]) for i, column in enumerate(columns) for j, x in column.items()}
-
-        host.evaluate_on(self.lane, q, "masses", function, lambda place: H[:, place[0], place[1]])
+        H = np.zeros((q.shape[1], self.plan.nv, self.plan.nv))
+        host.evaluate_on(self.lane, q, "masses", self._masses, lambda place: H[:, place[0], place[1]])
         return H
+
+    def _masses(self, valued: Lane, at: Vec) -> dict[tuple[int, int], Scalar]:
+        unit = self.units
+        columns = composite_mass_matrix(valued.motion(at, None))
+        return {(i, j): x * float(unit[i] * unit[j]) for i, column in enumerate(columns) for j, x in column.items()}
 
     def led(self, q: np.ndarray) -> np.ndarray:
         """(constraints, B) whether they lead their joints in time where these stand still."""
@@ -226,6 +241,47 @@ class AtRest:
         evaluate([*q, *v], "coordinate rates", (plan,), rates, lambda row: out[row])
         return out
 
+    def turned_rates(self, q: np.ndarray, speeds: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """(nq, B) how `coordinate_rates` of speeds (nv, B) change with changes (nq, B) of coordinates."""
+        plan, out = self.plan, np.zeros_like(q)
+
+        def rates(values: Vec) -> dict[int, Scalar]:
+            return dict(enumerate(coordinate_rates(plan, values[: plan.nq], values[plan.nq :])))
+
+        evaluate([*q, *speeds], "coordinate rates", (plan,), rates, lambda row: out[row], dict(enumerate(change)))
+        return out
+
+    def mass_slopes(self, q: np.ndarray, change: Change) -> np.ndarray:
+        """(B, nv, nv) how `masses` change."""
+        out = np.zeros((q.shape[1], self.plan.nv, self.plan.nv))
+        host.evaluate_on(
+            self.lane, q, "masses", self._masses, lambda place: out[:, place[0], place[1]], self._tangents(q, change)
+        )
+        return out
+
+    def closure_slopes(self, q: np.ndarray, s: int, change: Change) -> np.ndarray:
+        """(B, m, n) how the Jacobian of a substructure changes."""
+        return host.closure_slopes(self.lane, q, s, self._tangents(q, change))[1]
+
+    def potential_slopes(self, q: np.ndarray, states: np.ndarray, change: Change) -> np.ndarray:
+        """(B,) how the potential energy changes."""
+        out, plan = np.zeros(q.shape[1]), self.plan
+
+        def function(valued: Lane, at: Vec) -> dict[str, Scalar]:
+            motion = valued.motion(at[: plan.nq], [0.0] * plan.nv)
+            return {"potential": tree_terms(motion, valued.gravity(), at[plan.nq :]).potential}
+
+        rates = self.coordinate_rates(q, change.motion.T * self.units[:, None])
+        tangents = dict(enumerate([*rates, *change.states]))
+        tangents |= {plan.nq + plan.ns + place: row for place, row in change.numbers.items()}
+        host.evaluate_on(self.lane, np.concatenate([q, states]), "potential", function, lambda _: out, tangents)
+        return out
+
+    def _tangents(self, q: np.ndarray, change: Change) -> dict[int, np.ndarray]:
+        """Those of functions of coordinates alone."""
+        rates = self.coordinate_rates(q, change.motion.T * self.units[:, None])
+        return dict(enumerate(rates)) | {self.plan.nq + place: row for place, row in change.numbers.items()}
+
     def _rate_slopes(self, q: np.ndarray, states: np.ndarray) -> np.ndarray:
         """(B, ns, ns) of rates of states by states."""
         B, ns = q.shape[1], self.plan.ns
@@ -241,20 +297,24 @@ class AtRest:
         multipliers: np.ndarray,
         way: Mapping[str, np.ndarray],
         numbers: Mapping[int, np.ndarray] = NO_TANGENTS,
+        change: Change | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """How f + J^T lambda (B, nv) and the rates of states (B, ns) change along one direction.
+        """How f + J^T lambda (B, nv) and the rates of states (B, ns) change along one direction, or how these changes do.
 
         Args:
-            multipliers: (B, rows) lambda. way: tangents of q (nq, B), v (nv, B) or states (ns, B). numbers: place in
-                the plan -> (B,) tangents of numbers of the model, which are arrays in the lane. The rest is still.
+            multipliers: (B, rows) lambda. way: "q" speeds (nv, B) with which coordinates move, "v" changes of speeds
+                (nv, B), "states" (ns, B). numbers: place in the plan -> (B,) tangents of numbers of the model, which are arrays in the lane. The rest is still.
+            change: along which the changes are to be differentiated, while `way` stays as it is.
         """
         plan, unit, B = self.plan, self.units, q.shape[1]
         whole = {"q": q, "v": np.zeros((plan.nv, B)), "states": states, "lambda": multipliers.T}
         places, first = {}, 0
         for name, rows in whole.items():
             places[name] = slice(first, first := first + len(rows))
-        tangents = {places[name].start + k: row for name, rows in way.items() for k, row in enumerate(rows)}
+        moved = {name: self.coordinate_rates(q, rows) if name == "q" else rows for name, rows in way.items()}
+        tangents = {places[name].start + k: row for name, rows in moved.items() for k, row in enumerate(rows)}
         tangents |= {first + place: row for place, row in numbers.items()}
+        bend = None if change is None else self._bend(q, way, change, places, first)
         g, rates = np.zeros((B, plan.nv)), np.zeros((B, plan.ns))
 
         def function(valued: Lane, at: Vec) -> dict[Any, Scalar]:
@@ -272,9 +332,20 @@ class AtRest:
 
         host.evaluate_on(
             self.lane, np.concatenate(list(whole.values())), ("slopes at rest", *way), function,
-            lambda label: (g if label[0] == "g" else rates)[:, label[1]], tangents,
+            lambda label: (g if label[0] == "g" else rates)[:, label[1]], tangents, bend,
         )  # fmt: skip
         return g, rates
+
+    def _bend(
+        self, q: np.ndarray, way: Mapping[str, np.ndarray], change: Change, places: Mapping[str, slice], numbers: int
+    ) -> Bend:
+        """A change as a second direction of `slopes`, whose values stand at places, numbers of the model behind."""
+        rates = self.coordinate_rates(q, change.motion.T * self.units[:, None])
+        parts = {"q": rates, "states": change.states, "lambda": change.multipliers.T}
+        values = {places[name].start + k: row for name, rows in parts.items() for k, row in enumerate(rows)}
+        values |= {numbers + place: row for place, row in change.numbers.items()}
+        turned = self.turned_rates(q, way["q"], rates) if "q" in way else ()
+        return Bend(values, {places["q"].start + k: row for k, row in enumerate(turned)})
 
 
 def ranks_at(plan: Plan, lane: Lane, q: np.ndarray) -> np.ndarray:

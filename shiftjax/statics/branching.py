@@ -6,9 +6,9 @@ import numpy as np
 
 from shiftjax.statics.at_rest import AtRest
 from shiftjax.statics.critical_poses import Critical
-from shiftjax.statics.equilibrium import Search
 from shiftjax.statics.followed_curves import Curves, Track
 from shiftjax.statics.load_curves import Loading
+from shiftjax.statics.search import Search
 
 
 class Branching:

@@ -116,7 +116,7 @@ def poses_at(
     linear = here.linear(q, states)
     _, parts = here.motions(q)
     shift = here.shifted(parts, q, loading.slopes)
-    way = {"q": here.coordinate_rates(q, shift.T * here.units[:, None])}
+    way = {"q": shift.T * here.units[:, None]}
     force, rates = here.slopes(q, states, linear.multipliers, way, loading.slopes)
     k = linear.K.shape[1]
     push = along(linear.Z, force)

@@ -30,9 +30,9 @@ from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.statics.branching import Branching
-from shiftjax.statics.equilibrium import Search
 from shiftjax.statics.load_curves import Loading
 from shiftjax.statics.load_plot import plot
+from shiftjax.statics.search import Search
 
 STRAIGHT = 1e-9  # of the size of a number: derived numbers bend less between the ends of a load
 

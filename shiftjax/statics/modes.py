@@ -9,24 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import qr
 
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError
+from shiftjax.formats.files import load
 from shiftjax.markup import html_lines
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import listed
 from shiftjax.record import record
-from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.run.derive import Formula
-from shiftjax.run.options import options_of
+from shiftjax.run.options import Options, options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.results.summary import modes_summary
 from shiftjax.run.start.drives import Drivable
-from shiftjax.run.start.prepared import Prepared, coordinates_named
-from shiftjax.statics.at_rest import AtRest, Linear, all_finite, ranks_at
-from shiftjax.statics.equilibrium import Search
+from shiftjax.statics.at_rest import Linear, all_finite
+from shiftjax.statics.differentiable import TracedRest, any_traced
+from shiftjax.statics.independent import independent_speeds
+from shiftjax.statics.search import Search
 from shiftjax.statics.settling import NEUTRAL
 from shiftjax.statics.stability import by_mass
 
@@ -94,11 +95,17 @@ def modes(
     Returns:
         natural frequencies, damping ratios, shapes, and the matrices. Friction counts with its slope at rest, that
         of `bearing_friction` and its like, which grow with what they bear, not at all. NaN where there is no pose.
+        Where JAX traces numbers of `vary`, arrays of JAX with first derivatives in both modes, of frequencies that
+        differ; `stability` and messages, which are texts, are empty.
 
     Raises:
         ModelError: as of `equilibrium`; other numbers of independent coordinates than of freedoms.
     """
     given = options_of(vary=vary, assign=assign, derive=derive, drive=drive, tie=tie)
+    if any_traced(given):
+        if not settle:
+            raise ModelError("settle", "numbers that JAX traces, about a stated pose", "equilibria", "Leave it out.")
+        return _traced(model if isinstance(model, Model) else load(model), given, independent, unstable=unstable)
     search = Search(unstable=unstable, settle=settle)
     return modes_of(search, search.result(model, given), independent)
 
@@ -108,7 +115,7 @@ def modes_of(search: Search, result: Result, independent: Sequence[str] = ()) ->
     plan, members = search.prepared.plan, search.prepared.members
     pick = (lambda a: a) if result.batched else (lambda a: a[0])
     k, names = search.squared.shape[1], plan.speed_names()
-    speeds = _independent(search, independent)
+    speeds = independent_speeds(search, independent)
     good = np.atleast_1d(result.status) <= 0
     squares = np.full((members, k), np.nan)
     whole = {name: np.full((members, k, k), np.nan) for name in "MCK"}
@@ -180,26 +187,37 @@ def _on(linear: Linear, units: np.ndarray, speeds: Sequence[int]) -> tuple[np.nd
     return tuple(inverse.transpose(0, 2, 1) @ part @ inverse for part in (linear.M, linear.C, linear.K))
 
 
-def _independent(search: Search, named: Sequence[str]) -> tuple[int, ...]:
-    """The speeds of the coordinates named, or chosen."""
-    prepared, k = search.prepared, search.squared.shape[1]
-    plan = prepared.plan
-    if not named:
-        return _chosen(prepared, prepared.file_lane(), search, k)
-    places = coordinates_named(plan, prepared.model, named, "independent")
-    speeds = tuple(speed for place in places for speed in plan.coordinates[place].speeds)
-    if len(speeds) != k:
-        todo = f"Name {k} of {listed(list(plan.speed_names()))}."
-        raise ModelError("independent", f"{len(speeds)} speeds", f"{k}, as many as freedoms", todo)
-    return speeds
+def _traced(model: Model, given: Options, independent: Sequence[str], *, unstable: bool) -> Modes:
+    """The small motions of numbers that JAX traces."""
+    rest = TracedRest.of(model, given, unstable=unstable, named=independent)
+    names = rest.host.file.prepared.plan.speed_names()
+    units = np.asarray(rest.host.file.prepared.file_lane().units)
+    M, C, K = rest.condensed
+    squares, modal = rest.natural()
+    size = jnp.abs(squares).max(1, keepdims=True)
+    swings = squares > NEUTRAL * size
+    omega = jnp.sqrt(jnp.where(swings, squares, 1.0))  # where a motion does not swing there is no slope
+    still = jnp.where(squares < -NEUTRAL * size, jnp.nan, 0.0)
+    shapes = rest.y["motions"] @ modal
+    largest = jnp.take_along_axis(shapes, jnp.abs(jax.lax.stop_gradient(shapes)).argmax(1)[:, None], 1)
+    shapes = shapes / largest * units[None, :, None]
+    damping = (modal * (C @ modal)).sum(1)
+    return Modes(
+        frequencies=jnp.where(swings, omega / (2.0 * np.pi), still),
+        damping_ratios=jnp.where(swings, damping / (2.0 * omega), jnp.nan),
+        eigenvalues=_traced_eigenvalues(M, rest.y["first_order"]),
+        shapes={name: shapes[:, row] for row, name in enumerate(names)},
+        independent=tuple(names[speed] for speed in rest.host.speeds),
+        M=M, C=C, K=K, stability=np.zeros(0, "<U8"), status=rest.status, messages=(),
+    )  # fmt: skip
 
 
-def _chosen(prepared: Prepared, lane: StartLane, search: Search, k: int) -> tuple[int, ...]:
-    """Those that tell motions at the drawn pose apart best, or at the first member's where loops lose rank there."""
-    plan, q = prepared.plan, prepared.file_start.q
-    rest = AtRest(plan, lane, tuple(map(int, ranks_at(plan, lane, q)[0])))
-    Z = rest.motions(q)[0][0]
-    if Z.shape[1] != k:
-        Z = next((linear.Z[0] for _, linear in search.linear if linear.Z.shape[2] == k), Z[:, :k])
-    _, _, order = qr(Z.T, pivoting=True, mode="economic")  # type: ignore[misc]
-    return tuple(sorted(int(speed) for speed in order[:k]))
+def _traced_eigenvalues(M: Any, whole: Any) -> Any:
+    """(B, 2 k + ns) as `_damped` has them."""
+    k, n = M.shape[1], whole.shape[2]
+    rows = jnp.linalg.solve(M, whole[:, :k])
+    speeds = jnp.broadcast_to(jnp.eye(n)[k : 2 * k], (len(M), k, n))
+    values = jnp.linalg.eigvals(jnp.concatenate([speeds, rows, whole[:, k:]], axis=1))
+    known = jax.lax.stop_gradient(values)
+    order = jnp.lexsort((known.real, known.imag, jnp.abs(known).round(9)), axis=1)
+    return jnp.take_along_axis(values, order, 1)

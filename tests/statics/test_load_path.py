@@ -8,7 +8,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from tests.statics.test_equilibrium import ARCH, REST, STIFF, B, falling, resistance
+from tests.statics.test_equilibrium import ARCH, REST, B, falling, resistance
 
 FORCE = 1e-10  # N: row 13
 CRITICAL = 1e-10  # relative, of places and loads at which mechanisms snap or buckle

@@ -13,7 +13,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.options import options_of
 from shiftjax.statics.at_rest import AtRest, ranks_at
-from shiftjax.statics.equilibrium import Search
+from shiftjax.statics.search import Search
 from tests.support.mechanisms import four_bars, rod
 
 CLOSED_FORM = 1e-10  # relative: derivatives

@@ -19,7 +19,7 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
-from shiftjax.run.closing.host_functions import NO_TANGENTS, evaluate
+from shiftjax.run.closing.host_functions import NO_TANGENTS, Bend, evaluate
 from shiftjax.run.closing.polygons import at_corners, excess, judged_loops, sides
 from shiftjax.run.closing.rounding import but_for_rounding
 from shiftjax.topology.partition import Block
@@ -262,6 +262,7 @@ def evaluate_on(
     function: Callable[[Lane, Vec], dict[Any, Scalar]],
     out: Callable[[Any], np.ndarray],
     tangents: Mapping[int, np.ndarray] = NO_TANGENTS,
+    bend: Bend | None = None,
 ) -> None:
     """A lane function of coordinates, or other rows of values (n, B), as of `host_functions.evaluate`."""
     count, matrices = len(values), lane.params.matrices
@@ -271,7 +272,7 @@ def evaluate_on(
         return function(valued, every[:count])
 
     owners = (lane.plan, lane.functions, matrices)
-    evaluate([*values, *lane.params.numbers, lane.t], (what, lane.length), owners, of_values, out, tangents)
+    evaluate([*values, *lane.params.numbers, lane.t], (what, lane.length), owners, of_values, out, tangents, bend)
 
 
 def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scalar]:

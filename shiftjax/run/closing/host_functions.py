@@ -10,12 +10,24 @@ import numpy as np
 from shiftjax.algebra import Scalar, Vec
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.forward import forward
-from shiftjax.lanes.graph import without_dead_code
+from shiftjax.lanes.graph import Graph, without_dead_code
 from shiftjax.lanes.in_numpy import InNumpy
 
 KEPT = 64  # graphs
 ARRAY = np.ndarray
 ValueFunction = Callable[[Vec], dict[Any, Scalar]]  # results by label
+
+
+class Bend(NamedTuple):
+    """A second direction, along which tangents change.
+
+    Attributes:
+        values: place among the values -> (B,) their tangents along it. tangents: place -> (B,) how the first tangent of
+            the value there changes along it.
+    """
+
+    values: Mapping[int, np.ndarray]
+    tangents: Mapping[int, np.ndarray]
 
 
 class _HostFunction(NamedTuple):
@@ -36,23 +48,27 @@ def evaluate(
     function: ValueFunction,
     out: Callable[[Any], np.ndarray],
     tangents: Mapping[int, np.ndarray] = NO_TANGENTS,
+    bend: Bend | None = None,
 ) -> None:
-    """Writes the results of a function for all members, or their tangents.
+    """Writes the results of a function for all members, their tangents, or how these change along a second direction.
 
     Args:
         values: arrays (B,), and constants, by which the operations are chosen.
         what, owners: name the function: it is the same for an equal `what` and the same objects.
         out: the array (B,) that takes the result of a label.
         tangents: place among the values -> (B,) the tangent of the array there. Where there are any, those of the
-            results are written in place of them.
+            results are written in place of them. bend: of these tangents.
     """
     constants = tuple([None if type(value) is ARRAY else value for value in values])
-    key = (*map(id, owners), what, constants, *tangents)
+    second = () if bend is None else (tuple(bend.values), tuple(bend.tangents))
+    key = (*map(id, owners), what, constants, *tangents, *second)
     if key not in _made:
         forget_oldest(_made, KEPT)
-        _made[key] = _built(constants, function, tuple(tangents)), tuple(owners)
+        _made[key] = _built(constants, function, tuple(tangents), second), tuple(owners)
     made = _made[key][0]
     arrays = [*(x for x in values if type(x) is ARRAY), *tangents.values()]
+    if bend is not None:
+        arrays += [*bend.values.values(), *bend.tangents.values()]
     made.run.into(arrays, [out(label) for label in made.labels])
 
 
@@ -62,7 +78,9 @@ def forget_oldest(made: dict[Any, Any], kept: int) -> None:
         made.pop(old, None)
 
 
-def _built(constants: Sequence[float | None], function: ValueFunction, along: Sequence[int]) -> _HostFunction:
+def _built(
+    constants: Sequence[float | None], function: ValueFunction, along: Sequence[int], second: Sequence[Sequence[int]]
+) -> _HostFunction:
     labels: list[Any] = []
 
     def of_arrays(arrays: Vec) -> Vec:
@@ -73,9 +91,18 @@ def _built(constants: Sequence[float | None], function: ValueFunction, along: Se
 
     count = sum(value is None for value in constants)
     graph = graph_of(of_arrays, count)
+    arrays = [sum(value is None for value in constants[:place]) for place in range(len(constants))]
     if along:
-        places = [sum(value is None for value in constants[:place]) for place in along]
-        graph = forward(graph, count, places, range(len(labels)), 1)
-        graph.outputs = graph.outputs[len(labels) :]
-        graph = without_dead_code(graph)
+        graph = _tangents(graph, count, [arrays[place] for place in along], len(labels))
+    if second:
+        values, tangents = second
+        places = [arrays[place] for place in values] + [count + along.index(place) for place in tangents]
+        graph = _tangents(graph, count + len(along), places, len(labels))
     return _HostFunction(InNumpy(graph), labels)
+
+
+def _tangents(graph: Graph, inputs: int, places: Sequence[int], outputs: int) -> Graph:
+    """The tangents of a graph's outputs in place of them; those of the inputs at `places` follow its inputs."""
+    graph = forward(graph, inputs, places, range(outputs), 1)
+    graph.outputs = graph.outputs[outputs:]
+    return without_dead_code(graph)
