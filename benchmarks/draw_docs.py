@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import argparse
 
-from figures import card, conventions, peers, runs, windows
+from figures import card, conventions, crank_rocker, peers, runs, windows
 
-ROOMS = (conventions, runs, peers, card, windows)
+ROOMS = (conventions, crank_rocker, runs, peers, card, windows)
 PICTURES = {draw.__name__: draw for room in ROOMS for draw in room.PICTURES}
 
 

@@ -26,6 +26,7 @@ PAGES = {  # file -> title; a new page is a line here
     "branches.md": "All assemblies",
     "drives.md": "Drives and loads",
     "kinematics.md": "Where a mechanism can go",
+    "linkage_design.md": "Designing a crank-rocker",
     "statics.md": "At rest: equilibria, loads and small motions",
     "inverse_dynamics.md": "Inverse and hybrid dynamics",
     "families.md": "Linkage families",
