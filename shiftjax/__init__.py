@@ -189,6 +189,14 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.statics.modes",
             "Small motions of a mechanism about its equilibrium or a stated pose, of one design or of many.",
         ),
+        "steady_motion": (
+            "shiftjax.statics.steady",
+            "Where a mechanism stays while drivers move it at constant speeds, and the small motions about that.",
+        ),
+        "SteadyMotion": (
+            "shiftjax.statics.steady",
+            "Steady motions of B designs, or of one without a member axis; n independent coordinates, which stand.",
+        ),
         "Modes": (
             "shiftjax.statics.modes",
             "Small motions of B designs about a pose, or of one without a member axis; k freedoms.",
@@ -372,6 +380,8 @@ if TYPE_CHECKING:
     from shiftjax.statics.load_path import load_path as load_path
     from shiftjax.statics.modes import Modes as Modes
     from shiftjax.statics.modes import modes as modes
+    from shiftjax.statics.steady import SteadyMotion as SteadyMotion
+    from shiftjax.statics.steady import steady_motion as steady_motion
 
 __all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
