@@ -189,6 +189,18 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.statics.modes",
             "Small motions of a mechanism about its equilibrium or a stated pose, of one design or of many.",
         ),
+        "mode_motion": (
+            "shiftjax.statics.mode_motion",
+            "One mode of small motions over a period, large enough to be seen: `mode_motion(model, 2).view()` plays it.",
+        ),
+        "frequency_response": (
+            "shiftjax.statics.response",
+            "How coordinates answer to forces along coordinates that oscillate a little, about an equilibrium.",
+        ),
+        "FrequencyResponse": (
+            "shiftjax.statics.response",
+            "Responses of B designs, or of one without a member axis, at F frequencies.",
+        ),
         "steady_motion": (
             "shiftjax.statics.steady",
             "Where a mechanism stays while drivers move it at constant speeds, and the small motions about that.",
@@ -378,8 +390,11 @@ if TYPE_CHECKING:
     from shiftjax.statics.equilibrium import equilibrium as equilibrium
     from shiftjax.statics.load_path import LoadPath as LoadPath
     from shiftjax.statics.load_path import load_path as load_path
+    from shiftjax.statics.mode_motion import mode_motion as mode_motion
     from shiftjax.statics.modes import Modes as Modes
     from shiftjax.statics.modes import modes as modes
+    from shiftjax.statics.response import FrequencyResponse as FrequencyResponse
+    from shiftjax.statics.response import frequency_response as frequency_response
     from shiftjax.statics.steady import SteadyMotion as SteadyMotion
     from shiftjax.statics.steady import steady_motion as steady_motion
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.cli import common, parsing
+from shiftjax.cli import common, parsing, running
 from shiftjax.cli.ending import SOME_FAILED
+from shiftjax.errors import ModelError
 from shiftjax.run.options import options_of
 from shiftjax.statics.equilibrium import Equilibrium, equilibrium_of
+from shiftjax.statics.mode_motion import mode_motion
 from shiftjax.statics.modes import Modes, modes_of
 from shiftjax.statics.search import Search
 
@@ -23,11 +25,18 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_set(parser)
     parsing.add_equation(parser)
     add("--unstable", action="store_true", help="take the nearest equilibrium of any kind")
+    add("--mode", type=parsing.count, metavar="K", help="with --out: the mode that is written, as a motion to view")
+    add("--amplitude", type=parsing.positive, default=0.2, metavar="A", help="of that motion; left out, 0.2 rad")
+    add("--out", metavar="FILE", help="write the mode as a motion to FILE (.json, .zarr), to view")
+    add("--force", action="store_true", help="replace FILE where it exists")
     add("--json", action="store_true", help="print places, modes and channels as JSON")
 
 
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
+    running.check_target(options)
+    if (options.out is None) != (options.mode is None):
+        raise ModelError("--mode", "without --out" if options.mode else "--out alone", "both", "Give --mode K --out FILE.")
     search = Search(unstable=options.unstable)
     result = search.result(model, options_of(channels=options.channel, keep="none", **common.stated(options, model)))
     stand = equilibrium_of(search, result)
@@ -35,6 +44,11 @@ def call(options: argparse.Namespace) -> int:
     if stand.status > 0:
         return SOME_FAILED
     swing = modes_of(search, result)
+    if options.mode is not None:
+        motion = mode_motion(model, options.mode, amplitude=options.amplitude, unstable=options.unstable,
+                             channels=options.channel, **common.stated(options, model))  # fmt: skip
+        common.report_outcomes(motion)
+        running.save(motion, options)
     if options.json:
         common.put_json(_document(stand, swing))
         return 0

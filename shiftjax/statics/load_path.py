@@ -20,18 +20,16 @@ from shiftjax.markup import html_lines
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
-from shiftjax.run.assemble import assembled
 from shiftjax.run.derive import Formula, full_path
 from shiftjax.run.options import Options, options_of
-from shiftjax.run.results.plain_values import worst
-from shiftjax.run.results.result import Result, members_to_keep
+from shiftjax.run.results.result import Result
 from shiftjax.run.results.summary import load_summary
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.run.start.stated import Start
 from shiftjax.statics.branching import Branching
 from shiftjax.statics.load_curves import Loading
 from shiftjax.statics.load_plot import plot
+from shiftjax.statics.posed import posed
 from shiftjax.statics.search import Search
 
 STRAIGHT = 1e-9  # of the size of a number: derived numbers bend less between the ends of a load
@@ -296,54 +294,30 @@ class _Recorded:
         C, n = len(self.tracks), self.count
         counts = np.array([track.count for track in self.tracks], int)
         rows = np.arange(C)[:, None], np.minimum(np.arange(n), np.maximum(counts[:, None] - 1, 0))
-        q, states = (self.rows(name)[rows].reshape(C * n, -1).T for name in ("q", "states"))  # after its end it stays
-        vary = {path: np.repeat(np.asarray(values, float)[member], n)
+        q, states = (self.rows(name)[rows] for name in ("q", "states"))  # after its end a curve stays
+        vary = {path: np.repeat(np.asarray(values, float)[member][:, None], n, axis=1)
                 for path, values in (self.given.design.vary or {}).items()}  # fmt: skip
         full = {full_path(self.model, path, self.model.numbers()): path for path in vary}
         vary |= {full[path]: np.where(np.isnan(x), vary[full[path]], x) for path, x in
-                 ((path, loads[path][rows].ravel()) for path in numbers if path in full)}  # fmt: skip
+                 ((path, loads[path][rows]) for path in numbers if path in full)}  # fmt: skip
 
-        def moved(prepared: Prepared, began: Start) -> Start:
-            calm, none = np.zeros(C * n, bool), np.full(C * n, -1)
-            return replace(
-                began, q=q, v=np.zeros((prepared.plan.nv, C * n)), states=states, binding=calm, speed_moved=none,
-                closed=~calm, at_pose=None, ways=None,
-            )  # fmt: skip
-
-        kept = members_to_keep(self.given.recording.keep, C)
-        keep = [int(k) * n + pose for k in kept for pose in range(n)]
-        whole = assembled(self.model, self.given.changed(vary=vary, keep=keep), moved=moved)
         past = np.arange(n) >= counts[:, None]
-        channels = {path: np.where(_like(past, x), np.nan, x) for path, x in
-                    ((path, x.reshape(C, n, *x.shape[2:])) for path, x in whole.channels.items())}  # fmt: skip
-        status, texts = self._statuses(begun, whole, past)
-        return replace(
-            whole, time=np.arange(n, dtype=float), channels=channels, status=status, messages=texts, kept=kept,
-            poses={body: x.reshape(len(kept), n, *x.shape[2:]) for body, x in whole.poses.items()},
-            certificate={name: np.array([worst(name, x)[0] for x in np.where(past, np.nan, values.reshape(C, n))])
-                         for name, values in whole.certificate.items()},
-            design={path: x.reshape(C, n)[:, 0] for path, x in whole.design.items() if path not in numbers},
-            branch=None, final=None, schedule=None, notes=begun.notes,
-            settings={**whole.settings, "poses": n, "parameter": "pose", "parameter_unit": "1"},
-        )  # fmt: skip
+        whole, each, messages = posed(self.model, self.given, vary, q, states, past)
+        status, texts = self._statuses(begun, np.where(past, 0, each), messages)
+        design = {path: x for path, x in whole.design.items() if path not in numbers}
+        return replace(whole, status=status, messages=texts, design=design, notes=begun.notes)
 
-    def _statuses(self, begun: Result, whole: Result, past: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Of curves: that of their members where they do not begin, the first bad one of their poses, or that they
-        could not be followed to an end."""
-        C, n = past.shape
-        each = np.where(past, 0, whole.status.reshape(C, n))
+    def _statuses(self, begun: Result, each: np.ndarray, messages: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+        """Of curves: that of their members where they do not begin, the first bad one of their poses (C, n), or that
+        they could not be followed to an end."""
+        C, n = each.shape
         status, texts = np.zeros(C, int), [""] * C
         for k, track in enumerate(self.tracks):
             bad = np.flatnonzero(each[k] > 0)
             if not track.count:
                 status[k], texts[k] = begun.status[self.every.member[k]], begun.messages[self.every.member[k]]
             elif len(bad):
-                status[k], texts[k] = each[k, bad[0]], f"pose {bad[0]}: {whole.messages[k * n + bad[0]]}"
+                status[k], texts[k] = each[k, bad[0]], f"pose {bad[0]}: {messages[k * n + bad[0]]}"
             elif track.lost:
                 status[k], texts[k] = Outcome.no_equilibrium, track.end
         return status, tuple(texts)
-
-
-def _like(flags: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Flags (C, n) beside values (C, n, ...)."""
-    return flags.reshape(*flags.shape, *(1,) * (values.ndim - 2))

@@ -128,7 +128,7 @@ def modes_of(search: Search, result: Result, independent: Sequence[str] = ()) ->
         part = linear.some(some)
         units = np.asarray(search.prepared.file_lane().units)
         at = group[some]
-        squares[at], ratios[at], shapes[at] = _natural(part, units)
+        squares[at], ratios[at], shapes[at] = natural_motions(part, units)
         eigenvalues[at] = _damped(part)
         whole["M"][at], whole["C"][at], whole["K"][at] = _on(part, units, speeds)
     largest = np.abs(squares).max(1, initial=0.0)[:, None]
@@ -147,7 +147,7 @@ def modes_of(search: Search, result: Result, independent: Sequence[str] = ()) ->
     )  # fmt: skip
 
 
-def _natural(linear: Linear, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def natural_motions(linear: Linear, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(B, k) squared frequencies, (B, k) damping ratios, and (B, nv, k) shapes in true units."""
     W = by_mass(linear.M)
     A = W.transpose(0, 2, 1) @ linear.K @ W

@@ -51,3 +51,13 @@ def test_a_load_path_is_a_command_too(shell, tmp_path: Path) -> None:
     assert [curve["begins"] for curve in document["curves"]] == [-1, 0, 0]
     code, _, err = shell("load", str(file), "--load", "load.load=5")
     assert code == 2 and "FROM:TO" in err
+
+
+def test_a_mode_is_written_to_be_viewed(shell, tmp_path: Path) -> None:
+    store = tmp_path / "swing.json"
+    code, _, err = shell("equilibrium", "double_pendulum", "--mode", "2", "--out", str(store))
+    assert code == 0, err
+    document = json.loads(store.read_text())
+    assert document["settings"]["parameter"] == "phase" and len(document["poses"]) == 2
+    code, _, err = shell("equilibrium", "double_pendulum", "--mode", "2")
+    assert code == 2 and "--out" in err
