@@ -2,10 +2,10 @@
 
 PYTHONPATH=. python benchmarks/bench_modes.py [STEPS]
 
-The crank is let go 1e-3 rad beside the equilibrium. A spectrum of the record under a Hann window has its peak between two
-lines; three of them in logarithms give it by a parabola, which is repeated on the difference from a cosine of that
-frequency: the phase of the record in its first and second half gives the rest. The amplitude changes the frequency by
-its square. Prints one line of JSON.
+The crank is let go 1e-3 rad beside the equilibrium. A spectrum of the record under a Hann window has its peak between
+two lines; a parabola through the logarithms of three gives it to a part of their distance, and how the phase against
+that frequency drifts from the first half of the record to the second gives the rest. The amplitude changes the
+frequency by its square. Prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def frequency(record: np.ndarray, apart: float) -> float:
     peak = (k + 0.5 * (low - high) / (low - 2.0 * top + high)) / (len(record) * apart)
     half = len(record) // 2
     turns = np.exp(-2j * np.pi * peak * apart * np.arange(len(record)))
-    phases = [np.angle((part * np.hanning(half)).sum()) for part in ((record * turns)[:half], (record * turns)[half : 2 * half])]
+    still = record * turns
+    phases = [np.angle((part * np.hanning(half)).sum()) for part in (still[:half], still[half : 2 * half])]
     drift = (phases[1] - phases[0] + np.pi) % (2.0 * np.pi) - np.pi
     return float(peak + drift / (2.0 * np.pi * half * apart))
 
@@ -61,8 +62,9 @@ def main() -> None:
     measured = frequency(run.channels["crank_pivot.q"], EVERY * STEP)
     print(json.dumps({
         "benchmark": "modes", "steps": steps, "modes_Hz": float(swing.frequencies[0]), "spectrum_Hz": measured,
-        "relative": abs(measured / float(swing.frequencies[0]) - 1.0), "modes_s": round(spent, 3), "run_s": round(taken, 3),
-        "gap_m": float(run.certificate["gap"]), "energy_error": float(run.certificate["energy_error"]),
+        "relative": abs(measured / float(swing.frequencies[0]) - 1.0), "modes_s": round(spent, 3),
+        "run_s": round(taken, 3), "gap_m": float(run.certificate["gap"]),
+        "energy_error": float(run.certificate["energy_error"]),
     }))  # fmt: skip
 
 

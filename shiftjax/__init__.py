@@ -191,7 +191,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "mode_motion": (
             "shiftjax.statics.mode_motion",
-            "One mode of small motions over a period, large enough to be seen: `mode_motion(model, 2).view()` plays it.",
+            "One mode of small motions over a period, large enough to be seen.",
         ),
         "frequency_response": (
             "shiftjax.statics.response",

@@ -1,4 +1,4 @@
-"""Pictures of the page on the design of a crank-rocker: they are drawn of the numbers that the page's own blocks give."""
+"""Pictures of the page on the design of a crank-rocker, drawn of the numbers that its blocks give."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def crank_rocker_sketch() -> None:
     axes.plot(*pen, "o", color=DARK, ms=5)
     for (x, y), text, colour in (
         ((-0.17, 0.08), "crank 0.2", BLUE), ((0.16, 0.28), "coupler 0.7", ORANGE), ((0.49, 0.45), "rocker 0.9", GREEN),
-        ((0.22, -0.07), "frame 0.6", DARK), (pen + [-0.06, 0.03], "pen", DARK),
+        ((0.22, -0.07), "frame 0.6", DARK), ((pen[0] - 0.06, pen[1] + 0.03), "pen", DARK),
     ):  # fmt: skip
         axes.text(x, y, text, color=colour)
     write(drawn, "crank_rocker_sketch.svg")

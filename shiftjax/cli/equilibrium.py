@@ -36,7 +36,8 @@ def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
     running.check_target(options)
     if (options.out is None) != (options.mode is None):
-        raise ModelError("--mode", "without --out" if options.mode else "--out alone", "both", "Give --mode K --out FILE.")
+        fault = "no --out" if options.mode else "--out without a mode"
+        raise ModelError("--mode", fault, "both, or none", "Give --mode K --out FILE.")
     search = Search(unstable=options.unstable)
     result = search.result(model, options_of(channels=options.channel, keep="none", **common.stated(options, model)))
     stand = equilibrium_of(search, result)

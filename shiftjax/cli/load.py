@@ -89,8 +89,8 @@ def _numbers(pose: CriticalPose, names: list[str]) -> list[str]:
 def _document(path: LoadPath) -> dict[str, Any]:
     return {
         "curves": [
-            {"begins": int(path.begins[k]), "ends": path.ends[k], "stability": [word for word in path.stability[k] if word],
-             "factor": path.factor[k][here].tolist(),
+            {"begins": int(path.begins[k]), "ends": path.ends[k],
+             "stability": [word for word in path.stability[k] if word], "factor": path.factor[k][here].tolist(),
              **{name: {key: values[k][here].tolist() for key, values in group.items()}
                 for name, group in (("loads", path.loads), ("q", path.q), ("channels", path.channels))}}
             for k, here in enumerate(np.isfinite(path.factor))

@@ -1,8 +1,8 @@
 """Planar linkages of one freedom, each with a topology of its own, simulated in one call.
 
 `simulate` takes arrays, as the public data set LINKS has them, and gives a `FamilyMotion`: curves, derivatives,
-margins, where linkages lock, and gradients to every point. `of_models` makes such arrays of models. `dynamics` runs them under forces. Nothing is compiled for a
-topology.
+margins, where linkages lock, and gradients to every point. `of_models` makes such arrays of models. `dynamics` runs
+them under forces. Nothing is compiled for a topology.
 """
 
 from shiftjax.families.dynamics import FamilyRun, dynamics

@@ -1,7 +1,8 @@
 """Models of planar mechanisms as linkages of dyads: pins as nodes, bodies as bars between them. Host code.
 
-A body with pins a, b, c, ... has the bars ab, ac, bc, ad, bd, ...: each further pin is a dyad on the two that are farthest
-apart. Bodies that are joined rigidly are one. What else moves, or is no plane, is refused by name, model by model.
+A body with pins a, b, c, ... has the bars ab, ac, bc, ad, bd, ...: each further pin is a dyad on the two that are
+farthest apart. Bodies that are joined rigidly are one. What else moves, or is no plane, is refused by name, model by
+model.
 """
 
 from __future__ import annotations
@@ -114,7 +115,8 @@ def of_models(models: Sequence[Model | str], motor: str | Sequence[str], *, poin
     chosen = [drawings[k] for k in kept]
     return Linkages(
         [d.bars for d in chosen], [d.x0 for d in chosen], [d.fixed for d in chosen],
-        np.array([d.motor for d in chosen], int).reshape(-1, 2), np.array([d.offset for d in chosen]), tuple(tuple(map(tuple, d.names)) for d in chosen),
+        np.array([d.motor for d in chosen], int).reshape(-1, 2), np.array([d.offset for d in chosen]),
+        tuple(tuple(map(tuple, d.names)) for d in chosen),
         np.array(kept, int), dict(sorted(refused.items())),
     )  # fmt: skip
 

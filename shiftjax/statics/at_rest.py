@@ -61,7 +61,8 @@ class Change:
     """How mechanisms at rest change along one direction.
 
     Attributes:
-        numbers: place in the plan -> (B,) of numbers of the model. motion: (B, nv) of coordinates, dimensionless speeds.
+        numbers: place in the plan -> (B,) of numbers of the model. motion: (B, nv) of coordinates, dimensionless
+            speeds.
         states: (ns, B) of forces. multipliers: (B, rows).
     """
 
@@ -218,7 +219,9 @@ class AtRest:
         """Coordinates (nq, B) after a dimensionless change (B, nv)."""
         return host.retract(self.plan, q, change.T * self.units[:, None])
 
-    def shifted(self, parts: Sequence[tuple[np.ndarray, ...]], q: np.ndarray, numbers: Mapping[int, np.ndarray]) -> np.ndarray:
+    def shifted(
+        self, parts: Sequence[tuple[np.ndarray, ...]], q: np.ndarray, numbers: Mapping[int, np.ndarray]
+    ) -> np.ndarray:
         """(B, nv) the least motion by which loops stay closed while numbers of the model change.
 
         Args:
@@ -299,11 +302,12 @@ class AtRest:
         numbers: Mapping[int, np.ndarray] = NO_TANGENTS,
         change: Change | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """How f + J^T lambda (B, nv) and the rates of states (B, ns) change along one direction, or how these changes do.
+        """How f + J^T lambda (B, nv) and rates of states (B, ns) change along a direction, or how these changes do.
 
         Args:
             multipliers: (B, rows) lambda. way: "q" speeds (nv, B) with which coordinates move, "v" changes of speeds
-                (nv, B), "states" (ns, B). numbers: place in the plan -> (B,) tangents of numbers of the model, which are arrays in the lane. The rest is still.
+                (nv, B), "states" (ns, B). numbers: place in the plan -> (B,) tangents of numbers of the model, which
+                are arrays in the lane. The rest is still.
             change: along which the changes are to be differentiated, while `way` stays as it is.
         """
         plan, unit, B = self.plan, self.units, q.shape[1]

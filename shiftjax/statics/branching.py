@@ -15,8 +15,8 @@ class Branching:
     """The curves of all members.
 
     Attributes:
-        tracks: of every curve; member: whose; begins: the number of the critical pose where it begins, -1 under the first
-            load. critical: (curve, number of the pose before, arclength, pose).
+        tracks: of every curve; member: whose; begins: the number of the critical pose where it begins, -1 under the
+            first load. critical: (curve, number of the pose before, arclength, pose).
 
     Args:
         search: where members stand under the first load. loading: of them. distance, poses, limits: as of `Curves`.
@@ -69,7 +69,7 @@ class Branching:
             self.tracks.insert(member, track)
             self.member.insert(member, int(member))
             self.begins.append(-1)
-            self.critical = [(curve + (curve >= member), *rest) for curve, *rest in self.critical]
+            self.critical = [(k + int(k >= member), at, length, pose) for k, at, length, pose in self.critical]
 
     def _add(
         self, members: np.ndarray, q: np.ndarray, states: np.ndarray, factor: np.ndarray, ahead: np.ndarray,

@@ -107,7 +107,7 @@ class Stride:
 
 
 def _between(values: np.ndarray, x: float) -> np.ndarray:
-    """(...) at x of the polynomials through values (..., AROUND) at `NODES` (Berrut, Trefethen, SIAM Review 46, 2004)."""
+    """(...) at x of polynomials through values (..., AROUND) at `NODES` (Berrut, Trefethen, SIAM Review 46, 2004)."""
     apart = x - NODES
     if (apart == 0.0).any():
         return values[..., int(np.argmin(np.abs(apart)))]

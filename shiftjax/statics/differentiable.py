@@ -95,9 +95,7 @@ class HostRest:
             rates = rest.coordinate_rates(q, change.motion.T * rest.units[:, None])
             potential = rest.potential_slopes(q, states, change)
             calm = np.zeros(len(members))
-            out[members] = _rows(
-                rates.T, change.states.T, potential, calm, parts.motions, parts.M, parts.first_order
-            )
+            out[members] = _rows(rates.T, change.states.T, potential, calm, parts.motions, parts.M, parts.first_order)
         return out
 
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:

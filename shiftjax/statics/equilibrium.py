@@ -98,9 +98,9 @@ def equilibrium(
 
     Returns:
         where JAX traces numbers of `vary`, arrays of JAX with first derivatives in both modes, and no stability or
-        messages, which are texts. Else poses at which forces vanish along all motions that loops allow, to rounding. Laws in time stand at 0; friction
-        holds nothing, since it grows with speed from zero on; internal states of forces have settled. Where many steps
-        downhill lead to no such pose the status is `no_equilibrium`.
+        messages, which are texts. Else poses at which forces vanish along all motions that loops allow, to rounding.
+        Laws in time stand at 0; friction holds nothing, since it grows with speed from zero on; internal states of
+        forces have settled. Where many steps downhill lead to no such pose the status is `no_equilibrium`.
 
     Raises:
         ModelError: anything the model or the arguments make impossible; a driver that moves.

@@ -58,9 +58,9 @@ class Curves:
     """Curves of equilibria of some members, followed so far: `continuation.Curves`.
 
     Args:
-        rest, loading: of the curves. q: (nq, C), states: (ns, C), factor: (C,) where they begin. ahead: (C, nv + 1) which
-            way they go. distance: of the poses that are recorded. count: of these. limits: of the load factor, (low,
-            high). branching: whether they begin at a branch point, across the curve that was followed to it.
+        rest, loading: of the curves. q: (nq, C), states: (ns, C), factor: (C,) where they begin. ahead: (C, nv + 1)
+            which way they go. distance: of the poses that are recorded. count: of these. limits: of the load factor,
+            (low, high). branching: whether they begin at a branch point, across the curve that was followed to it.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Curves:
         good, over, limit, branch = (good & ~both, *(one & ~both for one in (over, limit, branch)))
         ended, limits = np.zeros(len(members), bool), np.where(ahead.factor < low + ALMOST, low, high)
         for row in np.flatnonzero(over):
-            ended[row] = good[row] = self._to_limit(row, limits[row], rest, loading, ahead, begin)
+            ended[row] = good[row] = self._to_limit(int(row), limits[row], rest, loading, ahead, begin)
             if ended[row] or abs(begin.factor[row] - limits[row]) <= ALMOST:
                 self.tracks[members[row]].end = f"the load factor {limits[row]:g} is reached"
             if ended[row]:
@@ -131,9 +131,7 @@ class Curves:
         following = np.where(length < stride, np.maximum(following, stride), following)
         return good, np.where(ended | full, 0.0, following)
 
-    def _to_limit(
-        self, row: int, limit: float, rest: AtRest, loading: Loading, ahead: Poses, begin: Poses
-    ) -> bool:
+    def _to_limit(self, row: int, limit: float, rest: AtRest, loading: Loading, ahead: Poses, begin: Poses) -> bool:
         """Puts a curve that has come to a limit of its load factor there exactly; False where it cannot be."""
         one, far = np.array([row]), limit - begin.factor[row]
         if abs(far) <= ALMOST:
@@ -160,5 +158,6 @@ class Curves:
             track.q[k], track.states[k] = self.poses.q[:, curve], self.poses.states[:, curve]
             track.factor[k], track.length[k] = self.poses.factor[curve], self.length[curve]
             track.residual[k] = np.abs(linear.force[row]).max(initial=0.0)
-            track.potential[k], track.squared[k], track.stability[k] = linear.potential[row], squares[row].real, words[row]
+            track.squared[k], track.stability[k] = squares[row].real, words[row]
+            track.potential[k] = linear.potential[row]
             track.count += 1

@@ -1,9 +1,9 @@
-"""Equilibria followed along a load by arclength, many curves at once, with the poses at which they snap or branch. Host code.
+"""Equilibria followed along a load by arclength, many curves at once: tangents, strides, corrections. Host code.
 
 Problem: Z^T f(q, mu) = 0 on the closure manifold, numbers of the model linear in the load factor mu: curves in (q, mu).
-A stride goes along the tangent, and Newton's method comes back to the curve in the plane across it, so that limit points,
-where mu turns round, are poses like others (Riks 1979; Allgower, Georg, Numerical Continuation Methods, chapters 2 and 8).
-Lengths of curves count radians, metres in parts of the model's length, and the load factor alike.
+A stride goes along the tangent, and Newton's method comes back to the curve in the plane across it, so that limit
+points, where mu turns round, are poses like others (Riks 1979; Allgower, Georg, Numerical Continuation Methods,
+chapters 2 and 8). Lengths of curves count radians, metres in parts of the model's length, and the load factor alike.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from shiftjax.dynamics.kinematics import Parameters
-from shiftjax.statics.at_rest import AtRest, Linear, along
+from shiftjax.statics.at_rest import AtRest, Linear, all_finite, along
 
 ITERATIONS = 12
 STILL, SHORT = 1e-14, 1e-9  # corrections that change nothing, and that may be rounding where one is not halved
@@ -127,7 +127,7 @@ def poses_at(
     scale = np.sqrt(1.0 + (shift * shift).sum(1))
     matrix = poses.matrix()
     matrix[:, :, -1] /= scale[:, None]
-    good = np.isfinite(matrix).all((1, 2))
+    good = all_finite(matrix)
     _, sizes, right = np.linalg.svd(np.where(good[:, None, None], matrix, 0.0))
     free = np.concatenate([sizes <= ALIKE, np.ones((len(factor), 1), bool)], axis=1)  # both curves at a branch point
     toward = np.concatenate([along(linear.Z, ahead[:, :-1]), scale[:, None] * ahead[:, -1:]], axis=1)
@@ -146,8 +146,8 @@ def corrected(
     """Equilibria some way from others, and (C,) whether there are any near.
 
     Args:
-        ways: (C, nv + 1) along which a stride of `lengths` (C,) goes. across: (C, nv + 1) corrections have no part along
-            these: tangents, or the load factor where that is to be reached.
+        ways: (C, nv + 1) along which a stride of `lengths` (C,) goes. across: (C, nv + 1) corrections have no part
+            along these: tangents, or the load factor where that is to be reached.
     """
     change, C = ways * lengths[:, None], len(lengths)
     q, states, factor = poses.q, poses.states, poses.factor

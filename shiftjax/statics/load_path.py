@@ -44,8 +44,8 @@ class CriticalPose:
             where a column buckles; "multiple": more than one other does.
         curve, member: whose. pose: the last one recorded before it. arclength: of the curve.
         factor: of the load; loads: number path -> its value there.
-        q: coordinate -> its place [rad or m], of a ball its numbers. direction: speed -> its share of the motion in which
-            it snaps or buckles, the largest one 1, metres in parts of the model's length.
+        q: coordinate -> its place [rad or m], of a ball its numbers. direction: speed -> its share of the motion in
+            which it snaps or buckles, the largest one 1, metres in parts of the model's length.
     """
 
     kind: str
@@ -67,8 +67,8 @@ class LoadPath:
         member: (C,) whose curves they are, those that begin under the first load before all others. begins: (C,) the
             number in `critical` of the pose where a curve branches off, -1 of those first ones.
         factor: (C, n) of the load: 0 is the first load, 1 the last; NaN after a curve has ended, as all other numbers.
-        loads: number path -> (C, n) its values. arclength: (C, n) of curves, radians, parts of the model's length and of
-            the load factor alike.
+        loads: number path -> (C, n) its values. arclength: (C, n) of curves, radians, parts of the model's length and
+            of the load factor alike.
         q: coordinate -> (C, n) its place [rad or m], of a ball (C, n, 4) or (C, n, 3).
         stability: (C, n) "stable", "unstable" or "neutral", "" after a curve has ended.
         squared_frequencies: (C, n, k) of undamped motions about the poses, ascending [rad^2/s^2].
@@ -142,8 +142,8 @@ def load_path(
         model: a Model, a library name or a path.
         load: number path -> its first and last value, numbers or (B,) arrays: a force, a stiffness, gravity, a length.
             All go together, linearly in the load factor, from 0 on.
-        poses: n, of a curve at most. distance: between them, as arclength: of radians, parts of the model's length and of
-            the load factor alike.
+        poses: n, of a curve at most. distance: between them, as arclength: of radians, parts of the model's length and
+            of the load factor alike.
         limits: of the load factor, where curves end.
         branches: how often a curve may branch off from one that has branched off: 0 follows the first ones alone.
         unstable: whether curves may begin at an equilibrium of any kind, as that of `equilibrium`.
@@ -214,7 +214,9 @@ def _loading(model: Model, given: Options, prepared: Prepared, first: dict[str, 
             fault = f"{path}, which does not go linearly with the load"
             raise ModelError("load", fault, "numbers that go linearly", "Name that number itself as the load.")
         if not np.array_equal(one, two):
-            places.append(place), low.append(one), high.append(two)
+            places.append(place)
+            low.append(one)
+            high.append(two)
     if not places:
         raise ModelError("load", "the same first and last values", "two different ones", "Correct them.")
     return Loading(tuple(places), np.array(low), np.array(high))
@@ -265,7 +267,7 @@ class _Recorded:
             channels=dict(result.channels),
             units={**{one.path: "1" if one.quaternion else one.unit for one in plan.coordinates},
                    **{path: result.units[path] for path in result.channels}},
-            result=replace(result, channels=result.channels | extra, units=result.units | {"load_factor": "1"}),
+            result=replace(result, channels={**result.channels, **extra}, units={**result.units, "load_factor": "1"}),
         )  # fmt: skip
 
     def _values(self, k: int, member: np.ndarray, factor: np.ndarray) -> np.ndarray:

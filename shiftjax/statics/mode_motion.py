@@ -38,7 +38,9 @@ def mode_motion(
     drive: Mapping[str, Drivable] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
 ) -> Result:
-    """One mode of small motions over a period, large enough to be seen: `mode_motion(model, 2).view()` plays it.
+    """One mode of small motions over a period, large enough to be seen.
+
+    `mode_motion(model, 2).view()` plays it.
 
     Args:
         model: a Model, a library name or a path. mode: from 1 on, by rising frequency, as of `modes`.
@@ -58,9 +60,7 @@ def mode_motion(
     if not (isinstance(amplitude, int | float) and np.isfinite(amplitude)):
         raise ModelError("amplitude", shown(amplitude), "a number", "Give rad, or parts of the model's length.")
     model = model if isinstance(model, Model) else load(model)
-    given = options_of(
-        channels=channels, keep=keep, vary=vary, assign=assign, derive=derive, drive=drive, tie=tie
-    )
+    given = options_of(channels=channels, keep=keep, vary=vary, assign=assign, derive=derive, drive=drive, tie=tie)
     search = Search(unstable=unstable)
     begun = search.result(model, given.changed(channels=(), keep="none"))
     k, good = search.squared.shape[1], np.atleast_1d(begun.status) <= 0
@@ -70,7 +70,7 @@ def mode_motion(
     q, past = _swung(search, good, mode, amplitude * np.sin(phase))
     states = np.repeat(search.states.T[:, None], poses, axis=1)
     rows = {path: np.repeat(np.asarray(x, float)[:, None], poses, axis=1) for path, x in (vary or {}).items()}
-    result, each, messages = posed(model, given, rows, q, states, past)
+    result, each, _ = posed(model, given, rows, q, states, past)
     status, texts = np.atleast_1d(begun.status).copy(), list(begun.messages)
     for member in np.flatnonzero(good & (past.any(1) | (each > 0).any(1))):
         where = np.rad2deg(phase[int((past | (each > 0))[member].argmax())])
@@ -78,7 +78,8 @@ def mode_motion(
         texts[member] = f"its loops do not close at the phase {where:.4g} degrees: take a smaller amplitude"
     played = replace(
         result, time=phase, status=status, messages=tuple(texts), notes=begun.notes,
-        settings={**result.settings, "parameter": "phase", "parameter_unit": "rad", "mode": mode, "amplitude": amplitude},
+        settings={**result.settings, "parameter": "phase", "parameter_unit": "rad", "mode": mode,
+                  "amplitude": amplitude},
     )  # fmt: skip
     return played if begun.batched else alone(played)
 

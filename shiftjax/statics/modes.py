@@ -50,9 +50,9 @@ class Modes:
         status: (B,) `Outcome`; messages: (B,) texts, "" where all is well.
     """
 
-    frequencies: np.ndarray
-    damping_ratios: np.ndarray
-    eigenvalues: np.ndarray
+    frequencies: Any  # of NumPy, or of JAX where it traces numbers
+    damping_ratios: Any
+    eigenvalues: Any
     shapes: dict[str, np.ndarray]
     independent: tuple[str, ...]
     M: np.ndarray

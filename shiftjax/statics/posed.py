@@ -1,4 +1,4 @@
-"""What is recorded of mechanisms that are put to poses, n of each of C: a `Result` by the number of the pose. Host code."""
+"""What is recorded of mechanisms that are put to poses: a `Result` by the number of the pose. Host code."""
 
 from __future__ import annotations
 

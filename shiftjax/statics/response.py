@@ -33,8 +33,8 @@ class FrequencyResponse:
     """Responses of B designs, or of one without a member axis, at F frequencies.
 
     Attributes:
-        frequencies: (F,) [Hz]. response: (B, F, places, loads) complex: the amplitude of a coordinate by that of the force
-            along another one [rad or m, per N m or N]; its angle is the phase. places, loads: their paths.
+        frequencies: (F,) [Hz]. response: (B, F, places, loads) complex: the amplitude of a coordinate by that of the
+            force along another one [rad or m, per N m or N]; its angle is the phase. places, loads: their paths.
         status: (B,) `Outcome`; NaN where there is no equilibrium.
     """
 
@@ -123,18 +123,15 @@ def _response(
     whole, M, motions = (x.astype(complex) for x in (parts["first_order"], parts["M"], motions))
     k = M.shape[1]
     s = (2j * np.pi * hertz)[None, :, None, None]
-    left = xp.concatenate([whole[:, None, :, :k] + s * whole[:, None, :, k : 2 * k],
-                           xp.broadcast_to(whole[:, None, :, 2 * k :], (len(M), len(hertz), *_wide(whole, k)))], axis=3)  # fmt: skip
-    inertia = xp.concatenate([s * s * M[:, None], xp.zeros((len(M), len(hertz), k, whole.shape[2] - 2 * k), complex)], axis=3)
-    rates = np.zeros((1, 1, whole.shape[1] - k, whole.shape[1]), complex)
-    rates[0, 0, :, k:] = np.eye(whole.shape[1] - k)
-    rates = s * xp.broadcast_to(rates, (len(M), len(hertz), *rates.shape[2:]))
+    B, F, ns = len(M), len(hertz), whole.shape[2] - 2 * k
+    inner = xp.broadcast_to(whole[:, None, :, 2 * k :], (B, F, k + ns, ns))
+    left = xp.concatenate([whole[:, None, :, :k] + s * whole[:, None, :, k : 2 * k], inner], axis=3)
+    inertia = xp.concatenate([s * s * M[:, None], xp.zeros((B, F, k, ns), complex)], axis=3)
+    rates = np.zeros((ns, k + ns), complex)
+    rates[:, k:] = np.eye(ns)
+    rates = s * xp.broadcast_to(rates[None, None], (B, F, ns, k + ns))
     forces = xp.swapaxes(motions[:, acting], 1, 2)  # (B, k, loads)
-    forces = xp.concatenate([forces, xp.zeros((len(M), whole.shape[1] - k, len(acting)), complex)], axis=1)
-    forces = xp.broadcast_to(forces[:, None], (len(M), len(hertz), *forces.shape[1:]))
+    forces = xp.concatenate([forces, xp.zeros((B, ns, len(acting)), complex)], axis=1)
+    forces = xp.broadcast_to(forces[:, None], (B, F, k + ns, len(acting)))
     y = xp.linalg.solve(xp.concatenate([inertia, rates], axis=2) - left, forces)[:, :, :k]
     return motions[:, None][:, :, answering] @ y
-
-
-def _wide(whole: Any, k: int) -> tuple[int, int]:
-    return whole.shape[1], whole.shape[2] - 2 * k

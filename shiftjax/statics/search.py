@@ -33,8 +33,8 @@ class Search:
         unstable: whether equilibria of any kind do. settle: False leaves members where they begin.
         prepared: the model; q: (nq, B). still: (B,) whether members stand, or stay where they begin. residual,
             potential, stability: (B,). squared: (B, k), of members that have fewer freedoms NaN behind.
-        states: (ns, B) of forces. ranks: (B, S) of the loops where members begin. linear: members -> the motions about their poses, a group of those with the same
-            ranks each.
+        states: (ns, B) of forces. ranks: (B, S) of the loops where members begin. linear: members -> the motions about
+            their poses, a group of those with the same ranks each.
     """
 
     unstable: bool = False

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.statics.at_rest import AtRest, Change, Linear, along
+from shiftjax.statics.at_rest import AtRest, Change, Linear, all_finite, along
 
 NEUTRAL = 1e-11  # of the largest singular value of the stiffness: a motion that has less stays where it is
 OPEN = 1e-7  # of the change of residuals: what rows of loops that do not count may be left open by
@@ -48,7 +48,7 @@ def tangent(
     whole = linear.first_order
     system = np.concatenate([whole[:, :, :k], whole[:, :, 2 * k :]], axis=2)
     right = -np.concatenate([along(linear.Z, force), rates], axis=1)
-    finite = np.isfinite(system).all((1, 2)) & np.isfinite(right).all(1)
+    finite = all_finite(system) & np.isfinite(right).all(1)
     inverse = np.linalg.pinv(np.where(finite[:, None, None], system, 0.0), rcond=NEUTRAL)
     answer = (inverse @ np.where(finite, right.T, np.nan).T[:, :, None])[:, :, 0]
     motion = shift + (linear.Z @ answer[:, :k, None])[:, :, 0]

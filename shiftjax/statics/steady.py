@@ -1,8 +1,9 @@
 """`steady_motion`: where a mechanism stays while drivers move it, and small motions about that. Host code.
 
-A driver turns at its constant speed and the independent coordinates stand, as the arms of a governor: q'' = a(q, v) = 0,
-whose slopes along closed poses, `access.derivatives`, are those of y'' = a_q y + a_v y'. Where they change along the
-motion, as in a crank mechanism, it is periodic and has no frequencies of its own (Floquet); that is refused.
+A driver turns at its constant speed and the independent coordinates stand, as the arms of a governor: their
+accelerations a(q, v) vanish, and the slopes of these along closed poses, `access.derivatives`, are those of y'' = a_q y
++ a_v y'. Where they change along the motion, as in a crank mechanism, it is periodic and has no frequencies of its own
+(Floquet); that is refused.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class SteadyMotion:
 
     Attributes:
         independent: their paths. q: coordinate -> (B,) its place [rad or m]; v: (B,) its speed.
-        M, C, K: (B, n, n) of M y'' + C y' + K y = 0 about it, C with the gyroscopic terms and K with the centrifugal ones.
+        M, C, K: (B, n, n) of M y'' + C y' + K y = 0 about it, C with the gyroscopic terms and K with the centrifugal
+            ones.
         eigenvalues: (B, 2 n) of e^(s t), slowest first [1/s]. frequencies: (B, n) of the oscillating pairs among them,
             ascending [Hz], NaN for those that do not oscillate.
         stability: (B,) "stable", "unstable" or "neutral", by the eigenvalues; "" where no steady motion was reached.
@@ -149,7 +151,7 @@ def _slopes(at: Configuration, names: Sequence[str], wrt: str) -> np.ndarray:
 
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    finite = np.isfinite(matrix).all((-1, -2)) & np.isfinite(right).all(-1)
+    finite = np.asarray(np.isfinite(matrix).all((-1, -2)) & np.isfinite(right).all(-1))
     inverse = np.linalg.pinv(np.where(finite[..., None, None], matrix, 0.0), rcond=1e-13)
     return np.where(finite[..., None], (inverse @ np.where(finite[..., None], right, 0.0)[..., None])[..., 0], np.nan)
 
@@ -167,13 +169,13 @@ def _about(at: Configuration, names: Sequence[str], channels: Sequence[str]) -> 
     status = np.where((np.asarray(at.status) > 0) | still, at.status, int(Outcome.no_equilibrium))
     good = (status <= 0) & np.isfinite(A).all((-1, -2))
     eigenvalues = np.linalg.eigvals(np.where(good[..., None, None], A, 0.0)).astype(complex)
-    order = np.lexsort((eigenvalues.real, eigenvalues.imag, np.abs(eigenvalues).round(9)), axis=-1)
+    order = np.lexsort((np.real(eigenvalues), np.imag(eigenvalues), np.abs(eigenvalues).round(9)), axis=-1)
     eigenvalues = np.where(good[..., None], np.take_along_axis(eigenvalues, order, -1), np.nan)
     limit = NEUTRAL * np.abs(eigenvalues).max(-1, initial=0.0)
-    grows = eigenvalues.real.max(-1, initial=-np.inf)
+    grows = np.real(eigenvalues).max(-1, initial=-np.inf)
     small = np.abs(eigenvalues).min(-1, initial=np.inf) <= 1e3 * limit
     words = np.where(grows > 1e3 * limit, "unstable", np.where(small, "neutral", "stable"))
-    swinging = np.where(eigenvalues.imag > 1e3 * limit[..., None], eigenvalues.imag / (2.0 * np.pi), np.nan)
+    swinging = np.where(np.imag(eigenvalues) > 1e3 * limit[..., None], np.imag(eigenvalues) / (2.0 * np.pi), np.nan)
     plain = [one for one in at.plan.coordinates if one.plain]
     return SteadyMotion(
         independent=tuple(names),

@@ -1,4 +1,4 @@
-"""Frequencies of systems with a closed form: pendulums of many links, a beam of links, a wheel on its tyre; responses."""
+"""Frequencies in closed form: pendulums of many links, a beam of links, a wheel on its tyre; responses."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def beam(links: int, length: float, mass: float, k: float) -> Model:
 
 
 def test_a_beam_of_20_links_bends_as_its_differences_say() -> None:
-    """omega_j = (2 - 2 cos(j pi / n)) sqrt(k / m) / L: K = k D^T D / L^2 with D the second difference of n - 1 masses."""
+    """omega_j = (2 - 2 cos(j pi / n)) sqrt(k / m) / L: K = k D^T D / L^2, D the second difference of n - 1 masses."""
     links, length, mass, k = 20, 0.1, 0.2, 50.0
     swing = shiftjax.modes(beam(links, length, mass, k))
     j = np.arange(1, links)
@@ -82,7 +82,8 @@ def test_a_damped_pendulum_answers_as_its_equation_says() -> None:
     assert answer.response[:, 0, 0] == pytest.approx(exact, rel=CLOSED_FORM)
 
     def parts(stiffness: Any) -> Any:
-        H = shiftjax.frequency_response(model, hertz, ["pin0"], vary={"spring0.k": stiffness[None]}).response[0, :, 0, 0]
+        answer = shiftjax.frequency_response(model, hertz, ["pin0"], vary={"spring0.k": stiffness[None]})
+        H = answer.response[0, :, 0, 0]
         return jnp.stack([H.real, H.imag])
 
     slope = np.asarray(jax.jacfwd(parts)(jnp.array(k)))

@@ -201,7 +201,7 @@ def test_a_state_that_goes_on_changing_has_no_equilibrium() -> None:
 
 
 def test_a_mode_is_a_motion_that_can_be_looked_at() -> None:
-    """At every phase the loops are closed, and the coordinate that moves most is where amplitude x sin(phase) has it."""
+    """At every phase the loops are closed, and what moves most is where amplitude x sin(phase) has it."""
     model = sprung_four_bar(0.0)
     swing, stand = shiftjax.modes(model), shiftjax.equilibrium(model)
     path = next(name for name, shape in swing.shapes.items() if shape[0] == 1.0)
