@@ -40,9 +40,7 @@ def call(options: argparse.Namespace) -> int:
     running.check_target(options)
     target = None
     if options.csv:
-        from shiftjax.ensembles.store import tables
-
-        target = tables.check_target(options.csv, ".csv", force=options.force)
+        target = running.store().check_target(options.csv, force=options.force, batched=False, suffix=".csv")
     drive = _drive(options, model)
     count = len(next(iter(drive.values()), ()))
     times = np.linspace(0.0, options.duration, count) if options.duration else None

@@ -10,7 +10,8 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_table import placed
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
-from shiftjax.run.advance.ensemble import COUNTS, Ensemble, Programs, recordings_of
+from shiftjax.run.advance.ensemble import COUNTS, Ensemble, Programs
+from shiftjax.run.advance.first_lanes import recordings_of
 from shiftjax.run.advance.samples import Samples
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.programs.setup import Setup

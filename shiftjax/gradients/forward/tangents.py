@@ -23,8 +23,7 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.lane_table import LaneTable, placed
 from shiftjax.measures.run_metrics import Metrics
-from shiftjax.run.advance.ensemble import recordings_of
-from shiftjax.run.advance.first_lanes import begin_certificate
+from shiftjax.run.advance.first_lanes import begin_certificate, recordings_of
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings

@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.guards import disarm
-from shiftjax.kernels.lane_program import DTYPES, WRITES, LaneProgram, Layout
+from shiftjax.kernels.lane_program import WRITES, LaneProgram, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
@@ -486,16 +486,3 @@ class Ensemble:
     def _run(self, groups: Sequence[Group]) -> None:
         s = self.settings
         self.kernel.advance(groups, h=s.h, t0=s.t0, every=s.every, origin=s.before)
-
-
-def recordings_of(
-    settings: Settings, setup: Setup, recorded: Sequence[tuple[Programs, np.ndarray]], members: int
-) -> tuple[tuple[Recording, ...], np.ndarray]:
-    """Room for what is recorded, empty, and which recording is each member's (B,)."""
-    ticks = settings.steps // settings.every + 1
-    which, recordings = np.zeros(members, int), []
-    for k, (programs, group) in enumerate(recorded):
-        which[group] = k
-        out = np.full((len(group), ticks, programs.width), np.nan, DTYPES[setup.precision])
-        recordings.append(Recording(programs, group, out))
-    return tuple(recordings), which

@@ -10,9 +10,9 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.lane_table import STATE, LaneTable, placed
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.ensemble import Ensemble, Programs, Recording, recordings_of
+from shiftjax.run.advance.ensemble import Ensemble, Programs, Recording
 from shiftjax.run.advance.settings import Settings
-from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS
+from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS, Setup
 from shiftjax.run.start.stated import MIDDLE, Start
 from shiftjax.topology.partition import MemberBlocks
 
@@ -164,3 +164,16 @@ def begin_certificate(lanes: Ensemble) -> None:
 @np.errstate(all="ignore")  # of members that are far out, infinities of both signs
 def _sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a + b
+
+
+def recordings_of(
+    settings: Settings, setup: Setup, recorded: Sequence[tuple[Programs, np.ndarray]], members: int
+) -> tuple[tuple[Recording, ...], np.ndarray]:
+    """Room for what is recorded, empty, and which recording is each member's (B,)."""
+    ticks = settings.steps // settings.every + 1
+    which, recordings = np.zeros(members, int), []
+    for k, (programs, group) in enumerate(recorded):
+        which[group] = k
+        out = np.full((len(group), ticks, programs.width), np.nan, DTYPES[setup.precision])
+        recordings.append(Recording(programs, group, out))
+    return tuple(recordings), which

@@ -72,9 +72,9 @@ def evaluate(
     made.run.into(arrays, [out(label) for label in made.labels])
 
 
-def forget_oldest(made: dict[Any, Any], kept: int) -> None:
+def forget_oldest(made: dict[Any, Any], most: int) -> None:
     """Leaves so many at most of what was made first to last; other threads may do the same."""
-    for old in list(made)[: max(len(made) - kept, 0)]:
+    for old in list(made)[: max(len(made) - most, 0)]:
         made.pop(old, None)
 
 

@@ -26,7 +26,7 @@ from shiftjax.dynamics.kinematics import Parameters, quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.run.closing.closer import CLOSED, ROUNDED, STEP_ANGLE, STEP_LENGTH, Rule, closed, least_change
-from shiftjax.run.closing.continuation import followed
+from shiftjax.run.closing.continuation import between, followed
 from shiftjax.run.closing.determinants import SignWatch
 from shiftjax.run.closing.holding import columns_of, follow_speeds
 from shiftjax.run.closing.host_evaluation import (
@@ -227,12 +227,6 @@ def _distance(plan: Plan, a: np.ndarray, b: np.ndarray, index: int, lane: Lane) 
 
 
 # -- numbers that change where a mechanism stands ------------------------------------------------------------------
-
-
-def between(before: float | np.ndarray, after: np.ndarray, fraction: float | np.ndarray) -> np.ndarray:
-    """Exact at the end of the way, and no number on the way to an infinite one."""
-    with np.errstate(all="ignore"):  # the way to an infinite number, or from -1e308 to 1e308
-        return np.where(np.equal(fraction, 1.0), after, before + fraction * (after - before))
 
 
 def _lane_with(setup: Setup, p: np.ndarray, t: np.ndarray) -> StartLane:

@@ -12,8 +12,8 @@ from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.errors import refuse_text
 from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
+from shiftjax.run.closing.continuation import between
 from shiftjax.run.closing.host_evaluation import StartLane
-from shiftjax.run.closing.walks import between
 from shiftjax.run.programs.setup import Setup, with_values
 from shiftjax.run.start.stated import Start, Statements
 from shiftjax.topology.plan import Plan
