@@ -174,7 +174,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "Where a mechanism stays at rest under gravity, springs and loads, of one design or of many.",
         ),
         "Equilibrium": (
-            "shiftjax.statics.equilibrium",
+            "shiftjax.statics.equilibria",
             "Where B designs are in equilibrium, or one without a member axis.",
         ),
         "load_path": (
@@ -210,7 +210,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "Steady motions of B designs, or of one without a member axis; n independent coordinates, which stand.",
         ),
         "Modes": (
-            "shiftjax.statics.modes",
+            "shiftjax.statics.small_motions",
             "Small motions of B designs about a pose, or of one without a member axis; k freedoms.",
         ),
     },
@@ -386,15 +386,15 @@ if TYPE_CHECKING:
     from shiftjax.run.results.result import Result as Result
     from shiftjax.run.step_function import Simulator as Simulator
     from shiftjax.run.step_function import compile as compile
-    from shiftjax.statics.equilibrium import Equilibrium as Equilibrium
+    from shiftjax.statics.equilibria import Equilibrium as Equilibrium
     from shiftjax.statics.equilibrium import equilibrium as equilibrium
     from shiftjax.statics.load_path import LoadPath as LoadPath
     from shiftjax.statics.load_path import load_path as load_path
     from shiftjax.statics.mode_motion import mode_motion as mode_motion
-    from shiftjax.statics.modes import Modes as Modes
     from shiftjax.statics.modes import modes as modes
     from shiftjax.statics.response import FrequencyResponse as FrequencyResponse
     from shiftjax.statics.response import frequency_response as frequency_response
+    from shiftjax.statics.small_motions import Modes as Modes
     from shiftjax.statics.steady import SteadyMotion as SteadyMotion
     from shiftjax.statics.steady import steady_motion as steady_motion
 

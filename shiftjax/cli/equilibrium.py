@@ -12,10 +12,10 @@ from shiftjax.cli import common, parsing, running
 from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.errors import ModelError
 from shiftjax.run.options import options_of
-from shiftjax.statics.equilibrium import Equilibrium, equilibrium_of
+from shiftjax.statics.equilibria import Equilibrium, equilibrium_of
 from shiftjax.statics.mode_motion import mode_motion
-from shiftjax.statics.modes import Modes, modes_of
 from shiftjax.statics.search import Search
+from shiftjax.statics.small_motions import Modes, modes_of
 
 
 def define(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftjax.cli import common, parsing
 from shiftjax.cli.ending import SOME_FAILED
+from shiftjax.ensembles import picture
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.quantities import in_si
@@ -37,8 +38,6 @@ def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
     target = None
     if options.picture:
-        from shiftjax.ensembles import picture
-
         target = picture.check_target(options.picture, force=options.force)
     path = load_path(
         model, _loads(options, model), poses=options.poses, distance=options.distance, branches=options.branches,

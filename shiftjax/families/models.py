@@ -105,19 +105,19 @@ def of_models(models: Sequence[Model | str], motor: str | Sequence[str], *, poin
             drawings[k] = _Drawing(model, joint, points)
         except _NoLinkageError as reason:
             refused[k] = str(reason)
-    kept = [*drawings]
-    if kept:
-        trial = [drawings[k] for k in kept]
+    members = [*drawings]
+    if members:
+        trial = [drawings[k] for k in members]
         motion = simulate([d.bars for d in trial], [d.x0 for d in trial], [d.fixed for d in trial],
                           motor=np.array([d.motor for d in trial]), poses=1, order=0)  # fmt: skip
-        refused |= {k: motion.message(row) for row, k in enumerate(kept) if motion.status[row] != Solvability.solved}
-        kept = [k for k in kept if k not in refused]
-    chosen = [drawings[k] for k in kept]
+        refused |= {k: motion.message(row) for row, k in enumerate(members) if motion.status[row] != Solvability.solved}
+        members = [k for k in members if k not in refused]
+    chosen = [drawings[k] for k in members]
     return Linkages(
         [d.bars for d in chosen], [d.x0 for d in chosen], [d.fixed for d in chosen],
         np.array([d.motor for d in chosen], int).reshape(-1, 2), np.array([d.offset for d in chosen]),
         tuple(tuple(map(tuple, d.names)) for d in chosen),
-        np.array(kept, int), dict(sorted(refused.items())),
+        np.array(members, int), dict(sorted(refused.items())),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.statics.at_rest import AtRest
 from shiftjax.statics.critical_poses import Critical
-from shiftjax.statics.followed_curves import Curves, Track
+from shiftjax.statics.followed_curves import FollowedCurve, LoadCurves
 from shiftjax.statics.load_curves import Loading
 from shiftjax.statics.search import Search
 
@@ -15,18 +15,18 @@ class Branching:
     """The curves of all members.
 
     Attributes:
-        tracks: of every curve; member: whose; begins: the number of the critical pose where it begins, -1 under the
+        courses: of every curve; member: whose; begins: the number of the critical pose where it begins, -1 under the
             first load. critical: (curve, number of the pose before, arclength, pose).
 
     Args:
-        search: where members stand under the first load. loading: of them. distance, poses, limits: as of `Curves`.
+        search: where members stand under the first load. loading: of them. distance, poses, limits: as of `LoadCurves`.
     """
 
     def __init__(
         self, search: Search, loading: Loading, distance: float, poses: int, limits: tuple[float, float]
     ) -> None:
         self.search, self.loading, self.distance, self.poses, self.limits = search, loading, distance, poses, limits
-        self.tracks: list[Track] = []
+        self.courses: list[FollowedCurve] = []
         self.member: list[int] = []
         self.begins: list[int] = []
         self.critical: list[tuple[int, int, float, Critical]] = []
@@ -64,9 +64,9 @@ class Branching:
         """Puts curves without a pose where members (B,) have none."""
         plan, k = self.search.prepared.plan, self.search.squared.shape[1]
         for member in np.flatnonzero(unsound):
-            track = Track.empty(self.poses, plan.nq, plan.ns, k)
-            track.end = "there is no equilibrium under the first load"
-            self.tracks.insert(member, track)
+            course = FollowedCurve.empty(self.poses, plan.nq, plan.ns, k)
+            course.end = "there is no equilibrium under the first load"
+            self.courses.insert(member, course)
             self.member.insert(member, int(member))
             self.begins.append(-1)
             self.critical = [(k + int(k >= member), at, length, pose) for k, at, length, pose in self.critical]
@@ -75,19 +75,19 @@ class Branching:
         self, members: np.ndarray, q: np.ndarray, states: np.ndarray, factor: np.ndarray, ahead: np.ndarray,
         begins: np.ndarray | None,
     ) -> None:  # fmt: skip
-        """Follows curves of members (C,), those with the same ranks together; the rest as of `Curves`."""
+        """Follows curves of members (C,), those with the same ranks together; the rest as of `LoadCurves`."""
         prepared, ranks = self.search.prepared, self.search.ranks[members]
-        tracks: dict[int, Track] = {}
+        courses: dict[int, FollowedCurve] = {}
         for every in np.unique(ranks, axis=0):
             rows = np.flatnonzero((ranks == every).all(1))
             rest = AtRest(prepared.plan, prepared.lane_of(members[rows], 1.0), tuple(map(int, every)))
-            curves = Curves(
+            curves = LoadCurves(
                 rest, self.loading.of(members[rows]), q[:, rows], states[:, rows], factor[rows], ahead[rows],
                 distance=self.distance, count=self.poses, limits=self.limits, branching=begins is not None,
             )  # fmt: skip
-            tracks |= dict(zip(rows.tolist(), curves.follow(), strict=True))
+            courses |= dict(zip(rows.tolist(), curves.follow(), strict=True))
         for row, member in enumerate(members):
-            self.critical += [(len(self.tracks), *one) for one in tracks[row].critical]
-            self.tracks.append(tracks[row])
+            self.critical += [(len(self.courses), *one) for one in courses[row].critical]
+            self.courses.append(courses[row])
             self.member.append(int(member))
             self.begins.append(-1 if begins is None else int(begins[row]))

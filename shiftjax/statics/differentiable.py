@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.field import Role
+from shiftjax.access.configuration import configuration
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.traced import is_traced
 from shiftjax.gradients.transforms import differentiable
-from shiftjax.inverse.inverse_dynamics import inverse_dynamics
+from shiftjax.measures.channels import channels
 from shiftjax.mechanism.model import Model
 from shiftjax.run.derive import full_path
 from shiftjax.run.options import Options
@@ -172,33 +172,25 @@ class TracedRest:
         return jax.lax.stop_gradient(self.y["status"]).astype(int)
 
     def recorded(self, model: Model, given: Options) -> tuple[dict[str, Array], dict[str, str]]:
-        """Channels (B, ...) at the equilibria, which are instants of a motion that stands still, and their units."""
-        if not given.recording.channels:
+        """Channels (B, ...) at the equilibria, without speeds, and their units."""
+        paths = given.recording.channels
+        if not paths:
             return {}, {}
-        plan, q = self.host.file.prepared.plan, self.y["q"]
-        driven = {model.resolve(name): name for name in given.motion.drive or {}}
-        led = {plan.coordinates[group.coordinates[0]].path for group in plan.constraints if group.prescribes}
-        motion: dict[str, Any] = {}
-        for joint in plan.joints:
-            places = [one for one in plan.coordinates if plan.joints[one.joint] is joint]
-            if joint.nq and joint.kind.placed:
-                speeds = jnp.zeros((len(q), 1, joint.nv))
-                motion[joint.path] = q[:, None, joint.q : joint.q + joint.nq], speeds
-                continue
-            for one in places:
-                place = q[:, one.q, None]
-                if one.path in driven:
-                    motion[one.path] = place, 0.0 * place, 0.0 * place
-                elif one.path not in led:
-                    motion[one.path] = place, 0.0 * place
-        states = [plan.numbers[at].path for force in plan.forces for _, at in force.numbers
-                  if isinstance(at, int) and plan.numbers[at].role is Role.STATE]  # fmt: skip
-        answer = inverse_dynamics(
-            model, motion, channels=given.recording.channels, vary=self.design, tie=given.motion.tie,
-            state={path: self.y["states"][:, k, None] for k, path in enumerate(states)}, forces=[*driven.values()],
-            assign=self.host.given.design.assign,
-        )  # fmt: skip
-        return {path: values[:, 0] for path, values in answer.channels.items()}, answer.units
+        with jax.ensure_compile_time_eval():
+            known = model.replace(dict(self.host.given.design.assign or {})).numbers()
+            at = configuration(
+                model, vary={path: known[path] for path in self.design}, assign=self.host.given.design.assign,
+                drive=given.motion.drive, tie=given.motion.tie,
+            )  # fmt: skip
+            units = {one.path: one.unit for one in channels(at.plan, paths, model.resolve)}
+
+        def of_one(path: str) -> Array:
+            asked = at.function("channel", path)
+            return jax.vmap(lambda q, states, numbers: asked(q, None, numbers, states=states))(
+                self.y["q"], self.y["states"], dict(self.design)
+            )
+
+        return {path: of_one(path) for path in paths}, units
 
     @property
     def condensed(self) -> tuple[Array, Array, Array]:

@@ -20,7 +20,7 @@ TAKEN = 1e-10  # of the distance of poses: what is left of a way is rounding
 
 
 @dataclass
-class Track:
+class FollowedCurve:
     """What is recorded of a curve, n poses at most.
 
     Attributes:
@@ -44,7 +44,7 @@ class Track:
     critical: list[tuple[int, float, Critical]] = field(default_factory=list)
 
     @classmethod
-    def empty(cls, n: int, nq: int, ns: int, k: int) -> Track:
+    def empty(cls, n: int, nq: int, ns: int, k: int) -> FollowedCurve:
         """One without a pose."""
 
         def none(*shape: int) -> np.ndarray:
@@ -54,7 +54,7 @@ class Track:
         return cls(none(nq), none(ns), none(), none(), none(), none(), none(k), words)
 
 
-class Curves:
+class LoadCurves:
     """Curves of equilibria of some members, followed so far: `continuation.Curves`.
 
     Args:
@@ -75,18 +75,18 @@ class Curves:
         self.fresh = np.full(C, branching)
         self.left, self.length = np.full(C, distance), np.zeros(C)
         k = self.poses.linear.K.shape[1]
-        self.tracks = [Track.empty(count, len(q), len(states), k) for _ in range(C)]
+        self.courses = [FollowedCurve.empty(count, len(q), len(states), k) for _ in range(C)]
         self._record(np.arange(C))
 
-    def follow(self) -> list[Track]:
+    def follow(self) -> list[FollowedCurve]:
         """All of them to their ends."""
         first = min(self.distance, LONGEST, FIRST if self.fresh.all() else LONGEST)
-        followed(self, np.full(len(self.tracks), first), FINEST)
-        for track, factor in zip(self.tracks, self.poses.factor, strict=True):
-            track.lost = not track.end
-            if track.lost:
-                track.end = f"no equilibrium was found beyond the load factor {factor:.9g}"
-        return self.tracks
+        followed(self, np.full(len(self.courses), first), FINEST)
+        for course, factor in zip(self.courses, self.poses.factor, strict=True):
+            course.lost = not course.end
+            if course.lost:
+                course.end = f"no equilibrium was found beyond the load factor {factor:.9g}"
+        return self.courses
 
     def advanced(self, members: np.ndarray, stride: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As `continuation.Curves` has it."""
@@ -106,7 +106,7 @@ class Curves:
         for row in np.flatnonzero(over):
             ended[row] = good[row] = self._to_limit(int(row), limits[row], rest, loading, ahead, begin)
             if ended[row] or abs(begin.factor[row] - limits[row]) <= ALMOST:
-                self.tracks[members[row]].end = f"the load factor {limits[row]:g} is reached"
+                self.courses[members[row]].end = f"the load factor {limits[row]:g} is reached"
             if ended[row]:
                 length[row] = ((ahead.factor[row] - begin.factor[row]) / begin.ways[row, -1]).item()
         for row in np.flatnonzero(good & (limit | branch)):
@@ -114,8 +114,8 @@ class Curves:
             way = Stride(rest.of(one), loading.of(one), begin.some(one), float(length[row]))
             pose = way.limit() if limit[row] else way.branch()
             if pose is not None and low <= pose.factor <= high and (not ended[row] or pose.length < length[row]):
-                track, at = self.tracks[members[row]], self.length[members[row]] + pose.length
-                track.critical.append((track.count - 1, float(at), pose))
+                course, at = self.courses[members[row]], self.length[members[row]] + pose.length
+                course.critical.append((course.count - 1, float(at), pose))
         taken = members[good]
         self.poses.put(taken, ahead.some(good))
         self.fresh[taken] = False
@@ -124,9 +124,9 @@ class Curves:
         reached = good & ((self.left[members] <= TAKEN * self.distance) | ended)
         self._record(members[reached])
         self.left[members[reached]] = self.distance
-        full = np.array([self.tracks[k].count == len(self.tracks[k].factor) for k in members])
+        full = np.array([self.courses[k].count == len(self.courses[k].factor) for k in members])
         for row in np.flatnonzero(full & good):
-            self.tracks[members[row]].end = self.tracks[members[row]].end or "all poses are taken"
+            self.courses[members[row]].end = self.courses[members[row]].end or "all poses are taken"
         following = np.minimum(np.minimum(2.0 * length, LONGEST), self.distance)
         following = np.where(length < stride, np.maximum(following, stride), following)
         return good, np.where(ended | full, 0.0, following)
@@ -153,11 +153,11 @@ class Curves:
         squares = squared_frequencies(linear)
         words = stability(linear, squares)
         for row, curve in enumerate(curves):
-            track = self.tracks[curve]
-            k = track.count
-            track.q[k], track.states[k] = self.poses.q[:, curve], self.poses.states[:, curve]
-            track.factor[k], track.length[k] = self.poses.factor[curve], self.length[curve]
-            track.residual[k] = np.abs(linear.force[row]).max(initial=0.0)
-            track.squared[k], track.stability[k] = squares[row].real, words[row]
-            track.potential[k] = linear.potential[row]
-            track.count += 1
+            course = self.courses[curve]
+            k = course.count
+            course.q[k], course.states[k] = self.poses.q[:, curve], self.poses.states[:, curve]
+            course.factor[k], course.length[k] = self.poses.factor[curve], self.length[curve]
+            course.residual[k] = np.abs(linear.force[row]).max(initial=0.0)
+            course.squared[k], course.stability[k] = squares[row].real, words[row]
+            course.potential[k] = linear.potential[row]
+            course.count += 1

@@ -231,12 +231,12 @@ class _Recorded:
 
     def __init__(self, model: Model, given: Options, every: Branching) -> None:
         self.model, self.given, self.every = model, given, every
-        self.plan, self.tracks = every.search.prepared.plan, every.tracks
-        self.count = len(self.tracks[0].factor)
+        self.plan, self.courses = every.search.prepared.plan, every.courses
+        self.count = len(self.courses[0].factor)
 
     def rows(self, name: str) -> np.ndarray:
-        """(C, n, ...) of all tracks, as it is of each; frequencies of members with fewer freedoms NaN behind."""
-        rows = [getattr(track, name) for track in self.tracks]
+        """(C, n, ...) of all courses, as it is of each; frequencies of members with fewer freedoms NaN behind."""
+        rows = [getattr(course, name) for course in self.courses]
         if name == "squared":
             most = max(row.shape[1] for row in rows)
             rows = [np.pad(row, ((0, 0), (0, most - row.shape[1])), constant_values=np.nan) for row in rows]
@@ -263,7 +263,7 @@ class _Recorded:
             stability=self.rows("stability"), squared_frequencies=self.rows("squared"),
             residual=self.rows("residual"), potential=self.rows("potential"),
             critical=tuple(self._critical(k, numbers) for k in range(len(every.critical))),
-            ends=tuple(track.end for track in self.tracks),
+            ends=tuple(course.end for course in self.courses),
             channels=dict(result.channels),
             units={**{one.path: "1" if one.quaternion else one.unit for one in plan.coordinates},
                    **{path: result.units[path] for path in result.channels}},
@@ -293,8 +293,8 @@ class _Recorded:
         self, begun: Result, member: np.ndarray, numbers: Mapping[str, int], loads: Mapping[str, np.ndarray]
     ) -> Result:
         """Of the mechanism assembled at all poses: members are curves, poses instants."""
-        C, n = len(self.tracks), self.count
-        counts = np.array([track.count for track in self.tracks], int)
+        C, n = len(self.courses), self.count
+        counts = np.array([course.count for course in self.courses], int)
         rows = np.arange(C)[:, None], np.minimum(np.arange(n), np.maximum(counts[:, None] - 1, 0))
         q, states = (self.rows(name)[rows] for name in ("q", "states"))  # after its end a curve stays
         vary = {path: np.repeat(np.asarray(values, float)[member][:, None], n, axis=1)
@@ -314,12 +314,12 @@ class _Recorded:
         they could not be followed to an end."""
         C, n = each.shape
         status, texts = np.zeros(C, int), [""] * C
-        for k, track in enumerate(self.tracks):
+        for k, course in enumerate(self.courses):
             bad = np.flatnonzero(each[k] > 0)
-            if not track.count:
+            if not course.count:
                 status[k], texts[k] = begun.status[self.every.member[k]], begun.messages[self.every.member[k]]
             elif len(bad):
                 status[k], texts[k] = each[k, bad[0]], f"pose {bad[0]}: {messages[k * n + bad[0]]}"
-            elif track.lost:
-                status[k], texts[k] = Outcome.no_equilibrium, track.end
+            elif course.lost:
+                status[k], texts[k] = Outcome.no_equilibrium, course.end
         return status, tuple(texts)

@@ -18,9 +18,9 @@ from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import Drivable
 from shiftjax.statics.at_rest import AtRest
-from shiftjax.statics.modes import natural_motions
 from shiftjax.statics.posed import alone, posed
 from shiftjax.statics.search import Search
+from shiftjax.statics.small_motions import natural_motions
 
 
 def mode_motion(

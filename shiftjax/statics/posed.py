@@ -39,16 +39,16 @@ def posed(
             closed=~calm, at_pose=None, ways=None,
         )  # fmt: skip
 
-    kept = members_to_keep(given.recording.keep, C)
-    keep = [int(k) * n + pose for k in kept for pose in range(n)]
+    shown = members_to_keep(given.recording.keep, C)
+    keep = [int(k) * n + pose for k in shown for pose in range(n)]
     flat = {path: np.asarray(x, float).ravel() for path, x in vary.items()}
     instants = None if flat else np.zeros(C * n)  # which makes members where nothing varies
     whole = assembled(model, given.changed(vary=flat or None, keep=keep), instants, moved)
     channels = {path: x.reshape(C, n, *x.shape[2:]) for path, x in whole.channels.items()}
     result = replace(
-        whole, time=np.arange(n, dtype=float), status=np.zeros(C, int), messages=("",) * C, kept=kept,
+        whole, time=np.arange(n, dtype=float), status=np.zeros(C, int), messages=("",) * C, kept=shown,
         channels={path: np.where(_like(past, x), np.nan, x) for path, x in channels.items()},
-        poses={body: x.reshape(len(kept), n, *x.shape[2:]) for body, x in whole.poses.items()},
+        poses={body: x.reshape(len(shown), n, *x.shape[2:]) for body, x in whole.poses.items()},
         certificate={name: np.array([worst(name, x)[0] for x in np.where(past, np.nan, values.reshape(C, n))])
                      for name, values in whole.certificate.items()},
         design={path: x.reshape(C, n)[:, 0] for path, x in whole.design.items()},

@@ -91,6 +91,7 @@ LAZY = {
     "shiftjax/lanes/outside.py": {"jax"},  # only for functions written with `jax.numpy`
     "shiftjax/run/results/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
     "shiftjax/run/results/plotting.py": {"matplotlib"},
+    "shiftjax/statics/load_plot.py": {"matplotlib"},
     "viewer/scene/terrain.py": {"PIL"},  # of the extra `viewer`; models without a raster are drawn without it
     "viewer/study/opening.py": {"shiftjax"},  # histories of optimisations take 1.5 s to import
     "kernels/llvm/elimination.py": {"shiftjax"},  # few matrices need no compiler: 0.25 s of the viewer's start
