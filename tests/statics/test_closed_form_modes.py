@@ -1,4 +1,4 @@
-"""Frequencies in closed form: pendulums of many links, a beam of links, a wheel on its tyre; responses."""
+"""Frequencies in closed form: pendulums of many links, a beam of links, a wheel on its tyre; responses. D26."""
 
 from typing import Any
 

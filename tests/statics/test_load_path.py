@@ -1,4 +1,4 @@
-"""`load_path`: equilibria along a load, snap-through and buckling, other branches. Row 13 of kinematics, E15."""
+"""`load_path`: equilibria along a load, snap-through and buckling, other branches. Row 13 of kinematics, M8b."""
 
 import numpy as np
 import pytest

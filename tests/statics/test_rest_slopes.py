@@ -1,4 +1,4 @@
-"""Slopes of equilibria and small motions by numbers of the model, in both modes: closed forms and differences.
+"""Slopes of equilibria and small motions by numbers of the model, in both modes: closed forms, differences. M19.
 Row 20 of kinematics."""
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Small motions about steady driven motions: a governor, a whirling pendulum, a rotor with gyroscopic terms."""
+"""Small motions about steady driven motions: a governor, a whirling pendulum, a rotor with gyroscopic terms. D26."""
 
 import numpy as np
 import pytest
