@@ -26,7 +26,8 @@ class FollowedCurve:
     Attributes:
         q: (n, nq); states: (n, ns); factor, length, residual, potential: (n,); squared: (n, k); stability: (n,) words;
             all NaN, or "", from where it has ended. count: of its poses. end: why there are no more; lost:
-            whether that is because no other one was near.
+            whether that is because no other one was near. neutral: whether a motion without stiffness hid branch
+            points.
         critical: (number of the last pose before, length, pose) of its critical poses.
     """
 
@@ -41,6 +42,7 @@ class FollowedCurve:
     count: int = 0
     end: str = ""
     lost: bool = False
+    neutral: bool = False
     critical: list[tuple[int, float, Critical]] = field(default_factory=list)
 
     @classmethod
@@ -100,6 +102,10 @@ class LoadCurves:
         crossing = good & ~self.fresh[members]
         limit = crossing & (begin.ways[:, -1] * ahead.ways[:, -1] < 0.0)
         branch = crossing & ((begin.bordered * ahead.bordered < 0.0) | (ahead.bordered == 0.0))
+        neutral = begin.neutral & ahead.neutral  # as a wheel that turns freely: the determinant is rounding
+        branch &= ~neutral
+        for row in np.flatnonzero(good & neutral):
+            self.courses[members[row]].neutral = True
         both = limit & branch & (length > 100.0 * FINEST)  # apart, where strides are shorter
         good, over, limit, branch = (good & ~both, *(one & ~both for one in (over, limit, branch)))
         ended, limits = np.zeros(len(members), bool), np.where(ahead.factor < low + ALMOST, low, high)

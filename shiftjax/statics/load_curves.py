@@ -63,7 +63,7 @@ class Poses:
         q: (nq, C); states: (ns, C); factor: (C,). linear: about them. shift: (C, nv) the motion of loops that a growing
             load factor takes by itself, of numbers that are lengths; push: (C, k) the forces along Z that come with it.
         ways: (C, nv + 1) unit tangents, speeds and then the factor. bordered: (C,) the determinant that tells branch
-            points.
+            points. neutral: (C,) whether a motion beside the tangent has no stiffness.
     """
 
     q: np.ndarray
@@ -74,16 +74,18 @@ class Poses:
     push: np.ndarray
     ways: np.ndarray
     bordered: np.ndarray
+    neutral: np.ndarray
 
     def some(self, curves: np.ndarray) -> Poses:
         """Those of some curves."""
         return Poses(self.q[:, curves], self.states[:, curves], self.factor[curves], self.linear.some(curves),
-                     self.shift[curves], self.push[curves], self.ways[curves], self.bordered[curves])  # fmt: skip
+                     self.shift[curves], self.push[curves], self.ways[curves], self.bordered[curves],
+                     self.neutral[curves])  # fmt: skip
 
     def put(self, curves: np.ndarray, other: Poses) -> None:
         """Takes the poses of some curves from others."""
         self.q[:, curves], self.states[:, curves], self.factor[curves] = other.q, other.states, other.factor
-        for name in ("shift", "push", "ways", "bordered"):
+        for name in ("shift", "push", "ways", "bordered", "neutral"):
             getattr(self, name)[curves] = getattr(other, name)
         for one in fields(Linear):
             getattr(self.linear, one.name)[curves] = getattr(other.linear, one.name)
@@ -123,12 +125,14 @@ def poses_at(
     if rates.shape[1]:
         following = np.linalg.pinv(linear.first_order[:, k:, 2 * k :]) @ rates[:, :, None]
         push = push - (linear.first_order[:, :k, 2 * k :] @ following)[:, :, 0]
-    poses = Poses(q, states, factor, linear, shift, push, np.zeros_like(ahead), np.zeros(len(factor)))
+    poses = Poses(q, states, factor, linear, shift, push, np.zeros_like(ahead), np.zeros(len(factor)),
+                  np.zeros(len(factor), bool))  # fmt: skip
     scale = np.sqrt(1.0 + (shift * shift).sum(1))
     matrix = poses.matrix()
     matrix[:, :, -1] /= scale[:, None]
     good = all_finite(matrix)
     _, sizes, right = np.linalg.svd(np.where(good[:, None, None], matrix, 0.0))
+    poses.neutral[:] = (sizes <= ALIKE).any(1)
     free = np.concatenate([sizes <= ALIKE, np.ones((len(factor), 1), bool)], axis=1)  # both curves at a branch point
     toward = np.concatenate([along(linear.Z, ahead[:, :-1]), scale[:, None] * ahead[:, -1:]], axis=1)
     parts = np.where(free, (right @ toward[:, :, None])[:, :, 0], 0.0)

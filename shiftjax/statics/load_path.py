@@ -307,7 +307,13 @@ class _Recorded:
         whole, each, messages = posed(self.model, self.given, vary, q, states, past)
         status, texts = self._statuses(begun, np.where(past, 0, each), messages)
         design = {path: x for path, x in whole.design.items() if path not in numbers}
-        return replace(whole, status=status, messages=texts, design=design, notes=begun.notes)
+        return replace(whole, status=status, messages=texts, design=design, notes=(*begun.notes, *self._notes()))
+
+    def _notes(self) -> list[str]:
+        """What was not looked for."""
+        curves = [str(k) for k, course in enumerate(self.courses) if course.neutral]
+        cause = "a motion has no stiffness at all, so that poses where it buckles are not sought: hold it by a driver"
+        return [f"curve {', '.join(curves)}: {cause}"] if curves else []
 
     def _statuses(self, begun: Result, each: np.ndarray, messages: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
         """Of curves: that of their members where they do not begin, the first bad one of their poses (C, n), or that

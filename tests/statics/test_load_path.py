@@ -129,3 +129,15 @@ def test_what_cannot_be_followed_is_said() -> None:
     falls = shiftjax.load_path(falling(), {"block.mass": (1.0, 2.0)})
     assert falls.status.tolist() == [Outcome.no_equilibrium] and "still move a:way" in falls.result.messages[0]
     assert np.isnan(falls.factor).all() and falls.ends == ("there is no equilibrium under the first load",)
+
+
+def test_a_wheel_that_turns_freely_hides_no_path() -> None:
+    """A suspension is loaded to twice its weight: poses are its equilibria, and the note says what was not sought."""
+    gravity = {"model_parameters.gravity[2]": (9.81, 19.62)}
+    path = shiftjax.load_path("double_wishbone", gravity, poses=60, distance=0.1)
+    here = np.isfinite(path.factor[0])
+    assert path.ends == ("the load factor 1 is reached",) and not path.critical
+    stand = shiftjax.equilibrium("double_wishbone", assign={"model_parameters.gravity[2]": 19.62})
+    knee = "double_wishbone:lower_right_pivot"
+    assert path.q[knee][0, here][-1] == pytest.approx(float(stand.q[knee]), abs=1e-9)
+    assert "no stiffness at all" in path.result.notes[-1]

@@ -67,7 +67,6 @@ def test_a_pendulum_swings_slower_where_it_is_longer() -> None:
 
 
 CASES = {
-    "double pendulum": (chain((0.7, 0.5)), {"rod1.mass": 2.0, "rod0:end.T[2]": -0.7}),
     "four-bar": (sprung_four_bar(0.15), {"spring.k": 25.0, "coupler:tip.T[0]": None, "rocker.mass": None}),
     "balls": (ball_chain("spherical"), {"tie.coefficients[0][0]": 30.0, "rod0.mass": None, "rod0:tip.T[0]": None}),
     "suspension": (shiftjax.load("double_wishbone"), {"model_parameters.gravity[2]": 9.81}),
