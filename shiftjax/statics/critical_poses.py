@@ -59,15 +59,19 @@ class Stride:
         rest, loading, begin = self.rest.of(copies), self.loading.of(copies), self.begin.some(copies)
         return corrected(rest, loading, begin, begin.ways, distances, begin.ways)[0]
 
-    def limit(self) -> Critical:
-        """The pose at which the load factor stands still."""
+    def limit(self) -> Critical | None:
+        """The pose at which the load factor stands still; None where it does not."""
         length = self._zero(lambda x: float(self.at(np.array([x])).ways[0, -1]), 1e-15)
+        if length is None:
+            return None
         pose = self.at(np.array([length]))
         return Critical("limit", pose.q[:, 0], pose.states[:, 0], float(pose.factor[0]), length, pose.ways[0])
 
     def branch(self) -> Critical | None:
         """The pose at which another curve meets; None where no rank drops there."""
         length = self._zero(lambda x: float(self.at(np.array([x])).bordered[0]), NEAR * self.length)
+        if length is None:
+            return None
         width = min(WIDTH[0] * self.length, WIDTH[1])
         poses = self.at(length + width * NODES)
         share: Any = brentq(lambda x: float(_between(poses.bordered, x)), NODES.min(), NODES.max(), xtol=1e-16)
@@ -101,7 +105,10 @@ class Stride:
         way = pose.whole(change)[0]
         return way / np.linalg.norm(way), len(across)
 
-    def _zero(self, function: Any, within: float) -> float:
+    def _zero(self, function: Any, within: float) -> float | None:
+        """Where a function of the distance vanishes; None where its ends have one sign."""
+        if function(0.0) * function(self.length) > 0.0:
+            return None
         root: Any = brentq(function, 0.0, self.length, xtol=within)
         return float(root)
 

@@ -14,6 +14,7 @@ from shiftjax.statics.stability import squared_frequencies, stability
 
 FINEST = 1e-7  # stride
 STRAIGHT, TURNED = 0.95, 0.1  # least cosine of two tangents, of a stride, and of the first one on another branch
+TOGETHER = 1e-3  # stride within which a limit and a branch point are one: a pitchfork, met from its handle's side
 FIRST = 0.02  # the longest first stride on another branch
 ALMOST = 1e-12  # of load factors: nearer to a limit than that is there
 TAKEN = 1e-10  # of the distance of poses: what is left of a way is rounding
@@ -95,33 +96,37 @@ class LoadCurves:
         rest, loading, begin = self.rest.of(members), self.loading.of(members), self.poses.some(members)
         length = np.minimum(stride, self.left[members])
         ahead, good = corrected(rest, loading, begin, begin.ways, length, begin.ways)
-        cosine = (begin.ways * ahead.ways).sum(1)
-        good &= cosine >= np.where(self.fresh[members], TURNED, STRAIGHT)
+        fresh = self.fresh[members]
+        good &= (begin.ways * ahead.ways).sum(1) >= np.where(fresh, TURNED, STRAIGHT)
+        limit, branch = _passed(begin, ahead)
+        good &= ~(limit & branch & ~fresh & (length > TOGETHER))  # apart, where strides are shorter
         low, high = self.limits
-        over = good & ((ahead.factor < low + ALMOST) | (ahead.factor > high - ALMOST))
-        crossing = good & ~self.fresh[members]
-        limit = crossing & (begin.ways[:, -1] * ahead.ways[:, -1] < 0.0)
-        branch = crossing & ((begin.bordered * ahead.bordered < 0.0) | (ahead.bordered == 0.0))
-        neutral = begin.neutral & ahead.neutral  # as a wheel that turns freely: the determinant is rounding
-        branch &= ~neutral
-        for row in np.flatnonzero(good & neutral):
-            self.courses[members[row]].neutral = True
-        both = limit & branch & (length > 100.0 * FINEST)  # apart, where strides are shorter
-        good, over, limit, branch = (good & ~both, *(one & ~both for one in (over, limit, branch)))
         ended, limits = np.zeros(len(members), bool), np.where(ahead.factor < low + ALMOST, low, high)
-        for row in np.flatnonzero(over):
+        for row in np.flatnonzero(good & ((ahead.factor < low + ALMOST) | (ahead.factor > high - ALMOST))):
             ended[row] = good[row] = self._to_limit(int(row), limits[row], rest, loading, ahead, begin)
             if ended[row] or abs(begin.factor[row] - limits[row]) <= ALMOST:
                 self.courses[members[row]].end = f"the load factor {limits[row]:g} is reached"
             if ended[row]:
                 length[row] = ((ahead.factor[row] - begin.factor[row]) / begin.ways[row, -1]).item()
-        for row in np.flatnonzero(good & (limit | branch)):
+        limit, branch = _passed(begin, ahead)  # of a stride that a limit of the load has shortened, too
+        for row in np.flatnonzero(good & ~fresh & (limit | branch)):
             one = np.array([row])
             way = Stride(rest.of(one), loading.of(one), begin.some(one), float(length[row]))
-            pose = way.limit() if limit[row] else way.branch()
-            if pose is not None and low <= pose.factor <= high and (not ended[row] or pose.length < length[row]):
+            pose = way.branch() if branch[row] else way.limit()
+            if pose is not None and low <= pose.factor <= high:
                 course, at = self.courses[members[row]], self.length[members[row]] + pose.length
                 course.critical.append((course.count - 1, float(at), pose))
+        for row in np.flatnonzero(good & begin.neutral & ahead.neutral):
+            self.courses[members[row]].neutral = True
+        full = self._take(members, ahead, good, length, ended)
+        following = np.minimum(np.minimum(2.0 * length, LONGEST), self.distance)
+        following = np.where(length < stride, np.maximum(following, stride), following)
+        return good, np.where(ended | full, 0.0, following)
+
+    def _take(
+        self, members: np.ndarray, ahead: Poses, good: np.ndarray, length: np.ndarray, ended: np.ndarray
+    ) -> np.ndarray:
+        """Moves some members to the poses ahead, and records those that are due; (K,) whether all poses are taken."""
         taken = members[good]
         self.poses.put(taken, ahead.some(good))
         self.fresh[taken] = False
@@ -133,9 +138,7 @@ class LoadCurves:
         full = np.array([self.courses[k].count == len(self.courses[k].factor) for k in members])
         for row in np.flatnonzero(full & good):
             self.courses[members[row]].end = self.courses[members[row]].end or "all poses are taken"
-        following = np.minimum(np.minimum(2.0 * length, LONGEST), self.distance)
-        following = np.where(length < stride, np.maximum(following, stride), following)
-        return good, np.where(ended | full, 0.0, following)
+        return full
 
     def _to_limit(self, row: int, limit: float, rest: AtRest, loading: Loading, ahead: Poses, begin: Poses) -> bool:
         """Puts a curve that has come to a limit of its load factor there exactly; False where it cannot be."""
@@ -167,3 +170,13 @@ class LoadCurves:
             course.squared[k], course.stability[k] = squares[row].real, words[row]
             course.potential[k] = linear.potential[row]
             course.count += 1
+
+
+def _passed(begin: Poses, ahead: Poses) -> tuple[np.ndarray, np.ndarray]:
+    """Whether curves (K,) pass a limit point, and a branch point, between two poses.
+
+    Where a motion has no stiffness all along, as of a wheel that turns freely, the determinant is rounding.
+    """
+    limit = begin.ways[:, -1] * ahead.ways[:, -1] < 0.0
+    branch = (begin.bordered * ahead.bordered < 0.0) | (ahead.bordered == 0.0)
+    return limit, branch & ~(begin.neutral & ahead.neutral)

@@ -141,3 +141,36 @@ def test_a_wheel_that_turns_freely_hides_no_path() -> None:
     knee = "double_wishbone:lower_right_pivot"
     assert path.q[knee][0, here][-1] == pytest.approx(float(stand.q[knee]), abs=1e-9)
     assert "no stiffness at all" in path.result.notes[-1]
+
+
+def test_a_steep_arch_leaves_its_way_before_it_snaps() -> None:
+    """A block that is free to the side: 2 k (1 - L y^2 / r^3) = 0 there, on a curved path, with r^2 = b^2 + y^2."""
+    b, rest, k = 0.3, 1.0, 100.0
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    builder.frame("left", T=(-b, 0.0, 0.0)).frame("right", T=(b, 0.0, 0.0))
+    a = builder.assembly("arch")
+    a.body("slide", mass=0.1, inertia=(0.1,) * 3).body("block", mass=1.0, inertia=(0.1,) * 3)
+    a.joint("side", "Tx", child="slide")
+    a.joint("way", "Tz", parent="slide", child="block", initial_displacement=float(np.sqrt(rest**2 - b**2)))
+    for name in ("left", "right"):
+        a.restraint(name, "spring", frames=[("fixed", name), ("block", "origin")], coefficients=[[k, -k * rest]])
+    a.force("load", "constant_load", joint="way", load=0.0)
+    roots = np.roots([1.0, -rest, 0.0, rest * b * b])
+    r = max(float(root.real) for root in roots if abs(root.imag) < 1e-12 and b < root.real < rest)
+    y = np.sqrt(r * r - b * b)
+    P = 2.0 * k * (rest / r - 1.0) * y
+    path = shiftjax.load_path(builder.build(), {"load.load": (0.0, -100.0)}, poses=60)
+    first = path.critical[0]
+    assert first.kind == "branch" and first.q["arch:way"] == pytest.approx(y, rel=CRITICAL)
+    assert first.loads["arch:load.load"] == pytest.approx(-P, rel=CRITICAL)
+    assert abs(first.direction["arch:way"]) < 1e-8 and first.direction["arch:side"] == 1.0
+    limit = next(pose for pose in path.critical if pose.curve == 0 and pose.kind == "limit")
+    snap = np.sqrt((rest * b * b) ** (2.0 / 3.0) - b * b)
+    assert limit.q["arch:way"] == pytest.approx(snap, rel=CRITICAL)  # later on, where it is unstable to the side
+    assert path.stability[0, limit.pose] == "unstable"
+    x, z = path.q["arch:side"][1:, 1:], path.q["arch:way"][1:, 1:]  # first ones are the branch points themselves
+    pull = [k * (1.0 - rest / np.hypot(x - side, z)) for side in (-b, b)]
+    here = np.isfinite(x)
+    left = sum(one * (x - side) for one, side in zip(pull, (-b, b), strict=True))
+    down = sum(one * z for one in pull) - path.loads["arch:load.load"][1:, 1:]
+    assert here.sum() > 20 and np.abs(left[here]).max() < FORCE and np.abs(down[here]).max() < FORCE
