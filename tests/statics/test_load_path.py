@@ -171,6 +171,6 @@ def test_a_steep_arch_leaves_its_way_before_it_snaps() -> None:
     x, z = path.q["arch:side"][1:, 1:], path.q["arch:way"][1:, 1:]  # first ones are the branch points themselves
     pull = [k * (1.0 - rest / np.hypot(x - side, z)) for side in (-b, b)]
     here = np.isfinite(x)
-    left = sum(one * (x - side) for one, side in zip(pull, (-b, b), strict=True))
-    down = sum(one * z for one in pull) - path.loads["arch:load.load"][1:, 1:]
+    left = pull[0] * (x + b) + pull[1] * (x - b)
+    down = (pull[0] + pull[1]) * z - path.loads["arch:load.load"][1:, 1:]
     assert here.sum() > 20 and np.abs(left[here]).max() < FORCE and np.abs(down[here]).max() < FORCE
