@@ -6,7 +6,6 @@ poses, real or complex, and none is lost. A line of JSON each; the roots of gene
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -14,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 import shiftjax
-from shiftjax.kinematics.branches.table import Branches
+from shiftjax.bench.timing import emit
+from shiftjax.run.assemblies.table import Branches
 from tests.kinematics.mechanisms import (
     DIETMAIER_LEGS,
     LEGS,
@@ -47,7 +47,7 @@ def measured(name: str, ask: Callable[[], Branches], poses: int) -> None:
         "complete": table.complete,
         "cpu_seconds": round(seconds, 2),
     }
-    print(json.dumps(line), flush=True)
+    emit("branches", line)
     assert (every == poses).all() and table.certified.all(), name
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shiftjax import families
-from shiftjax.bench.timing import emit
+from shiftjax.bench.timing import emit, side_by_side
 from shiftjax.families import kernel
 from tests.reference.links import random_linkages, solution_path, solve
 
@@ -111,23 +110,18 @@ def measured(linkages: tuple[np.ndarray, ...], rounds: int) -> dict[str, float]:
         "candidates": lambda: families.simulate(*linkages, **last, stop=True),
         "all": lambda: families.simulate(*linkages, threads=1),
         "all_again": lambda: families.simulate(*linkages, out=every, threads=1),
-        "jax_gradient": lambda: slopes(x0).block_until_ready(),
+        "jax_gradient": lambda: slopes(x0),
         "gradient": lambda: one.pullback(*seeds[:2]),
         "gradient_all": lambda: every.pullback(*seeds[2:]),
     }
     for call in calls.values():
         call()
     compiled = kernel._program.cache_info().misses
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            begun = time.process_time()
-            call()
-            times[name].append(time.process_time() - begun)
+    timings, _ = side_by_side(calls, rounds)
     families.simulate(*random_linkages(8, 13, seed=2))
     if kernel._program.cache_info().misses != compiled:
         raise SystemExit("something was compiled for a topology")
-    return {name: 1e6 * statistics.median(values) / len(linkages[0]) for name, values in times.items()}
+    return {name: 1e6 * timing.cpu_s / len(linkages[0]) for name, timing in timings.items()}
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
     PYTHONPATH=. python benchmarks/bench_gpu.py rates         rates against the number of members, limits, transfers
     PYTHONPATH=. python benchmarks/bench_gpu.py tunings       blocks, shared memory, registers
     PYTHONPATH=. python benchmarks/bench_gpu.py calls         whole warm calls of `simulate` beside other backends
-    PYTHONPATH=. python benchmarks/bench_gpu.py assembled     what the assembler makes of it; no GPU, only nvJitLink
+    PYTHONPATH=. python benchmarks/bench_gpu.py gradients     a run and its slopes by reverse mode beside other backends
+    PYTHONPATH=. python benchmarks/bench_gpu.py assembled     size of the code, what the assembler makes of it; no GPU
     PYTHONPATH=. python benchmarks/bench_gpu.py golden        the same of some models as the table of the tests
 
 `rates` checks lanes of each run bit by bit beside `cpu` before it prints a number; that the runs of `cpu` are right is
@@ -17,11 +18,14 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import json
 import time
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import llvmlite
 import numpy as np
 
@@ -33,14 +37,17 @@ from shiftjax.bench.timing import emit
 from shiftjax.bench.watched_kernel import watched
 from shiftjax.bench.workload import workload
 from shiftjax.kernels.backends import BACKENDS
-from shiftjax.kernels.contract import Group
+from shiftjax.kernels.contract import Group, placed
+from shiftjax.kernels.gpu.backward import GpuBackward, ReversibleGpuKernel
 from shiftjax.kernels.gpu.cuda_device import CudaDevice, cuda_device
 from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.kernel import GpuKernel
+from shiftjax.kernels.gpu.lane_leg import AHEAD, BACK
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.lane_table import LaneTable, placed
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.llvm import cpu
+from shiftjax.models import SUMMARIES
 
 MODELS = {  # bodies whose mass is varied; of others the first that has one
     "four_bar": "four_bar:coupler",
@@ -50,6 +57,7 @@ MODELS = {  # bodies whose mass is varied; of others the first that has one
 SPEEDS = {"bricard": ("bricard:joint1.initial_velocity", 3.0, 15.0)}  # rad/s, varied in place of a mass
 WATCHED = ("slider_crank", "four_bar", "bricard", "n_four_bar_5", "excavator")  # models of `golden`
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden" / "gpu_code.json"
+LEG = (AHEAD, BACK)  # kernels of a sweep
 CAPTURED = 64  # lanes that are repeated
 H = 1e-3  # s
 SECONDS = 0.25  # of a measurement
@@ -58,24 +66,23 @@ MOST = 2_000  # steps of it: in f32 lanes begin to trip after some thousand
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("bits", "rates", "tunings", "calls", "assembled", "golden"))
-    parser.add_argument("--models", nargs="+", default=["four_bar", "bricard", "n_four_bar_5"])
+    parser.add_argument("what", choices=("bits", "rates", "tunings", "calls", "gradients", "assembled", "golden"))
+    parser.add_argument("--models", nargs="+", default=["four_bar", "bricard", "n_four_bar_5"], help="or: library")
     parser.add_argument("--precisions", nargs="+", default=["f64", "f32"])
     parser.add_argument("--members", nargs="+", type=int, default=[2_048, 16_384, 131_072, 1_048_576])
     parser.add_argument("--steps", type=int, default=300, help="of bits")
     parser.add_argument("--tunings", nargs="+", default=["{}"], help="Python dicts of `Tuning`'s arguments")
-    parser.add_argument("--backends", nargs="+", default=["cpu", "gpu"], help="of calls")
+    parser.add_argument("--backends", nargs="+", default=["cpu", "gpu"], help="of calls and gradients")
     parser.add_argument("--tolerance", type=float, help="of calls; fixed steps of 1 ms where left out")
     parser.add_argument("--method", help="of calls")
-    parser.add_argument("--span", type=float, default=1.0, help="s, of calls")
+    parser.add_argument("--span", type=float, default=1.0, help="s, of calls and gradients")
     parser.add_argument("--archs", nargs="+", default=["sm_90"], help="of assembled")
+    parser.add_argument("--kernels", nargs="+", default=[gpu_code.KERNELS[0]], choices=gpu_code.KERNELS, help="as well")
     options = parser.parse_args()
+    options.models = [*SUMMARIES] if options.models == ["library"] else options.models
     if options.what == "assembled":
-        for model in options.models:
-            for precision in options.precisions:
-                for arch in options.archs:
-                    figures = gpu_code.assembly(model, precision, arch)
-                    emit("gpu_assembled", {"model": model, "precision": precision, **figures})
+        for case in itertools.product(options.models, options.precisions, options.archs, options.kernels):
+            emit("gpu_assembled", {"model": case[0], "precision": case[1], **gpu_code.assembly(*case)})
         return
     if options.what == "golden":
         golden()
@@ -88,6 +95,9 @@ def main() -> None:
         for precision in options.precisions:
             if options.what == "calls":
                 calls(device, model, precision, options)
+                continue
+            if options.what == "gradients":
+                gradients(device, model, precision, options)
                 continue
             program, table = captured(model, precision)
             if options.what == "bits":
@@ -231,17 +241,16 @@ def golden() -> None:
     """Writes the table that the tests compare with."""
     table: dict[str, Any] = {"assembler": gpu_code.assembler(), "llvmlite": llvmlite.__version__}
     table |= {"written": {}, "assembled": {}}
-    for model in WATCHED:
-        for precision in ("f64", "f32"):
-            program, case = gpu_code.first_program(model, precision), f"{model} {precision}"
-            table["assembled"][case] = {}
-            for arch in gpu_code.ARCHS:
-                text, figures = gpu_code.written(program, precision, arch)
-                if arch == "sm_90":
-                    table["written"][case] = figures
-                code = gpu_code.assembled(text, arch)
-                names = ("registers", "spilled_stores", "spilled_loads")
-                table["assembled"][case][arch] = {name: code[name] for name in names}
+    for case in (" ".join(parts) for parts in itertools.product(WATCHED, ("f64", "f32"), gpu_code.KERNELS)):
+        write, table["assembled"][case] = gpu_code.code_of(*case.split()), {}
+        for arch in gpu_code.ARCHS:
+            text, figures = write(arch)
+            if arch == "sm_90":
+                table["written"][case] = figures
+            code = gpu_code.assembled(text, arch)
+            table["assembled"][case][arch] = {
+                name: code[name] for name in ("registers", "spilled_stores", "spilled_loads")
+            }
     GOLDEN.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
 
 
@@ -282,6 +291,60 @@ def calls(device: CudaDevice, model: str, precision: str, options: argparse.Name
             figures |= {"gap": float(np.max(result.certificate["gap"])), "bad": int((result.status != 0).sum())}
             figures |= {"repartitions": len(result.log)}
             show(device, "calls", figures | {"differing": differing(*ends)})
+    del BACKENDS["gpu, timed"]
+
+
+class SweptKernel(ReversibleGpuKernel):
+    """A kernel that knows what carries cotangents back over its steps."""
+
+    ways: tuple[GpuBackward, ...] = ()
+
+    def backward(self, memory: float | None = None) -> GpuBackward:
+        way = super().backward(memory)
+        self.ways += (way,)
+        return way
+
+
+def gradients(device: CudaDevice, model: str, precision: str, options: argparse.Namespace) -> None:
+    """Whole calls, of a run and of its slopes by one mass: the second of each backend, how long devices ran steps again
+    and went back over them, and how many of the first members have other bits than those of `cpu`."""
+    path = mass_of(model, numbers := shiftjax.load(model).numbers())
+    kernels: list[SweptKernel] = []
+
+    def timed(precision: str, threads: int | None) -> SweptKernel:
+        kernels.append(SweptKernel(precision, threads, device))
+        return kernels[-1]
+
+    def run(masses: jax.Array, backend: str) -> jax.Array:
+        result = shiftjax.simulate(
+            model, options.span, step=H, vary={path: masses}, channels=["energy.kinetic"], output_step=options.span,
+            precision=precision, backend=backend,
+        )  # fmt: skip
+        return result.channels["energy.kinetic"][:, -1].sum()
+
+    def launched() -> dict[str, float]:
+        return {f"{part}_s": sum(way.launched(part) for kernel in kernels for way in kernel.ways) for part in LEG}
+
+    slopes, steps = jax.grad(run), round(options.span / H)
+    BACKENDS["gpu, timed"] = timed
+    for members in options.members:
+        masses = numbers[path] * np.linspace(0.8, 1.2, members)
+        others = jnp.asarray(masses * 1.001)  # what a run leaves for its way back is not there yet
+        few = np.asarray(slopes(others[:CAPTURED], "cpu"))
+        for backend in options.backends:
+            name = "gpu, timed" if backend == "gpu" else backend
+            begun = time.perf_counter()
+            np.asarray(slopes(jnp.asarray(masses), name))
+            first, before, begun = time.perf_counter() - begun, launched(), time.perf_counter()
+            float(run(others, name))
+            plain, begun = time.perf_counter() - begun, time.perf_counter()
+            found = np.asarray(slopes(others, name))
+            warm = time.perf_counter() - begun
+            figures = {"model": model, "precision": precision, "backend": backend, "members": members, "varied": path}
+            figures |= {"steps": steps, "first_s": first, "plain_s": plain, "warm_s": warm, "of_plain": warm / plain}
+            figures |= {key: seconds - before[key] for key, seconds in launched().items()}
+            figures |= {"member_steps_per_s": members * steps / warm}
+            show(device, "gradients", figures | {"differing": differing(found[None, :CAPTURED], few[None])})
     del BACKENDS["gpu, timed"]
 
 

@@ -37,6 +37,7 @@ from shiftjax.bench.timing import Timing, emit, side_by_side
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.kernels.llvm.cpu import CpuKernel
 from shiftjax.kernels.llvm.target import host
+from shiftjax.kernels.workers import Stop
 from shiftjax.mechanism.model import Model
 from shiftjax.run.beginning import Begun
 from shiftjax.run.programs.lane_program import Programs
@@ -163,9 +164,9 @@ def kernel_time(spent: list[float]) -> Iterator[None]:
     """Adds the processor time that compiled lane programs take to the last entry."""
     run = CpuKernel.run
 
-    def timed(self: CpuKernel, work: deque[Any]) -> None:
+    def timed(self: CpuKernel, work: deque[Any], never: Stop | None = None) -> None:
         begun = time.process_time()
-        run(self, work)
+        run(self, work, never)
         spent[-1] += time.process_time() - begun
 
     CpuKernel.run = timed

@@ -102,9 +102,13 @@ def counted(piece: Piece, target: Target) -> Counter[str]:
 
 def instructions_of(piece: Piece, target: Target) -> Counter[str]:
     """Instructions of the compiled code by name; the cold path of very large angles is not in it."""
+    return Counter(m[1] for m in re.finditer(r"^\t([a-z]\w+)\s", assembly_of(piece, target), re.MULTILINE))
+
+
+def assembly_of(piece: Piece, target: Target) -> str:
+    """The compiled code as text."""
     module = llvm.parse_assembly(piece_text(piece, target), llvm.create_context())
-    text = machine(target).emit_assembly(module)
-    return Counter(m[1] for m in re.finditer(r"^\t([a-z]\w+)\s", text, re.MULTILINE))
+    return machine(target).emit_assembly(module)
 
 
 def gigahertz(target: Target) -> float:

@@ -3,15 +3,17 @@
 PYTHONPATH=. python benchmarks/draw_docs.py                 (needs `pip install -e '.[plot]'`)
 PYTHONPATH=. python benchmarks/draw_docs.py --only peers    after `bench_ensemble.py` was run again
 PYTHONPATH=. python benchmarks/draw_docs.py --only card     after `shiftjax bench --card --output` wrote a new file
+PYTHONPATH=. python benchmarks/draw_docs.py --only rivals   after `shiftjax bench --rivals --output` did
+PYTHONPATH=. python benchmarks/draw_docs.py --only size     after `bench_size.py` was run again
 """
 
 from __future__ import annotations
 
 import argparse
 
-from figures import card, conventions, peers, runs, windows
+from figures import card, conventions, crank_rocker, peers, reach, rivals, runs, size, windows
 
-ROOMS = (conventions, runs, peers, card, windows)
+ROOMS = (conventions, crank_rocker, runs, reach, peers, card, rivals, size, windows)
 PICTURES = {draw.__name__: draw for room in ROOMS for draw in room.PICTURES}
 
 

@@ -11,12 +11,13 @@ from shiftjax.disk_cache import LIMIT_NAME, NO_LIMIT, is_limit
 from shiftjax.errors import ModelError, shown
 from shiftjax.kernels import xla_backward
 from shiftjax.kernels.contract import Backward, Kernel, Reversible
-from shiftjax.kernels.gpu.kernel import GpuKernel
+from shiftjax.kernels.gpu.backward import ReversibleGpuKernel
 from shiftjax.kernels.llvm import backward
 from shiftjax.registry import Registry
 
 BACKENDS: Registry[Callable[[str, int | None], Kernel]] = Registry(
-    "backend", {"cpu": backward.ReversibleCpuKernel, "gpu": GpuKernel, "xla": xla_backward.ReversibleXlaKernel}
+    "backend",
+    {"cpu": backward.ReversibleCpuKernel, "gpu": ReversibleGpuKernel, "xla": xla_backward.ReversibleXlaKernel},
 )
 MOST_THREADS = 4096  # more than any machine has
 
@@ -38,6 +39,10 @@ def make_kernel(backend: str | None, precision: str, threads: int | None = None)
     return BACKENDS[backend or "cpu"](precision, threads)
 
 
-def make_backward(kernel: Kernel) -> Backward | None:
-    """What carries cotangents back over the steps of a kernel; None for a backend that has nothing of the kind."""
-    return kernel.backward() if isinstance(kernel, Reversible) else None
+def make_backward(kernel: Kernel, memory: float | None = None) -> Backward | None:
+    """What carries cotangents back over the steps of a kernel; None for a backend that has nothing of the kind.
+
+    Args:
+        memory: as of `contract.Reversible`.
+    """
+    return kernel.backward(memory) if isinstance(kernel, Reversible) else None

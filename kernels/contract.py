@@ -42,7 +42,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
-from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.lane_program import WRITES, LaneProgram
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.step_program import Method
 
@@ -56,7 +56,7 @@ class Group(NamedTuple):
         out: (K, ticks, channels), C-contiguous, gets the channels at clock origin + k every, or of controlled lanes
             those after their k-th step; None without recording.
         rows: (B,) rows of `out`, negative for lanes that are not recorded.
-        resident: the same lanes in a memory of the kernel that runs them (`lane_table.HasMemory`); of `table` then
+        resident: the same lanes in a memory of the kernel that runs them (`HasMemory`); of `table` then
             only the shape counts, and no number of it changes.
     """
 
@@ -132,6 +132,40 @@ class Kernel(Protocol):
         ...
 
 
+def callers(kernel: object) -> int:
+    """How many threads may call a kernel at once, each for lanes of its own: one, where it has no number of them."""
+    return getattr(kernel, "callers", 1)
+
+
+@runtime_checkable
+class HasMemory(Protocol):
+    """A kernel with a memory of its own, where tables stay between two calls of it."""
+
+    def resident(self, table: LaneTable) -> LaneTable:
+        """A table of the same numbers that stays there, or this one where it does not fit."""
+        ...
+
+    def evaluate_there(
+        self, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
+    ) -> np.ndarray | None:
+        """As `Kernel.evaluate`, of a resident table."""
+        ...
+
+
+def evaluated(
+    kernel: Kernel, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
+) -> np.ndarray | None:
+    """Runs one phase on every lane of a table, where its numbers are; see `Kernel.evaluate`."""
+    if table.resident is not None and isinstance(kernel, HasMemory):
+        return kernel.evaluate_there(program, phase, table, t0, h)
+    return kernel.evaluate(program, phase, table.changing(WRITES[phase]), t0, h)
+
+
+def placed(kernel: object, table: LaneTable) -> LaneTable:
+    """A new table where a kernel has its numbers at hand."""
+    return kernel.resident(table) if isinstance(kernel, HasMemory) else table
+
+
 class Backward(Protocol):
     """What carries cotangents back over the steps of a kernel."""
 
@@ -169,6 +203,10 @@ class Backward(Protocol):
 class Reversible(Protocol):
     """A kernel over whose steps cotangents are carried back, so that its runs have derivatives."""
 
-    def backward(self) -> Backward:
-        """What carries them."""
+    def backward(self, memory: float | None = None) -> Backward:
+        """What carries them.
+
+        Args:
+            memory: bytes that the stacks of legs may take in a memory of the kernel's own; its choice where left out.
+        """
         ...

@@ -9,13 +9,23 @@ clocks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from shiftjax.kernels.workers import copied, in_portions
+
 Members = np.ndarray | slice  # numbers of lanes, or (B,) of bool
 ALL = slice(None)
+COPIED = 1 << 11  # members of a portion whose rows are copied: they stay in a core's second cache
 STATE = ("q", "x", "dx")  # the first groups of every layout
+
+
+def places(members: np.ndarray) -> Members:
+    """Members in a row as a slice, by which their columns are copied in a quarter of the time."""
+    if len(members) and members[-1] - members[0] == len(members) - 1 and (np.diff(members) == 1).all():
+        return slice(int(members[0]), int(members[-1]) + 1)
+    return members
 
 
 class RowNames(Protocol):
@@ -89,7 +99,13 @@ class LaneTable:
     @classmethod
     def zeros(cls, layout: RowNames, lanes: int, dtype: np.dtype | str) -> LaneTable:
         """A table of zeros."""
-        return cls(layout, np.zeros((layout.row_count, lanes), dtype))
+        array = np.empty((layout.row_count, lanes), dtype)
+
+        def fill(lanes: slice) -> None:  # in threads: the system takes longer to give memory than it takes to fill it
+            array[:, lanes] = 0.0
+
+        in_portions(fill, lanes)
+        return cls(layout, array)
 
     @property
     def lanes(self) -> int:
@@ -105,12 +121,26 @@ class LaneTable:
 
     def copy(self) -> LaneTable:
         """All lanes once more."""
-        return LaneTable(self.layout, self._array.copy())
+        return LaneTable(self.layout, copied(self._array))
 
     def take(self, members: Members) -> LaneTable:
         """Some lanes, copied."""
-        which = np.arange(self.lanes)[members]
-        return LaneTable(self.layout, np.take(self._array, which, axis=1))
+        which = self._numbers(members)
+        out = np.empty((len(self._array), len(which)), self.dtype)
+
+        def take(lanes: slice) -> None:
+            some = places(which[lanes])
+            scattered = isinstance(some, np.ndarray)
+            out[:, lanes] = np.take(self._array, some, axis=1) if scattered else self._array[:, some]
+
+        in_portions(take, len(which), COPIED)
+        return LaneTable(self.layout, out)
+
+    def _numbers(self, members: Members) -> np.ndarray:
+        """Of some lanes; those of few of many without an array of all."""
+        if isinstance(members, np.ndarray) and members.dtype != bool:
+            return members
+        return np.arange(self.lanes)[members]
 
     def put(self, members: Members, lanes: LaneTable, names: Iterable[str] | None = None) -> None:
         """Sets some lanes; nothing is to do where they are `batch` of all of them.
@@ -120,11 +150,20 @@ class LaneTable:
         """
         if lanes is self:
             return
-        if names is None:
-            self._array[:, members] = lanes.array
-        else:
-            for name in names:
-                self._view(name, ALL)[:, members] = lanes.rows(name)
+        which = self._numbers(members)
+        groups = [(self._view(name, ALL), lanes.rows(name)) for name in names or ()]
+        rows = [(self._array, lanes.array)] if names is None else groups
+
+        def put(portion: slice) -> None:
+            some = places(which[portion])
+            for to, numbers in rows:
+                if isinstance(some, slice):
+                    to[:, some] = numbers[:, portion]
+                    continue
+                for row, values in zip(to, numbers, strict=True):  # in a third of the time of all rows at once
+                    row[some] = values[portion]
+
+        in_portions(put, len(which), COPIED)
 
     def batch(self, members: np.ndarray) -> LaneTable:
         """Some lanes for a kernel, to be `put` back: this very table where they are all of it in order, else a copy."""
@@ -132,10 +171,15 @@ class LaneTable:
 
     def fitted(self, layout: RowNames) -> LaneTable:
         """The same lanes in the rows of another layout: each group is cut at its end, or filled up with zeros."""
-        other = LaneTable.zeros(layout, self.lanes, self.dtype)
-        for name, size in layout.columns().items():
-            common = slice(0, min(size, len(self.layout.rows(name))))
-            other.set(name, self.rows(name, within=common), within=common)
+        other = LaneTable(layout, np.empty((layout.row_count, self.lanes), self.dtype))
+        rows = {name: (other._view(name, ALL), self.rows(name)) for name in layout.columns()}
+
+        def fit(lanes: slice) -> None:
+            for to, numbers in rows.values():
+                common = min(len(to), len(numbers))
+                to[:common, lanes], to[common:, lanes] = numbers[:common, lanes], 0.0
+
+        in_portions(fit, self.lanes)
         return other
 
     # -- rows --------------------------------------------------------------------------------------------------------
@@ -211,17 +255,3 @@ class LaneTable:
         codes = self.row("trip", members)
         frozen = np.flatnonzero(codes)
         return Trips(members[frozen], np.rint(codes[frozen]).astype(int), frozen)
-
-
-@runtime_checkable
-class HasMemory(Protocol):
-    """A kernel with a memory of its own, where tables stay between two calls of it."""
-
-    def resident(self, table: LaneTable) -> LaneTable:
-        """A table of the same numbers that stays there, or this one where it does not fit."""
-        ...
-
-
-def placed(kernel: object, table: LaneTable) -> LaneTable:
-    """A new table where a kernel has its numbers at hand."""
-    return kernel.resident(table) if isinstance(kernel, HasMemory) else table

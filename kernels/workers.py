@@ -1,16 +1,28 @@
-"""Threads that run compiled code. An exception, Ctrl-C too, goes on only when all of them have left that code."""
+"""Threads that run compiled code, or NumPy's on portions of many members.
+
+An exception, Ctrl-C too, goes on only when all of them have left that code.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
+import numpy as np
+
+from shiftjax.kernels.forks import Threads, cores
 from shiftjax.shield import shielded
 
 T = TypeVar("T")
+PORTION = 1 << 14  # members: ten arrays of them stay in a core's second cache, and a call of NumPy takes 5 us or more
+POOL = Threads(cores())  # for the host's work; ctypes and NumPy release the GIL
+_thread = threading.local()  # `busy` where it calls a part
+_most: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 class Stop:
@@ -74,10 +86,12 @@ def share_out(
 ) -> None:  # fmt: skip
     """Calls `call` with every part, in so many threads at most; in this one where one is enough.
 
+    A part that has parts of its own calls them in its thread: the others have parts, too.
+
     Args:
         parts: what all threads take from; empty at the end. call, here: as of `run_all`.
     """
-    count = min(threads, len(parts))
+    count = min(threads_for(threads), len(parts))
 
     def work(stopped: Stop) -> None:
         while not stopped.is_set():
@@ -87,10 +101,70 @@ def share_out(
                 return
             call(part, stopped)
 
+    def work_beside_others(stopped: Stop) -> None:
+        _thread.busy = True
+        try:
+            work(stopped)
+        finally:
+            _thread.busy = False
+
     if count <= 1:
         work(Stop())
     else:
-        run_all(pool(), count, work, here=here)
+        run_all(pool(), count, work_beside_others, here=here)
+
+
+def threads_for(threads: int) -> int:
+    """How many of so many threads are free for what this one has to do: none but itself where it does a part."""
+    return 1 if getattr(_thread, "busy", False) else threads
+
+
+@contextmanager
+def at_most(threads: int | None) -> Iterator[None]:
+    """Within, the host's work takes no more threads than so many; all cores where None."""
+    before = _most.set(threads)
+    try:
+        yield
+    finally:
+        _most.reset(before)
+
+
+def host_threads() -> int:
+    """How many threads the host's work takes."""
+    return min(_most.get() or cores(), cores())
+
+
+def in_portions(call: Callable[[slice], T], count: int, size: int = PORTION, threads: int | None = None) -> list[T]:
+    """What `call` returns of each portion of some members, in their order.
+
+    A signal that raises an exception does so when the portions that are being done are; of one that raises none, or
+    none before the end of a shield, all portions are done.
+
+    Args:
+        call: in any thread, several at a time; it changes nothing but what belongs to its members.
+        count: of the members. size: of a portion. threads: at most; `host_threads` where left out.
+    """
+    portions = [slice(first, min(first + size, count)) for first in range(0, count, size)]
+    results: list[Any] = [None] * len(portions)
+    left, context = deque(range(len(portions))), copy_context()  # NumPy's `errstate` is one of the context
+
+    def one(k: int, _: Stop) -> None:
+        results[k] = context.copy().run(call, portions[k])
+
+    while left:
+        share_out(POOL.pool, min(threads or cores(), host_threads()), left, one, here=False)
+    return results
+
+
+def copied(values: np.ndarray, dtype: np.dtype | type | None = None) -> np.ndarray:
+    """An array (..., B) once more, in C order, in several threads: the system takes most of the time to give memory."""
+    out = np.empty(values.shape, dtype or values.dtype)
+
+    def copy(portion: slice) -> None:
+        out[..., portion] = values[..., portion]
+
+    in_portions(copy, values.shape[-1])
+    return out
 
 
 def in_thread(call: Callable[[], T]) -> T:

@@ -79,7 +79,7 @@ class XlaBackward:
 class ReversibleXlaKernel(XlaKernel):
     """The kernel of the backend `xla`, with its way back."""
 
-    def backward(self) -> XlaBackward:
+    def backward(self, memory: float | None = None) -> XlaBackward:
         """See `contract.Reversible`."""
         return XlaBackward(self)
 

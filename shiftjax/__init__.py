@@ -63,7 +63,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "Closes the loops of a model, or of many variants of it, and goes no step.",
         ),
         "branches": (
-            "shiftjax.kinematics.branches.assemblies",
+            "shiftjax.kinematics.traced_branches",
             "All assemblies of a mechanism, or of many variants of it, at given inputs.",
         ),
         "inverse_dynamics": (
@@ -149,7 +149,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
     },
     "Kinematics": {
         "follow": (
-            "shiftjax.kinematics.follow",
+            "shiftjax.kinematics.traced_paths",
             "The poses of a mechanism along a path of its drivers, of one design or of many.",
         ),
         "singularities": (
@@ -161,9 +161,36 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.kinematics.travel",
             "How far a joint can be moved from where it stands, before its loops can no longer be closed.",
         ),
+        "inverse_kinematics": (
+            "shiftjax.kinematics.positioning.inverse_kinematics",
+            "Poses at which loops close and goals are met, the more important ones first, of one design or of many.",
+        ),
+        "InverseKinematics": (
+            "shiftjax.kinematics.positioning.inverse_kinematics",
+            "Poses of B members, or of one without a member axis.",
+        ),
+        "FrameGoal": ("shiftjax.kinematics.positioning.goals", "A frame at a place, along axes, or both."),
+        "CenterGoal": ("shiftjax.kinematics.positioning.goals", "The centre of mass of some bodies at a place."),
+        "JointGoal": ("shiftjax.kinematics.positioning.goals", "A coordinate of a joint at a value."),
+        "PotentialGoal": (
+            "shiftjax.kinematics.positioning.goals",
+            "The least potential energy, of gravity and of all springs and conservative loads; alone on its level.",
+        ),
         "JointTravel": (
             "shiftjax.kinematics.travel",
             "How far a joint can be moved, of B designs, or of one without a member axis.",
+        ),
+        "workspace": (
+            "shiftjax.kinematics.workspaces.workspace",
+            "What a frame, or any two or three coordinates, of a mechanism can reach.",
+        ),
+        "ReachableSpace": (
+            "shiftjax.kinematics.workspaces.table",
+            "What a mechanism reaches, in two or three coordinates.",
+        ),
+        "BoundaryCurve": (
+            "shiftjax.kinematics.workspaces.table",
+            "A piece of a curve over which the number of poses changes.",
         ),
         "families": (
             "shiftjax.families",
@@ -174,15 +201,43 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "Where a mechanism stays at rest under gravity, springs and loads, of one design or of many.",
         ),
         "Equilibrium": (
-            "shiftjax.statics.equilibrium",
+            "shiftjax.statics.equilibria",
             "Where B designs are in equilibrium, or one without a member axis.",
+        ),
+        "load_path": (
+            "shiftjax.statics.load_path",
+            "Equilibria followed along a load, through snaps and buckling, of one design or of many.",
+        ),
+        "LoadPath": (
+            "shiftjax.statics.load_path",
+            "Curves of equilibria of one design or of many: C curves of n poses at most.",
         ),
         "modes": (
             "shiftjax.statics.modes",
             "Small motions of a mechanism about its equilibrium or a stated pose, of one design or of many.",
         ),
+        "mode_motion": (
+            "shiftjax.statics.mode_motion",
+            "One mode of small motions over a period, large enough to be seen.",
+        ),
+        "frequency_response": (
+            "shiftjax.statics.response",
+            "How coordinates answer to forces along coordinates that oscillate a little, about an equilibrium.",
+        ),
+        "FrequencyResponse": (
+            "shiftjax.statics.response",
+            "Responses of B designs, or of one without a member axis, at F frequencies.",
+        ),
+        "steady_motion": (
+            "shiftjax.statics.steady",
+            "Where a mechanism stays while drivers move it at constant speeds, and the small motions about that.",
+        ),
+        "SteadyMotion": (
+            "shiftjax.statics.steady",
+            "Steady motions of B designs, or of one without a member axis; n independent coordinates, which stand.",
+        ),
         "Modes": (
-            "shiftjax.statics.modes",
+            "shiftjax.statics.small_motions",
             "Small motions of B designs about a pose, or of one without a member axis; k freedoms.",
         ),
     },
@@ -335,12 +390,21 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
-    from shiftjax.kinematics.branches.assemblies import branches as branches
-    from shiftjax.kinematics.follow import follow as follow
+    from shiftjax.kinematics.positioning.goals import CenterGoal as CenterGoal
+    from shiftjax.kinematics.positioning.goals import FrameGoal as FrameGoal
+    from shiftjax.kinematics.positioning.goals import JointGoal as JointGoal
+    from shiftjax.kinematics.positioning.goals import PotentialGoal as PotentialGoal
+    from shiftjax.kinematics.positioning.inverse_kinematics import InverseKinematics as InverseKinematics
+    from shiftjax.kinematics.positioning.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from shiftjax.kinematics.singularities import Singularity as Singularity
     from shiftjax.kinematics.singularities import singularities as singularities
+    from shiftjax.kinematics.traced_branches import branches as branches
+    from shiftjax.kinematics.traced_paths import follow as follow
     from shiftjax.kinematics.travel import JointTravel as JointTravel
     from shiftjax.kinematics.travel import travel as travel
+    from shiftjax.kinematics.workspaces.table import BoundaryCurve as BoundaryCurve
+    from shiftjax.kinematics.workspaces.table import ReachableSpace as ReachableSpace
+    from shiftjax.kinematics.workspaces.workspace import workspace as workspace
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS
     from shiftjax.measures.metric import MetricKind as MetricKind
@@ -358,10 +422,17 @@ if TYPE_CHECKING:
     from shiftjax.run.results.result import Result as Result
     from shiftjax.run.step_function import Simulator as Simulator
     from shiftjax.run.step_function import compile as compile
-    from shiftjax.statics.equilibrium import Equilibrium as Equilibrium
+    from shiftjax.statics.equilibria import Equilibrium as Equilibrium
     from shiftjax.statics.equilibrium import equilibrium as equilibrium
-    from shiftjax.statics.modes import Modes as Modes
+    from shiftjax.statics.load_path import LoadPath as LoadPath
+    from shiftjax.statics.load_path import load_path as load_path
+    from shiftjax.statics.mode_motion import mode_motion as mode_motion
     from shiftjax.statics.modes import modes as modes
+    from shiftjax.statics.response import FrequencyResponse as FrequencyResponse
+    from shiftjax.statics.response import frequency_response as frequency_response
+    from shiftjax.statics.small_motions import Modes as Modes
+    from shiftjax.statics.steady import SteadyMotion as SteadyMotion
+    from shiftjax.statics.steady import steady_motion as steady_motion
 
 __all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 

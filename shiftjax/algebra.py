@@ -318,6 +318,13 @@ def zeros(n: int = 3) -> Vec:
     return [0.0] * n
 
 
+def basis_vector(place: int, count: int) -> Vec:
+    """(count,) 1 at a place, 0 elsewhere."""
+    out = zeros(count)
+    out[place] = 1.0
+    return out
+
+
 def cross(a: Sequence[Scalar], b: Sequence[Scalar]) -> Vec:
     return [
         a[1] * b[2] - a[2] * b[1],

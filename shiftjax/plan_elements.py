@@ -107,6 +107,8 @@ class Screw(Protocol):
 
     angular: Vec
     linear: Vec  # about the chain's reference point
+    point: Vec  # of its axis
+    velocity: Vec  # of the node's point there
 
     def linear_at(self, c: Vec) -> Vec:
         """Velocity of the body's point at c."""

@@ -23,16 +23,25 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+# Blocks that have their handlers in place, the innermost last: whether it is a shield, or one of `raising`.
+_blocks: list[bool] = []
+
+
 @contextmanager
 def shielded(on_signal: Callable[[], None] | None = None) -> Iterator[None]:
-    """Signals that a Python function handles, and that arrive inside, are handled at the end.
+    """Signals that a Python function handles, and that arrive inside, are handled at the end; of the outermost block,
+    where one is inside of another.
 
     Only the main thread handles signals: in others, and for signals that end the process at once, nothing changes.
 
     Args:
-        on_signal: called at once when such a signal arrives, in the midst of whatever this thread does.
+        on_signal: called at once when such a signal arrives, in the midst of whatever this thread does; not of a block
+            that is inside of another one, whose work goes on to its end, with what this one does for it.
     """
     if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    if _blocks and _blocks[-1]:  # to set handlers again takes 40 us
         yield
         return
     pending: list[int] = []
@@ -43,11 +52,14 @@ def shielded(on_signal: Callable[[], None] | None = None) -> Iterator[None]:
             on_signal()
 
     before = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
+    blocks = len(_blocks)
     try:
         for number in before:
             signal.signal(number, note)
+        _blocks.append(True)
         yield
     finally:
+        del _blocks[blocks:]
         for number, handler in before.items():
             signal.signal(number, handler)
         for number in dict.fromkeys(pending):
@@ -82,9 +94,12 @@ def raising(exceptions: Mapping[int, type[BaseException]], caller: FrameType) ->
             os.kill(os.getpid(), number)
 
     before = {number: signal.signal(number, stop) for number in exceptions}
+    blocks = len(_blocks)
     try:
+        _blocks.append(False)
         yield
     finally:
+        del _blocks[blocks:]
         for number, handler in before.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
         for number in _drained(waiting):

@@ -34,11 +34,11 @@ from shiftjax.run.simulate import simulate
 from shiftjax.run.start.pose_drives import posed_joint
 
 KEYWORDS = "step method precision repartition move_steps hold independent cut cluster backend strict_start".split()
-KEYWORDS += ["strict_inertia", "singular", "accuracy", "error_growth"]
+KEYWORDS += ["branch", "strict_inertia", "singular", "accuracy", "error_growth"]
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")  # a limit that is infinite is null in JSON
-STILL = ("channels", "metrics", "hold", "backend", "precision", "strict_start", "derive", "drive", "keep", "threads",
-         "announce")  # fmt: skip  # keywords that mean something where nothing moves
-LED = "channels metrics backend precision strict_start derive drive tie keep threads announce progress".split()
+STILL = ("channels", "metrics", "hold", "branch", "backend", "precision", "strict_start", "derive", "drive", "keep",
+         "threads", "announce")  # fmt: skip  # keywords that mean something where nothing moves
+LED = "channels metrics branch backend precision strict_start derive drive tie keep threads announce progress".split()
 FUNCTION = " of recorded channels"  # the end of the text of a metric that is a function of Python
 
 
@@ -113,6 +113,8 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
         settings["backend"] = None
     if ties:
         settings["tie"] = {name: tie["of"] for name, tie in ties.items()}
+    if isinstance(asked.get("branch"), list):  # of the members that are wanted
+        settings["branch"] = [asked["branch"][k] for k in members]
     if asked.get("events"):
         settings["events"] = asked["events"]
     if settings.setdefault("accuracy", "local") != "sampled":  # versions that did not say it had no other

@@ -51,7 +51,7 @@ MOTION = (
 )
 # Of no use to `follow`: refused beside it.
 UNFOLLOWED = (*MOTION, "hold", "assemble_only", "optimize")
-SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold", "tie")
+SETTINGS = (*MOTION, "precision", "backend", "branch", "strict_start", "channels", "hold", "tie")
 EMPTY = FrozenJson()
 MOST = 1_000_000  # numbers of a range: a study is stored as text
 
@@ -78,6 +78,7 @@ class Definition:
             are followed: "0deg:360deg:73", or a list of places.
         tie: name -> an equation of coordinates of joints and the time t, as "left.q == -2 * right.q".
         hold: joints that keep their place while loops are closed.
+        branch: the name of the assembly branch on which all members begin, as of `simulate`.
         span, step, output_step: [s], as those of `simulate`.
         tolerance, method, precision, backend: as those of `simulate`.
         channels: what is recorded of the members that are kept.
@@ -116,6 +117,7 @@ class Definition:
     drive: Mapping[str, Any] = EMPTY
     tie: Mapping[str, str] = EMPTY
     hold: Sequence[str] = ()
+    branch: str | None = None
     span: float | None = None
     step: float | None = None
     tolerance: float | None = None

@@ -103,6 +103,13 @@ def _text(where: str, value: Any) -> Any:
     return value
 
 
+def _branch(where: str, value: Any) -> Any:
+    if not isinstance(value, str) or not value.strip():
+        todo = "Take one of those that `shiftjax branches MODEL` shows."
+        raise ModelError(where, shown(value), "the name of a branch, a text", todo)
+    return value.strip()
+
+
 def _texts(where: str, value: Any) -> Any:
     refuse_text(where, value)
     return tuple(value)
@@ -324,6 +331,9 @@ KEYS: dict[str, Key] = {
             'channels = ["rocker_pivot.q"]'),
         Key("hold", _texts, TEXTS, "joints that keep their place while loops are closed", "none",
             'hold = ["crank_pivot"]'),
+        Key("branch", _branch, TEXT,
+            "the assembly branch on which members begin, by its name as of `shiftjax branches`",
+            "that of the model file", 'branch = "+-"'),
         Key("assemble_only", _flag, FLAG,
             "loops are closed and nothing is run: which designs are possible, and where they stand", "`false`",
             "assemble_only = true"),

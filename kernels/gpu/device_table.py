@@ -68,6 +68,10 @@ class DeviceTable(LaneTable):
 
     # -- lanes -------------------------------------------------------------------------------------------------------
 
+    def batch(self, members: np.ndarray) -> LaneTable:
+        """Some lanes for a kernel, which steps them where they stand."""
+        return self if self._everyone(members) is ALL else DeviceColumns(self, members)
+
     def copy(self) -> LaneTable:
         """All lanes once more, on the device, too."""
         return self._copied(None)
@@ -96,6 +100,10 @@ class DeviceTable(LaneTable):
 
     def put(self, members: Members, lanes: LaneTable, names: Iterable[str] | None = None) -> None:
         """Sets some lanes, on the device from there; arguments as of `LaneTable`."""
+        if isinstance(lanes, DeviceColumns):
+            if lanes.copied is None:
+                return  # they stand here
+            lanes = lanes.copied
         which, rows = np.arange(self.lanes)[members], self._rows(names)
         if lanes is self or not len(which):
             return
@@ -234,6 +242,81 @@ class DeviceTable(LaneTable):
         members = 0 if which is None else self.moves.listed(which)
         to = TablePart(self._place(run.start), self.lanes, members=members)
         self.moves.move(to, source, *numbers.shape)
+
+
+class DeviceColumns(LaneTable):
+    """Some lanes of a table on a device, for a kernel, which is given the list of their columns.
+
+    What asks for its array gets a copy, which `put` takes back.
+
+    Args:
+        whole: the table. members: (n,) of its lanes.
+    """
+
+    def __init__(self, whole: DeviceTable, members: np.ndarray) -> None:
+        super().__init__(
+            whole.layout, np.empty((len(whole.shown), len(members)), whole.dtype)
+        )  # its shape alone counts
+        self.whole, self.members = whole, members
+        self.copied: LaneTable | None = None
+
+    @property
+    def resident(self) -> LaneTable | None:
+        """The table itself, until it has been copied."""
+        return self if self.copied is None else self.copied.resident
+
+    @property
+    def array(self) -> np.ndarray:
+        """(rows, n) on the host."""
+        return self._copy().array
+
+    def changing(self, names: Iterable[str]) -> np.ndarray:
+        """`array`, of which only these groups of rows are changed."""
+        return self._copy().changing(names)
+
+    def on_host(self) -> LaneTable:
+        """The same numbers on the host."""
+        return self._copy().on_host()
+
+    def rows(self, name: str, members: Members = ALL, within: slice | int = ALL) -> np.ndarray:
+        """See `LaneTable`."""
+        if self.copied is not None:
+            return self.copied.rows(name, members, within)
+        return self.whole.rows(name, self.members[members], within)
+
+    def state(self, members: Members = ALL) -> np.ndarray:
+        """See `LaneTable`."""
+        return self.whole.state(self.members[members]) if self.copied is None else self.copied.state(members)
+
+    def take(self, members: Members) -> LaneTable:
+        """See `LaneTable`."""
+        return self.whole.take(self.members[members]) if self.copied is None else self.copied.take(members)
+
+    def copy(self) -> LaneTable:
+        """See `LaneTable`."""
+        return self.take(ALL)
+
+    def put(self, members: Members, lanes: LaneTable, names: Iterable[str] | None = None) -> None:
+        """See `LaneTable`."""
+        if lanes is not self:
+            self._copy().put(members, lanes, names)
+
+    def set(self, name: str, values: np.ndarray | float, members: Members = ALL, within: slice | int = ALL) -> None:
+        """See `LaneTable`."""
+        self._copy().set(name, values, members, within)
+
+    def set_state(self, values: np.ndarray, members: Members = ALL) -> None:
+        """See `LaneTable`."""
+        self._copy().set_state(values, members)
+
+    def add(self, name: str, values: np.ndarray | float, members: Members = ALL, within: slice | int = ALL) -> None:
+        """See `LaneTable`."""
+        self._copy().add(name, values, members, within)
+
+    def _copy(self) -> LaneTable:
+        if self.copied is None:
+            self.copied = self.whole.take(self.members)
+        return self.copied
 
 
 def _runs(rows: np.ndarray, *keys: np.ndarray) -> Iterator[tuple[slice, slice]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+from shiftjax.kernels.gpu.kernel_module import REDUCE
 from shiftjax.kernels.gpu.places import Places
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.emitter import PieceEmitter, slot_table
@@ -32,25 +34,6 @@ run:
   br i1 %more, label %run, label %done
 done:
   ret void
-}
-"""
-REDUCE = "reduce_one"
-# The slow reduction of sines by value: an address would keep its arguments in memory. Capitals are filled in.
-REDUCE_TEXT = """
-define internal { SCALAR, SCALAR } @REDUCE_ONE(SCALAR %x, SCALAR %shifted, SCALAR %r) noinline cold nounwind {
-entry:
-  %io = alloca [3 x SCALAR]
-  %p1 = getelementptr SCALAR, ptr %io, i64 1
-  %p2 = getelementptr SCALAR, ptr %io, i64 2
-  store SCALAR %x, ptr %io
-  store SCALAR %shifted, ptr %p1
-  store SCALAR %r, ptr %p2
-  call void @BY_ADDRESS(ptr %io)
-  %a = load SCALAR, ptr %p1
-  %b = load SCALAR, ptr %p2
-  %c = insertvalue { SCALAR, SCALAR } poison, SCALAR %a, 0
-  %d = insertvalue { SCALAR, SCALAR } %c, SCALAR %b, 1
-  ret { SCALAR, SCALAR } %d
 }
 """
 
@@ -161,3 +144,11 @@ def thread_piece(piece: Piece, name: str, target: Target, places: Places) -> Thr
     long = len(piece.repeats) * len(graph.nodes) > LOOPED
     shared = (slot in places.shared for run in piece.runs() for side in run for slot in side)
     return ThreadPiece(piece, name, graph, looped=long and not any(shared))
+
+
+def thread_pieces(lists: Mapping[str, Sequence[Piece]], target: Target, places: Places) -> dict[str, list[ThreadPiece]]:
+    """Lists of pieces for a GPU, by name."""
+    return {
+        name: [thread_piece(one, f"{name}_{k}", target, places) for k, one in enumerate(some)]
+        for name, some in lists.items()
+    }

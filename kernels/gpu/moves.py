@@ -110,7 +110,7 @@ class Moves:
     def listed(self, members: np.ndarray) -> int:
         """The address of numbers of lanes; valid until others are listed. A list as the one before is not copied."""
         listed = np.ascontiguousarray(members, np.int32)
-        address = self._room("members", listed.nbytes)
+        address = self.room("members", listed.nbytes)
         if not np.array_equal(listed, self._listed):
             self._listed = np.zeros(0, np.int32)  # an interrupt may leave half of the list there
             self.device.upload(listed, address)
@@ -126,9 +126,10 @@ class Moves:
 
     def packed(self, numbers: int) -> int:
         """The address of room for so many numbers."""
-        return self._room("numbers", numbers * self.dtype.itemsize)
+        return self.room("numbers", numbers * self.dtype.itemsize)
 
-    def _room(self, use: str, size: int) -> int:
+    def room(self, use: str, size: int) -> int:
+        """The address of room for so many bytes; what a use had there before is lost where it grows."""
         address, there = self._rooms.get(use, (0, 0))
         if there < size:
             if there:

@@ -9,7 +9,8 @@ import numpy as np
 
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.gpu.device import Device
-from shiftjax.kernels.gpu.device_table import DeviceTable
+from shiftjax.kernels.gpu.device_table import DeviceColumns, DeviceTable
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.llvm.ir_builder import BEFORE, SAVED
 
 
@@ -61,6 +62,28 @@ class DeviceLanes(NamedTuple):
         return recorded * size + len(self.members) * (2 * size + self.members.itemsize)  # `until`, `taken`, `member`
 
 
+class StandingLanes(NamedTuple):
+    """Where lanes of a table are that stays on a device.
+
+    Attributes:
+        address: of the table. lanes: that it has. columns: address of the numbers of those that run; 0 for all in
+            order, valid until others are listed. table: itself.
+    """
+
+    address: int
+    lanes: int
+    columns: int
+    table: DeviceTable
+
+
+def standing_lanes(table: LaneTable | None) -> StandingLanes | None:
+    """Where lanes are, with all numbers as of now; None where they are on the host."""
+    if isinstance(table, DeviceColumns) and table.copied is None:
+        whole = table.whole
+        return StandingLanes(whole.on_device(), whole.lanes, whole.moves.listed(table.members), whole)
+    return StandingLanes(table.on_device(), table.lanes, 0, table) if isinstance(table, DeviceTable) else None
+
+
 class OnDevice:
     """The arrays of some lanes of a group on the device; what is recorded comes back at the end, whatever happens, and
     so does the table unless it stays there."""
@@ -83,15 +106,17 @@ class OnDevice:
             self.arrays["taken"] = np.zeros(self.lanes, group.table.dtype)
         self.arrays["unfinished"] = np.zeros(1, np.int32)
         self.place: dict[str, int] = {}
+        self.standing: StandingLanes | None = None
 
     def __enter__(self) -> OnDevice:
         try:
             for name, array in self.arrays.items():
                 self.place[name] = self.device.allocate(array.nbytes)
                 self.device.upload(array, self.place[name])
-            if isinstance(table := self.group.resident, DeviceTable):
-                self.place["table"] = table.on_device()
-                table.stepped((*SAVED, *BEFORE, *["fraction"] * self.group.program.layout.controlled))
+            if (standing := standing_lanes(self.group.resident)) is not None:
+                self.place["table"], self.standing = standing.address, standing
+                changed = (*SAVED, *BEFORE, *["fraction"] * self.group.program.layout.controlled)
+                standing.table.stepped(changed)
         except BaseException:
             self._free()
             raise
@@ -126,6 +151,7 @@ class OnDevice:
         place, window, out = self.place, self.window, self.group.out
         ticks, channels = (0, 0) if out is None else (len(window), out.shape[2])
         every, *rest = self.numbers
-        table = (place["table"], self.lanes, place["until"], place["member"])
+        stride, columns = (self.lanes, 0) if self.standing is None else (self.standing.lanes, self.standing.columns)
+        table = (place["table"], stride, self.lanes, columns, place["until"], place["member"])
         recorded = (place.get("out", 0), window.start, ticks, channels, every if out is not None else 0)
         return [*table, *recorded, *rest, steps, place.get("taken", 0), place["unfinished"]]

@@ -103,16 +103,20 @@ class CpuBackward:
         chunk = Chunk(ready.touch, job, (*arrays, ends), 0, blocks, width, ready.slots, ready.paces[1], None)
         self.kernel.run(deque([chunk]))
 
-    def _job(self, leg: Leg, ready: LoadedSweep, **numbers: float) -> tuple[np.ndarray, tuple[Any, ...]]:
-        """The argument of compiled code, and the arrays to which it points."""
-        kernel, layout = self.kernel, leg.adjoint.layout
+    def checked(self, leg: Leg) -> np.ndarray:
+        """Refuses arrays that compiled code would read wrongly; returns the rows of the lanes' seeds."""
+        kernel, layout, bars = self.kernel, leg.adjoint.layout, leg.bars
         member = kernel.check(leg.adjoint.program, leg.table, leg.rows, leg.seeds)
-        bars = leg.bars
         if bars.shape != (layout.row_count, leg.table.shape[1]) or bars.dtype != kernel.dtype:
             raise ValueError(f"cotangents are {kernel.dtype} of shape {(layout.row_count, leg.table.shape[1])}")
         if not bars.flags.c_contiguous:
             raise ValueError("cotangents are C-contiguous")
-        job = kernel.job(leg.table, ready.lists, **numbers)
+        return member
+
+    def _job(self, leg: Leg, ready: LoadedSweep, **numbers: float) -> tuple[np.ndarray, tuple[Any, ...]]:
+        """The argument of compiled code, and the arrays to which it points."""
+        kernel, bars, member = self.kernel, leg.bars, self.checked(leg)
+        job = kernel.job(leg.table, kernel.template(ready.lists), **numbers)
         job[JOB.index("bars")], job[JOB.index("member")] = bars.ctypes.data, member.ctypes.data
         if leg.seeds is not None:
             places = [JOB.index(name) for name in ("out", "ticks", "channels")]
@@ -123,6 +127,6 @@ class CpuBackward:
 class ReversibleCpuKernel(CpuKernel):
     """The kernel of the backend `cpu`, with its way back."""
 
-    def backward(self) -> CpuBackward:
+    def backward(self, memory: float | None = None) -> CpuBackward:
         """See `contract.Reversible`."""
         return CpuBackward(self)

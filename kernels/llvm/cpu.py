@@ -25,10 +25,11 @@ from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_tex
 from shiftjax.kernels.llvm.slices import Chunk, Pace, Span
 from shiftjax.kernels.llvm.stepper import stepper_identity, stepper_text
 from shiftjax.kernels.llvm.target import host
-from shiftjax.kernels.workers import Stop, share_out, submitted
+from shiftjax.kernels.workers import Stop, share_out, submitted, threads_for
 from shiftjax.record import record
 
 CHUNKS_PER_THREAD = 8  # for load balance, since lanes stop at different times
+EVALUATED = 256  # blocks of a chunk of one phase, at least: 0.1 ms and more, so that a second thread pays
 BATCH_PER_THREAD = 4 * CHUNKS_PER_THREAD  # blocks that keep the threads busy, four in a chunk
 CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -40,6 +41,7 @@ class LoadedProgram:
     advance: Any  # compiled functions
     evaluate: Any
     lists: dict[str, np.ndarray]  # addresses of the pieces of each phase, ended by 0
+    template: np.ndarray  # the argument of compiled code with those lists
     slots: int  # workspace of one block
     paces: tuple[Pace, Pace]  # of steps and of single phases
 
@@ -51,12 +53,13 @@ class CpuKernel:
         compiled: pieces compiled so far, cache hits not counted.
         compile_s: wall time spent in `prepare`.
         batch: lanes that keep all threads busy.
+        callers: threads that may call it at once, once a program is prepared; each call then runs in its own.
     """
 
     def __init__(self, precision: str = "f64", threads: int | None = None, *, cache: bool = True) -> None:
         self.target = host(precision)
         self.dtype = np.dtype(DTYPES[precision])
-        self.threads = threads or cores()
+        self.threads = self.callers = threads or cores()
         self.cache = cache
         self.compiled, self.compile_s = 0, 0.0
         self.batch = BATCH_PER_THREAD * self.threads * self.target.lanes
@@ -130,9 +133,8 @@ class CpuKernel:
         lists = {phase: self.addresses(program.phase(phase)) for phase in PHASES}
         advance = CODE(self.loader.address(f"{name}_advance"))
         evaluate = CODE(self.loader.address(f"{name}_evaluate"))
-        return LoadedProgram(
-            advance, evaluate, lists, WorkspaceLayout(program.layout, program.method).size, (Pace(), Pace())
-        )
+        slots = WorkspaceLayout(program.layout, program.method).size
+        return LoadedProgram(advance, evaluate, lists, self.template(lists), slots, (Pace(), Pace()))
 
     def addresses(self, pieces: Sequence[Piece]) -> np.ndarray:
         """Where loaded pieces are, ended by 0."""
@@ -146,12 +148,13 @@ class CpuKernel:
         work: deque[Chunk] = deque()
         width = self.target.lanes
         total = sum(-(-group.table.shape[1] // width) for group in groups)
-        chunk = max(1, -(-total // (self.threads * CHUNKS_PER_THREAD)))
+        threads = threads_for(self.threads)
+        chunk = max(1, -(-total // (threads * CHUNKS_PER_THREAD if threads > 1 else 1)))
         for program, table, until, out, rows in (group[:5] for group in groups):
             ready = self.prepare(program)
             member, until = self.check(program, table, rows, out), self.stops(table, until)
             stops = until.copy()  # written between the calls of compiled code
-            job = self.job(table, ready.lists, h=h, t0=t0, every=every if out is not None else 0, origin=origin)
+            job = self.job(table, ready.template, h=h, t0=t0, every=every if out is not None else 0, origin=origin)
             job[JOB.index("member")], job[JOB.index("until")] = member.ctypes.data, stops.ctypes.data
             if out is not None:
                 for name, value in (("out", out.ctypes.data), ("ticks", out.shape[1]), ("channels", out.shape[2])):
@@ -169,7 +172,7 @@ class CpuKernel:
         """See `contract.Kernel.evaluate`."""
         ready = self.prepare(program)
         self.check(program, table, None, None)
-        job = self.job(table, ready.lists, h=h, t0=t0, every=0, origin=0)
+        job = self.job(table, ready.template, h=h, t0=t0, every=0, origin=0)
         layout, lanes = program.layout, table.shape[1]
         names = WRITES[phase]
         slots = np.array([slot for name in names for slot in layout.slots(name)], np.int64)
@@ -185,19 +188,30 @@ class CpuKernel:
         job[JOB.index("list_phase")] = ready.lists[phase].ctypes.data
         width, arrays = self.target.lanes, (table, fresh, slots, addresses)
         blocks, pace = -(-lanes // width), ready.paces[1]
-        self.run(deque([Chunk(ready.evaluate, job, arrays, 0, blocks, width, ready.slots, pace, None)]))
+        chunk = max(EVALUATED, -(-blocks // (self.threads * CHUNKS_PER_THREAD)))
+        work = deque(
+            Chunk(ready.evaluate, job, arrays, k, min(k + chunk, blocks), width, ready.slots, pace, None)
+            for k in range(0, blocks, chunk)
+        )
+        while work:  # also where a signal comes
+            self.run(work, Stop())
         return fresh
 
-    def job(self, table: np.ndarray, lists: Mapping[str, np.ndarray], **numbers: float) -> np.ndarray:
-        """The argument of compiled code: h, t0, every and origin as numbers."""
+    def template(self, lists: Mapping[str, np.ndarray]) -> np.ndarray:
+        """What all arguments of compiled code have in common that runs lists of pieces, by the field of each."""
         job = np.zeros(len(JOB), np.int64)
+        for phase, addresses in lists.items():
+            job[JOB.index(f"list_{phase}")] = addresses.ctypes.data
+        return job
+
+    def job(self, table: np.ndarray, template: np.ndarray, **numbers: float) -> np.ndarray:
+        """The argument of compiled code: h, t0, every and origin as numbers."""
+        job = template.copy()
         job[JOB.index("table")], job[JOB.index("lanes")] = table.ctypes.data, table.shape[1]
         for name in ("h", "t0"):
             job.view(np.float64)[JOB.index(name)] = numbers[name]
         for name in ("every", "origin"):
             job[JOB.index(name)] = int(numbers[name])
-        for phase, addresses in lists.items():
-            job[JOB.index(f"list_{phase}")] = addresses.ctypes.data
         return job
 
     def stops(self, table: np.ndarray, until: np.ndarray) -> np.ndarray:
@@ -227,18 +241,24 @@ class CpuKernel:
                 raise ValueError(f"member {members.max()} has no row in out, which has {out.shape[0]}")
         return members
 
-    def run(self, work: deque[Chunk]) -> None:
-        """Runs all chunks with all threads; ctypes releases the GIL while a slice of one runs."""
+    def run(self, work: deque[Chunk], never: Stop | None = None) -> None:
+        """Runs all chunks with all threads; ctypes releases the GIL while a slice of one runs.
+
+        Args:
+            never: what stops a chunk in place of a signal.
+        """
 
         def step(chunk: Chunk, stopped: Stop) -> None:
-            chunk.run(self._workspace(chunk.slots), stopped)
+            chunk.run(self._workspace(chunk.slots), never or stopped)
 
         share_out(self._threads.pool, self.threads, work, step, here=False)
 
     def _workspace(self, slots: int) -> int:
         """The address of this thread's own workspace, at least so large."""
-        width = self.target.lanes
-        if getattr(self._of_thread, "workspace", np.zeros(0)).size < (slots + 1) * width:
-            self._of_thread.workspace = np.zeros((slots + 1) * width, self.dtype)
-        slot = width * self.target.bytes  # a power of two, the alignment of slots that LLVM assumes
-        return -(-self._of_thread.workspace.ctypes.data // slot) * slot
+        room = self._of_thread.__dict__
+        if room.get("slots", -1) < slots:
+            width = self.target.lanes
+            room["slots"], room["workspace"] = slots, np.zeros((slots + 1) * width, self.dtype)
+            slot = width * self.target.bytes  # a power of two, the alignment of slots that LLVM assumes
+            room["address"] = -(-room["workspace"].ctypes.data // slot) * slot
+        return room["address"]

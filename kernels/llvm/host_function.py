@@ -15,7 +15,11 @@ _CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
 
 
 class HostFunction:
-    """A piece whose inputs are slots 0 ... n - 1 and whose outputs are the next ones, compiled when it is made."""
+    """A piece whose inputs are slots 0 ... n - 1 and whose outputs are the next ones, compiled when it is made.
+
+    Attributes:
+        address: of the compiled code, for other code that is alive no longer than this.
+    """
 
     def __init__(self, piece: Piece, precision: str = "f64") -> None:
         self.inputs, self.outputs = len(piece.inputs), len(piece.outputs)
@@ -32,7 +36,8 @@ class HostFunction:
         ):
             self._loader.add(stored_object(symbol, identity, text, target, optimize=False))
         self._loader.finish()
-        self._code = _CODE(self._loader.address(name))
+        self.address = self._loader.address(name)
+        self._code = _CODE(self.address)
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """(inputs, B) -> (B, outputs)."""

@@ -131,13 +131,16 @@ class StageBuilder(IrBuilder):
         ratio = self.w.op("fdiv", self.w.op("fsub", clock, self.origin()), period)
         return self.w.line(f"call {self.v} @llvm.floor.{self.t.suffix}({self.v} {ratio})")
 
-    def set_stop(self, clock: str, until: str) -> None:
-        """The clock of the next output tick or the end; controlled lanes know no ticks."""
+    def set_stop(self, periods: str, until: str) -> None:
+        """The clock of the next output tick or the end; controlled lanes know no ticks.
+
+        Args:
+            periods: whole ones that have passed.
+        """
         if self.controlled:
             self.store(until, "stop")
             return
-        period = self.period()
-        tick = self.w.op("fmul", self.w.op("fadd", self.periods(clock, period), self.t.splat(1.0)), period)
+        tick = self.w.op("fmul", self.w.op("fadd", periods, self.t.splat(1.0)), self.period())
         tick = self.w.op("fadd", tick, self.origin())
         self.store(self.select(self.compare("olt", tick, until), tick, until), "stop")
 

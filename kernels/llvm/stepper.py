@@ -279,7 +279,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.keep_running(runs)
         if self.controlled:
             self.store(self.t.splat(0.0), "taken")
-        self.set_stop(clock, until)
+        self.set_stop("" if self.controlled else self.periods(clock, self.period()), until)
         self.emit("ret void")
 
     def load_until(self) -> None:
@@ -309,7 +309,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.call_list("observe")
         self.record(tick, periods)
         self.emit("br label %recorded\nrecorded:")
-        self.set_stop(clock, until)
+        self.set_stop(periods, until)
         self.leave(running, self.compare("oge", clock, until))
 
     def step_taken(self) -> None:

@@ -3,10 +3,7 @@
     sweep(job, base, first, last)    blocks first <= k < last of W lanes, each over its own number of steps
     touch(job, base, first, last)    one list of reverse pieces on the same blocks
 
-A leg is a number of steps without a decision. Its steps run again from their beginning, as `stepper` runs them, and
-leave the arguments of all calls on a stack in the thread's own memory, which fits into the cache; then they are
-reversed, by the instructions that `mirror` derives from those of the method. Of a Runge-Kutta table these are its
-adjoint (Hager, Runge-Kutta methods in optimal control, 2000).
+The stack of a leg (`leg_builder`) is in the thread's own memory, so long that it fits into the cache.
 """
 
 from __future__ import annotations
@@ -14,35 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
-from shiftjax.kernels.lane_program import Layout
 from shiftjax.kernels.llvm.ir_builder import JOB, WorkspaceLayout
-from shiftjax.kernels.llvm.stage_builder import Copies
+from shiftjax.kernels.llvm.leg_builder import LegBuilder, private_slots, record_slots
 from shiftjax.kernels.llvm.stepper import HEAD, Stepper, copies, timed
-from shiftjax.kernels.llvm.sums import live, sum_of
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.templates import LOAD_ROWS, RUN, SAVE_ROWS, fill
-from shiftjax.kernels.mirror import bar, mirrored, recorded
-from shiftjax.kernels.step_program import Method, registers
+from shiftjax.kernels.step_program import Method
 
 STACK = 2**20  # bytes of the stack of a leg: it stays in a core's own cache
-
-
-def private_slots(adjoint: AdjointLayout, method: Method) -> dict[str, int]:
-    """Slots of a sweep beside those of the step loop."""
-    sizes = {"q": adjoint.layout.nq, "x": adjoint.layout.nx, "dx": adjoint.layout.nx, "p": adjoint.layout.np}
-    slots = {f"old_{name}": size for name, size in sizes.items()} | {"old_acc": len(adjoint.accumulators())}
-    return slots | {bar(name): sizes[kind] for name, kind in registers(method).items()} | {"steps": 1}
-
-
-def record_slots(adjoint: AdjointLayout, method: Method) -> int:
-    """Numbers of one step on the stack: states and rates before its calls, accumulators of metrics, the clock."""
-    _, places = recorded(method.parts(controlled=adjoint.layout.controlled))
-    return places * place_slots(adjoint) + len(adjoint.accumulators()) + 1
-
-
-def place_slots(adjoint: AdjointLayout) -> int:
-    """Numbers of one place on the stack: the state with its rates, those of coordinates where something is solved."""
-    return adjoint.state + (adjoint.layout.nq if adjoint.layout.nl else 0)
 
 
 def longest_leg(adjoint: AdjointLayout, method: Method, target: Target) -> int:
@@ -71,29 +47,13 @@ def sweeper_text(adjoint: AdjointProgram, name: str, target: Target) -> str:
     return made.module(name)
 
 
-class _Sweeper(Stepper):
-    """Emits both functions; `rec` is the LLVM value of the place of the present step on the stack."""
-
-    def __init__(
-        self, adjoint: AdjointLayout, method: Method, target: Target, copied: Copies, timed: tuple[str, ...]
-    ) -> None:
-        super().__init__(adjoint.layout, method, target, copied, timed)
-        self.adjoint = adjoint
-        self.space = WorkspaceLayout(self.layout, method, private_slots(adjoint, method))
-        sizes = _regions(adjoint.layout)
-        self.space.offset |= {bar(name): adjoint.bar(adjoint.layout.slots(name).start) for name in sizes}
-        self.space.offset |= {"end": adjoint.end.start, "stack": adjoint.slot_count}
-        self.space.offset["bar_acc"] = adjoint.bar(adjoint.layout.slots("acc").start + adjoint.first)
-        self.space.offset["measured"] = self.space.offset["acc"] + adjoint.first
-        self.carried = {**{name: sizes[name] for name in ("q", "x", "dx", "p")}, "acc": len(adjoint.accumulators())}
-        self.places, self.record_count = recorded(self.parts)
-        self.back = mirrored(self.parts)
-        self.rec = ""
+class _Sweeper(LegBuilder, Stepper):
+    """Emits both functions."""
 
     def module(self, name: str) -> str:
         """All functions of the module."""
         t, v = self.t, self.v
-        bars = self._bar_pairs()
+        bars = self.bar_pairs()
         tables = self.pair_tables({"loads": self.space.loads(), "bars": bars, "saved": bars[:-1], "ends": self._ends()})
         declared = f"""
 declare {v} @llvm.fma.{t.suffix}({v}, {v}, {v})
@@ -129,16 +89,6 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
     def _rows(self, name: str, table: int, pairs: list[tuple[int, int]], *, save: bool = False) -> None:
         self.lines.extend(fill(SAVE_ROWS if save else LOAD_ROWS, self.t, table=table, name=name, pairs=len(pairs)))
 
-    def _bar_pairs(self) -> list[tuple[int, int]]:
-        """(row, slot) of the cotangents that pass from leg to leg, then of the number of steps."""
-        pairs = [
-            (row, self.space.offset[f"bar_{name}"] + k)
-            for name in self.adjoint.columns()
-            if name != "steps"
-            for k, row in enumerate(self.adjoint.rows(name))
-        ]
-        return [*pairs, (self.adjoint.rows("steps").start, self.space.offset["steps"])]
-
     def _ends(self) -> list[tuple[int, int]]:
         """(row, slot) of the state at the end of a projection."""
         rows = [row for name in ("q", "x", "dx") for row in self.adjoint.layout.rows(name)]
@@ -149,10 +99,10 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
     def sweep(self) -> None:
         """The steps of one block forward, then backward."""
         longest = self._begin()
-        self._loop("ahead", longest, self._ahead)
-        self.rec = self._place(longest)
-        self._record(0)
-        self._loop("back", longest, lambda k: self._back(self._backward_index(longest, k), longest))
+        self._loop("ahead", longest, self.ahead)
+        self.rec = self.step_at(longest)
+        self.record(0)
+        self._loop("back", longest, lambda k: self._back(self._backward_index(longest, k)))
         self._end()
 
     def touch(self) -> None:
@@ -210,16 +160,25 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
     def _backward_index(self, count: str, k: str) -> str:
         return self.w.line(f"sub i64 {self.w.line(f'sub i64 {count}, 1')}, {k}")
 
-    # -- the stack -----------------------------------------------------------------------------------------------------
+    # -- the stack ---------------------------------------------------------------------------------------------------
 
-    def _place(self, k: str) -> str:
+    def step_at(self, k: str) -> str:
         """Where step k is on the stack."""
         slot = self.w.line(f"mul i64 {k}, {record_slots(self.adjoint, self.method)}")
         slot = self.w.line(f"add i64 {slot}, {self.space.offset['stack']}")
         return self.w.line(f"getelementptr {self.v}, ptr %ws, i64 {slot}")
 
-    def _at_place(self, rec: str, place: int) -> str:
-        return self.w.line(f"getelementptr {self.v}, ptr {rec}, i64 {place * place_slots(self.adjoint)}")
+    def keep(self, rec: str, number: int | str, region: str, count: int) -> None:
+        self._copy(self._number_at(rec, number), self.at(region), count)
+
+    def recall(self, region: str, rec: str, number: int | str, count: int) -> None:
+        self._copy(self.at(region), self._number_at(rec, number), count)
+
+    def recalled(self, rec: str, number: int) -> str:
+        return self.w.line(f"load {self.v}, ptr {self._number_at(rec, number)}")
+
+    def _number_at(self, rec: str, number: int | str) -> str:
+        return self.w.line(f"getelementptr {self.v}, ptr {rec}, i64 {number}")
 
     def _copy(self, target: str, source: str, slots: int) -> None:
         if slots:
@@ -227,67 +186,18 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
             ends = f"ptr align {one} {target}, ptr align {one} {source}"
             self.emit(f"call void @llvm.memcpy.p0.p0.i64({ends}, i64 {slots * one}, i1 false)")
 
-    def _record(self, place: int) -> None:
-        """The state and the rates, to their place on the stack."""
-        self._copy(self._at_place(self.rec, place), self.at("q"), self.adjoint.state)
-        if self.layout.nl:
-            self._copy(self._rates_at(self.rec, place), self.at("qdot"), self.layout.nq)
+    # -- lanes of a block with numbers of steps of their own -----------------------------------------------------------
 
-    def _rates_at(self, rec: str, place: int) -> str:
-        """Where the rates of coordinates are."""
-        slot = place * place_slots(self.adjoint) + self.adjoint.state
-        return self.w.line(f"getelementptr {self.v}, ptr {rec}, i64 {slot}")
-
-    def _replaces(self, number: int) -> bool:
-        """Whether the calls of a part move q and x, or solve for rates in their place."""
-        return bool({"project", "solve"} & {*self.parts[number].phases})
-
-    def before_calls(self, number: int) -> None:
-        if self._replaces(number):
-            self._record(self.places[number][0])
-
-    def after_calls(self, number: int) -> None:
-        if not self._replaces(number):  # with the rates, which reverse pieces may read
-            self._record(self.places[number][0])
-        after = self.places[number][1]
-        if after is not None:
-            self._record(after)
-
-    def _ahead(self, k: str) -> None:
-        """A step, and what is recorded of it."""
-        self.rec = self._place(k)
-        others = self._at_place(self.rec, self.record_count)
-        self._copy(others, self.at("measured"), self.carried["acc"])
-        last = self.w.line(f"getelementptr {self.v}, ptr {others}, i64 {self.carried['acc']}")
-        self.emit(f"store {self.v} {self.load('clock')}, ptr {last}")
-        if self.parts[0].combines:
-            self._record(0)
-        self.one_step()
-        self.call_list("measure")
-        self.store(self.w.op("fadd", self.load("clock"), self.load("fraction")), "clock")
-
-    # -- a step backward ---------------------------------------------------------------------------------------------
-
-    def _back(self, k: str, longest: str) -> None:
-        """Cotangents of the state after step k, in place, become those of the state before it."""
+    def _back(self, k: str) -> None:
+        """A step back of the lanes that have it."""
         self._keep_old()
-        self.rec = self._place(k)
-        after = self._place(self.w.line(f"add i64 {k}, 1"))
-        self._copy(self.at("q"), after, self.adjoint.state)  # clock and t are those of the end here
-        others = self._at_place(self.rec, self.record_count)
-        last = self.w.line(f"getelementptr {self.v}, ptr {others}, i64 {self.carried['acc']}")
-        clock = self.w.line(f"load {self.v}, ptr {last}")
-        self.store(self.w.op("fadd", clock, self.load("fraction")), "clock")
-        self.set_time(0.0)
+        self.back(k)
+        self._restore_old()
+
+    def add_seeds(self, k: str) -> None:
         number = self.w.line(f"sitofp i64 {k} to {self.t.scalar}")
         self.store_mask(self.logic("and", self._there(), self.compare("ogt", self.load("steps"), self.splat(number))))
         self.emit("call void @seeds(ptr %job, ptr %ws, i64 %lane)")
-        self._copy(self.at("measured"), others, self.carried["acc"])
-        self.call_list("back_measure")
-        self._copy(self.at("end"), after, self.adjoint.state)
-        self.store(clock, "clock")
-        self._parts()
-        self._restore_old()
 
     def _keep_old(self) -> None:
         """Keeps the cotangents where some lane of the block has fewer steps."""
@@ -310,33 +220,6 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
                 ),
             )
         self.emit(f"br label %{go}\n{go}:")
-
-    def _parts(self) -> None:
-        """From the cotangents of the end of a step to those of its beginning."""
-        sums = [[sum_of(one) for one in part.combines] for part in self.back]
-        stored = live(sums, {bar(name) for name in ("q", "x", "qdot", "dx", "ft")})
-        if self.method.gamma:  # its Jacobian once more
-            self._copy(self.at("q"), self._at_place(self.rec, 0), self.adjoint.state)
-            self.set_time(0.0)
-            self.call_list("linearize")
-        for part, some, names in zip(self.back, sums, stored, strict=True):
-            if part.phases:
-                self._copy(self.at("q"), self._at_place(self.rec, part.before), self.adjoint.state)
-                if self.layout.nl:
-                    self._copy(self.at("qdot"), self._rates_at(self.rec, part.before), self.layout.nq)
-                if part.after is not None:
-                    self._copy(self.at("end"), self._at_place(self.rec, part.after), self.adjoint.state)
-                self.set_time(part.at)
-            for phase in part.phases:
-                self.call_list(f"back_{phase}")
-            self.scale(some)
-            for kind in ("q", "x"):
-                these = [one for one in some if self.kind(one.target) == kind]
-                if these:
-                    self.each(self.carried[kind], lambda k, t=these, n=names: self.emit_sums(t, t, n, {"q": k, "x": k}))
-
-    def kind(self, name: str) -> str:
-        return super().kind(name.removeprefix(bar("")))
 
     # -- cotangents of channels --------------------------------------------------------------------------------------
 
@@ -383,8 +266,3 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
         self.each(count, copy)
         self.emit(f"br label %{skip}\n{skip}:")
-
-
-def _regions(layout: Layout) -> dict[str, int]:
-    """Sizes of the regions that have cotangents."""
-    return {name: layout.regions()[name] for name in ("q", "x", "dx", "p", "qdot", "ft", "acc", "chan")}

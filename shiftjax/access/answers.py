@@ -16,8 +16,8 @@ from shiftjax.kernels import graph_in_jax
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.graph import Graph
 from shiftjax.lanes.in_numpy import InNumpy
+from shiftjax.memory_cache import forget_oldest
 from shiftjax.record import record
-from shiftjax.run.closing.host_functions import forget_oldest
 
 RECENT = 16  # designs whose graphs stay, and how many of each
 GRAPHS = 512
@@ -56,10 +56,11 @@ class Answers:
     def made(self, question: Question) -> _Answer:
         """The graph of a question, built once."""
         key = question.key, len(question.extras)
-        if key not in self._made:
-            forget_oldest(self._made, GRAPHS)
-            self._made[key] = self._built(question)
-        return self._made[key]
+        known = self._made.get(key)
+        if known is None:
+            forget_oldest(self._made, GRAPHS - 1)
+            known = self._made[key] = self._built(question)
+        return known
 
     def _built(self, question: Question) -> _Answer:
         ground, shapes = replace(self.ground, extras=len(question.extras)), list[tuple[int, ...]]()
@@ -112,7 +113,8 @@ def answers_of(ground: Ground) -> Answers:
     """The graphs of a design; the same object for the same plan, partition, numbers and functions."""
     owners = (ground.plan, ground.matrices, *ground.functions)
     key = (*map(id, owners), ground.partition, ground.numbers, ground.varied, ground.length, ground.given)
-    forget_oldest(_recent, RECENT)
-    if key not in _recent:
-        _recent[key] = Answers(ground), ground
-    return _recent[key][0]
+    known = _recent.get(key)
+    if known is None:
+        forget_oldest(_recent, RECENT - 1)
+        known = _recent[key] = Answers(ground), ground
+    return known[0]

@@ -72,6 +72,11 @@ class Configuration(KinematicQuestions, DynamicQuestions):
         return tuple(self.speed_names[k] for k in self._ground.independent)
 
     @property
+    def length(self) -> float:
+        """The model's length, with which metres are compared with radians [m]."""
+        return self._ground.length
+
+    @property
     def row_names(self) -> tuple[str, ...]:
         """(m,) of all rows of loops, drivers and constraints."""
         return tuple(name for k in range(len(self.plan.substructures)) for name in row_names(self.plan, k))

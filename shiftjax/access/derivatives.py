@@ -13,7 +13,7 @@ from dataclasses import replace
 from shiftjax.access.answers import Nested, Question, flattened, shape_of
 from shiftjax.access.frame_kinds import FrameChain
 from shiftjax.access.lane_state import LaneState
-from shiftjax.algebra import Scalar, Vec, is_zero, negative, zeros
+from shiftjax.algebra import Scalar, Vec, basis_vector, is_zero, negative
 from shiftjax.dynamics.reactions import Reactions
 from shiftjax.dynamics.reduction import Column
 
@@ -49,7 +49,7 @@ def with_places(question: Question, *, closed: bool) -> Question:
     def directions(at: LaneState) -> Directions:
         if closed:
             return [_closed(at, at.direction(), column) for column in at.Z]
-        return [at.direction(q=at.coordinate_rates(_unit(k, at.plan.nv))) for k in range(at.plan.nv)]
+        return [at.direction(q=at.coordinate_rates(basis_vector(k, at.plan.nv))) for k in range(at.plan.nv)]
 
     return _slopes(question, ("places", closed), directions)
 
@@ -60,7 +60,7 @@ def with_speeds(question: Question, *, closed: bool) -> Question:
     def directions(at: LaneState) -> Directions:
         if closed:
             return [at.direction(v=_dense(column, at.plan.nv)) for column in at.Z]
-        return [at.direction(v=_unit(k, at.plan.nv)) for k in range(at.plan.nv)]
+        return [at.direction(v=basis_vector(k, at.plan.nv)) for k in range(at.plan.nv)]
 
     return _slopes(question, ("speeds", closed), directions)
 
@@ -74,7 +74,7 @@ def with_number(question: Question, place: int, *, closed: bool) -> Question:
 
     def directions(at: LaneState) -> Directions:
         count = len(at.ground.varied)
-        change = at.direction(numbers=_unit(place, count))
+        change = at.direction(numbers=basis_vector(place, count))
         if not closed:
             return [change]
         (gaps,) = at.along(lambda x: [phi for rows in x.rows for phi in rows.phi], [change])
@@ -115,12 +115,6 @@ def shaped(values: Sequence[Scalar], shape: tuple[int, ...]) -> Nested:
         return values[0]
     size = len(values) // shape[0] if shape[0] else 0
     return [shaped(values[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
-
-
-def _unit(place: int, count: int) -> Vec:
-    out = zeros(count)
-    out[place] = 1.0
-    return out
 
 
 def _dense(column: Column, count: int) -> Vec:

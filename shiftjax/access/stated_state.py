@@ -19,6 +19,7 @@ from shiftjax.run.arguments import check_arguments
 from shiftjax.run.beginning import start_from, unsound
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
+from shiftjax.run.start.drives import driven
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 
@@ -64,7 +65,7 @@ class StatedState:
 
 
 def stated_state(
-    model: Model, *, q: Any, v: Any, vary: Any, time: Any, start: Result | None, **options: Any
+    model: Model, *, q: Any, v: Any, vary: Any, time: Any, start: Result | None, drive: Any = None, **options: Any
 ) -> StatedState:
     """The state that the arguments of `configuration` describe.
 
@@ -79,9 +80,10 @@ def stated_state(
     varied = _varied(model, vary, {} if arrays else {"q": q or {}, "v": v or {}})
     whole = {name: real_array(x) for name, x in (("q", q), ("v", v)) if arrays and x is not None}
     seconds = np.zeros(()) if time is None else _values("time", time)
-    members = _members(varied, whole, seconds, start)
+    speeds = {} if drive is None else driven(model, drive)[1]
+    members = _members({**varied, **speeds}, whole, seconds, start)
     full = {path: np.broadcast_to(x, (members or 1,)) for path, x in varied.items()}
-    given = options_of(vary=full or None, start=start, **options)
+    given = options_of(vary=full or None, start=start, drive=drive, **options)
     check_arguments(**given.flat())
     given = replace(given, design=given.design.worked_out(model))
     prepared = prepare(model, given.design.vary or {}, given)
@@ -91,9 +93,10 @@ def stated_state(
     if time is not None:
         statements = replace(prepared.statements, alone=False)  # the file's start is of another instant
         prepared = replace(prepared, instants=t, statements=statements)
-    faulty = unsound(prepared, float(t.min()), float(t.max()), strict=False)
+    instants = t[np.isfinite(t)] if np.isfinite(t).any() else np.zeros(1)
+    faulty = unsound(prepared, float(instants.min()), float(instants.max()), strict=False)
     if arrays:
-        return _as_given(prepared, members, whole, t, faulty)
+        return _sound(_as_given(prepared, members, whole, t, faulty))
     began = start_from(prepared, start, faulty)
     status = np.where(began.unsure, int(Outcome.branch_unsure), 0)
     status = np.where(began.changed, np.minimum(status, int(Outcome.start_changed)), status)
@@ -102,10 +105,22 @@ def stated_state(
     texts = [REMEDY[Outcome(k)] for k in status]
     for k in np.flatnonzero(status == int(Outcome.not_assembled)):
         texts[k] = f"its loops stay open by {began.gap[k]:.3g} m or rad: {texts[k]}"
-    return StatedState(
+    return _sound(StatedState(
         prepared, members, began.q, began.v, began.states, t, prepared.parameters(), status, began.gap,
         _with_faults(texts, faulty),
-    )  # fmt: skip
+    ))  # fmt: skip
+
+
+def _sound(state: StatedState) -> StatedState:
+    """The same with members `non_finite` of which a number, a place or a speed is none, as a run judges them."""
+    prepared, status, texts = state.prepared, state.status.copy(), list(state.messages)
+    stands = np.isfinite(state.q).all(0) & np.isfinite(state.v).all(0) & np.isfinite(state.t)
+    odd = ~np.isfinite(prepared.values)
+    for k in np.flatnonzero(odd.any(0) | (~stands & (status <= 0))):
+        names = [path for path, one in zip(prepared.vary, odd[:, k], strict=True) if one]
+        status[k] = int(Outcome.non_finite)
+        texts[k] = f"{listed(names) or 'its place, speed or time'} is not finite: correct it, or leave this member out"
+    return replace(state, status=status, messages=tuple(texts))
 
 
 def _with_faults(texts: Sequence[str], faulty: Mapping[int, str]) -> tuple[str, ...]:

@@ -9,20 +9,32 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from shiftjax.formats.files import load
+from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
+from shiftjax.kernels.adjoint import AdjointProgram
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.gpu.cuda_device import linked, linker_bindings
-from shiftjax.kernels.gpu.lane_module import lane_module
+from shiftjax.kernels.gpu.kernel_module import LaneModule
+from shiftjax.kernels.gpu.lane_leg import AHEAD, BACK, leg_module
+from shiftjax.kernels.gpu.lane_loop import ENTRY, lane_module
 from shiftjax.kernels.gpu.places import Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
 from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.llvm.target import Target
+from shiftjax.run.options import options_of
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start.partitions import partitions
+from shiftjax.run.start.prepare import prepare
+from shiftjax.topology.partition import Partition
 
+KERNELS = (ENTRY, AHEAD, BACK)  # the step loop, and both of a backward sweep
 ARCHS = ("sm_80", "sm_90", "sm_100")
 LOOKED_AT = "looked at"  # name of a backend
 OF_SPILLS = {
@@ -74,10 +86,35 @@ def first_program(model: str, precision: str) -> LaneProgram:
     raise AssertionError("a run without a program")
 
 
-def written(program: LaneProgram, precision: str, arch: str) -> tuple[str, dict[str, int]]:
-    """PTX of a program, and its figures: operations of all pieces in the code of a step, instructions by their kind."""
-    target = gpu(precision, arch)
-    module = lane_module(program, target, Tuning())
+def first_adjoint(model: str, precision: str) -> AdjointProgram:
+    """The way back over a step of RK4, of members that begin as a model does, for slopes by one of its masses.
+
+    Args:
+        model: of the library, or a path.
+    """
+    loaded = load(model)
+    path, mass = next((path, x) for path, x in loaded.numbers().items() if path.endswith(".mass") and x > 0.0)
+    prepared = prepare(loaded, {path: np.full(1, mass)}, options_of(precision=precision))
+    blocks = [block[0] for block in partitions(prepared, prepared.file_start, 2.0)]
+    return AdjointPrograms(Programs(prepared.setup)).of(Partition(tuple(blocks)))
+
+
+def code_of(model: str, precision: str, kernel: str = ENTRY) -> Callable[[str], tuple[str, dict[str, int]]]:
+    """What writes the code of a model for an architecture: PTX and its figures, which are the operations of all pieces
+    in the code of a step, and instructions by their kind.
+
+    Args:
+        model: of the library, or a path. kernel: of `KERNELS`.
+    """
+    tuning = Tuning()
+    if kernel == ENTRY:
+        program = first_program(model, precision)
+        return lambda arch: _written(lane_module(program, target := gpu(precision, arch), tuning), target)
+    adjoint = first_adjoint(model, precision)
+    return lambda arch: _written(leg_module(adjoint, kernel, target := gpu(precision, arch), tuning), target)
+
+
+def _written(module: LaneModule, target: Target) -> tuple[str, dict[str, int]]:
     text = ptx(module.text, target)
     kinds = Counter(re.findall(r"^\s+(?:@!?%p\d+\s+)?([a-z]+)[.\w]*[\s;]", text, re.MULTILINE))
     return text, {
@@ -99,13 +136,18 @@ def assembled(text: str, arch: str) -> dict[str, int]:
     return {"code_bytes": len(code), **figures}
 
 
-def assembly(model: str, precision: str, arch: str) -> dict[str, Any]:
-    """All figures of a model, and the processor time that its code takes to be written and assembled [s]."""
-    program, begun = first_program(model, precision), time.process_time()
-    text, figures = written(program, precision, arch)
+def assembly(model: str, precision: str, arch: str, kernel: str = ENTRY) -> dict[str, Any]:
+    """All figures of a model, and the processor time that its code takes to be written and assembled [s]; without
+    nvJitLink why it was not assembled."""
+    write, begun = code_of(model, precision, kernel), time.process_time()
+    text, figures = write(arch)
     emitted = time.process_time()
-    out = {"arch": arch, **figures, "ptx_lines": text.count("\n"), **assembled(text, arch)}
-    return out | {"emit_s": emitted - begun, "assemble_s": time.process_time() - emitted}
+    out = {"kernel": kernel, "arch": arch, **figures, "ptx_lines": text.count("\n"), "emit_s": emitted - begun}
+    try:
+        out |= assembled(text, arch)
+    except (ImportError, RuntimeError) as error:
+        return out | {"not_assembled": str(error)}
+    return out | {"assemble_s": time.process_time() - emitted}
 
 
 def assembler() -> str:

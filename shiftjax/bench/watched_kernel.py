@@ -11,9 +11,10 @@ import numpy as np
 from shiftjax.bench.timing import Stopwatch
 from shiftjax.errors import ModelError
 from shiftjax.kernels.backends import BACKENDS
-from shiftjax.kernels.contract import Group, Kernel
+from shiftjax.kernels.contract import Group, Kernel, evaluated, placed
 from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.lane_table import LaneTable, placed
+from shiftjax.kernels.lane_table import LaneTable
+from shiftjax.kernels.pivoting.search import MatrixCode, PivotSets, SearchedLanes, SearchesThere
 
 
 class Watch:
@@ -62,7 +63,9 @@ class Watch:
         if not self.lanes and groups:
             self.program, table = groups[0].program, groups[0].table
             self.lanes = table.shape[1]
-            self.table = table[:, : self._copied].copy()
+            first = np.arange(min(self._copied, self.lanes))
+            resident = groups[0].resident
+            self.table = table[:, first] if resident is None else resident.take(first).on_host().array
 
 
 class WatchedKernel:
@@ -94,12 +97,22 @@ class WatchedKernel:
             self.kernel.advance(groups, h=h, t0=t0, every=every, origin=origin)
 
     def resident(self, table: LaneTable) -> LaneTable:
-        """See `lane_table.HasMemory`: as the other one has it."""
+        """See `contract.HasMemory`: as the other one has it."""
         return placed(self.kernel, table)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel`."""
         return self.kernel.evaluate(program, phase, table, t0, h)
+
+    def evaluate_there(
+        self, program: LaneProgram, phase: str, table: LaneTable, t0: float, h: float
+    ) -> np.ndarray | None:
+        """See `contract.HasMemory`."""
+        return evaluated(self.kernel, program, phase, table, t0, h)
+
+    def searched(self, code: MatrixCode, lanes: SearchedLanes) -> PivotSets | None:
+        """See `pivoting.search.SearchesThere`."""
+        return self.kernel.searched(code, lanes) if isinstance(self.kernel, SearchesThere) else None
 
 
 @contextmanager

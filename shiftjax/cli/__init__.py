@@ -26,7 +26,11 @@ COMMANDS = {
     "check": "validate a model, and say what a run would say of it",
     "run": "simulate one model",
     "follow": "lead joints through places: poses, rates, mobility, to the end of their travel",
+    "branches": "all ways in which a model closes at given places of its inputs, by name",
     "travel": "how far a joint can go before its loops can no longer be closed",
+    "ik": "the pose that puts frames and joints where they are wanted, by priorities and within limits",
+    "workspace": "what a frame of a model can reach: boundary curves, areas, points of a grid",
+    "load": "equilibria along a load: where a model snaps through or buckles, and the curves that branch off",
     "equilibrium": "where a model stays at rest, whether that is stable, and how it swings about that pose",
     "sweep": "simulate many variants of one model",
     "optimize": "find the best designs of a study, from many starts at once, with gradients",
@@ -42,6 +46,7 @@ COMMANDS = {
 }
 BAD_INPUT, ANYTHING_ELSE = 2, 1
 PLUGIN = "load a module with parts of your own first, or the Python file of this path; may be given several times"
+PLACED = {"--branch=--": "--branch= --"}  # argparse takes two minus signs for the end of all options
 DRAWING = ("view", "render", "export")  # commands that need the packages of the extra `viewer`
 
 __all__ = ["entry", "main"]
@@ -76,7 +81,7 @@ def _call(words: list[str]) -> int:
     try:
         for name in _plugins(words):  # their formats, methods and kinds may stand in what follows
             load_plugin(name)
-        options = parser(words).parse_args(words)
+        options = parser(words).parse_args([PLACED.get(word, word) for word in words])
     except SystemExit as stop:  # argparse leaves this way for --help, --version and bad usage
         return int(stop.code or 0)
     except ModelError as error:

@@ -196,7 +196,8 @@ def _show_rates(lines: Sequence[Mapping[str, Any]], apart: str = "") -> None:
         factors = (tables.rate(alone[0][name]) for name in ("real_time", "real_time_stepping"))
         common.put("real time, one member: {} times as a whole call, {} times in the step loop".format(*factors))
     most = max(lines, key=lambda one: one["real_time"])
-    common.put(f"real time, {most['members']} members together: {tables.rate(most['real_time'])} times")
+    if most["members"] > 1:
+        common.put(f"real time, {most['members']} members together: {tables.rate(most['real_time'])} times")
     if first["limit_per_s"]:
         limit, whose = tables.rate(first["limit_per_s"]), first["limit_of"]
         common.put(f"limit: {limit} multiplications a second of one {whose}; a step has {first['operations']}")
@@ -227,7 +228,7 @@ def _rivals(options: argparse.Namespace, lines: _Lines) -> int:
         for row in rows:
             lines.add("rivals", {**work.settings(), **row})
         if not lines.printed:
-            common.put(f"{work.name}: RK4 at {work.step:g} s, {work.span:g} s, {threads} threads")
+            common.put(f"{work.name}: steps of {work.step:g} s over {work.span:g} s, {threads} threads; ours by RK4")
             common.put()
             common.table(*tables.rivals_table(rows), left=(0, 1, 10))
     return 0

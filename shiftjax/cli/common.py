@@ -117,6 +117,7 @@ def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     given |= stated(options, model)
     given["derive"] = entries(options.derive, "--derive") or None
     given["hold"] = options.hold or None
+    given["branch"] = options.branch
     given["strict_start"] = options.strict_start or None
     given["strict_inertia"] = options.strict_inertia or None
     given["drive"] = drives(options) or None

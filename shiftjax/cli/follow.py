@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from shiftjax.cli import common, parsing, run, running
+from shiftjax.cli import common, parsing, result_tables, running
 from shiftjax.ensembles.study.path_words import places
 from shiftjax.kinematics.follow import follow
 from shiftjax.kinematics.inputs import units_of
@@ -25,6 +25,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_metric(parser, "poses, and between them")
     parsing.add_set(parser)
     parsing.add_equation(parser)
+    parsing.add_branch(parser)
     add("--backend", metavar="NAME", help="cpu, gpu or xla; left out, cpu")
     add("--precision", choices=["f64", "f32"], help="left out, f64")
     add("--threads", type=parsing.count, metavar="N", help="of the processor; left out, all")
@@ -47,14 +48,15 @@ def call(options: argparse.Namespace) -> int:
     given = {
         "channels": options.channel, "metrics": common.metrics(options) or None,
         "keep": "none" if options.out is None else "all", "precision": options.precision or "f64",
-        "backend": options.backend, "threads": options.threads, **common.stated(options, model),
+        "backend": options.backend, "threads": options.threads, "branch": options.branch,
+        **common.stated(options, model),
     }  # fmt: skip
     result, stop = running.simulated(partial(follow, model, drive, times, **given), options)
     common.report_outcomes(result)
     if options.json:
         common.put_json(result.document())
     else:
-        run.show(result, options)
+        result_tables.show(result, options)
     if target:
         running.store().write(result, target, keep="none", force=options.force, suffix=".csv")
         common.say(f"{options.csv}: {len(result.time)} poses")

@@ -85,6 +85,11 @@ def add_set(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=line)
 
 
+def add_branch(parser: argparse._ActionsContainer) -> None:
+    line = "begin on this assembly branch, as shiftjax branches names it: --branch=+-"
+    parser.add_argument("--branch", metavar="NAME", help=line)
+
+
 def add_equation(parser: argparse._ActionsContainer) -> None:
     """`--tie` of poses, which know no time."""
     line = "an equation of places of joints that always holds, as a gear: gear='left.q == -2 * right.q'"
@@ -141,6 +146,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     )
     add("--event", action="append", default=[], metavar="NAME=EXPR[:WAY][:stop]", help=line)
     add_changes(parser)
+    add_branch(parser)
     add("--strict-start", action="store_true", help="do not run members whose stated start the loops do not allow")
     add("--strict-inertia", action="store_true", help="do not run members with moments of inertia that no body has")
     add("--singular", choices=SINGULAR, help="what is done at singular poses; left out, they are passed")

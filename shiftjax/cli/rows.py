@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -59,3 +60,11 @@ def certificate_rows(certificate: Mapping[str, np.ndarray], status: np.ndarray) 
         middle = short_number(float(np.median(finite))) if len(finite) else "nan"
         rows.append((name, middle, short_number(extreme), str(member), CERTIFICATE.get(name, "1")))
     return rows
+
+
+def coordinate_rows(q: Mapping[str, Any], units: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Every number of every coordinate of one pose: path, place, unit."""
+    for path, values in q.items():
+        flat = np.ravel(values)
+        for k, x in enumerate(flat):
+            yield path if len(flat) == 1 else f"{path}[{k}]", f"{x:.9g}", units[path]

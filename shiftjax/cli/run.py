@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-
-from shiftjax.cli import common, parsing, running
+from shiftjax.cli import common, parsing, result_tables, running
 from shiftjax.cli.file_logs import FileLogs
-from shiftjax.measures.certificate import CERTIFICATE
-from shiftjax.run.results.plain_values import short_number
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
-OF_STUDY = (
-    "span step method tolerance output_step metric set derive drive tie hold strict_start backend precision".split()
-)
 # options that say what a stored study says
-OF_STUDY += ["no_logger", "event", "strict_inertia", "energy_limit", "gap_limit", "angle_limit", "accuracy", "singular"]
+OF_STUDY = "span step method tolerance output_step metric set derive drive tie hold branch strict_start".split()
+OF_STUDY += "backend precision no_logger event strict_inertia energy_limit gap_limit angle_limit".split()
+OF_STUDY += ["accuracy", "singular"]
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -82,47 +76,8 @@ def _run(
     if options.json:
         common.put_json(result.document())
     else:
-        show(result, options)
+        result_tables.show(result, options)
     running.save(result, options)
     if logs:
         logs.save(recorded)
     return running.exit_code(result, stop)
-
-
-def show(result: Result, options: argparse.Namespace) -> None:
-    """The run as tables a person reads."""
-    outcome = result.outcomes()[0][0]
-    common.put(f"{options.model}: {outcome.name}; {common.about(result)}")
-    common.put()
-    rows = [(name, short_number(value), CERTIFICATE.get(name, "1")) for name, value in result.certificate.items()]
-    common.table(("certificate", "value", "unit"), rows)
-    rows = [(name, f"{value:.6g}", result.metric_units[name]) for name, value in result.metrics.items()]
-    if rows:
-        common.put()
-        common.table(("metric", "value", "unit"), rows)
-    if result.events is not None:
-        common.put()
-        counts = zip(result.events.names, np.atleast_2d(result.events.count)[0].tolist(), strict=True)
-        never = [(name, "never", "") for name, count in counts if not count]
-        rows = [*((one.name, f"{one.time:.9g}", one.direction) for one in result.events.of()), *never]
-        common.table(("event", "time [s]", "direction"), rows)
-    if result.channels:
-        common.put()
-        rows = [row for path, values in result.channels.items() for row in channel_rows(path, values, result)]
-        common.table(("channel over all steps", "start", "end", "smallest", "largest", "unit"), rows)
-    if options.log or options.log_jacobian:
-        common.put()
-        for entry in result.log:
-            common.put_json(json.loads(json.dumps(dict(entry), default=str)))
-
-
-def channel_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
-    """A table line for every number of a channel (n, ...)."""
-    flat = values.reshape(len(values), -1)
-    extremes = result.extremes.get(path, values[[0, 0]]).reshape(2, -1)  # where nothing moves, there is one instant
-    names = [path] if values.ndim == 1 else [f"{path}[{k}]" for k in range(flat.shape[1])]
-    unit = result.units.get(path, "1")
-    return [
-        (name, *(f"{x:.6g}" for x in (column[0], column[-1], *both)), unit)
-        for name, column, both in zip(names, flat.T, extremes.T, strict=True)
-    ]

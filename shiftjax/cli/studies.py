@@ -15,7 +15,7 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.events import written_events
 
 SAME = "span step tolerance method output_step backend precision accuracy singular samples keep".split()
-SAME += ["energy_limit", "gap_limit", "angle_limit"]
+SAME += ["branch", "energy_limit", "gap_limit", "angle_limit"]
 TABLES = ("vary", "set", "derive", "drive", "tie")  # options PATH=WORDS
 
 

@@ -16,12 +16,13 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("joint", metavar="JOINT", nargs="+", help="a joint that leads all others of its loops; several, each by itself")
     parsing.add_set(parser)
     parsing.add_equation(parser)
+    parsing.add_branch(parser)
     add("--json", action="store_true", help="print the ends as JSON, null where there is none")
 
 
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
-    given = common.stated(options, model)
+    given = {**common.stated(options, model), "branch": options.branch}
     every = [travel(model, joint, **given) for joint in options.joint]
     numbers = [{"begin": float(one.begin), "low": float(one.low), "high": float(one.high)} for one in every]
     if options.json:

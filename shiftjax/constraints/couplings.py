@@ -20,7 +20,7 @@ OFFSET = number("offset", "{x}", "of the first joint, ahead of where the drawn p
 class Coupling(ConstraintKind):
     """sum c_k (q_k - start_k) = offset."""
 
-    row_names, from_starts = ("coupled",), True
+    row_names, from_starts, linear = ("coupled",), True, True
 
     def coefficients(self, n: Mapping[str, Any]) -> Sequence[Scalar]:
         """c_k of each joint; lane code.

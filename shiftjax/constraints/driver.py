@@ -57,7 +57,7 @@ class DriverKind(ConstraintKind):
     """One driven coordinate."""
 
     joints, row_names = 1, ("driven",)
-    time_dependent, prescribes, listed = True, True, "drivers"
+    time_dependent, prescribes, linear, listed = True, True, True, "drivers"
 
     def motion(self, group: RowGroup, motion: MotionView) -> Derivatives:
         """The coordinate [rad or m] and its derivatives; lane code."""

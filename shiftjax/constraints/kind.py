@@ -73,6 +73,7 @@ class ConstraintKind:
         from_start: name of a number that is the joint's `initial_displacement` where it is left out, "" for none.
         from_starts: whether its numbers have `starts`, one for each of its joints: their `initial_displacement`.
         joint_units: of the displacement of each joint it takes, "rad" or "m"; any where empty.
+        linear: whether each row is a sum of coordinates times numbers, and of what depends on time alone.
         by_text: whether one of its words is a text that is made a function of the run (`measures.equations`).
         has_wrenches: whether `wrenches` says how its rows load its frames, so that joints beside it have reactions.
         listed: the list of an assembly that holds it, "constraints" or "drivers"; "" where it comes from elsewhere.
@@ -89,6 +90,7 @@ class ConstraintKind:
     from_start: str = ""
     from_starts: ClassVar[bool] = False
     joint_units: ClassVar[tuple[str, ...]] = ()
+    linear: ClassVar[bool] = False
     by_text: ClassVar[bool] = False
     has_wrenches: ClassVar[bool] = False
     listed: ClassVar[str] = "constraints"

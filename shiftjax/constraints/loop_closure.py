@@ -21,7 +21,7 @@ class LoopClosure(ConstraintKind):
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         """The orientation rows are the antisymmetric part of R_virtual R_real^T, exact to third order."""
-        loop, chain, virtual, R, p = _ends(group, motion)
+        loop, chain, virtual, R, p = loop_ends(group, motion)
         rotation = zeros()
         for a, b in zip(transpose(R), transpose(virtual.R), strict=True):
             rotation = plus(rotation, cross(a, b))
@@ -36,11 +36,11 @@ class LoopClosure(ConstraintKind):
 
     def residual(self, group: RowGroup, motion: MotionView, rows: Rows) -> Vec:
         """Rotation logarithms: vee of R - R^T vanishes at a rotation by pi too."""
-        _, _, virtual, R, _ = _ends(group, motion)
+        _, _, virtual, R, _ = loop_ends(group, motion)
         return [*vector_of_rotation(matmul(virtual.R, transpose(R))), *rows.phi[3:]]
 
 
-def _ends(group: RowGroup, motion: MotionView) -> tuple[Loop, ChainView, NodeState, Mat, Vec]:
+def loop_ends(group: RowGroup, motion: MotionView) -> tuple[Loop, ChainView, NodeState, Mat, Vec]:
     """The loop, its chain, its virtual end, and the frame with which that must coincide."""
     assert group.loop is not None
     chain = motion.chain(group.loop.base)

@@ -445,10 +445,10 @@ class DifferentiableRun:
 
     def _built(self, programs: Programs, kernel: Kernel) -> DerivativePrograms:
         """Programs of derivatives on a kernel; ModelError for a backend without."""
-        backward = make_backward(kernel)
+        backward = make_backward(kernel, self.options.machine.tape_memory)
         if backward is None:
             backend = repr(str(self.options.machine.backend))
-            raise ModelError("backend", backend, '"cpu" or "xla" for derivatives', "Leave backend out.")
+            raise ModelError("backend", backend, '"cpu", "gpu" or "xla" for derivatives', "Leave backend out.")
         return DerivativePrograms(programs, kernel, backward)
 
 

@@ -17,6 +17,7 @@ from shiftjax.formats.files import load
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.traced import is_traced
+from shiftjax.gradients.traced_design import column_of, design_of, refuse_assigned
 from shiftjax.gradients.transforms import Differentiable, Same, differentiable
 from shiftjax.measures.run_metrics import check_name, text_of_function
 from shiftjax.mechanism.model import Model
@@ -27,7 +28,6 @@ from shiftjax.run.programs.precision import need_x64
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.simulate import simulate as run_simulate
 from shiftjax.run.start.drives import driven
-from shiftjax.run.start.prepare import varied_values
 from shiftjax.shield import interruptible
 
 Array = Any  # of JAX, traced
@@ -84,7 +84,7 @@ def front_door(simulate: Callable[P, Result], make: Make) -> Callable[P, Result]
     @interruptible
     @functools.wraps(simulate, assigned=("__name__", "__qualname__", "__doc__", "__annotations__"))
     def traceable(*args: P.args, **kwargs: P.kwargs) -> Result:
-        _refuse_assigned(kwargs.get("assign"))
+        refuse_assigned(kwargs.get("assign"))
         asked = [kwargs.get(name) for name in ("vary", "drive")]
         if not any(is_traced(values) for group in asked if isinstance(group, Mapping) for values in group.values()):
             return simulate(*args, **kwargs)
@@ -104,9 +104,9 @@ def _traced(of: Callable[[_Key], TracedRun], model: Model | str, options: Option
     design, assign, motions = options.design.vary or {}, options.design.assign, options.motion.drive
     with jax.ensure_compile_time_eval():  # what follows from known numbers alone is known, also inside of jax.jit
         if options.design.derive or model.expressions:
-            design, assign = derived(model, _design(model, design), assign, options.design.derive or {})
+            design, assign = derived(model, design_of(model, design), assign, options.design.derive or {})
         model, columns, drive = _driven(model, motions or {})
-    design = _design(model, {**design, **columns})
+    design = design_of(model, {**design, **columns})
     _refuse(len(next(iter(design.values()))), options)
     functions = {name: metric for name, metric in asked.items() if callable(metric)}
     texts = {name: metric for name, metric in asked.items() if name not in functions}
@@ -142,25 +142,9 @@ def _traced(of: Callable[[_Key], TracedRun], model: Model | str, options: Option
     )
 
 
-def _design(model: Model, vary: Mapping[str, Any]) -> dict[str, Array]:
-    """Full path -> (B,) values, with the errors of `simulate`."""
-    known = {path: _column(path, values) for path, values in vary.items()}
-    shapes = {path: np.zeros(values.shape) if is_traced(values) else values for path, values in known.items()}
-    full = varied_values(model, shapes, model.numbers())
-    return {path: _array(values) for path, values in zip(full, known.values(), strict=True)}
-
-
-def _array(values: Any) -> Array:
-    """Of JAX; known numbers stay known inside of jax.jit."""
-    if is_traced(values):
-        return jnp.asarray(values, float)
-    with jax.ensure_compile_time_eval():
-        return jnp.asarray(values, float)
-
-
 def _driven(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Array], dict[str, Any]]:
     """As `run.start.drives.driven`, where a drive may be traced speeds, (B,) one a member."""
-    speeds = {name: _column(name, motion) for name, motion in drive.items() if is_traced(motion)}
+    speeds = {name: column_of(name, motion) for name, motion in drive.items() if is_traced(motion)}
     for name, values in speeds.items():
         if values.ndim != 1:
             fault, allowed = f"traced numbers of shape {values.shape}", "one speed a member, shape (B,)"
@@ -171,21 +155,6 @@ def _driven(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Ar
         (path,) = driven(model, {name: still[name]})[1]
         columns[path] = values
     return whole, columns, functions
-
-
-def _column(path: str, values: Any) -> Any:
-    """One array, where a list has traced numbers."""
-    if isinstance(values, list | tuple) and is_traced(values):
-        return jnp.stack([jnp.asarray(value, float) for value in values])
-    return values
-
-
-def _refuse_assigned(assign: object) -> None:
-    """Refuses traced numbers where known ones belong."""
-    for path, value in assign.items() if isinstance(assign, Mapping) else ():
-        if is_traced(value):
-            todo = f"Use vary={{{path!r}: [value]}}, one value a member."
-            raise ModelError(f"assign {path}", "a number that JAX traces", "known numbers", todo)
 
 
 def _refuse(members: int, options: Options) -> None:

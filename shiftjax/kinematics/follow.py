@@ -20,11 +20,14 @@ import numpy as np
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, shown
 from shiftjax.formats.files import load
-from shiftjax.gradients.traced import is_traced
 from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.workers import at_most
 from shiftjax.kinematics.freedoms import idle_note, refuse_freedoms, refuse_laws_in_time
-from shiftjax.kinematics.inputs import NUMBERS, Inputs, as_drives, inputs_of
-from shiftjax.kinematics.led_lanes import arm, first_strides, lead
+from shiftjax.kinematics.inputs import Inputs, as_drives, inputs_of
+from shiftjax.kinematics.led_lanes import arm, end_where_branches_meet, first_strides, lead, leave_out
+from shiftjax.kinematics.on_crossings import Standing
+from shiftjax.kinematics.path_beginnings import begun_inside
+from shiftjax.kinematics.path_ends import Beginning, PathEnds
 from shiftjax.kinematics.path_metrics import MEASURED, begin_metrics, path_metrics, take_pose
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
@@ -32,10 +35,10 @@ from shiftjax.measures.expression_units import by_parameter
 from shiftjax.measures.run_metrics import Definition, Measured
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
-from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
+from shiftjax.run.assemblies.branch_starts import on_branch
 from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.memory import Need, need_of, refuse_too_much
@@ -48,12 +51,10 @@ from shiftjax.run.results.messages import messages, notes, recorded_near_singula
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.topology_report import topology_report
-from shiftjax.run.travel.reach import reach
 
-ASKED = ("assign", "tie", "backend", "strict_start")
+ASKED = ("assign", "tie", "backend", "branch", "strict_start")
 LOADS = {"N", "N m", "W", "J", "mixed"}  # units of what depends on speeds and masses
 AT_TIME = re.compile(r"^at ([-+.e\d]+) s: ")  # in messages, of which a path's clock counts poses
-BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
 
 
 def follow(
@@ -69,6 +70,7 @@ def follow(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
+    branch: str | int | Sequence[str | int] | None = None,
     strict_start: bool = False,
     backend: str | None = None,
     precision: str = "f64",
@@ -88,22 +90,24 @@ def follow(
             members is the parameter itself: "rocker.v" is the slope by the driven coordinate, "rocker.a" its second
             derivative (kinematic coefficients). Several drivers are followed by the number of the pose.
         order: of the highest derivative that channels may need: 0 for positions alone, 1 for speeds, 2 for
-            accelerations; the lower, the faster.
+            accelerations, from which 3, jerks, follow; the lower, the faster.
         channels: paths to record at every pose.
         metrics: name -> a number of every member, as those of `simulate`, with the parameter for the time: integrals
             and means are by it, what is an instant is a place of it. Extremes and crossings are those of the curve
             between poses. They take accelerations (`order=2`), and a parameter that rises or falls.
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
-        vary, assign, derive, tie: as those of `simulate`.
+        vary, assign, derive, tie, branch: as those of `simulate`.
         strict_start: members whose stated start the loops do not allow are not followed.
         backend, precision, threads, progress, announce: as those of `simulate`.
 
     Returns:
         a Result whose `time` is the parameter, as its `settings["parameter"]` and `settings["parameter_unit"]` name it.
-        The first pose is the one of the model's branch at the first places; each member stays on the branch on which it
-        begins. One whose path leaves the travel of its driver is `locked`, its message has the exact end; where loops
-        lose rank on the way it ends as `singular_pose`. Its channels are NaN from there on. `final` has no speeds but
-        on paths by time, from which `simulate(start=...)` goes on moving.
+        The first pose is the one of the branch that is asked for, else of the model's, at the first places; each member
+        stays on the branch on which it begins. One whose path leaves the travel of its driver is `locked`, its message
+        has the exact end; where loops lose rank on the way it ends as `singular_pose`. Its channels are NaN from there
+        on. `final` has no speeds but on paths by time, from which `simulate(start=...)` goes on moving. Where JAX
+        traces numbers of `vary`, channels and metrics are JAX arrays with first derivatives, and metrics are texts of
+        minimum, maximum and peak_to_peak.
 
     Raises:
         ModelError: anything the model or the arguments make impossible; freedoms that no driver leads.
@@ -114,25 +118,22 @@ def follow(
     inputs = inputs_of(model, drive, times)
     given = options_of(
         channels=channels, metrics=metrics, keep=keep, vary=vary, assign=assign, derive=derive, tie=tie,
-        strict_start=strict_start, backend=backend, precision=precision, threads=threads, progress=progress,
-        announce=announce,
+        branch=branch, strict_start=strict_start, backend=backend, precision=precision, threads=threads,
+        progress=progress, announce=announce,
     )  # fmt: skip
-    if traced := [path for path, values in (vary or {}).items() if is_traced(values)]:
-        todo = (
-            "Take `inverse_dynamics` of the same motion, (q, v, a): its channels are those of these poses, with slopes."
-        )
-        raise ModelError(f"vary {traced[0]}", "a number that JAX traces", "known numbers", todo)
-    if order not in range(len(PATHS)):
-        raise ModelError("order", shown(order), "0, 1 or 2: positions, speeds, accelerations", "Give one of them.")
+    if order not in range(len(PATHS) + 1):
+        allowed = "0, 1, 2 or 3: positions, speeds, accelerations, jerks"
+        raise ModelError("order", shown(order), allowed, "Give one of them.")
     check_arguments(**given.flat())
-    path = _Path(model, inputs, given, order)
-    result = partial(path.result, lambda: clock.perf_counter() - begun)
-    try:
-        path.follow()
-        return result()
-    except KeyboardInterrupt as signal:
-        path.lanes.interrupt()
-        raise Interrupted(result) from signal
+    with at_most(threads):
+        path = _Path(model, inputs, given, min(order, len(PATHS) - 1))  # jerks are worked out where they are recorded
+        result = partial(path.result, lambda: clock.perf_counter() - begun)
+        try:
+            path.follow()
+            return result()
+        except KeyboardInterrupt as signal:
+            path.lanes.interrupt()
+            raise Interrupted(result) from signal
 
 
 class _Path:
@@ -156,12 +157,12 @@ class _Path:
                         if group.prescribes and plan.coordinates[group.coordinates[0]].path in drives}  # fmt: skip
         refuse_laws_in_time(self.prepared, self.drivers.values())
         places = {plan.numbers[place].path: row for row, place in enumerate(self.prepared.setup.varied)}
-        self.rows = {path: [places[f"{plan.constraints[k].name}.{number}"] for number in NUMBERS]
+        self.rows = {path: [places[f"{plan.constraints[k].name}.{number}"] for number in inputs.numbers]
                      for path, k in self.drivers.items()}  # fmt: skip
         faulty = unsound(self.prepared, 0.0, 0.0, strict=False)
         self.report = topology_report(self.prepared)
         refuse_freedoms(self.prepared, self.report)
-        self.began = start_from(self.prepared, None, faulty, massless=True)
+        self.began = on_branch(self.prepared, start_from(self.prepared, None, faulty, massless=True), faulty)
         self.lanes = self._lanes(faulty)
 
     def _lanes(self, faulty: Mapping[int, str]) -> Ensemble:
@@ -171,11 +172,13 @@ class _Path:
         self.observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
         order = PATHS.index(prepared.setup.method)
         self.measured = path_metrics(recording.metrics, prepared.plan, prepared.model.resolve, inputs, precision, order)
-        seen = [*self.observed, *self.measured.channels.values()]
-        if jerks := [one.path for one in seen if one.path.endswith(".jerk") and not inputs.even]:
-            allowed = "paths that rise evenly along straight lines, whose drivers have no third derivative"
+        measured = self.measured.channels.values()
+        if jerks := [one.path for one in measured if one.path.endswith(".jerk") and not inputs.even]:
+            allowed = (
+                "paths that rise evenly along straight lines, between whose poses the drivers' own rates are known"
+            )
             raise ModelError(
-                f"channel {jerks[0]}", "an uneven path", allowed, "Take even places, as np.linspace gives."
+                f"metrics of {jerks[0]}", "an uneven path", allowed, "Take even places, as np.linspace gives."
             )
         self.posed = members_to_keep(recording.keep, prepared.members)
         refuse_too_much(need := need_of(prepared, self.observed, len(self.posed), inputs.count))
@@ -196,8 +199,14 @@ class _Path:
 
     def follow(self) -> None:
         """Leads all members along the path, or to where they end."""
-        self._end_at_travels()
         lanes, inputs = self.lanes, self.inputs
+        if not inputs.even:
+            self._observe(0)
+            self._put(inputs.line(min(1, inputs.count - 1)), 1.0)
+        beginning = Beginning(self.prepared, self.began, np.zeros(0, int))
+        if len(self.drivers) == 1 and not self.measured.terms:
+            beginning = begun_inside(self.prepared, self.began, inputs, next(iter(self.drivers.values())), lanes)
+        ends = PathEnds(beginning, inputs, self.drivers, lanes)
         plan, end = self.prepared.plan, inputs.count - 1
         driven = {path: plan.coordinates[plan.constraints[k].coordinates[0]].v for path, k in self.drivers.items()}
         moves = {speed: np.abs(np.diff(inputs.places[path], axis=1)) for path, speed in driven.items()}
@@ -205,22 +214,25 @@ class _Path:
             self._begin_metrics()
             most = {speed: move.max(1, initial=0.0) for speed, move in moves.items()}
             lead(lanes, end, first_strides(lanes, most, MEASURED if self.measured.terms else 1.0), math.inf)
-            self._say_locked()
+            ends.record_reached()
+            ends.say_locked()
             return
-        self._observe(0)
+        standing = Standing(lanes, inputs, driven)
         for k in range(1, inputs.count):
             running = np.flatnonzero((lanes.status <= 0) & (lanes.ends >= k))
             if not len(running):
                 break
             self._put(inputs.line(k), k)
-            lanes.evaluate("project", running)
+            lanes.evaluate("project", standing.others(running))
+            standing.go_on(k)
             taken = lanes.measured_of().copy()
             strides = first_strides(lanes, {speed: move[:, k - 1] for speed, move in moves.items()})
-            lead(lanes, k, strides, k)
+            lost = standing.note(k, lead(lanes, k, strides, k))
+            end_where_branches_meet(lanes, lost, np.full(len(lost), k - 1))
             lanes.table.set("acc", taken, within=METRICS)  # the strides have the rates of a line
-            self._observe(k)
+            self._observe(k, standing)
             self.options.machine.progress(k / end)
-        self._say_locked()
+        ends.say_locked()
 
     def _begin_metrics(self) -> None:
         """The metrics of an even path begin at its first pose, where the time of the lanes is the parameter."""
@@ -234,65 +246,35 @@ class _Path:
         """Gives the drivers other coefficients, by what is left to an origin."""
         for path, line in lines.items():
             origins = np.full(self.prepared.members, origin)
-            numbers = np.vstack([np.broadcast_to(line, (3, self.prepared.members)), origins])
+            numbers = np.vstack([np.broadcast_to(line, (len(line), self.prepared.members)), origins])
             for row, values in zip(self.rows[path], numbers, strict=True):
                 self.lanes.table.set("p", values, within=row)
 
-    def _observe(self, k: int) -> None:
-        """Records pose k, with the rates of the path there."""
+    def _observe(self, k: int, standing: Standing | None = None) -> None:
+        """Records pose k, with the rates of the path there; on singular poses those of the branch are known."""
         lanes, settings = self.lanes, self.lanes.settings
         there = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() == k))
         if len(there):
             settings.t0, settings.h = float(self.inputs.parameter[k]), 0.0  # the time of the lanes is the parameter
             self._put(self.inputs.at_pose(k), settings.t0)
-            lanes.evaluate("project", there)
+            lanes.evaluate("project", there if standing is None else standing.others(there))
+            if standing is not None:
+                standing.at_pose(k)
             lanes.evaluate("observe", there)
+            if standing is not None:
+                leave_out(lanes, standing.members)
             if self.measured.terms:
                 (take_pose if k else begin_metrics)(lanes, there)
             settings.t0, settings.h = 0.0, 1.0
 
-    def _end_at_travels(self) -> None:
-        """Lets no member go past the end of the travel of a driver that leaves its substructure no freedom."""
-        prepared, plan, lanes = self.prepared, self.prepared.plan, self.lanes
-        self.causes: dict[int, str] = {}
-        for s, block in enumerate(plan.substructures):
-            moving = [k for k in block.groups if k in self.drivers.values()]
-            if len(moving) != 1:
-                continue
-            path = next(path for path, k in self.drivers.items() if k == moving[0])
-            unit = plan.coordinates[plan.constraints[moving[0]].coordinates[0]].unit
-            places, count = self.inputs.places[path], prepared.members
-            margin = BEYOND * (1.0 if unit == "rad" else prepared.setup.length)
-            members = np.flatnonzero(lanes.status <= 0)
-            lane, q = prepared.lane_of(members, 1.0), self.began.q[:, members]
-            for sign, far in ((1.0, places.max(1)), (-1.0, places.min(1))):
-                target = np.broadcast_to(far, count)[members]
-                end = reach(plan, lane, s, moving[0], q, target)
-                for row in np.flatnonzero(sign * (target - end) > margin):
-                    member, way = int(members[row]), places[members[row] if len(places) > 1 else 0]
-                    pose = int((sign * (way - end[row]) > margin).argmax())
-                    if pose - 1 < lanes.ends[member]:
-                        lanes.ends[member] = pose - 1
-                        self.causes[member] = (
-                            f"{path} locks at {end[row]:.12g} {unit}, the end of its travel: pose {pose} drives it to "
-                            f"{way[pose]:.6g} {unit}"
-                        )
-
-    def _say_locked(self) -> None:
-        """Gives members at the end of their travel, or that came to no pose shortly before it, their status."""
-        lanes = self.lanes
-        near = lanes.status == Outcome.singular_pose
-        locked = np.isfinite(lanes.ends) & ((lanes.status <= 0) | (near & (lanes.clock_of() > lanes.ends - 1.0)))
-        lanes.end({int(k): self.causes[int(k)] for k in np.flatnonzero(locked)}, Outcome.locked)
-
     def result(self, wall: Callable[[], float]) -> Result:
         """The result of members at their ends."""
-        prepared, lanes, inputs = self.prepared, self.lanes, self.inputs
+        prepared, lanes, inputs, began = self.prepared, self.lanes, self.inputs, self.began
         lanes.settings.t0, lanes.settings.h = 0.0, 1.0
         out = collect(
-            prepared, lanes, self.began, self.observed, self.posed, batched=self.batched,
+            prepared, lanes, began, self.observed, self.posed, batched=self.batched,
             measure=self._measure,
-            messages=tuple(AT_TIME.sub(r"at pose \1: ", text) for text in messages(prepared, lanes, self.began)),
+            messages=tuple(text and AT_TIME.sub(r"at pose \1: ", text) for text in messages(prepared, lanes, began)),
             ending=None,
             notes=(*self._start_notes(), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
                    *_interpolated(lanes), *_loads(self.observed, inputs)),
@@ -302,7 +284,7 @@ class _Path:
             wall=wall,
         )  # fmt: skip
         plan, named = prepared.plan, self.drivers.values()
-        numbers = {f"{plan.constraints[k].name}.{number}" for k in named for number in NUMBERS}
+        numbers = {f"{plan.constraints[k].name}.{number}" for k in named for number in inputs.numbers}
         units = {
             path: by_parameter(unit, inputs.unit_of_rates) for path, unit in out.units.items() if path not in numbers
         }
@@ -330,9 +312,7 @@ class _Path:
 def _extremes(values: np.ndarray, *, batched: bool) -> np.ndarray:
     """The smallest and the largest recorded value of a channel (B, n, ...) as (B, 2, ...); NaN where there is none."""
     poses = 1 if batched else 0
-    some = np.where(np.isnan(values).all(poses, keepdims=True), 0.0, values)
-    ends = np.stack([np.nanmin(some, poses), np.nanmax(some, poses)], axis=poses)
-    return np.where(np.isnan(values).all(poses, keepdims=True), np.nan, ends)
+    return np.stack([np.fmin.reduce(values, poses), np.fmax.reduce(values, poses)], axis=poses)
 
 
 def _interpolated(lanes: Ensemble) -> list[str]:

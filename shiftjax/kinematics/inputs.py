@@ -24,7 +24,8 @@ from shiftjax.mechanism.paths import split
 from shiftjax.real_arrays import real_array
 from shiftjax.run.start.drives import begins
 
-NUMBERS = ("coefficients[0]", "coefficients[1]", "coefficients[2]", "origin")  # of the parabola of a driver
+DEGREE = 3  # of the polynomial of a driver at a pose of an uneven path, for jerks; along an even one it is 2
+COMPLEX_STEP = 1e-30  # s: nothing is subtracted, so that any small one will do
 EVEN = 1e-12  # of the largest place: places that a straight line misses by rounding alone
 ARRAYS = "an array with one value a pose, (n,) or (B, n); a tuple of places, speeds and accelerations of these shapes"
 LAWS = "or, at `times`, a ConstantSpeed, Harmonic, Polynomial, Table or AccelerationTable"
@@ -35,14 +36,15 @@ class Inputs:
     """Drivers along a path.
 
     Attributes:
-        places, rates, bends: coordinate -> (B, n) [rad or m] and their derivatives by the parameter; B is 1 where all
-            designs have the same. parameter: (n,) of the path; name, unit: of the parameter. even: whether one straight
-            line a driver is the whole path, and the parameter rises evenly.
+        places, rates, bends, turns: coordinate -> (B, n) [rad or m] and their derivatives by the parameter; B is 1
+            where all designs have the same. parameter: (n,) of the path; name, unit: of the parameter. even: whether
+            one straight line a driver is the whole path, and the parameter rises evenly.
     """
 
     places: dict[str, np.ndarray]
     rates: dict[str, np.ndarray]
     bends: dict[str, np.ndarray]
+    turns: dict[str, np.ndarray]
     parameter: np.ndarray
     name: str
     unit: str
@@ -54,6 +56,12 @@ class Inputs:
         return len(self.parameter)
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """Of the polynomial of a driver."""
+        degree = 2 if self.even else DEGREE
+        return (*(f"coefficients[{k}]" for k in range(degree + 1)), "origin")
+
+    @property
     def step(self) -> float:
         """The parameter between two poses of an even path, else 1: from pose to pose."""
         return float(self.parameter[1] - self.parameter[0]) if self.even and self.count > 1 else 1.0
@@ -63,6 +71,12 @@ class Inputs:
         """What stands for the second in units of rates: "rad/s" is "rad/rad", or "rad/pose"."""
         return "pose" if self.unit == "1" else self.unit
 
+    def change_place(self, path: str, members: int, member: int, pose: int, place: float) -> None:
+        """Gives one of B members another place at a pose."""
+        places = self.places[path]
+        self.places[path] = places if len(places) > 1 else np.repeat(places, members, axis=0)
+        self.places[path][member, pose] = place
+
     def texts(self) -> dict[str, str]:
         """What the drivers do, in words."""
         return {
@@ -70,13 +84,13 @@ class Inputs:
         }
 
     def line(self, k: int) -> dict[str, np.ndarray]:
-        """Coordinate -> (3, B) coefficients of its way from pose k - 1 to pose k, by the parameter before pose k.
+        """Coordinate -> (coefficients, B) of its way from pose k - 1 to pose k, by the parameter before pose k.
 
         The path itself from pose 0 on where k is 0: a straight line of an even one, else its first place.
         """
         out: dict[str, np.ndarray] = {}
         for name, place in self.places.items():
-            out[name] = np.zeros((3, len(place)))
+            out[name] = np.zeros((len(self.numbers) - 1, len(place)))
             out[name][0] = place[:, k]
             if k == 0 and self.even:
                 out[name][1] = self.rates[name][:, 0]
@@ -85,10 +99,11 @@ class Inputs:
         return out
 
     def at_pose(self, k: int) -> dict[str, np.ndarray]:
-        """Coordinate -> (3, B) coefficients that have the rates of pose k, at its own parameter."""
+        """Coordinate -> (coefficients, B) that have the rates of pose k, at its own parameter."""
         out = self.line(k)
-        for name, parabola in out.items():
-            parabola[1], parabola[2] = self.rates[name][:, k], 0.5 * self.bends[name][:, k]
+        for name, polynomial in out.items():
+            polynomial[1], polynomial[2] = self.rates[name][:, k], 0.5 * self.bends[name][:, k]
+            polynomial[3:] = self.turns[name][:, k] / 6.0
         return out
 
 
@@ -155,7 +170,7 @@ def _of_arrays(motion: Any, where: str) -> tuple[np.ndarray, ...]:
 
 
 def _of_law(model: Model, path: str, motion: Drive, seconds: np.ndarray | None, where: str) -> tuple[np.ndarray, ...]:
-    """(B, n) places, rates and bends of a law in time."""
+    """(B, n) places, rates, bends and third derivatives of a law in time."""
     if seconds is None:
         raise ModelError(where, f"a {type(motion).__name__} without times", "times=, (n,) seconds", "Give them, too.")
     kind = CONSTRAINTS[type_of(motion)]
@@ -181,8 +196,10 @@ def _ragged(given: Any) -> bool:
 
 
 def _at(kind: DriverByLaw, numbers: Mapping[str, Any], t: float) -> np.ndarray:
-    """(3, B) place and rates of a law whose numbers may be (B,)."""
-    return np.atleast_2d(np.array(np.broadcast_arrays(*kind.law.at(numbers, float(t)))).T).T
+    """(4, B) place and rates of a law whose numbers may be (B,); the third one by a complex step, exact to rounding."""
+    place, rate, bend = kind.law.at(numbers, np.complex128(complex(t, COMPLEX_STEP)))
+    turn = np.imag(bend) / COMPLEX_STEP
+    return np.atleast_2d(np.array(np.broadcast_arrays(*map(np.real, (place, rate, bend)), turn)).T).T
 
 
 def _refuse_lengths(given: Mapping[str, tuple[np.ndarray, ...]], seconds: np.ndarray | None) -> None:
@@ -203,14 +220,19 @@ def _with_rates(given: Mapping[str, tuple[np.ndarray, ...]], parameter: np.ndarr
     even = regular and straight
     rates: dict[str, np.ndarray] = {}
     bends: dict[str, np.ndarray] = {}
+    turns: dict[str, np.ndarray] = {}
     for path, arrays in given.items():
-        if len(arrays) == 3:
-            rates[path], bends[path] = arrays[1], arrays[2]
-        elif name == f"{path}.q":
-            rates[path], bends[path] = np.ones_like(arrays[0]), np.zeros_like(arrays[0])
+        place, stated = arrays[0], arrays[1:]
+        alone = name == f"{path}.q"
+        if stated:
+            rates[path], bends[path] = stated[0], stated[1]
+        elif alone:
+            rates[path], bends[path] = np.ones_like(place), np.zeros_like(place)
         else:
-            rates[path], bends[path] = _spline(parameter, arrays[0])
-    return Inputs({path: arrays[0] for path, arrays in given.items()}, rates, bends, parameter, name, unit, even)
+            rates[path], bends[path] = _spline(parameter, place)
+        of_law = stated[2:]
+        turns[path] = of_law[0] if of_law else 0.0 * place if alone else _spline(parameter, bends[path])[0]
+    return Inputs({path: arrays[0] for path, arrays in given.items()}, rates, bends, turns, parameter, name, unit, even)
 
 
 def _straight(places: np.ndarray) -> bool:

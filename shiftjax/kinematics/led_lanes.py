@@ -26,6 +26,7 @@ CLOSED = {"f64": 1e-13, "f32": 2e-5}
 LEAPS = {1.25: 2, 1.5: 1, 2.0: 0}
 FAST = 100.0  # times the speeds of drivers, of a mechanism at the end of its travel
 FINE = 6  # halvings of a stride that leads over a pose where branches meet, if any meet
+ONTO = 4  # the same of one that leads onto such a pose, where drivers turn: the curve of the fifth degree is good there
 REORDERED = 2, FINE + 1  # halvings after which doubtful steps are tried with other rows
 FINEST = 24  # halvings of a stride between two poses: 6e-8 of it
 
@@ -36,25 +37,28 @@ def arm(lanes: Ensemble) -> None:
     closed = CLOSED[setup.precision]
     if any(block.rounded for block in setup.plan.substructures):  # the digits of the file keep these apart
         closed = max(closed, lanes.settings.gap_limit)
-    limits = np.array([[closed * setup.length], [1.0]])
+    limits = np.array([[closed * setup.length], [0.0]])
     table.set("limit", limits, within=slice(-2, None))
 
 
-def lead(lanes: Ensemble, until: float, stride: np.ndarray, farthest: float) -> None:
+def lead(lanes: Ensemble, until: float, stride: np.ndarray, farthest: float) -> np.ndarray:
     """Leads all running lanes to a clock, or to their own end.
 
     Args:
         stride: (B,) halvings of a stride between two poses with which each begins. farthest: the clock beyond which
             drivers follow another line, so that no step may end there.
+
+    Returns:
+        (B,) which members stand there on a singular pose, with the rates of the branch that leads straight on.
     """
-    level = stride.copy()
+    level, standing = np.maximum(stride, _halvings(lanes.clock_of())), np.zeros(len(stride), bool)
     while True:
         stops = np.minimum(until, lanes.ends)
         running = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() < stops))
         if not len(running):
-            return
+            return standing
         if (stuck := lanes.clock_of(running) + _fraction(lanes, level[running]) == lanes.clock_of(running)).any():
-            _end(lanes, running[stuck])
+            end_where_branches_meet(lanes, running[stuck])
             continue
         finer, clock = level[running] > stride[running], lanes.clock_of(running)
         grid = 2.0 ** (level[running] - 1.0)  # of the next coarser strides
@@ -65,7 +69,15 @@ def lead(lanes: Ensemble, until: float, stride: np.ndarray, farthest: float) -> 
             level[members] += finer[np.searchsorted(running, members)]
             halved = level[members] - stride[members]
             level[members] += _after_trips(lanes, members, trips.codes, halved, farthest)
-            _end(lanes, members[level[members] > stride[members] + FINEST])
+            standing[members] = lanes.clock_of(members) == farthest
+            at_end = lanes.ends[members] <= np.floor(lanes.clock_of(members)) + 1.0
+            end_where_branches_meet(lanes, members[(level[members] > stride[members] + FINEST) & ~at_end])
+
+
+def _halvings(clock: np.ndarray) -> np.ndarray:
+    """(B,) how often a stride is halved whose multiples have a clock among them: a pose, or a power of 2 behind one."""
+    _, exponent = np.frexp(clock % 1.0)
+    return np.where(clock % 1.0 > 0.0, 1 - exponent, 0)
 
 
 def _fraction(lanes: Ensemble, level: np.ndarray) -> np.ndarray:
@@ -95,11 +107,11 @@ def _after_trips(
             repartition(lanes, s, which, np.ones(len(which), bool))
     halvings = np.where(by_pivot | at_pose | (lanes.choice[:, members] != before).any(0), 0, 1)
     if at_pose.any():
-        halvings[at_pose] = _leapt(lanes, members[at_pose], farthest, halved[at_pose] > FINE)
+        halvings[at_pose] = _leapt(lanes, members[at_pose], farthest, halved[at_pose])
     return halvings
 
 
-def _leapt(lanes: Ensemble, members: np.ndarray, farthest: float, fine: np.ndarray) -> np.ndarray:
+def _leapt(lanes: Ensemble, members: np.ndarray, farthest: float, halved: np.ndarray) -> np.ndarray:
     """(K,) by how many halvings strides go on of members that leap over a singular pose, in whose window a step ended.
 
     Where assemblies meet the prediction goes straight on, along the branch; a step that ends there could not tell them
@@ -108,7 +120,8 @@ def _leapt(lanes: Ensemble, members: np.ndarray, farthest: float, fine: np.ndarr
     and steps may end in the window.
 
     Args:
-        farthest: the clock beyond which drivers follow another line, so that no leap may end there.
+        farthest: the clock beyond which drivers follow another line. A leap that ends there leads onto the pose at it.
+        halved: (K,) how often their strides are halved.
     """
     out, table = np.zeros(len(members), int), lanes.table
     left, fraction = np.arange(len(members)), table.row("fraction", members).copy()
@@ -121,6 +134,11 @@ def _leapt(lanes: Ensemble, members: np.ndarray, farthest: float, fine: np.ndarr
         missed[lanes.step(some, after).places] = True
         too_far = ~missed & (after.row("clock") > farthest)
         out[left[too_far]] = 1
+        onto = np.flatnonzero(too_far & (halved[left] >= ONTO) & (before.row("clock") < farthest))
+        if len(onto):
+            table.put(some[onto], _at_clock(lanes, before.take(onto), after.take(onto), farthest))
+            lanes.interpolated[some[onto]] = True
+            out[left[onto]] = 0
         passed = np.flatnonzero(~missed & ~too_far)
         if len(passed):
             after, before = after.take(passed), before.take(passed)
@@ -131,7 +149,7 @@ def _leapt(lanes: Ensemble, members: np.ndarray, farthest: float, fine: np.ndarr
         left = left[missed]
         if not len(left):
             return out
-    at_end = _outruns_drivers(lanes, members[left]) | fine[left]
+    at_end = _outruns_drivers(lanes, members[left]) | (halved[left] > FINE)
     table.set("armed", 0.0, members[left[at_end]], lanes.setup.pose_monitors)
     out[left[~at_end]] = 1
     return out
@@ -158,12 +176,10 @@ def _recorded(lanes: Ensemble, members: np.ndarray, before: LaneTable, after: La
         if not len(over):
             break
         some, share = members[over], (tick - first)[over] / (last - first)[over]
-        span = (last - first)[over] * lanes.settings.h
-        between = lanes.between(before.take(over), after.take(over), share, span)
-        between.set("clock", tick[over])
+        between = _at_clock(lanes, before.take(over), after.take(over), tick[over])
         lanes.table.put(some, between)
         lanes.evaluate("observe", some)
-        _leave_out(lanes, some[share < 1.0])
+        leave_out(lanes, some[share < 1.0])
         lanes.interpolated[some[share < 1.0]] = True
         at_end = np.flatnonzero((tick == lanes.settings.end)[over])
         out.put(over[at_end], between.take(at_end))
@@ -171,7 +187,15 @@ def _recorded(lanes: Ensemble, members: np.ndarray, before: LaneTable, after: La
     return out
 
 
-def _leave_out(lanes: Ensemble, members: np.ndarray) -> None:
+def _at_clock(lanes: Ensemble, before: LaneTable, after: LaneTable, clock: np.ndarray | float) -> LaneTable:
+    """Lanes at clocks between both ends of a step, on the curve of the fifth degree through them."""
+    first, last = before.row("clock").astype(float), after.row("clock").astype(float)
+    out = lanes.between(before, after, (clock - first) / (last - first), (last - first) * lanes.settings.h)
+    out.set("clock", np.broadcast_to(clock, first.shape))
+    return out
+
+
+def leave_out(lanes: Ensemble, members: np.ndarray) -> None:
     """What follows from a partition says nothing at a singular pose: no numbers are recorded."""
     for recording, _, alike in lanes.groups(members) if len(members) else ():
         assert isinstance(recording.programs, Programs)
@@ -182,13 +206,17 @@ def _leave_out(lanes: Ensemble, members: np.ndarray) -> None:
             at += channel.size
 
 
-def _end(lanes: Ensemble, members: np.ndarray) -> None:
-    """Ends members that no stride leads on: where drivers lead, the loops lose rank."""
+def end_where_branches_meet(lanes: Ensemble, members: np.ndarray, behind: np.ndarray | None = None) -> None:
+    """Ends members that no stride leads on: where drivers lead, the loops lose rank.
+
+    Args:
+        behind: (K,) the poses to which they have come; by their clocks where left out.
+    """
     text = "the drivers lead to a pose where the loops lose rank, and no branch goes on from there"
     text += ": the end of a travel, or branches that meet: go another way"
-    clocks = lanes.clock_of(members).tolist()
+    poses = (np.floor(lanes.clock_of(members)) if behind is None else behind).tolist()
     lanes.end(
-        {int(k): WithRemedy(f"behind pose {int(at)}: {text}") for k, at in zip(members, clocks, strict=True)},
+        {int(k): WithRemedy(f"behind pose {int(at)}: {text}") for k, at in zip(members, poses, strict=True)},
         Outcome.singular_pose,
     )
 

@@ -1,36 +1,50 @@
 """`travel`: how far a joint can be moved from where it stands, before its loops can no longer be closed. Host code.
 
-The ends of one branch, the one on which each design stands: in closed form where a planar loop has three more corners
-(`run.travel.triangles`), by continuation to 1e-10 elsewhere (`run.travel.folds`). Limits of joints are springs, and do
-not count.
+The ends of one branch, the one on which each design stands: by continuation to 1e-10 (`run.travel.folds`), or in closed
+form whether there are any (`run.travel.triangles`), then to rounding as what they are: the place of the joint is
+stationary on the closures (Lagrange). The multipliers of the closures are the left null vector of the Jacobian without
+the joint, which gives the slopes of an end. Limits of joints are springs, and do not count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.constraints import CoordinateFunction, Polynomial
 from shiftjax.formats.files import load
+from shiftjax.gradients.implicit import Answered, Implicit, Solutions
+from shiftjax.gradients.traced import is_traced
+from shiftjax.gradients.traced_design import traced_design
+from shiftjax.gradients.transforms import differentiable
 from shiftjax.kinematics.freedoms import refuse_freedoms, refuse_laws_in_time
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
 from shiftjax.record import record
+from shiftjax.run.assemblies.branch_starts import on_branch
 from shiftjax.run.beginning import start_from, unsound
+from shiftjax.run.closing.equations import Equations, closures, least_change
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import Options, options_of
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.topology_report import topology_report
+from shiftjax.run.travel.folds import followed_poses
 from shiftjax.run.travel.reach import reach
 
 TURNS = 4.0 * np.pi  # rad: who goes so far in one direction goes on for ever
 FAR = 100.0  # of the model's length, for a joint that slides
+SOLVED = 1e-11  # residual of an end that is stationary, dimensionless
+SAME = 1e-6  # of its place, which was followed to 1e-10: another end
+SIDES = ("low", "high")
+Array = Any  # of NumPy, or of JAX where it is traced
 
 
 @record
@@ -40,19 +54,23 @@ class JointTravel:
     Attributes:
         coordinate: the joint's. unit: rad or m. begin: (B,) where it stands. low, high: (B,) the ends, infinite where
             there is none. assembled: (B,) whether the loops close where it begins; ends are NaN where not.
+        at_low, at_high: coordinate of its loops -> (B,) its place at either end [rad or m], at the dead points; NaN
+            where there is none.
     """
 
     coordinate: str
     unit: str
-    begin: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    assembled: np.ndarray
+    begin: Array
+    low: Array
+    high: Array
+    assembled: Array
+    at_low: Mapping[str, Array]
+    at_high: Mapping[str, Array]
 
     @property
-    def unlimited(self) -> np.ndarray:
+    def unlimited(self) -> Array:
         """(B,) whether there are no ends: a crank that turns round."""
-        return np.isinf(self.low) & np.isinf(self.high)
+        return (jnp if is_traced(self.low) else np).isinf(self.high - self.low)
 
 
 def travel(
@@ -63,6 +81,7 @@ def travel(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
+    branch: str | int | Sequence[str | int] | None = None,
 ) -> JointTravel:
     """How far a joint can be moved from where it stands, before its loops can no longer be closed.
 
@@ -70,47 +89,166 @@ def travel(
         model: a Model, a library name or a path; it needs no masses.
         coordinate: of a joint, which must leave the others of its loops no freedom.
         vary, assign, derive, tie: as those of `simulate`.
+        branch: the name of an assembly branch, or one for each design, as `branches` of the model gives it where the
+            joint stands; that of the model where left out.
 
     Returns:
-        the ends of the travel on the branch on which each design stands, to 1e-10 rad or parts of the model's length.
+        the ends of the travel on the branch on which each design stands, to rounding where they are dead points, else
+        to 1e-10 rad or parts of the model's length. Where JAX traces numbers of `vary` the ends and the poses there are
+        JAX arrays with first derivatives; where a joint begins, and whether loops close there, has none.
 
     Raises:
         ModelError: anything the model or the arguments make impossible; freedoms that the joint does not lead.
     """
     model = model if isinstance(model, Model) else load(model)
     path = plain_coordinate(model, coordinate, "travel")
-    options = options_of(vary=vary, assign=assign, derive=derive, tie=tie)
-    options = replace(options, design=options.design.worked_out(model))
-    prepared = _led_where_it_stands(model, path, options)
-    plan = prepared.plan
-    driver = next(k for k, group in enumerate(plan.constraints)
-                  if group.prescribes and plan.coordinates[group.coordinates[0]].path == path)  # fmt: skip
-    index = next((s for s, block in enumerate(plan.substructures) if driver in block.groups), None)
-    began = start_from(prepared, None, unsound(prepared, 0.0, 0.0, strict=False), massless=True)
-    moved = plan.coordinates[plan.constraints[driver].coordinates[0]]
-    far = TURNS if moved.unit == "rad" else FAR * prepared.setup.length
-    ends = np.full((2, prepared.members), np.nan)
-    members = np.flatnonzero(began.closed)
-    if index is not None and len(members):
-        refuse_laws_in_time(prepared, {driver}, index)
-        refuse_freedoms(prepared, topology_report(prepared), index)
-        lane, q = prepared.lane_of(members, 1.0), began.q[:, members]
+    options = options_of(vary=vary, assign=assign, derive=derive, tie=tie, branch=branch)
+    if any(is_traced(values) for values in (vary or {}).values()):
+        return _traced(model, path, options)
+    ends = _TravelEnds.of(model, path, replace(options, design=options.design.worked_out(model)))
+    y = ends.answers()
+    return _shown(ends, (y if options.design.vary is not None else y[0]).T)
+
+
+def _shown(ends: _TravelEnds, rows: Array) -> JointTravel:
+    """The record of answers (answers, B) or (answers,)."""
+    names, (begin, assembled, low, high) = ends.names, rows[:4]
+    poses = [dict(zip(names, rows[4 + k * len(names) :], strict=False)) for k in range(2)]
+    return JointTravel(ends.path, ends.unit, begin, low, high, assembled > 0.0, *poses)
+
+
+def _traced(model: Model, path: str, options: Options) -> JointTravel:
+    """The travels of designs that JAX traces."""
+    columns, design = traced_design(model, options.design)
+    with jax.ensure_compile_time_eval():
+        named = _TravelEnds.of(model, path, replace(options, design=replace(design, vary={})), only_named=True)
+
+    def answer(x: np.ndarray) -> Answered:
+        vary = dict(zip(columns, x.T, strict=True))
+        return _TravelEnds.of(model, path, replace(options, design=replace(design, vary=vary))).answered(columns)
+
+    host = Implicit(4 + 2 * len(named.names), answer)
+    y = differentiable(host)(jnp.stack([*columns.values()], axis=1))
+    return _shown(named, y.T)
+
+
+@dataclass
+class _TravelEnds:
+    """Ends of the travel of a coordinate, of all members of a prepared model with a driver that leads it.
+
+    Attributes:
+        index: the substructure that it moves; None where it moves by itself. names: plain coordinates of that, and
+            rows: where they stand. begin: (B,); closed: (B,). ends: (2, B) low and high. poses: (2, nq, B) there.
+            dead: (2, B) whether they are dead points. multipliers: (2, rows, B). varied: how many of the numbers that
+            vary are the caller's; those of the driver follow.
+    """
+
+    prepared: Prepared
+    varied: int
+    path: str
+    unit: str
+    index: int | None
+    names: list[str]
+    rows: list[int]
+    begin: np.ndarray
+    closed: np.ndarray
+    ends: np.ndarray
+    poses: np.ndarray
+    dead: np.ndarray
+    multipliers: np.ndarray
+    equations: Equations | None = None
+
+    @classmethod
+    def of(cls, model: Model, path: str, options: Options, *, only_named: bool = False) -> _TravelEnds:
+        prepared, varied = _led_where_it_stands(model, path, options)
+        plan, B = prepared.plan, prepared.members
+        driver = next(k for k, group in enumerate(plan.constraints)
+                      if group.prescribes and plan.coordinates[group.coordinates[0]].path == path)  # fmt: skip
+        index = next((s for s, block in enumerate(plan.substructures) if driver in block.groups), None)
+        moved = plan.coordinates[plan.constraints[driver].coordinates[0]]
+        here = [] if index is None else [plan.coordinates[k] for k in plan.coordinates_in(index)]
+        plain = [one for one in here if one.nq == 1]
+        ends = cls(
+            prepared, varied, path, moved.unit, index, [one.path for one in plain], [one.q for one in plain],
+            np.zeros(B), np.zeros(B, bool), np.full((2, B), np.nan), np.full((2, plan.nq, B), np.nan),
+            np.zeros((2, B), bool), np.zeros((2, 0, B)),
+        )  # fmt: skip
+        if not only_named:
+            faulty = unsound(prepared, 0.0, 0.0, strict=False)
+            began = on_branch(prepared, start_from(prepared, None, faulty, massless=True), faulty)
+            ends.begin, ends.closed = began.q[moved.q], began.closed
+            members = np.flatnonzero(began.closed)
+            if index is not None and len(members):
+                refuse_laws_in_time(prepared, {driver}, index)
+                refuse_freedoms(prepared, topology_report(prepared), index)
+                ends._find(driver, index, began.q, members)
+            elif len(members):
+                ends.ends[:, members] = [[-np.inf], [np.inf]]
+        return ends
+
+    def _find(self, driver: int, index: int, q: np.ndarray, members: np.ndarray) -> None:
+        plan, lane, q = self.prepared.plan, self.prepared.lane_of(members, 1.0), q[:, members]
+        moved = plan.coordinates[plan.constraints[driver].coordinates[0]]
+        far = TURNS if moved.unit == "rad" else FAR * self.prepared.setup.length
         for row, sign in enumerate((-1.0, 1.0)):
             target = q[moved.q] + sign * far
             end = reach(plan, lane, index, driver, q, target)
-            ends[row, members] = np.where(end == target, sign * np.inf, end)
-    elif len(members):
-        ends[:, members] = [[-np.inf], [np.inf]]
-    whole = [began.q[moved.q], *ends, began.closed]
-    if options.design.vary is None:
-        whole = [values[0] for values in whole]
-    return JointTravel(path, moved.unit, *whole)
+            self.ends[row, members] = np.where(end == target, sign * np.inf, end)
+            if len(some := np.flatnonzero(end != target)):
+                there = followed_poses(plan, lane.of(some), index, driver, q[:, some], end[some] + sign)
+                self._settle(row, index, moved.q, members[some], there)
+
+    def _settle(self, row: int, index: int, place: int, members: np.ndarray, q: np.ndarray) -> None:
+        """Takes ends as dead points where they are: q (nq, K) is next to them."""
+        prepared, numbers = self.prepared, self.prepared.values[: self.varied][:, members]
+        system = self.equations = self.equations or self._dead_points(index, place)
+        x = system.inputs(q, numbers)
+        J, gradient = self._slopes.slopes(x[: self._slopes.layout.count])
+        multipliers = least_change(J.transpose(0, 2, 1), gradient[:, 0])
+        there, multipliers, size = system.solved(q, numbers, multipliers.T)
+        dead = (size < SOLVED) & (
+            np.abs(there[place] - self.ends[row, members]) <= SAME * max(1.0, prepared.setup.length)
+        )
+        if not self.multipliers.size:
+            self.multipliers = np.full((2, len(multipliers), prepared.members), np.nan)
+        self.dead[row, members], self.multipliers[row][:, members] = dead, multipliers
+        self.ends[row, members] = np.where(dead, there[place], self.ends[row, members])
+        self.poses[row][:, members] = np.where(dead, there, q)
+
+    def _dead_points(self, index: int, place: int) -> Equations:
+        """Where a coordinate is stationary on closures; its answers are that coordinate, then all that have names."""
+        prepared = self.prepared
+        columns = prepared.plan.substructures[index].columns
+        self._slopes = Equations.of(
+            prepared.setup, prepared.own_numbers, prepared.places[: self.varied], columns,
+            lambda lane, q, _: (closures(lane, q, [index], drivers=False), [q[place], *(q[k] for k in self.rows)]),
+        )  # fmt: skip
+        return self._slopes.stationary(0)
+
+    def answers(self) -> np.ndarray:
+        """(B, 4 + 2 names): where it begins, whether loops close there, both ends, the places of all at each."""
+        return np.concatenate([[self.begin, self.closed, *self.ends], *(pose[self.rows] for pose in self.poses)]).T
+
+    def answered(self, paths: Mapping[str, Any]) -> Answered:
+        """The answers with their slopes by numbers, as columns in the order of `paths`."""
+        order = list(paths)
+        columns = [order.index(path) for path in self.prepared.vary[: self.varied]]
+        y, parts, n = self.answers(), list[Solutions](), len(self.names)
+        for row in range(2):
+            members = np.flatnonzero(np.isfinite(self.ends[row]))
+            if self.equations is not None and len(members):
+                numbers = self.prepared.values[: self.varied][:, members]
+                x = self.equations.inputs(self.poses[row][:, members], numbers, self.multipliers[row][:, members])
+                outputs = [2 + row, *range(4 + row * n, 4 + (row + 1) * n)]
+                parts.append(Solutions(self.equations, x, columns, members, outputs, self.dead[row, members]))
+        return Answered(y, parts)
 
 
-def _led_where_it_stands(model: Model, path: str, options: Options) -> Prepared:
-    """The model with a driver that keeps a coordinate where each design has it, loops closed.
+def _led_where_it_stands(model: Model, path: str, options: Options) -> tuple[Prepared, int]:
+    """The model with a driver that keeps a coordinate where each design has it, loops closed; how many numbers vary.
 
-    What designs state of its start has been heard then, and is left out: a driver says where it is.
+    What designs state of its start has been heard then, and is left out: a driver says where it is. Ways to designs
+    begin where the model itself stands; what it does not state is 0 there, from which loops may not close.
     """
     free = prepare(model, options.design.vary or {}, options)
     began = start_of(free, unsound(free, 0.0, 0.0, strict=False))
@@ -124,7 +262,12 @@ def _led_where_it_stands(model: Model, path: str, options: Options) -> Prepared:
         number: x for number, x in (options.design.assign or {}).items() if not _states(model.resolve(number), path)
     }
     led = options.changed(assign=assign or None, drive={path: Polynomial([place if options.design.vary else place[0]])})
-    return prepare(model, vary, led)
+    joint, coordinate = split(path)
+    standing = {f"{joint}.initial_displacement{coordinate}": float(free.file_start.q[at, 0])}
+    if free.file_start.closed[0]:
+        origin = model.origin and model.origin.with_values(standing)
+        model = replace(model.with_values(standing), origin=origin)
+    return prepare(model, vary, led), len(vary)
 
 
 def _states(number: str, path: str) -> bool:

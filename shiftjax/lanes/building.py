@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 
 from shiftjax.algebra import LaneValue, Scalar
 from shiftjax.lanes.graph import Graph, without_dead_code
 
-_open: list[None] = []  # one entry for each function from outside that is being run
+
+class _Open(threading.local):
+    """How many functions from outside this thread is running, one in another."""
+
+    level = 0
+
+
+_open = _Open()
 
 
 def graph_of(function: Callable[[list[Scalar]], Sequence[Scalar]], count: int, precision: str = "f64") -> Graph:
@@ -25,11 +33,11 @@ def graph_of(function: Callable[[list[Scalar]], Sequence[Scalar]], count: int, p
 
 def inner_graph_of(function: Callable[[list[Scalar]], Sequence[Scalar]], count: int) -> Graph:
     """The same of a function that may refer to scalars from around it, which `Graph.outer` then lists."""
-    _open.append(None)
+    _open.level += 1
     try:
-        return _graph_of(function, count, single=False, level=len(_open))
+        return _graph_of(function, count, single=False, level=_open.level)
     finally:
-        _open.pop()
+        _open.level -= 1
 
 
 def _graph_of(function: Callable[[list[Scalar]], Sequence[Scalar]], count: int, *, single: bool, level: int) -> Graph:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,15 @@ def _tie(where: str, value: Any) -> None:
         need(f"{where} {name}", function, (CoordinateFunction, str), "a CoordinateFunction, or an equation as a text")
 
 
+def _branch(where: str, value: Any) -> None:
+    one = isinstance(value, str) or not isinstance(value, Sequence)
+    for name in [value] if one else value:
+        number = isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 < name <= LARGEST
+        if not number and not (isinstance(name, str) and name.strip()):
+            todo = "Take one of those that `shiftjax.branches` of the model at these inputs shows."
+            raise ModelError(where, shown(value), "the name of a branch, or one for each member", todo)
+
+
 def _limit(where: str, value: Any) -> None:
     if (
         isinstance(value, bool)
@@ -71,6 +80,7 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(
         ("log_jacobian", "extremes", "repartition", "move_steps", "cluster", "strict_start", "strict_inertia"), _flag
     ),
+    "branch": _optional(_branch),
     "start": _optional(lambda where, value: need(where, value, Result, "a Result")),
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
     "method": _optional(lambda where, value: one_of(where, value, [*METHODS, FILE])),
@@ -112,6 +122,11 @@ def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:
     return {path: re.sub(r" at 0x[0-9a-f]+", "", text) for path, text in plain.items()}
 
 
+def _branches(given: Any) -> str | list[str]:
+    """Names of branches as texts."""
+    return str(given) if isinstance(given, int) else [str(name) for name in given]
+
+
 def _ties(ties: Mapping[str, Any] | None) -> dict[str, Any]:
     """Equations as {"of": text}, from which a run can be repeated; functions as text."""
     texts = {name: {"of": tie} for name, tie in (ties or {}).items() if isinstance(tie, str)}
@@ -122,6 +137,7 @@ def _ties(ties: Mapping[str, Any] | None) -> dict[str, Any]:
 WRITTEN: dict[str, Callable[[Any], Any]] = {
     "assign": lambda value: dict(value or {}),
     **dict.fromkeys(("hold", "independent", "cut"), list),
+    "branch": lambda value: value if value is None or isinstance(value, str) else _branches(value),
     "drive": _described,
     "tie": _ties,
     "events": written_events,

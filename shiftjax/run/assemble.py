@@ -14,11 +14,13 @@ import numpy as np
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.workers import at_most
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.mechanism.model import Model
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
+from shiftjax.run.assemblies.branch_starts import on_branch
 from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.indeterminate import notes_of_reactions
@@ -34,7 +36,7 @@ from shiftjax.run.start.stated import Start
 from shiftjax.run.topology_report import topology_report
 
 STEP = 1e-3  # s: that of a run from here; nothing depends on it
-ASKED = ("assign", "hold", "drive", "tie", "backend", "strict_start")  # options that a result tells
+ASKED = ("assign", "hold", "drive", "tie", "backend", "branch", "strict_start")  # options that a result tells
 
 
 def assemble(
@@ -47,6 +49,7 @@ def assemble(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     hold: Sequence[str] = (),
+    branch: str | int | Sequence[str | int] | None = None,
     strict_start: bool = False,
     drive: Mapping[str, Drivable] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
@@ -65,7 +68,7 @@ def assemble(
         channels: paths to record, at the only instant.
         metrics: name -> a number of every member; `final(...)` and functions of channels mean something without motion.
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
-        vary, assign, derive, hold, drive, tie: as those of `simulate`.
+        vary, assign, derive, hold, branch, drive, tie: as those of `simulate`.
         strict_start: members whose stated start the loops do not allow are `not_assembled`, else `start_changed`.
         backend, precision, threads, announce: as those of `simulate`.
 
@@ -79,10 +82,11 @@ def assemble(
     """
     given = options_of(
         channels=channels, metrics=metrics, keep=keep, vary=vary, assign=assign, derive=derive, hold=hold,
-        strict_start=strict_start, drive=drive, tie=tie, backend=backend, precision=precision, threads=threads,
-        announce=announce,
+        branch=branch, strict_start=strict_start, drive=drive, tie=tie, backend=backend, precision=precision,
+        threads=threads, announce=announce,
     )  # fmt: skip
-    return assembled(model, given)
+    with at_most(threads):
+        return assembled(model, given)
 
 
 def assembled(
@@ -123,7 +127,7 @@ def assembled(
     posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := need_of(prepared, observed, len(posed), 1))
     machine.announce(need)
-    began = moved(prepared, start_from(prepared, given.start.start, faulty))
+    began = moved(prepared, on_branch(prepared, start_from(prepared, given.start.start, faulty), faulty))
     kernel = make_kernel(machine.backend, given.numerics.precision, machine.threads)
     blocks = first_partitions(prepared, began, settings, given.numerics)
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, given)

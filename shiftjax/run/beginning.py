@@ -16,7 +16,7 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import coordinates_of
 from shiftjax.measures.run_metrics import Metrics
-from shiftjax.outcome import Outcome
+from shiftjax.outcome import Outcome, WithRemedy
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.first_lanes import GAP_LIMIT, begin
@@ -162,6 +162,7 @@ def lanes_at(
     lanes.end(massless_members(prepared, began, lost), Outcome.no_mass)
     lanes.odd_inertias.update({k: text for k, text in odd_inertias(prepared).items() if k not in faulty})
     judge_inertias(prepared, lanes, np.flatnonzero(good))
+    lanes.end({k: WithRemedy(text) for k, text in began.lacking.items()}, Outcome.not_assembled)
     lanes.end(faulty, Outcome.unphysical)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
     lanes.warn(np.flatnonzero(began.changed & good), Outcome.start_changed)

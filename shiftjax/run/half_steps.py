@@ -71,7 +71,7 @@ def repeats_of(
     if growth is not None:
         rest = quiet[:0]
     elif not every:
-        rest = quiet[again.ends.known[quiet]]  # they know of all errors since the first start
+        rest = quiet[again.known[quiet]]  # they know of all errors since the first start
         rest = rest if len(rest) else sampled(quiet, estimates)
     while True:
         again.run_to_the_end(rest)
@@ -104,12 +104,14 @@ class _Again:
         none = RepeatedEnds(*(np.full_like(rows, np.nan) for rows in (self.began.q, self.began.v, self.began.states)))
         (ends, errors), self._ended = self.before, none
         self.ends = none if ends is None else ends
-        known, q, v, states = self.ends.known, self.ends.q, self.ends.v, self.ends.states
-        begun = [np.where(known, *rows) for rows in ((q, self.began.q), (v, self.began.v), (states, self.began.states))]
-        self._goes_on = replace(
-            self.began, q=begun[0], v=begun[1], states=begun[2], ways=None if known.any() else self.began.ways
-        )
-        self._errors_before = np.where(known, 0.0, errors)
+        self._goes_on, self._errors_before, self.known = self.began, errors, np.zeros(count, bool)
+        if ends is not None:
+            known = self.known = ends.known
+            q, v, states = self.began.q, self.began.v, self.began.states
+            begun = [np.where(known, *rows) for rows in ((ends.q, q), (ends.v, v), (ends.states, states))]
+            ways = None if known.any() else self.began.ways
+            self._goes_on = replace(self.began, q=begun[0], v=begun[1], states=begun[2], ways=ways)
+            self._errors_before = np.where(known, 0.0, errors)
 
     def repeats(self, candidates: int, *, every: bool, growth: float | None) -> Repeats:
         """What was seen so far."""

@@ -58,6 +58,7 @@ class StartOptions:
 
     hold: Sequence[str] = ()
     start: Any = None  # a `Result`, or None
+    branch: str | int | Sequence[str | int] | None = None
     strict_start: bool = False
     strict_inertia: bool = False
 

@@ -17,6 +17,7 @@ from shiftjax.errors import ModelError, need_number
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.choosing import BackendChoice, chosen
+from shiftjax.kernels.workers import at_most
 from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
@@ -36,6 +37,7 @@ from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.after_events import begins_at, carried, note_of_instants, numbers_set, varied_beside
 from shiftjax.run.arguments import check_arguments, stated_settings
+from shiftjax.run.assemblies.branch_starts import on_branch
 from shiftjax.run.beginning import (
     CLOCKS,
     Begun,
@@ -71,7 +73,7 @@ from shiftjax.run.travel.locking import hold_back, say_locked
 DEFAULT_STEP = 1e-3  # s
 # Options that a result tells beside those that its lanes have, in their order.
 ASKED = (
-    "assign", "hold", "independent", "drive", "tie", "events", "cut", "cluster", "backend", "strict_start",
+    "assign", "hold", "independent", "drive", "tie", "events", "cut", "cluster", "backend", "branch", "strict_start",
     "strict_inertia", "singular", "energy_limit",
     "gap_limit", "angle_limit", "accuracy",
 )  # fmt: skip
@@ -96,6 +98,7 @@ def simulate(
     derive: Mapping[str, Formula] | None = None,
     hold: Sequence[str] = (),
     start: Result | None = None,
+    branch: str | int | Sequence[str | int] | None = None,
     strict_start: bool = False,
     strict_inertia: bool = False,
     drive: Mapping[str, Drivable] | None = None,
@@ -155,6 +158,8 @@ def simulate(
 
         hold: the start: joints that keep their place while loops are closed.
         start: a Result to go on from.
+        branch: the name of the assembly branch on which it begins, or one for each member, as `branches` of the model
+            gives it where the held and driven joints are; that of the file where left out.
         strict_start: members whose stated start the loops do not allow are not run.
         strict_inertia: members with moments of inertia that no body has are not run.
 
@@ -186,9 +191,9 @@ def simulate(
             where left out.
         error_growth: by what estimates are multiplied, in place of what a sample shows: as `settings` of a result says
             it of a larger ensemble.
-        threads: of the kernel; all cores where left out.
-        tape_memory: bytes that the way back of gradients may take; a quarter of what is free where left out. It changes
-            no gradient, and nothing where JAX traces no number.
+        threads: of the kernel, and of what is done with all members before and after it; all cores where left out.
+        tape_memory: bytes that the way back of gradients may take, of a GPU's memory as well; a quarter of what is free
+            where left out. It changes no gradient, and nothing where JAX traces no number.
         progress: called with the fraction done.
         announce: called before the run with the memory that it takes and the room for its store (bytes).
         watch: called with the lanes at their start, before the first step; for programs that follow a run.
@@ -204,7 +209,7 @@ def simulate(
         span=span, step=step, method=method, tolerance=tolerance, output_step=output_step, channels=channels,
         metrics=metrics, events=events, extremes=extremes, keep=keep, log_jacobian=log_jacobian,
         vary=vary, assign=assign, derive=derive, hold=hold,
-        start=start, strict_start=strict_start, strict_inertia=strict_inertia, drive=drive,
+        start=start, branch=branch, strict_start=strict_start, strict_inertia=strict_inertia, drive=drive,
         tie=tie, repartition=repartition, move_steps=move_steps, singular=singular,
         schedule=schedule, independent=independent, cut=cut, cluster=cluster, backend=backend, precision=precision,
         energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit, accuracy=accuracy,
@@ -222,6 +227,11 @@ def run_with(model: Model | str, options: Options) -> Result:
     """
     begun = clock.perf_counter()
     check_arguments(**options.flat())
+    with at_most(options.machine.threads):
+        return _run_with(model, options, begun)
+
+
+def _run_with(model: Model | str, options: Options, begun: float) -> Result:
     model = model if isinstance(model, Model) else load(model)
     options = options.changed(events=of_run(model.events, options.recording.events))
     numerics, recording, machine, before = options.numerics, options.recording, options.machine, options.start.start
@@ -246,7 +256,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := _need(prepared, observed, len(posed), settings, measured, choice.backend))
     machine.announce(need)
-    began = start_from(prepared, before, faulty, began_at)
+    began = on_branch(prepared, start_from(prepared, before, faulty, began_at), faulty)
     blocks = first_partitions(prepared, began, settings, numerics)
     lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, options)
     bounds, other_instants = hold_back(prepared, lanes, began), note_of_instants(before, lanes)

@@ -8,7 +8,7 @@ dimensionless, metres in parts of the model's length, so that all forces are in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.run.closing.closer import CLOSED, Rule, closed, least_change
-from shiftjax.run.closing.host_functions import evaluate
+from shiftjax.run.closing.host_functions import NO_TANGENTS, Bend, evaluate
 from shiftjax.topology.partition import free_speeds, rank_tolerance
 from shiftjax.topology.plan import Plan
 
@@ -37,7 +37,7 @@ class Linear:
             where states of forces follow at once [N m, N m s, kg m^2]. size: (B,) of the forces and slopes that add up
             to these [N m]: what is 1e-9 of it is rounding. rates: (B, ns) of states, settled where they can be.
         first_order: (B, k + ns, 2 k + ns) M y'' and the rates of states by y, y' and the states.
-        potential: (B,) of gravity and springs [J].
+        potential: (B,) of gravity and springs [J]. multipliers: (B, rows) lambda of every row, dimensionless.
     """
 
     Z: np.ndarray
@@ -49,10 +49,27 @@ class Linear:
     rates: np.ndarray
     first_order: np.ndarray
     potential: np.ndarray
+    multipliers: np.ndarray
 
     def some(self, members: np.ndarray) -> Linear:
         """Those of some members."""
         return Linear(*(getattr(self, one.name)[members] for one in fields(self)))
+
+
+@dataclass
+class Change:
+    """How mechanisms at rest change along one direction.
+
+    Attributes:
+        numbers: place in the plan -> (B,) of numbers of the model. motion: (B, nv) of coordinates, dimensionless
+            speeds.
+        states: (ns, B) of forces. multipliers: (B, rows).
+    """
+
+    numbers: Mapping[int, np.ndarray]
+    motion: np.ndarray
+    states: np.ndarray
+    multipliers: np.ndarray
 
 
 @dataclass
@@ -135,38 +152,43 @@ class AtRest:
         plan, unit, B, k = self.plan, self.units, q.shape[1], self.freedoms
         f, rates, potential = self.forces(q, states)
         Z, parts = self.motions(q)
-        bearing = []  # lambda of every row
-        for block, (U, sizes, Vt) in zip(plan.substructures, parts, strict=True):
-            carried = (Vt @ f[:, list(block.columns), None])[:, :, 0] / np.where(sizes > 0.0, sizes, np.inf)
-            bearing.append(-(U @ carried[:, :, None])[:, :, 0])
-        multipliers = np.concatenate(bearing, axis=1) if bearing else np.zeros((B, 0))
+        multipliers = self.borne(parts, f)
         n, ns = 2 * k, plan.ns
         slope, rate_slope = np.zeros((B, plan.nv, n + ns)), np.zeros((B, ns, n + ns))  # by y, y' and states
         for j in range(k):
             speeds = Z[:, :, j].T * unit[:, None]
-            for column, way in ((j, {"q": self._rates(q, speeds)}), (k + j, {"v": speeds})):
-                slope[:, :, column], rate_slope[:, :, column] = self._slopes(q, states, multipliers, way)
+            for column, way in ((j, {"q": speeds}), (k + j, {"v": speeds})):
+                slope[:, :, column], rate_slope[:, :, column] = self.slopes(q, states, multipliers, way)
         for j in range(ns):
             way = {"states": _unit(ns, j, B)}
-            slope[:, :, n + j], rate_slope[:, :, n + j] = self._slopes(q, states, multipliers, way)
+            slope[:, :, n + j], rate_slope[:, :, n + j] = self.slopes(q, states, multipliers, way)
         whole = np.concatenate([Z.transpose(0, 2, 1) @ slope, rate_slope], axis=1)
         following = whole[:, :k, :n]
         if ns:
             following = following - whole[:, :k, n:] @ _inverse(whole[:, k:, n:]) @ whole[:, k:, :n]
         size = np.maximum(np.abs(f).max(1, initial=0.0), np.abs(slope[:, :, :k]).max((1, 2), initial=0.0))
         M = Z.transpose(0, 2, 1) @ self.masses(q) @ Z
-        return Linear(Z, along(Z, f), -following[:, :, :k], -following[:, :, k:], M, size, rates, whole, potential)
+        K, C = -following[:, :, :k], -following[:, :, k:]
+        return Linear(Z, along(Z, f), K, C, M, size, rates, whole, potential, multipliers)
+
+    def borne(self, parts: Sequence[tuple[np.ndarray, ...]], f: np.ndarray) -> np.ndarray:
+        """(B, rows) lambda of every row, with which loops bear forces f (B, nv); parts as of `motions`."""
+        borne = []
+        for block, (U, sizes, Vt) in zip(self.plan.substructures, parts, strict=True):
+            carried = (Vt @ f[:, list(block.columns), None])[:, :, 0] / np.where(sizes > 0.0, sizes, np.inf)
+            borne.append(-(U @ carried[:, :, None])[:, :, 0])
+        return np.concatenate(borne, axis=1) if borne else np.zeros((len(f), 0))
 
     def masses(self, q: np.ndarray) -> np.ndarray:
         """(B, nv, nv) of the mechanism cut open [kg m^2]."""
-        unit, H = self.units, np.zeros((q.shape[1], self.plan.nv, self.plan.nv))
-
-        def function(valued: Lane, at: Vec) -> dict[Any, Scalar]:
-            columns = composite_mass_matrix(valued.motion(at, None))
-            return {(i, j): x * float(unit[i] * unit[j]) for i, column in enumerate(columns) for j, x in column.items()}
-
-        host.evaluate_on(self.lane, q, "masses", function, lambda place: H[:, place[0], place[1]])
+        H = np.zeros((q.shape[1], self.plan.nv, self.plan.nv))
+        host.evaluate_on(self.lane, q, "masses", self._masses, lambda place: H[:, place[0], place[1]])
         return H
+
+    def _masses(self, valued: Lane, at: Vec) -> dict[tuple[int, int], Scalar]:
+        unit = self.units
+        columns = composite_mass_matrix(valued.motion(at, None))
+        return {(i, j): x * float(unit[i] * unit[j]) for i, column in enumerate(columns) for j, x in column.items()}
 
     def led(self, q: np.ndarray) -> np.ndarray:
         """(constraints, B) whether they lead their joints in time where these stand still."""
@@ -197,7 +219,22 @@ class AtRest:
         """Coordinates (nq, B) after a dimensionless change (B, nv)."""
         return host.retract(self.plan, q, change.T * self.units[:, None])
 
-    def _rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def shifted(
+        self, parts: Sequence[tuple[np.ndarray, ...]], q: np.ndarray, numbers: Mapping[int, np.ndarray]
+    ) -> np.ndarray:
+        """(B, nv) the least motion by which loops stay closed while numbers of the model change.
+
+        Args:
+            parts: as of `motions` at coordinates q (nq, B). numbers: place in the plan -> (B,) tangents.
+        """
+        out = np.zeros((q.shape[1], self.plan.nv))
+        for s, (block, (U, sizes, Vt)) in enumerate(zip(self.plan.substructures, parts, strict=True)):
+            phi = host.closure_slopes(self.lane, q, s, {self.plan.nq + place: x for place, x in numbers.items()})[0]
+            carried = (U.transpose(0, 2, 1) @ phi[:, :, None])[:, :, 0] / np.where(sizes > 0.0, sizes, np.inf)
+            out[:, list(block.columns)] = -(Vt.transpose(0, 2, 1) @ carried[:, :, None])[:, :, 0]
+        return out
+
+    def coordinate_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """(nq, B) of coordinates at speeds (nv, B)."""
         plan, out = self.plan, np.empty_like(q)
 
@@ -207,28 +244,81 @@ class AtRest:
         evaluate([*q, *v], "coordinate rates", (plan,), rates, lambda row: out[row])
         return out
 
+    def turned_rates(self, q: np.ndarray, speeds: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """(nq, B) how `coordinate_rates` of speeds (nv, B) change with changes (nq, B) of coordinates."""
+        plan, out = self.plan, np.zeros_like(q)
+
+        def rates(values: Vec) -> dict[int, Scalar]:
+            return dict(enumerate(coordinate_rates(plan, values[: plan.nq], values[plan.nq :])))
+
+        evaluate([*q, *speeds], "coordinate rates", (plan,), rates, lambda row: out[row], dict(enumerate(change)))
+        return out
+
+    def mass_slopes(self, q: np.ndarray, change: Change) -> np.ndarray:
+        """(B, nv, nv) how `masses` change."""
+        out = np.zeros((q.shape[1], self.plan.nv, self.plan.nv))
+        host.evaluate_on(
+            self.lane, q, "masses", self._masses, lambda place: out[:, place[0], place[1]], self._tangents(q, change)
+        )
+        return out
+
+    def closure_slopes(self, q: np.ndarray, s: int, change: Change) -> np.ndarray:
+        """(B, m, n) how the Jacobian of a substructure changes."""
+        return host.closure_slopes(self.lane, q, s, self._tangents(q, change))[1]
+
+    def potential_slopes(self, q: np.ndarray, states: np.ndarray, change: Change) -> np.ndarray:
+        """(B,) how the potential energy changes."""
+        out, plan = np.zeros(q.shape[1]), self.plan
+
+        def function(valued: Lane, at: Vec) -> dict[str, Scalar]:
+            motion = valued.motion(at[: plan.nq], [0.0] * plan.nv)
+            return {"potential": tree_terms(motion, valued.gravity(), at[plan.nq :]).potential}
+
+        rates = self.coordinate_rates(q, change.motion.T * self.units[:, None])
+        tangents = dict(enumerate([*rates, *change.states]))
+        tangents |= {plan.nq + plan.ns + place: row for place, row in change.numbers.items()}
+        host.evaluate_on(self.lane, np.concatenate([q, states]), "potential", function, lambda _: out, tangents)
+        return out
+
+    def _tangents(self, q: np.ndarray, change: Change) -> dict[int, np.ndarray]:
+        """Those of functions of coordinates alone."""
+        rates = self.coordinate_rates(q, change.motion.T * self.units[:, None])
+        return dict(enumerate(rates)) | {self.plan.nq + place: row for place, row in change.numbers.items()}
+
     def _rate_slopes(self, q: np.ndarray, states: np.ndarray) -> np.ndarray:
         """(B, ns, ns) of rates of states by states."""
         B, ns = q.shape[1], self.plan.ns
         none, out = np.zeros((B, self.plan.rows)), np.zeros((B, ns, ns))
         for j in range(ns):
-            out[:, :, j] = self._slopes(q, states, none, {"states": _unit(ns, j, B)})[1]
+            out[:, :, j] = self.slopes(q, states, none, {"states": _unit(ns, j, B)})[1]
         return out
 
-    def _slopes(
-        self, q: np.ndarray, states: np.ndarray, multipliers: np.ndarray, way: Mapping[str, np.ndarray]
+    def slopes(
+        self,
+        q: np.ndarray,
+        states: np.ndarray,
+        multipliers: np.ndarray,
+        way: Mapping[str, np.ndarray],
+        numbers: Mapping[int, np.ndarray] = NO_TANGENTS,
+        change: Change | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """How f + J^T lambda (B, nv) and the rates of states (B, ns) change along one direction.
+        """How f + J^T lambda (B, nv) and rates of states (B, ns) change along a direction, or how these changes do.
 
         Args:
-            multipliers: (B, rows) lambda. way: tangents of q (nq, B), v (nv, B) or states (ns, B); the rest is still.
+            multipliers: (B, rows) lambda. way: "q" speeds (nv, B) with which coordinates move, "v" changes of speeds
+                (nv, B), "states" (ns, B). numbers: place in the plan -> (B,) tangents of numbers of the model, which
+                are arrays in the lane. The rest is still.
+            change: along which the changes are to be differentiated, while `way` stays as it is.
         """
         plan, unit, B = self.plan, self.units, q.shape[1]
         whole = {"q": q, "v": np.zeros((plan.nv, B)), "states": states, "lambda": multipliers.T}
         places, first = {}, 0
         for name, rows in whole.items():
             places[name] = slice(first, first := first + len(rows))
-        tangents = {places[name].start + k: row for name, rows in way.items() for k, row in enumerate(rows)}
+        moved = {name: self.coordinate_rates(q, rows) if name == "q" else rows for name, rows in way.items()}
+        tangents = {places[name].start + k: row for name, rows in moved.items() for k, row in enumerate(rows)}
+        tangents |= {first + place: row for place, row in numbers.items()}
+        bend = None if change is None else self._bend(q, way, change, places, first)
         g, rates = np.zeros((B, plan.nv)), np.zeros((B, plan.ns))
 
         def function(valued: Lane, at: Vec) -> dict[Any, Scalar]:
@@ -246,9 +336,20 @@ class AtRest:
 
         host.evaluate_on(
             self.lane, np.concatenate(list(whole.values())), ("slopes at rest", *way), function,
-            lambda label: (g if label[0] == "g" else rates)[:, label[1]], tangents,
+            lambda label: (g if label[0] == "g" else rates)[:, label[1]], tangents, bend,
         )  # fmt: skip
         return g, rates
+
+    def _bend(
+        self, q: np.ndarray, way: Mapping[str, np.ndarray], change: Change, places: Mapping[str, slice], numbers: int
+    ) -> Bend:
+        """A change as a second direction of `slopes`, whose values stand at places, numbers of the model behind."""
+        rates = self.coordinate_rates(q, change.motion.T * self.units[:, None])
+        parts = {"q": rates, "states": change.states, "lambda": change.multipliers.T}
+        values = {places[name].start + k: row for name, rows in parts.items() for k, row in enumerate(rows)}
+        values |= {numbers + place: row for place, row in change.numbers.items()}
+        turned = self.turned_rates(q, way["q"], rates) if "q" in way else ()
+        return Bend(values, {places["q"].start + k: row for k, row in enumerate(turned)})
 
 
 def ranks_at(plan: Plan, lane: Lane, q: np.ndarray) -> np.ndarray:

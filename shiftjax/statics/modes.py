@@ -1,7 +1,7 @@
 """`modes`: small motions about an equilibrium, or about a stated pose, of one design or of many. Host code.
 
-M y'' + C y' + K y = 0 on the motions that loops allow, all three exact derivatives (`at_rest`). Natural frequencies are
-those of M and K; what damping makes of them are the eigenvalues of the equations of first order.
+What they are is put together by `small_motions`; where JAX traces numbers, it takes frequencies and shapes of matrices
+that have slopes (`differentiable`).
 """
 
 from __future__ import annotations
@@ -9,63 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import qr
 
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError
-from shiftjax.markup import html_lines
+from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import listed
-from shiftjax.record import record
-from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.run.derive import Formula
-from shiftjax.run.options import options_of
-from shiftjax.run.results.result import Result
-from shiftjax.run.results.summary import modes_summary
+from shiftjax.run.options import Options, options_of
 from shiftjax.run.start.drives import Drivable
-from shiftjax.run.start.prepared import Prepared, coordinates_named
-from shiftjax.statics.at_rest import AtRest, Linear, all_finite, ranks_at
-from shiftjax.statics.equilibrium import Search
+from shiftjax.statics.differentiable import TracedRest, any_traced
+from shiftjax.statics.search import Search
 from shiftjax.statics.settling import NEUTRAL
-from shiftjax.statics.stability import by_mass
-
-DEPENDENT = 1e-10  # of the largest singular value: coordinates that do not tell all motions apart
-
-
-@record
-class Modes:
-    """Small motions of B designs about a pose, or of one without a member axis; k freedoms.
-
-    Attributes:
-        frequencies: (B, k) natural, undamped, ascending [Hz]; 0 of motions without stiffness, NaN of those that leave.
-        damping_ratios: (B, k) of each of these motions by itself, NaN where the frequency is 0.
-        eigenvalues: (B, 2 k + ns) s of the damped motions e^(s t), slowest first [1/s]: exact however C couples the
-            modes, and with the ns internal states of forces.
-        shapes: speed -> (B, k) of each mode [rad or m]: the largest, metres in parts of the model's length, is 1.
-        independent: the k coordinates of M, C, K. M, C, K: (B, k, k) on them, in SI, for angles N m s^2, N m s, N m;
-            internal states of forces follow at once.
-        stability: (B,) "stable", "unstable" or "neutral"; "" where there is no pose.
-        status: (B,) `Outcome`; messages: (B,) texts, "" where all is well.
-    """
-
-    frequencies: np.ndarray
-    damping_ratios: np.ndarray
-    eigenvalues: np.ndarray
-    shapes: dict[str, np.ndarray]
-    independent: tuple[str, ...]
-    M: np.ndarray
-    C: np.ndarray
-    K: np.ndarray
-    stability: np.ndarray
-    status: np.ndarray
-    messages: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return "\n".join(modes_summary(self))
-
-    def _repr_html_(self) -> str:
-        return html_lines(modes_summary(self))
+from shiftjax.statics.small_motions import Modes, modes_of
 
 
 def modes(
@@ -94,112 +52,52 @@ def modes(
     Returns:
         natural frequencies, damping ratios, shapes, and the matrices. Friction counts with its slope at rest, that
         of `bearing_friction` and its like, which grow with what they bear, not at all. NaN where there is no pose.
+        Where JAX traces numbers of `vary`, arrays of JAX with first derivatives in both modes, of frequencies that
+        differ; `stability` and messages, which are texts, are empty.
 
     Raises:
         ModelError: as of `equilibrium`; other numbers of independent coordinates than of freedoms.
     """
     given = options_of(vary=vary, assign=assign, derive=derive, drive=drive, tie=tie)
+    if any_traced(given):
+        if not settle:
+            raise ModelError("settle", "numbers that JAX traces, about a stated pose", "equilibria", "Leave it out.")
+        return _traced(model if isinstance(model, Model) else load(model), given, independent, unstable=unstable)
     search = Search(unstable=unstable, settle=settle)
     return modes_of(search, search.result(model, given), independent)
 
 
-def modes_of(search: Search, result: Result, independent: Sequence[str] = ()) -> Modes:
-    """The small motions about where a search has come to, whose result this is; the rest as of `modes`."""
-    plan, members = search.prepared.plan, search.prepared.members
-    pick = (lambda a: a) if result.batched else (lambda a: a[0])
-    k, names = search.squared.shape[1], plan.speed_names()
-    speeds = _independent(search, independent)
-    good = np.atleast_1d(result.status) <= 0
-    squares = np.full((members, k), np.nan)
-    whole = {name: np.full((members, k, k), np.nan) for name in "MCK"}
-    shapes, ratios = np.full((members, plan.nv, k), np.nan), np.full((members, k), np.nan)
-    eigenvalues = np.full((members, 2 * k + plan.ns), np.nan, complex)
-    for group, linear in search.linear:
-        some = np.flatnonzero(good[group])
-        if not len(some) or linear.K.shape[1] != k:
-            continue
-        part = linear.some(some)
-        units = np.asarray(search.prepared.file_lane().units)
-        at = group[some]
-        squares[at], ratios[at], shapes[at] = _natural(part, units)
-        eigenvalues[at] = _damped(part)
-        whole["M"][at], whole["C"][at], whole["K"][at] = _on(part, units, speeds)
-    largest = np.abs(squares).max(1, initial=0.0)[:, None]
-    with np.errstate(invalid="ignore"):
-        frequencies = np.sqrt(np.where(np.abs(squares) <= NEUTRAL * largest, 0.0, squares)) / (2.0 * np.pi)
+def _traced(model: Model, given: Options, independent: Sequence[str], *, unstable: bool) -> Modes:
+    """The small motions of numbers that JAX traces."""
+    rest = TracedRest.of(model, given, unstable=unstable, named=independent)
+    names = rest.host.file.prepared.plan.speed_names()
+    units = np.asarray(rest.host.file.prepared.file_lane().units)
+    M, C, K = rest.condensed
+    squares, modal = rest.natural()
+    size = jnp.abs(squares).max(1, keepdims=True)
+    swings = squares > NEUTRAL * size
+    omega = jnp.sqrt(jnp.where(swings, squares, 1.0))  # where a motion does not swing there is no slope
+    still = jnp.where(squares < -NEUTRAL * size, jnp.nan, 0.0)
+    shapes = rest.y["motions"] @ modal
+    largest = jnp.take_along_axis(shapes, jnp.abs(jax.lax.stop_gradient(shapes)).argmax(1)[:, None], 1)
+    shapes = shapes / largest * units[None, :, None]
+    damping = (modal * (C @ modal)).sum(1)
     return Modes(
-        frequencies=pick(frequencies),
-        damping_ratios=pick(np.where(frequencies > 0.0, ratios, np.nan)),
-        eigenvalues=pick(eigenvalues),
-        shapes={name: pick(shapes[:, row]) for row, name in enumerate(names)},
-        independent=tuple(names[speed] for speed in speeds),
-        M=pick(whole["M"]), C=pick(whole["C"]), K=pick(whole["K"]),
-        stability=pick(np.where(good, search.stability, "")),
-        status=result.status,
-        messages=result.messages,
+        frequencies=jnp.where(swings, omega / (2.0 * np.pi), still),
+        damping_ratios=jnp.where(swings, damping / (2.0 * omega), jnp.nan),
+        eigenvalues=_traced_eigenvalues(M, rest.y["first_order"]),
+        shapes={name: shapes[:, row] for row, name in enumerate(names)},
+        independent=tuple(names[speed] for speed in rest.host.speeds),
+        M=M, C=C, K=K, stability=np.zeros(0, "<U8"), status=rest.status, messages=(),
     )  # fmt: skip
 
 
-def _natural(linear: Linear, units: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(B, k) squared frequencies, (B, k) damping ratios, and (B, nv, k) shapes in true units."""
-    W = by_mass(linear.M)
-    A = W.transpose(0, 2, 1) @ linear.K @ W
-    finite = all_finite(A)
-    squares, Q = np.linalg.eigh(np.where(finite[:, None, None], 0.5 * (A + A.transpose(0, 2, 1)), 0.0))
-    squares = np.where(finite[:, None], squares, np.nan)
-    modal = W @ Q  # of unit mass
-    damping = (modal * (linear.C @ modal)).sum(1)
-    with np.errstate(all="ignore"):
-        ratios = damping / (2.0 * np.sqrt(squares))
-    shapes = linear.Z @ modal
-    largest = np.take_along_axis(shapes, np.abs(shapes).argmax(1)[:, None], 1)
-    return squares, ratios, shapes / largest * units[:, None]
-
-
-def _damped(linear: Linear) -> np.ndarray:
-    """(B, 2 k + ns) eigenvalues of the equations of first order, by their sizes."""
-    W, whole = by_mass(linear.M), linear.first_order
-    k, (B, _, n) = linear.K.shape[1], whole.shape
-    A = np.zeros((B, n, n))
-    A[:, :k, k : 2 * k] = np.eye(k)
-    A[:, k : 2 * k], A[:, 2 * k :] = W @ (W.transpose(0, 2, 1) @ whole[:, :k]), whole[:, k:]
-    out = np.full((B, n), np.nan, complex)
-    for member in np.flatnonzero(all_finite(A)):
-        values = np.linalg.eigvals(A[member])
-        out[member] = values[np.lexsort((values.real, values.imag, np.abs(values).round(9)))]
-    return out
-
-
-def _on(linear: Linear, units: np.ndarray, speeds: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """M, C and K (B, k, k) on speeds, in SI; NaN where these do not tell all motions apart."""
-    chosen = linear.Z[:, list(speeds)]
-    sizes = np.linalg.svd(chosen, compute_uv=False)
-    good = sizes.min(1, initial=1.0) > DEPENDENT
-    inverse = np.full_like(chosen, np.nan)
-    inverse[good] = np.linalg.inv(chosen[good] * units[list(speeds)][:, None])
-    return tuple(inverse.transpose(0, 2, 1) @ part @ inverse for part in (linear.M, linear.C, linear.K))
-
-
-def _independent(search: Search, named: Sequence[str]) -> tuple[int, ...]:
-    """The speeds of the coordinates named, or chosen."""
-    prepared, k = search.prepared, search.squared.shape[1]
-    plan = prepared.plan
-    if not named:
-        return _chosen(prepared, prepared.file_lane(), search, k)
-    places = coordinates_named(plan, prepared.model, named, "independent")
-    speeds = tuple(speed for place in places for speed in plan.coordinates[place].speeds)
-    if len(speeds) != k:
-        todo = f"Name {k} of {listed(list(plan.speed_names()))}."
-        raise ModelError("independent", f"{len(speeds)} speeds", f"{k}, as many as freedoms", todo)
-    return speeds
-
-
-def _chosen(prepared: Prepared, lane: StartLane, search: Search, k: int) -> tuple[int, ...]:
-    """Those that tell motions at the drawn pose apart best, or at the first member's where loops lose rank there."""
-    plan, q = prepared.plan, prepared.file_start.q
-    rest = AtRest(plan, lane, tuple(map(int, ranks_at(plan, lane, q)[0])))
-    Z = rest.motions(q)[0][0]
-    if Z.shape[1] != k:
-        Z = next((linear.Z[0] for _, linear in search.linear if linear.Z.shape[2] == k), Z[:, :k])
-    _, _, order = qr(Z.T, pivoting=True, mode="economic")  # type: ignore[misc]
-    return tuple(sorted(int(speed) for speed in order[:k]))
+def _traced_eigenvalues(M: Any, whole: Any) -> Any:
+    """(B, 2 k + ns) as `_damped` has them."""
+    k, n = M.shape[1], whole.shape[2]
+    rows = jnp.linalg.solve(M, whole[:, :k])
+    speeds = jnp.broadcast_to(jnp.eye(n)[k : 2 * k], (len(M), k, n))
+    values = jnp.linalg.eigvals(jnp.concatenate([speeds, rows, whole[:, k:]], axis=1))
+    known = jax.lax.stop_gradient(values)
+    order = jnp.lexsort((known.real, known.imag, jnp.abs(known).round(9)), axis=1)
+    return jnp.take_along_axis(values, order, 1)

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from shiftjax.kernels.llvm.elimination import FREE, HELD, eliminate
+from shiftjax.kernels.pivoting.elimination import FREE, HELD, eliminate
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan, Substructure
 

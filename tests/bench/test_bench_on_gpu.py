@@ -6,7 +6,7 @@ import pytest
 
 from shiftjax.bench import probe, rates
 from shiftjax.cli import main
-from shiftjax.kernels.gpu import kernel
+from shiftjax.kernels.gpu import devices, kernel
 from tests.support.ptx_on_host import PtxOnHost
 
 
@@ -18,7 +18,7 @@ class WholeGpu(PtxOnHost):
 
 def test_rates_of_a_gpu_are_set_against_its_limit(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     device, second = WholeGpu(), WholeGpu()
-    monkeypatch.setattr(kernel, "FULL", 2)  # lanes, so that four of them are divided over both devices
+    monkeypatch.setattr(devices, "FULL", 2)  # lanes, so that four of them are divided over both devices
     monkeypatch.setattr(kernel, "other_devices", lambda first: [second])
     for module in (kernel, rates):
         monkeypatch.setattr(module, "cuda_device", lambda: device)

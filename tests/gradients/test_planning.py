@@ -161,7 +161,7 @@ class Alone:
 class Outside(Alone):
     """A kernel that is none of ours, with a way back."""
 
-    def backward(self) -> Backward:
+    def backward(self, memory: float | None = None) -> Backward:
         return backward.CpuBackward(self._kernel)
 
 

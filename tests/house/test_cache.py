@@ -21,8 +21,8 @@ from shiftjax.kernels.llvm import cpu, long_wait
 from shiftjax.kernels.llvm.objects import compile_text
 from shiftjax.kernels.llvm.piece_code import piece_text, support_text
 from shiftjax.kernels.llvm.target import host
-from shiftjax.kinematics.branches import start_roots
-from shiftjax.kinematics.branches.skeleton import LOOP, PLANAR, TURN, Closure, Skeleton
+from shiftjax.run.assemblies import start_roots
+from shiftjax.run.assemblies.skeleton import LOOP, PLANAR, TURN, Closure, Skeleton
 from tests.support.sample_programs import advance, pendulum, pendulums, piece, slots, untraceable
 
 

@@ -289,12 +289,12 @@ def same(a: str, b: str) -> bool:
 def test_the_comparison_shows_the_newest_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    page = text("comparison.md")
-    made = importlib.import_module("figures.peers").with_tables(page)
-    assert made == page, "write it again: PYTHONPATH=. python benchmarks/draw_docs.py --only peers"
-    page = text("benchmarks.md")
-    made = importlib.import_module("figures.card").with_card(page)
-    assert made == page, "write it again: PYTHONPATH=. python benchmarks/draw_docs.py --only card"
+    pages = {"peers": ("comparison.md", "with_tables")}
+    pages |= {name: ("benchmarks.md", f"with_{name}") for name in ("card", "rivals", "size")}
+    for name, (file, function) in pages.items():
+        page = text(file)
+        made = getattr(importlib.import_module(f"figures.{name}"), function)(page)
+        assert made == page, f"write it again: PYTHONPATH=. python benchmarks/draw_docs.py --only {name}"
 
 
 def test_texts_that_differ_are_seen() -> None:

@@ -25,6 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "field",
         "lanes",
         "markup",
+        "memory_cache",
         "models",
         "orthogonal",
         "outcome",
@@ -72,8 +73,9 @@ FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
 ROOMS: dict[str, tuple[str, ...]] = {
     "ensembles": ("study", "store", "report", "execution", "sensitivities", "optimization"),
     "gradients": ("start", "jumps", "forward", "reverse"),
-    "kernels": ("elementary", "llvm", "gpu"),
-    "run": ("programs", "closing", "start", "advance", "results", "travel"),
+    "kernels": ("elementary", "llvm", "pivoting", "gpu"),
+    "kinematics": ("positioning", "workspaces"),
+    "run": ("programs", "closing", "start", "assemblies", "advance", "results", "travel"),
     "viewer": ("scene", "assimp", "members", "motion", "study", "gl", "export", "gui"),
     "viewer.gui": ("state", "actions", "picture", "widgets", "panes"),
 }
@@ -91,9 +93,11 @@ LAZY = {
     "shiftjax/lanes/outside.py": {"jax"},  # only for functions written with `jax.numpy`
     "shiftjax/run/results/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
     "shiftjax/run/results/plotting.py": {"matplotlib"},
+    "shiftjax/kinematics/workspaces/drawing.py": {"matplotlib"},
+    "shiftjax/statics/load_plot.py": {"matplotlib"},
     "viewer/scene/terrain.py": {"PIL"},  # of the extra `viewer`; models without a raster are drawn without it
     "viewer/study/opening.py": {"shiftjax"},  # histories of optimisations take 1.5 s to import
-    "kernels/llvm/elimination.py": {"shiftjax"},  # few matrices need no compiler: 0.25 s of the viewer's start
+    "kernels/pivoting/elimination.py": {"shiftjax"},  # few matrices need no compiler: 0.25 s of the viewer's start
     "kernels/gpu/cuda_device.py": {"cuda"},  # optional: only where a GPU is asked for
     "ensembles/picture.py": {"matplotlib"},
     "ensembles/study/design_table.py": {"pyarrow"},  # optional: only where a table is a Parquet file

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import signal
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,15 @@ import pytest
 
 from shiftjax import simulate
 from shiftjax.kernels.backends import BACKENDS
-from shiftjax.kernels.contract import Group
-from shiftjax.kernels.gpu.device_table import DeviceTable
+from shiftjax.kernels.contract import Group, evaluated, placed
+from shiftjax.kernels.gpu import kernel as gpu_kernel
+from shiftjax.kernels.gpu.device_table import DeviceColumns, DeviceTable
 from shiftjax.kernels.gpu.kernel import GpuKernel
 from shiftjax.kernels.gpu.moves import Moves
-from shiftjax.kernels.lane_program import Layout
-from shiftjax.kernels.lane_table import ALL, LaneTable, placed
+from shiftjax.kernels.lane_program import WRITES, Layout
+from shiftjax.kernels.lane_table import ALL, LaneTable
 from shiftjax.kernels.llvm.cpu import CpuKernel
-from tests.support.ptx_on_host import PtxOnHost
+from tests.support.ptx_on_host import LoadedPtx, PtxOnHost
 from tests.support.sample_programs import orbit, table
 
 H = 1e-2  # s
@@ -30,7 +32,11 @@ EACH = 100.0  # B of a lane in a call of the kernel, up and down: clocks, trips,
 class Counting(PtxOnHost):
     """Counts the bytes that are moved."""
 
-    up = down = 0
+    up = down = beside = 0
+
+    def load(self, identity: str, ptx: Callable[[], str], name: str, shared: int) -> LoadedPtx:
+        self.beside += threading.current_thread() is not threading.main_thread()
+        return super().load(identity, ptx, name, shared)
 
     def upload(self, array: np.ndarray, address: int) -> None:
         self.up += array.nbytes
@@ -58,8 +64,8 @@ class Travelling(CountingKernel):
         return table
 
 
-def moved(kind: type[CountingKernel], **options: Any) -> tuple[float, float, Any]:
-    """Bytes up and down for a lane in a call of the kernel, in a run; and its result."""
+def moved(kind: type[CountingKernel], **options: Any) -> tuple[float, float, Any, Counting]:
+    """Bytes up and down for a lane in a call of the kernel, in a run; its result; and its device."""
     device, kernels = Counting(), list[CountingKernel]()
 
     def made(precision: str, threads: int | None) -> CountingKernel:
@@ -70,17 +76,17 @@ def moved(kind: type[CountingKernel], **options: Any) -> tuple[float, float, Any
         patch.setitem(BACKENDS, "counting", made)
         result = simulate(backend="counting", threads=1, **options)
     calls = sum(kernel.lanes for kernel in kernels)
-    assert len(device.memory) <= 2, "no table is left, but room for lists and parts"
-    return device.up / calls, device.down / calls, result
+    assert len(device.memory) <= 6, "no table is left, but room for lists and parts, and for what is searched"
+    return device.up / calls, device.down / calls, result, device
 
 
 def test_a_run_without_trips_moves_little() -> None:
     """Many calls of the kernel: the host asks for clocks and trips, and for what samples of accuracy look at. [F24]"""
     options = {"model": "four_bar", "span": 3.0, "step": 1e-3, "accuracy": "local"}
     options |= {"vary": {"four_bar:coupler.mass": np.linspace(0.8, 1.2, 32)}}
-    up, down, ours = moved(CountingKernel, **options)
+    up, down, ours, _ = moved(CountingKernel, **options)
     assert up < EACH and down < EACH, (up, down)
-    up, down, _ = moved(Travelling, **options)
+    up, down, *_ = moved(Travelling, **options)
     assert up > 3 * EACH and down > 3 * EACH, "the whole table, which is what is counted"
     wanted = simulate(backend="cpu", threads=1, **options)
     for key, values in wanted.certificate.items():
@@ -92,8 +98,9 @@ def test_trips_bring_those_lanes_alone() -> None:
     speeds = np.append(np.full(30, 0.05), [8.0, 9.0])
     options = {"model": "bricard", "span": 1.0, "step": 5e-3, "accuracy": "local"}
     options |= {"vary": {"bricard:joint1.initial_velocity": speeds}}
-    up, down, ours = moved(CountingKernel, **options)
+    up, down, ours, device = moved(CountingKernel, **options)
     assert len(ours.log) > 30
+    assert device.beside >= len({tuple(line["new"]) for line in ours.log}), "partitions are assembled in threads"
     assert up < 3 * EACH and down < 2.5 * EACH, (up, down)  # 400 and 384 where the table travels
 
 
@@ -271,3 +278,43 @@ def test_an_interrupt_leaves_lanes_on_the_device_at_a_step() -> None:
 def test_other_kernels_leave_tables_on_the_host() -> None:
     lanes = numbered(3, "float64", None)
     assert placed(CpuKernel("f64", 1), lanes) is lanes
+
+
+@pytest.mark.parametrize("precision", ["f64", "f32"])
+def test_single_phases_run_where_the_table_is(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a table on a device no number travels but what a phase gives beside it; bits as on the host. [F24]"""
+    monkeypatch.setattr(gpu_kernel, "THERE", 5)
+    program, device = orbit(events=True, precision=precision), Counting()
+    host, kernel = CpuKernel(precision, 1), GpuKernel(precision, 1, device)
+    speeds = np.array([0.7, 0.8, np.nan, np.inf, -0.0, 1e3])
+    wanted = table(program, 6, precision, q=[1.0, 0.0], x=[0.0, speeds, 0.0], p=[0.0, 1e-6])
+    wanted[program.layout.rows("clock")[0]] = np.arange(6)
+    lanes = placed(kernel, LaneTable(program.layout, wanted.copy()))
+    assert isinstance(lanes, DeviceTable)
+    lanes.on_device()
+    phases = [phase for phase in WRITES if any(piece.outputs for piece in program.phase(phase))]
+    assert len(phases) >= 5
+    for phase in phases:
+        device.up = device.down = 0
+        given = evaluated(kernel, program, phase, lanes, 0.3, H)
+        expected = host.evaluate(program, phase, wanted, 0.3, H)
+        assert (given is None) == (expected is None) and device.up == 0
+        assert device.down == (0 if given is None else given.nbytes)
+        if given is not None:
+            assert np.array_equal(given, np.asarray(expected), equal_nan=True), phase
+    assert np.array_equal(lanes.on_host().array, wanted, equal_nan=True)
+    batch, which = lanes.batch(np.array([4, 1, 3, 0, 5])), [4, 1, 3, 0, 5]
+    assert isinstance(batch, DeviceColumns) and batch.resident is batch
+    evaluated(kernel, program, "project", batch, 0.7, H)
+    lanes.put(batch.members, batch, WRITES["project"])
+    part = np.ascontiguousarray(wanted[:, which])
+    host.evaluate(program, "project", part, 0.7, H)
+    wanted[:, which] = part
+    assert np.array_equal(lanes.on_host().array, wanted, equal_nan=True), "lanes are evaluated where they stand"
+    batch.set("q", 3.0, within=0)
+    batch.add("q", 1.0, np.array([1]), within=0)
+    lanes.put(batch.members, batch)
+    wanted[program.layout.rows("q")[0], which] = [3.0, 4.0, 3.0, 3.0, 3.0]
+    assert np.array_equal(lanes.on_host().array, wanted, equal_nan=True), "of what is set a copy is taken back"
+    few = lanes.take(np.arange(4))
+    assert evaluated(kernel, program, "accelerate", few, 0.3, H) is None and device.down > 0, "few come to the host"

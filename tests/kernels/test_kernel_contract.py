@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from shiftjax.kernels import xla
-from shiftjax.kernels.backends import BACKENDS, make_kernel
-from shiftjax.kernels.contract import Group, Kernel
-from shiftjax.kernels.gpu.kernel import GpuKernel
+from shiftjax.kernels.adjoint import AdjointProgram, adjoint_of
+from shiftjax.kernels.backends import BACKENDS, make_backward, make_kernel
+from shiftjax.kernels.contract import Backward, Group, Kernel, Leg
+from shiftjax.kernels.gpu.backward import ReversibleGpuKernel
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.run.programs.integrators import METHODS
 from tests.extensions import numpy_backend, rodas4  # noqa: F401
@@ -33,7 +34,7 @@ def kernel(request: pytest.FixtureRequest) -> Kernel:
 
 def made(name: str) -> Kernel:
     """A kernel of a backend; that of GPUs runs its PTX on the host."""
-    return GpuKernel("f64", 1, PtxOnHost()) if name == "gpu" else make_kernel(name, "f64", 1)
+    return ReversibleGpuKernel("f64", 1, PtxOnHost()) if name == "gpu" else make_kernel(name, "f64", 1)
 
 
 def fixed(events: bool = False) -> LaneProgram:
@@ -320,3 +321,86 @@ def test_steps_of_a_linearly_implicit_method(kernel: Kernel) -> None:
             J[2:4, :2] = 3 * np.outer(r, r) / radius**5 - np.eye(2) / radius**3
             y += H * np.linalg.solve(np.eye(5) - H * J, f)
         assert np.abs(lanes[:5, k] - y).max() < ROUNDING
+
+
+# -- the way back ------------------------------------------------------------------------------------------------------
+
+DIFFERENCES = ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))  # of order 4
+SMALL = 1e-3  # step of theirs
+SLOPES = 1e-9  # SMALL**4 of derivatives of order 5, which are some hundred here, and rounding of 1e-16 over SMALL
+
+
+@pytest.fixture(scope="module")
+def back(kernel: Kernel) -> Backward:
+    carries = make_backward(kernel)
+    if carries is None:
+        pytest.skip("a backend without a way back")
+    return carries
+
+
+def turned(program: LaneProgram, lanes: np.ndarray) -> tuple[AdjointProgram, np.ndarray, np.ndarray]:
+    """An adjoint, random cotangents of lanes, and a direction in which their rows (q, x, dx, p) are moved."""
+    adjoint, random = adjoint_of(program, "f64", 1), np.random.default_rng(6)
+    shape = (adjoint.layout.row_count, lanes.shape[1])
+    return adjoint, random.standard_normal(shape), random.standard_normal(shape)
+
+
+def difference(adjoint: AdjointProgram, lanes: np.ndarray, direction: np.ndarray, value: Any) -> np.ndarray:
+    """(B,) the derivative of a function of lanes along a direction."""
+    total, here, there = np.zeros(lanes.shape[1]), adjoint.program.layout.rows, adjoint.layout.rows
+    for k, weight in DIFFERENCES:
+        moved = lanes.copy()
+        for name in ("q", "x", "dx", "p"):
+            moved[[*here(name)]] += k * SMALL * direction[[*there(name)]]
+        total += weight / SMALL * value(moved)
+    return total
+
+
+def weighed(adjoint: AdjointProgram, bars: np.ndarray, lanes: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """(B,) rows of lanes times their cotangents."""
+    here, there = adjoint.program.layout.rows, adjoint.layout.rows
+    return np.sum([(bars[[*there(name)]] * lanes[[*here(name)]]).sum(0) for name in names], axis=0)
+
+
+def test_cotangents_of_steps_are_those_of_what_advance_does(kernel: Kernel, back: Backward) -> None:
+    """Each lane over its own number of steps, with cotangents of its end and of what it recorded on the way."""
+    program = fixed()
+    begun, steps = started(kernel, program, clock=2.0), np.array([7, 0, 4, 9])
+    adjoint, bars, direction = turned(program, begun)
+    seeds = np.random.default_rng(7).standard_normal((4, 5, 3))
+    seeds[:, 0] = 0.0  # clock 0, before the beginning
+
+    def value(lanes: np.ndarray) -> np.ndarray:
+        out = np.zeros((4, 5, 3))
+        end = advance(kernel, program, lanes, 2.0 + steps, every=3, out=out)
+        return weighed(adjoint, bars, end, ("q", "x", "dx", "p")) + (seeds * out).sum((1, 2))
+
+    wanted = difference(adjoint, begun, direction, value)
+    found = bars.copy()
+    found[adjoint.layout.rows("steps").start] = steps
+    assert steps.max() <= back.longest(adjoint)
+    back.sweep([Leg(adjoint, begun, found, seeds, np.arange(4))], h=H, every=3)
+    assert np.array_equal(found[:-1, 1], bars[:-1, 1]), "of no step"
+    found[adjoint.layout.rows("steps").start] = 0.0
+    assert np.abs((found * direction).sum(0) - wanted).max() < SLOPES * np.abs(found * direction).sum(0).max()
+
+
+@pytest.mark.parametrize("phase", ["project", "observe"])
+def test_cotangents_of_one_phase(kernel: Kernel, back: Backward, phase: str) -> None:
+    program = fixed()
+    begun = started(kernel, program)
+    adjoint, bars, direction = turned(program, begun)
+    seeds = np.random.default_rng(7).standard_normal((4, 1, 3))
+
+    def value(lanes: np.ndarray) -> np.ndarray:
+        after = lanes.copy()
+        seen = kernel.evaluate(program, phase, after, 0.0, H)
+        own = weighed(adjoint, bars, after, ("q", "x", "dx", "p"))
+        return own if seen is None else own + (seeds[:, 0].T * seen).sum(0)
+
+    wanted, ends, found = difference(adjoint, begun, direction, value), begun.copy(), bars.copy()
+    kernel.evaluate(program, "project", ends, 0.0, H)
+    leg = Leg(adjoint, begun, found, seeds if phase == "observe" else None, np.arange(4))
+    back.touch(leg, phase, ends, h=H, every=1)
+    found[adjoint.layout.rows("steps").start] = 0.0
+    assert np.abs((found * direction).sum(0) - wanted).max() < SLOPES * np.abs(found * direction).sum(0).max()

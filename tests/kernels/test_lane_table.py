@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shiftjax.kernels.lane_program import Layout
-from shiftjax.kernels.lane_table import LaneTable
+from shiftjax.kernels.lane_table import COPIED, LaneTable
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYOUT = Layout(nq=2, nx=3, np=1, nm=4, nr=1, na=5, nc=0, ns=0)
@@ -32,6 +32,23 @@ def test_what_is_taken_is_put_back(members: np.ndarray) -> None:
     assert np.array_equal(table.rows("mon", members), -before.rows("mon", members))
     others = np.setdiff1d(np.arange(6), np.arange(6)[members])
     assert np.array_equal(table.take(others).array, before.take(others).array)
+
+
+def test_lanes_of_several_portions_are_taken_and_put() -> None:
+    """As NumPy does it at once: in a row, scattered, and filled up to another layout."""
+    table, rng = numbered(3 * COPIED + 5), np.random.default_rng(0)
+    for members in (np.arange(7, 2 * COPIED + 9), np.sort(rng.permutation(table.lanes)[: COPIED + 3])):
+        lanes, before = table.take(members), table.array.copy()
+        assert np.array_equal(lanes.array, before[:, members])
+        lanes.set("q", -lanes.rows("q"))
+        before[:2, members] *= -1.0
+        table.put(members, lanes)
+        assert np.array_equal(table.array, before)
+        table.put(members, lanes, ["q"])
+        assert np.array_equal(table.array, before)
+    wide = table.fitted(Layout(nq=2, nx=3, np=1, nm=4, nr=1, na=7, nc=0, ns=0))
+    assert not wide.rows("acc")[5:].any() and np.array_equal(wide.rows("acc")[:5], table.rows("acc"))
+    assert not LaneTable.zeros(LAYOUT, 40_000, "f8").array.any()
 
 
 def test_a_batch_of_all_lanes_is_no_copy() -> None:

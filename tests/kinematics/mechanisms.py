@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import shiftjax
-from shiftjax.kinematics.branches.table import Branches
 from shiftjax.mechanism.model import Model
+from shiftjax.run.assemblies.table import Branches
 
 # Base and platform of a planar platform on three legs, and the legs' lengths: row 7 of the specification of kinematics.
 BASE, PLATE, LEGS = ((0.0, 0.0), (3.01, 0.0), (1.85, 2.46)), ((0.0, 0.0), (1.7, 0.0), (-0.92, 0.15)), (2.64, 2.10, 2.11)

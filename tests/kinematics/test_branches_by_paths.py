@@ -1,8 +1,12 @@
 """Assemblies of groups that no closed form solves (F7): published numbers of real ones, each certified."""
 
 import numpy as np
+import pytest
 
 import shiftjax
+from shiftjax.run.assemblies.charts import drawn, features, numbers_of
+from shiftjax.run.assemblies.legs import LEGS, roots_of_legs
+from shiftjax.run.assemblies.skeleton import LOOP, SPATIAL, Closure, Posed, Skeleton
 from tests.kinematics import mechanisms
 from tests.kinematics.mechanisms import MANSEUR_DOTY, PUMA, angles, dietmaier, forward, gripping, three_legs
 
@@ -77,3 +81,34 @@ def test_the_pose_of_a_random_arm_is_among_sixteen() -> None:
     every = np.array([table.q[f"arm:joint_{k}"] for k in range(1, 7)]).T
     assert table.complete == "proven" and len(table) + table.complex[0] == 16 and len(table) % 2 == 0
     assert np.abs(every - stated).max(1).min() < EXACT * 100.0
+
+
+@pytest.mark.parametrize("motions", LEGS)
+def test_a_leg_has_two_poses(motions: tuple[str, ...]) -> None:
+    """Two turns whose axes meet, and a ball at either end: both poses close, and one of them is the one that was drawn,
+    the other has both turns half a turn further round."""
+    skeleton = Skeleton(motions, (Closure(LOOP, ((0, 1, 2), ())),), SPATIAL)
+    numbers, X = drawn(skeleton, np.random.default_rng(1))
+    screws = numbers_of(skeleton, numbers[None])
+    a, b = (k for k, motion in enumerate(motions) if motion == "turn")
+    axes = np.real(screws.axis[:, [a, b]])
+    screws.axis[:, [a, b]] = axes / np.linalg.norm(axes, axis=2)[:, :, None]
+    screws.center[:, [a, b]] = np.real(screws.center[:, [a, a]])  # a point of both
+    posed = Posed(skeleton, screws, X[None])
+    R, p = posed.pose((0, 1, 2))
+    screws.end_R[:, 0] = np.swapaxes(R, 1, 2)
+    screws.end_p[:, 0] = -np.einsum("pji,pj->pi", R, p)
+    roots = roots_of_legs(skeleton, screws)[0]
+    closed = Posed(skeleton, screws.of(np.zeros(2, int)), roots)
+    assert np.abs(closed.residuals()).max() < 1e-11 and closed.turn_left().max() < 1e-11
+    off = np.abs(features(skeleton, roots) - features(skeleton, X[None])).max(1)
+    assert off.min() < 1e-10 < off.max()
+
+
+def test_a_platform_on_universal_legs() -> None:
+    """The library's platform with feet out of their plane: 40 poses, each leg in both of its own, all certified."""
+    random, model = np.random.default_rng(3), shiftjax.load("stewart")
+    feet = {f"fixed:foot_{k}.T[2]": float(height) for k, height in enumerate(random.uniform(-0.05, 0.05, 6), 1)}
+    table = shiftjax.branches(model, {f"leg_{k}": 0.854 for k in range(1, 7)}, assign=feet)
+    assert table.complete == "proven" and table.certified.all() and len({*table.names}) == len(table)
+    assert table.real[0] + table.complex[0] == 40 * 64 and table.real[0] % 64 == 0

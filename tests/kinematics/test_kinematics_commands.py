@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import shiftjax
+
 
 def test_follow_prints_and_writes(shell, tmp_path: Path) -> None:
     table, store = tmp_path / "poses.csv", tmp_path / "poses.json"
@@ -58,3 +60,38 @@ def test_travel(shell) -> None:
     code, out, _ = shell("travel", "four_bar", "rocker_pivot", "--set", "coupler:tip.T[0]=0.52", "--json")
     (one,) = json.loads(out)
     assert (one["low"], one["high"]) == (pytest.approx(1.29636457, abs=1e-8), pytest.approx(2.44807167, abs=1e-8))
+
+
+def test_workspace(shell, tmp_path: Path) -> None:
+    """An arm of two joints on a grid, as text, as JSON and as a picture; and what is refused."""
+    builder = shiftjax.ModelBuilder()
+    arm, before = builder.assembly("arm"), "fixed"
+    for k, length in enumerate((0.3, 0.2)):
+        arm.body(f"link_{k}", frames={"tip": (length, 0.0, 0.0)})
+        arm.joint(f"joint_{k}", "Rz", parent=before, child=f"link_{k}")
+        before = (f"link_{k}", "tip")
+    file, picture = tmp_path / "arm.json", tmp_path / "reach.png"
+    shiftjax.save(builder.build(), file)
+    box = ["--box=-520mm:0.51m", "--box=-0.53:0.52", "--points", "7"]
+    code, out, err = shell("workspace", str(file), "link_1:tip", *box, "--picture", str(picture))
+    assert code == 0, err
+    assert "boundary  singular  arm:joint_0, arm:joint_1" in out
+    area = float(next(line.split()[1] for line in out.splitlines() if line.startswith("area")))
+    assert area == pytest.approx(4.0 * np.pi * 0.06, rel=1e-6)
+    assert "of 49 points reached" in out
+    assert picture.stat().st_size > 1000
+    code, out, _ = shell("workspace", str(file), "link_1:tip.x", "link_1:tip.y", "--json")
+    answer = json.loads(out)
+    assert (code, answer["consistent"], len(answer["curves"])) == (0, True, 2)
+    code, _, err = shell("workspace", str(file), "link_1:tip", "--box", "wide")
+    assert (code, "LOW:HIGH" in err) == (2, True)
+    for words, message in (
+        (("--picture", str(picture)), "Use --force"),
+        (("--picture", str(tmp_path / "reach.xyz")), "suffix '.xyz'"),
+        (("--picture", str(tmp_path / "none" / "reach.png")), "no such folder"),
+        (("--box=-1kg:1kg", "--box=-1:1", "--points", "3"), "kg"),
+    ):
+        code, out, err = shell("workspace", str(file), "link_1:tip", *words)
+        assert (code, out, message in err) == (2, "", True), err
+    code, _, err = shell("workspace", str(file), "link_1:tip.x", "joint_1", "--box=-1m:1m", "--box=0:9mm")
+    assert (code, "a unit of rad" in err) == (2, True)

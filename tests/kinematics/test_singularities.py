@@ -52,15 +52,21 @@ def test_paths_pass_crossings_on_their_branch(count: int) -> None:
     assert any("singular" in note for note in path.notes) == (0.0 in np.round(u, 12))
 
 
-def test_uneven_paths_stop_before_a_pose_that_they_cannot_tell() -> None:
-    uneven = np.array([-1.0, -0.5, -0.2, 0.0, 0.1, 0.5])
-    path = shiftjax.follow(PARALLELOGRAM, {"crank_pivot": uneven}, channels=["rocker_pivot.q"])
-    assert path.status == Outcome.singular_pose
-    assert "branches that meet" in path.messages[0]
-    assert np.isfinite(path.channels["rocker_pivot.q"]).sum() == 3
-    beside = shiftjax.follow(PARALLELOGRAM, {"crank_pivot": uneven + 0.03}, channels=["rocker_pivot.q"])
-    assert beside.status == Outcome.ok
-    assert np.abs(beside.channels["rocker_pivot.q"] - uneven - 0.03).max() < 1e-13
+def test_uneven_paths_go_over_poses_at_which_branches_meet() -> None:
+    """Onto the flat pose of a parallelogram, on from there, to and fro; the rates are those of its branch."""
+    names = [f"rocker_pivot.{what}" for what in ("q", "v", "a", "mobility")]
+    for way in ([-1.0, -0.5, -0.2, 0.0, 0.1, 0.5], [1.0, 0.3, 0.0, -0.2], [-0.6, 0.0, -0.7, 0.0, 0.4]):
+        path = shiftjax.follow(PARALLELOGRAM, {"crank_pivot": np.array(way)}, channels=names)
+        q, v, a, mobility = (path.channels[name] for name in names)
+        assert path.status == Outcome.ok
+        assert np.abs(q - way).max() < 1e-12
+        assert np.abs(v - 1.0).max() < 1e-9 and np.abs(a).max() < 1e-6
+        assert (np.isnan(mobility) == (np.array(way) == 0.0)).all()
+        assert any("singular" in note for note in path.notes)
+    by_time = shiftjax.follow(
+        PARALLELOGRAM, {"crank_pivot": [-1.0, -0.4, 0.0]}, [0.0, 1.0, 3.0], channels=["rocker_pivot.v", "crank_pivot.v"]
+    )
+    assert np.abs(np.subtract(*by_time.channels.values())).max() < 1e-9
 
 
 def test_regular_paths_have_none() -> None:

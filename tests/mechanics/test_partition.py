@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.kernels.llvm.elimination import FEW
+from shiftjax.kernels.pivoting.elimination import FEW
 from shiftjax.mechanism.model import Model
 from shiftjax.models import names, path
 from shiftjax.run.closing import host_evaluation as host

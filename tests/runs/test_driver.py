@@ -79,16 +79,16 @@ def test_a_partition_with_a_larger_b_is_left(factor: float, monkeypatch: pytest.
     lanes, members = lanes_of("bricard"), np.arange(3)
     (old,) = lanes.known[0]
     other = replace(old, dependent=old.dependent[1:] + old.independent, independent=old.dependent[:1])
-    of = driver._Fresh.of
+    of = driver.FreshPartitions.of
 
-    def fresh(lanes: Ensemble, s: int, members: np.ndarray) -> Any:
-        real = of(lanes, s, members)
+    def fresh(*arguments: Any) -> Any:
+        real, members = of(*arguments), arguments[2]
         return replace(
             real, blocks=MemberBlocks.alike(other, len(members)), same=np.zeros(len(members), bool),
             entries=factor * real.old_entries, ratio=real.old_ratio,
         )  # fmt: skip
 
-    monkeypatch.setattr(driver._Fresh, "of", fresh)
+    monkeypatch.setattr(driver.FreshPartitions, "of", fresh)
     driver.repartition(lanes, 0, members, np.zeros(3, bool))
     assert (lanes.repartitions == (factor < 1.0)).all()
     assert [lanes.known[0][k] for k in lanes.choice[0]] == [other if factor < 1.0 else old] * 3

@@ -13,7 +13,7 @@ FORKING = """
 import faulthandler, os, sys, threading, time
 import numpy as np
 import shiftjax
-from shiftjax.kernels.llvm.elimination import eliminate
+from shiftjax.kernels.pivoting.elimination import eliminate
 
 def simulated(first):
     vary = {"coupler.mass": first + np.linspace(0.0, 1e-3, 64)}

@@ -27,6 +27,7 @@ from shiftjax.cli.progress import Progress
 from shiftjax.ensembles.store import store
 from shiftjax.ensembles.store.folders import WrittenFolder
 from shiftjax.ensembles.store.replacing import refuse_unwritable
+from shiftjax.kernels import workers
 from shiftjax.kernels.llvm import cpu
 from shiftjax.kernels.llvm.slices import FIRST, GROWTH, SLICE, Pace
 from shiftjax.kernels.workers import Stop, in_thread, run_all
@@ -163,6 +164,49 @@ def test_a_shield_puts_signals_off() -> None:
         assert pool.submit(
             lambda: [signal.getsignal(signal.SIGINT) for _ in [0] if not shielded().__enter__()]
         ).result()
+
+
+def test_work_inside_of_two_shields_is_done_to_its_end() -> None:
+    """What is raised at the end of the outer one finds it whole."""
+    called: list[str] = []
+    with pytest.raises(KeyboardInterrupt), shielded(lambda: called.append("outer")):
+        with shielded(lambda: called.append("inner")):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        assert called == ["outer", "outer"]
+    with pytest.raises(KeyboardInterrupt), shielded():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+    assert len(called) == 2
+
+
+def test_an_interrupt_among_samples_leaves_their_errors_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their trial steps, which threads take, are done when the interrupt comes through."""
+    sample, run_all, samples = driver.sample, workers.run_all, list[int]()
+
+    def interrupted(pool: Any, count: int, work: Callable[[Stop], None], **options: Any) -> None:
+        def after_a_signal(stop: Stop) -> None:
+            time.sleep(0.05)  # the main thread waits for this one, and has had the signal by now
+            work(stop)
+
+        monkeypatch.setattr(workers, "run_all", run_all)
+        threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+        run_all(pool, count, after_a_signal, **options)
+
+    def sampled(lanes: Any, members: np.ndarray) -> None:
+        samples.append(len(members))
+        if len(samples) == 2:
+            monkeypatch.setattr(workers, "run_all", interrupted)
+        sample(lanes, members)
+
+    monkeypatch.setattr(driver, "sample", sampled)
+    vary = {"crank_pivot.initial_velocity": np.linspace(1.0, 5.0, 100)}
+    with pytest.raises(Interrupted) as caught:
+        simulate("four_bar", 2.0, 1e-3, vary=vary, threads=2)
+    assert len(samples) == 2
+    assert np.nanmax(caught.value.result.certificate["angle_error"]) < 1e-4  # rad; 0.5 of steps that were left undone
 
 
 def left_soon(inside: list[int]) -> Callable[[Stop], None]:

@@ -11,7 +11,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.repeats import LEAST, MOST, Repeats, sampled
+from shiftjax.run.advance.repeats import LEAST, MOST, Repeats, sampled, smallest
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from tests.runs.test_accuracy import stopped
@@ -187,3 +187,12 @@ def test_a_sample_has_the_largest_estimates_and_is_spread(members: int, count: i
 def test_no_other_basis_is_known() -> None:
     with pytest.raises(ModelError, match="accuracy"):
         simulate("four_bar", 0.1, 1e-3, accuracy="some")
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 30, 40])
+def test_the_smallest_are_those_of_a_stable_sort(count: int) -> None:
+    """With ties, of which the first are taken, infinities, and what is no number last."""
+    rng = np.random.default_rng(0)
+    for values in (rng.normal(size=40), rng.integers(0, 4, 40) * 1.0, np.where(rng.random(40) < 0.5, np.nan, 1.0)):
+        values[3] = -np.inf
+        assert np.array_equal(smallest(values, count), np.argsort(values, kind="stable")[:count])

@@ -218,7 +218,7 @@ def test_what_the_loops_do_not_allow_is_told() -> None:
     """Design rule 7: a held place the loops refuse and speeds that contradict them are named in the notes."""
     vary = {"joint1.initial_displacement": [-0.3, -0.9]}  # joint 1 of the Bricard cannot pass -pi/6
     result = simulate("bricard", span=0.01, step=1e-3, vary=vary)
-    assert any("displacement of bricard:joint1 could not be kept in 1 members (1)" in note for note in result.notes)
+    assert any("displacement of bricard:joint1 could not be kept in 1 member (1)" in note for note in result.notes)
     assert result.status.tolist() == [0, Outcome.start_changed] and result.certificate["start_change"][1] > 0.1
     clean = simulate("four_bar", span=0.01, step=1e-3)
     assert clean.notes == ()

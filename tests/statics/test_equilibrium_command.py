@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import shiftjax
+from tests.statics.test_load_path import COLUMN
 
 SWING = float(np.sqrt(9.81) / (2.0 * np.pi))  # Hz, of a pendulum of 1 m
 
@@ -33,3 +34,30 @@ def test_it_says_what_still_moves(shell, tmp_path: Path) -> None:
     code, out, err = shell("equilibrium", str(file))
     assert (code, out) == (3, "")
     assert "still move a:way" in err
+
+
+def test_a_load_path_is_a_command_too(shell, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file, picture = tmp_path / "column.json", tmp_path / "column.png"
+    shiftjax.save(COLUMN, file)
+    words = ("load", str(file), "--load", "load.load=0:-200N", "--poses", "12", "--distance", "0.1")
+    code, out, err = shell(*words, "--picture", str(picture), "--over", "pin")
+    assert code == 0, err
+    assert "the load factor 1 is reached" in out and "branch" in out and "-160" in out and picture.stat().st_size > 1000
+    code, out, _ = shell(*words, "--json")
+    document = json.loads(out)
+    (pose,) = document["critical"]
+    assert pose["loads"]["column:load.load"] == pytest.approx(-160.0, rel=1e-10)
+    assert [curve["begins"] for curve in document["curves"]] == [-1, 0, 0]
+    code, _, err = shell("load", str(file), "--load", "load.load=5")
+    assert code == 2 and "FROM:TO" in err
+
+
+def test_a_mode_is_written_to_be_viewed(shell, tmp_path: Path) -> None:
+    store = tmp_path / "swing.json"
+    code, _, err = shell("equilibrium", "double_pendulum", "--mode", "2", "--out", str(store))
+    assert code == 0, err
+    document = json.loads(store.read_text())
+    assert document["settings"]["parameter"] == "phase" and len(document["poses"]) == 2
+    code, _, err = shell("equilibrium", "double_pendulum", "--mode", "2")
+    assert code == 2 and "--out" in err

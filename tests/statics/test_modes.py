@@ -13,7 +13,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.options import options_of
 from shiftjax.statics.at_rest import AtRest, ranks_at
-from shiftjax.statics.equilibrium import Search
+from shiftjax.statics.search import Search
 from tests.support.mechanisms import four_bars, rod
 
 CLOSED_FORM = 1e-10  # relative: derivatives
@@ -198,3 +198,22 @@ def test_a_state_that_goes_on_changing_has_no_equilibrium() -> None:
     lost = shiftjax.equilibrium(shiftjax.load(pushed))
     assert lost.status == Outcome.no_equilibrium
     assert "a:it.integral goes on changing at rest" in lost.messages[0]
+
+
+def test_a_mode_is_a_motion_that_can_be_looked_at() -> None:
+    """At every phase the loops are closed, and what moves most is where amplitude x sin(phase) has it."""
+    model = sprung_four_bar(0.0)
+    swing, stand = shiftjax.modes(model), shiftjax.equilibrium(model)
+    path = next(name for name, shape in swing.shapes.items() if shape[0] == 1.0)
+    played = shiftjax.mode_motion(model, amplitude=0.02, poses=9, channels=[f"{path}.q"])
+    assert played.status == 0 and played.settings["parameter"] == "phase"
+    assert played.certificate["gap"] < 1e-12
+    moved = played.channels[f"{path}.q"] - stand.q[path]
+    assert np.abs(moved - 0.02 * np.sin(played.time)).max() < 0.02 * 0.02  # the loops bend
+    poses = played.poses[f"{path.partition(':')[0]}:coupler"]
+    assert poses.shape == (9, 7) and np.isfinite(poses).all() and np.ptp(poses[:, 0]) > 1e-3
+    some = shiftjax.mode_motion("four_bar", poses=5, vary={"coupler:tip.T[0]": [0.5, 1.2]}, channels=["crank_pivot.q"])
+    assert some.status.tolist() == [Outcome.ok, Outcome.not_assembled] and some.messages[1]
+    assert np.isfinite(some.channels["crank_pivot.q"]).all(1).tolist() == [True, False]
+    with pytest.raises(ModelError, match="1 to 1"):
+        shiftjax.mode_motion("four_bar", 2)

@@ -240,6 +240,9 @@ class Translation:
             return self.carry(op, v, bits)
         if op in INTEGER:
             return self.new(f"{INTEGER[op]} {f} {v[0]}, {v[1]}")
+        if op in ("min", "max"):
+            less = self.new(f"icmp {'s' if signed else 'u'}{'lt' if op == 'min' else 'gt'} {f} {v[0]}, {v[1]}")
+            return self.new(f"select i1 {less}, {f} {v[0]}, {f} {v[1]}")
         if op in ("shl", "shr"):
             return self.shift("shl" if op == "shl" else "ashr" if signed else "lshr", f, v, bits)
         if op == "neg":

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.bench.rivals.hinge_tree import HingeTree, Link, closing_points, consistent_speeds
+from shiftjax.bench.rivals.hinge_tree import HingeTree, Link, hinge_points, start_speeds
 from shiftjax.bench.rivals.rival import Race
 
 MEMBERS = 256  # more are no faster a member
@@ -63,9 +63,7 @@ class ArrayMechanism:
             if link.parent >= 0:
                 carries[k] += carries[link.parent]
         self.carries = jnp.asarray(carries)
-        start = np.array([link.speed for link in tree.links])
-        placed, S = self.pose(jnp.zeros(self.n))
-        self.speeds = consistent_speeds(start, np.asarray(self.closure(placed, S, jnp.zeros(self.n))[1]))
+        self.speeds = start_speeds(tree)
 
     def pose(self, q: jax.Array) -> tuple[list[State], jax.Array]:
         """Motion of every link since the start, rotation (3, 3) and shift (3,), and the hinges' screws (n, 6)."""
@@ -95,7 +93,7 @@ class ArrayMechanism:
         A = self.carries @ (crossed(V, S) * v[:, None])
         gaps, rows, biases = [], [], []
         for cut in self.tree.cuts:
-            for point in closing_points(self.tree, cut):
+            for point in hinge_points(self.tree, cut):
                 ends = [self._point(placed, S, V, A, k, point) for k in (cut.first, cut.second)]
                 gap, row, bias = (a - b for a, b in zip(*ends, strict=True))
                 gaps.append(gap)

@@ -5,6 +5,7 @@ Plain NumPy and SciPy, independent of the library's own topology and kinematics.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -129,9 +130,67 @@ def split(tree: HingeTree) -> tuple[HingeTree, list[tuple[int, int]]]:
     return tree._replace(links=tuple(links), cuts=()), pairs
 
 
-def closing_points(tree: HingeTree, cut: Cut) -> list[np.ndarray]:
-    """Points in the world that a cut hinge holds together: one in a plane, two along the axis in space."""
-    return [cut.anchor_W] if tree.planar else [cut.anchor_W, cut.anchor_W + cut.axis_W]
+def twin_speeds(tree: HingeTree, speeds: np.ndarray) -> list[float]:
+    """Speeds of the hinges of the twins of `split`, with which each moves as its body does [rad/s].
+
+    Args:
+        speeds: of the tree's hinges.
+    """
+
+    def spin(k: int) -> np.ndarray:
+        return sum((tree.links[one].axis_W * speeds[one] for one in carriers(tree, k)), np.zeros(3))
+
+    ends = [(cut, *sorted((cut.first, cut.second))) for cut in tree.cuts]
+    return [float(cut.axis_W @ (spin(whole) - spin(before))) for cut, before, whole in ends]
+
+
+def hinge_points(tree: HingeTree, hinge: Link | Cut) -> list[np.ndarray]:
+    """Points in the world that a hinge holds together: one in a plane, two along the axis in space."""
+    return [hinge.anchor_W] if tree.planar else [hinge.anchor_W, hinge.anchor_W + hinge.axis_W]
+
+
+def centre(link: Link) -> np.ndarray:
+    """(3,) the centre of mass of a link at the start [m]."""
+    return link.p_WB + link.R_WB @ np.array(link.body.center_of_mass)
+
+
+def inertia_W(link: Link) -> np.ndarray:
+    """(3, 3) about the centre of mass, in axes of the world at the start, of the share that the link has [kg m^2]."""
+    return link.share * link.R_WB @ np.array(link.body.inertia.matrix) @ link.R_WB.T
+
+
+def carriers(tree: HingeTree, k: int) -> list[int]:
+    """The links whose hinges move link k, itself the last one."""
+    return [] if k < 0 else [*carriers(tree, tree.links[k].parent), k]
+
+
+def depth_first(tree: HingeTree) -> list[int]:
+    """The links in an order in which all that one carries follows it at once."""
+
+    def carried(parent: int) -> list[int]:
+        return [one for k, link in enumerate(tree.links) if link.parent == parent for one in (k, *carried(k))]
+
+    return carried(-1)
+
+
+def start_speeds(tree: HingeTree) -> np.ndarray:
+    """(hinges,) speeds at the start that the loops allow [rad/s]."""
+    rows = [np.zeros((0, len(tree.links)))]
+    for cut in tree.cuts:
+        for x in hinge_points(tree, cut):
+            J = np.zeros((3, len(tree.links)))
+            for side, sign in ((cut.first, 1.0), (cut.second, -1.0)):
+                for k in carriers(tree, side):
+                    J[:, k] += sign * np.cross(tree.links[k].axis_W, x - tree.links[k].anchor_W)
+            rows.append(J)
+    return consistent_speeds(np.array([link.speed for link in tree.links]), np.concatenate(rows))
+
+
+def with_mass(tree: HingeTree, varied: int, mass: float) -> HingeTree:
+    """The tree with another mass of one link."""
+    links = list(tree.links)
+    links[varied] = links[varied]._replace(body=replace(links[varied].body, mass=mass))
+    return tree._replace(links=tuple(links))
 
 
 def consistent_speeds(speeds: np.ndarray, J: np.ndarray) -> np.ndarray:

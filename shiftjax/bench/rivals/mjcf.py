@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from shiftjax.bench.rivals.hinge_tree import HingeTree, closing_points, split
+from shiftjax.bench.rivals.hinge_tree import HingeTree, hinge_points, split
 
 # Attributes of the loops' constraints. A time constant of twice the step is the smallest that MuJoCo's `refsafe` lets
 # through; 0.9999 is the largest impedance it takes.
@@ -68,7 +68,7 @@ def _connects(tree: HingeTree, attributes: str) -> str:
         first, second = sorted((cut.first, cut.second), reverse=True)  # the first one is never ground
         link = tree.links[first]
         name = f"b{second}" if second >= 0 else "world"
-        for point in closing_points(tree, cut):
+        for point in hinge_points(tree, cut):
             anchor = _words(link.R_WB.T @ (point - link.p_WB))
             loops += f'<connect body1="b{first}" body2="{name}" anchor="{anchor}" {attributes}/>'
     return loops

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import mujoco
 import numpy as np
 from mujoco import rollout
 
-from shiftjax.bench.rivals.hinge_tree import HingeTree, consistent_speeds, tree_of
+from shiftjax.bench.rivals.hinge_tree import HingeTree, consistent_speeds, tree_of, with_mass
 from shiftjax.bench.rivals.judge import judged
 from shiftjax.bench.rivals.mjcf import CLOSINGS, Closing, mjcf
 from shiftjax.bench.rivals.rival import Race
@@ -91,14 +90,7 @@ def figures_of(ensemble: MujocoEnsemble, models: Sequence[Model], body: str, sta
     """
     tree, masses = tree_of(models[0]), [dict(model.bodies())[body].mass for model in models[: len(states)]]
     varied = [link.path for link in tree.links].index(body)
-    return judged(tree, varied, np.array(masses), *ensemble.motion(states, 10))
-
-
-def with_mass(tree: HingeTree, varied: int, mass: float) -> HingeTree:
-    """The tree with another mass of one link."""
-    links = list(tree.links)
-    links[varied] = links[varied]._replace(body=replace(links[varied].body, mass=mass))
-    return tree._replace(links=tuple(links))
+    return judged(tree, varied, np.array(masses), ensemble.motion(states, 10))
 
 
 class MujocoEntrant:

@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from mujoco import mjx
 
+from shiftjax.bench.rivals.hinge_tree import with_mass
 from shiftjax.bench.rivals.mjcf import CLOSINGS, Closing
-from shiftjax.bench.rivals.mujoco_c import dofs, started, with_mass
+from shiftjax.bench.rivals.mujoco_c import dofs, started
 from shiftjax.bench.rivals.rival import Race
 
 MEMBERS = {"cpu": 16}  # a processor is busy with few

@@ -11,8 +11,9 @@ import mujoco_warp
 import numpy as np
 import warp
 
+from shiftjax.bench.rivals.hinge_tree import with_mass
 from shiftjax.bench.rivals.mjcf import CLOSINGS, Closing
-from shiftjax.bench.rivals.mujoco_c import dofs, started, with_mass
+from shiftjax.bench.rivals.mujoco_c import dofs, started
 from shiftjax.bench.rivals.rival import Race
 from shiftjax.errors import ModelError
 

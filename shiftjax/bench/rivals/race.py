@@ -11,7 +11,7 @@ import numpy as np
 from shiftjax.bench.machine import version_of
 from shiftjax.bench.rates import accuracy, ratio
 from shiftjax.bench.rivals.hinge_tree import check_hinges, tree_of
-from shiftjax.bench.rivals.judge import judged
+from shiftjax.bench.rivals.judge import angles_of, judged
 from shiftjax.bench.rivals.rival import Entrant, Race, Rival
 from shiftjax.bench.timing import Timing, side_by_side, timed
 from shiftjax.bench.workload import Workload
@@ -49,11 +49,69 @@ def _warp() -> Rival:
     return WarpRival()
 
 
+def _pinocchio() -> Rival:
+    from shiftjax.bench.rivals.pinocchio import PinocchioRival
+
+    return PinocchioRival()
+
+
+def _drake() -> Rival:
+    from shiftjax.bench.rivals.drake import DrakeRival
+
+    return DrakeRival()
+
+
+def _dart() -> Rival:
+    from shiftjax.bench.rivals.dart import DartRival
+
+    return DartRival()
+
+
+def _exudyn() -> Rival:
+    from shiftjax.bench.rivals.exudyn import ExudynRival
+
+    return ExudynRival()
+
+
+def _jaxsim() -> Rival:
+    from shiftjax.bench.rivals.jaxsim import JaxsimRival
+
+    return JaxsimRival()
+
+
+def _genesis() -> Rival:
+    from shiftjax.bench.rivals.genesis import GenesisRival
+
+    return GenesisRival()
+
+
+def _kamino() -> Rival:
+    from shiftjax.bench.rivals.newton_kamino import KaminoRival
+
+    return KaminoRival()
+
+
 # Each by its name; a value is called where the rival is wanted, and raises ImportError where its package is missing.
 RIVALS: Registry[Callable[[], Rival]] = Registry(
-    "rival", {"mujoco": _mujoco, "mjx": _mjx, "mujoco_warp": _warp, "array code": _array}
+    "rival",
+    {
+        "mujoco": _mujoco,
+        "mjx": _mjx,
+        "mujoco_warp": _warp,
+        "pinocchio": _pinocchio,
+        "drake": _drake,
+        "dart": _dart,
+        "exudyn": _exudyn,
+        "genesis": _genesis,
+        "jaxsim": _jaxsim,
+        "kamino": _kamino,
+        "array code": _array,
+    },
 )
-PACKAGES = {"mujoco": "mujoco", "mjx": "mujoco-mjx", "mujoco_warp": "mujoco-warp", "array code": "jax"}
+PACKAGES = {
+    "mjx": "mujoco-mjx", "mujoco_warp": "mujoco-warp", "pinocchio": "pin", "dart": "dartpy",
+    "genesis": "genesis-world", "kamino": "newton", "array code": "jax",
+}  # fmt: skip  # of pip, where they are called otherwise
 
 
 def race_of(work: Workload, members: int, threads: int) -> Race:
@@ -89,8 +147,7 @@ def entered(race: Race, names: Sequence[str]) -> Iterator[tuple[str, str, str, E
         try:
             rival = RIVALS[name]()
         except ImportError as error:
-            lacking = f"no package {error.name or name}" if isinstance(error, ModuleNotFoundError) else f"{error}"
-            yield name, "", "", None, lacking.splitlines()[0]
+            yield name, "", "", None, _lacking(name, error)
             continue
         for setting, words in rival.settings.items():
             try:
@@ -100,6 +157,14 @@ def entered(race: Race, names: Sequence[str]) -> Iterator[tuple[str, str, str, E
                 yield name, setting, words, None, why.splitlines()[0]
                 if isinstance(error, ModelError):
                     break  # of no setting
+
+
+def _lacking(name: str, error: ImportError) -> str:
+    """What an import misses, and how pip calls it where that is another name."""
+    if not isinstance(error, ModuleNotFoundError):
+        return f"{error}".splitlines()[0]
+    module, package = error.name or name, PACKAGES.get(name, name)
+    return f"no package {module}" + (f" (pip install {package})" if name in PACKAGES and package != module else "")
 
 
 def raced(
@@ -161,10 +226,12 @@ def _ours(work: Workload, race: Race, members: int) -> tuple[dict[str, Any], np.
 
 def _checked(race: Race, entrant: Entrant, motion: np.ndarray) -> dict[str, Any]:
     """What a code's motion is worth; a motion that is another one has no rate."""
-    (q, v), first = timed(lambda: entrant.path(race.steps, EVERY))
-    differences = np.abs(q[:, [0, -1]] - motion[: len(q)]).max((1, 2))  # of the smallest and the largest mass
+    path, first = timed(lambda: entrant.path(race.steps, EVERY))
+    differences = np.abs(angles_of(race.tree, path)[:, [0, -1]] - motion).max(
+        (1, 2)
+    )  # of the smallest and the largest mass
     early = float(differences[: 1 + round(ALIKE_FOR / race.step / EVERY)].max())
-    figures = judged(race.tree, race.varied, np.asarray(entrant.masses), q, v)
+    figures = judged(race.tree, race.varied, np.asarray(entrant.masses), path)
     row: dict[str, Any] = {
         "members": len(entrant.masses), "precision": entrant.precision, "device": entrant.device,
         "first_s": first.wall_s,

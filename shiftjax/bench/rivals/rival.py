@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from shiftjax.record import record
 
 @record
 class Race:
-    """One mechanism of hinges, of whose members one body's mass varies; all start alike and take equal steps of RK4.
+    """One mechanism of hinges, of whose members one body's mass varies; all start alike and take equal steps, by
+    RK4 where a code has it.
 
     Attributes:
         tree: of the file's masses. varied: the link whose mass varies. masses: (B,) [kg].
@@ -35,6 +36,23 @@ class Race:
         return self.masses[np.linspace(0, len(self.masses) - 1, count).astype(int)]
 
 
+class Bodies(NamedTuple):
+    """A motion as that of free bodies: link k has its point x of the start, in the world, at rotation x + shift.
+
+    Attributes:
+        rotation: (instants, n, links, 3, 3). shift: (instants, n, links, 3) [m]. omega: (instants, n, links, 3) in axes
+            of the world [rad/s]. velocity: (instants, n, links, 3) of centres of mass [m/s].
+    """
+
+    rotation: np.ndarray
+    shift: np.ndarray
+    omega: np.ndarray
+    velocity: np.ndarray
+
+
+Path = tuple[np.ndarray, np.ndarray] | Bodies  # angles of hinges and their speeds, or bodies
+
+
 class Entrant(Protocol):
     """One code with one setting, ready to run.
 
@@ -52,9 +70,9 @@ class Entrant(Protocol):
         for."""
         ...
 
-    def path(self, steps: int, every: int) -> tuple[np.ndarray, np.ndarray]:
-        """Angles of the tree's hinges, from the start pose [rad], and their speeds [rad/s], (instants, n, hinges): at
-        the start and after every so many steps."""
+    def path(self, steps: int, every: int) -> Path:
+        """The motion at the start and after every so many steps: angles of the tree's hinges, from the start pose
+        [rad], and their speeds [rad/s], (instants, n, hinges), or, of a code that moves bodies freely, `Bodies`."""
         ...
 
 

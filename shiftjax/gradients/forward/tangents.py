@@ -19,9 +19,9 @@ from shiftjax.gradients.complex_step import complex_step
 from shiftjax.gradients.forward.tangent_lanes import Growing, TangentLanes
 from shiftjax.gradients.forward.tangent_programs import BATCHES, TangentFamily, TangentPrograms
 from shiftjax.gradients.jumps.passages import Passages
-from shiftjax.kernels.contract import Kernel
+from shiftjax.kernels.contract import Kernel, placed
 from shiftjax.kernels.lane_program import DTYPES
-from shiftjax.kernels.lane_table import LaneTable, placed
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.advance.first_lanes import begin_certificate, recordings_of
 from shiftjax.run.advance.replay import replay

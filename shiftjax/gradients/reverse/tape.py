@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from shiftjax.gradients.growth import PARTS
 from shiftjax.run.advance.ensemble import Ensemble
 
 PLAIN_STEPS = -1  # in place of a pattern of steps
+LONG = 128  # steps of a leg, which those of most mechanisms are not on a processor
 
 
 @dataclass
@@ -114,8 +116,11 @@ def note_bytes(states: int, itemsize: int, substructures: int) -> int:
 def spacing(longest: int, noted: float, steps: int, memory: float) -> int:
     """Steps between two notes of a lane: a leg's, or so many that all notes fit.
 
+    Where a kernel takes long legs, no more than a part of the span in which growth is seen, at notes alone.
+
     Args:
         longest: steps of a leg. noted: bytes of a note of all lanes. steps: of the run. memory: bytes of all notes.
     """
+    longest = min(longest, max(LONG, -(-steps // PARTS)))
     fitting = 2 * steps * noted / memory if memory > 0 else np.inf  # the other half is for decisions
     return int(longest * max(1, np.ceil(min(fitting, steps) / longest)))

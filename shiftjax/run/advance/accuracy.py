@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from shiftjax.kernels.lane_table import ALL
 from shiftjax.outcome import Outcome
 from shiftjax.plan_elements import ForceElement
 from shiftjax.run.advance.ensemble import Ensemble
@@ -51,45 +52,71 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
 
 def estimated_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     """As `angle_errors`, without repeats."""
-    return _estimated(lanes) if lanes.estimates is None else lanes.estimates
+    angle, lost, _ = _estimates(lanes)
+    return angle, lost
+
+
+def energy_errors(lanes: Ensemble) -> np.ndarray:
+    """(B,) error of the energy balance over the largest kinetic energy or change of potential, whichever is more."""
+    return _estimates(lanes)[2]
 
 
 def keep_estimates(lanes: Ensemble) -> None:
     """Estimates the errors of lanes that have come to their end, once for all who ask."""
-    lanes.estimates = estimated_errors(lanes)
+    lanes.estimates = _estimates(lanes)
 
 
-def _estimated(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
-    s, everyone = lanes.samples, np.arange(len(lanes.status))
-    clock = lanes.clock_of().astype(float)
-    shares = shares_until_now(lanes, everyone, clock - s.at)
-    path, lag = shares["path"] + s.path, shares["lag"] + s.lag
-    if not moves_freely(lanes):
-        return np.zeros(len(clock)), np.zeros(len(clock))
-    energy = balance_errors(accumulated(lanes), lanes.table.dtype)
+def _estimates(lanes: Ensemble) -> np.ndarray:
+    """(3, B): as of `estimated_errors`, and `energy_errors`."""
+    if lanes.estimates is not None:
+        return lanes.estimates
+    out, free = np.zeros((3, len(lanes.status))), moves_freely(lanes)
+
+    def estimate(some: slice) -> None:
+        acc = accumulated(lanes, some)
+        balance, scale = balance_errors(acc, lanes.table.dtype), np.maximum(acc["kinetic"], acc["potential"])
+        with np.errstate(all="ignore"):
+            out[2, some] = np.where(scale > 0, balance / scale, 0.0)
+        if free:
+            out[:2, some] = _estimated(lanes, some, balance)
+
+    lanes.in_portions(estimate)
+    return out
+
+
+def _estimated(lanes: Ensemble, members: slice, balance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What energy, balanced but for so much [J], and samples say of coordinates; what is lost at singular poses."""
+    s, clock = lanes.samples, lanes.clock_of(members).astype(float)
+    shares = shares_until_now(lanes, members, clock - s.at[members])
+    path, lag = shares["path"] + s.path[members], shares["lag"] + s.lag[members]
     seconds = np.maximum(clock, 1.0) * lanes.settings.h
-    rounding = np.finfo(lanes.table.dtype).eps * lanes.table.reduce("largest", "q").astype(float)
+    rounding = np.finfo(lanes.table.dtype).eps * lanes.table.reduce("largest", "q", members).astype(float)
     with np.errstate(all="ignore"):
-        by_energy = FACTOR * energy * lag / seconds
-    drift = s.drift + (clock - s.at) * np.nan_to_num(s.rate)
-    return np.maximum(by_energy, drift) + rounding, s.doubt * path
+        by_energy = FACTOR * balance * lag / seconds
+    drift = s.drift[members] + (clock - s.at[members]) * np.nan_to_num(s.rate[members])
+    return np.maximum(by_energy, drift) + rounding, s.doubt[members] * path
 
 
 def judge(lanes: Ensemble) -> None:
     """Warns members that have finished and whose errors are above their limits: `inaccurate`, or `near_singular`."""
-    finished = lanes.status <= 0
-    parts = [value / limit for value, limit, _ in judged_errors(lanes).values()]
-    lanes.warn(np.flatnonzero(finished & ~(np.max(parts, axis=0) <= 1.0)), Outcome.inaccurate)
-    settings, (angle, lost) = lanes.settings, angle_errors(lanes)
-    above = (energy_errors(lanes) > settings.energy_limit) | (angle > settings.angle_limit)
-    lanes.warn(
-        np.flatnonzero(finished & (_lost(lanes) & above | ~(lost <= settings.angle_limit))), Outcome.near_singular
-    )
+    settings, (angle, lost), energy = lanes.settings, angle_errors(lanes), energy_errors(lanes)
+    poor, singular = np.zeros((2, len(angle)), bool)
+
+    def compare(some: slice) -> None:
+        finished = lanes.status[some] <= 0
+        parts = [value / limit for value, limit, _ in _judged(lanes, angle, some).values()]
+        poor[some] = finished & ~(np.max(parts, axis=0) <= 1.0)
+        above = (energy[some] > settings.energy_limit) | (angle[some] > settings.angle_limit)
+        singular[some] = finished & (_lost(lanes, some) & above | ~(lost[some] <= settings.angle_limit))
+
+    lanes.in_portions(compare)
+    lanes.warn(np.flatnonzero(poor), Outcome.inaccurate)
+    lanes.warn(np.flatnonzero(singular), Outcome.near_singular)
 
 
-def _lost(lanes: Ensemble) -> np.ndarray:
-    """(B,) whether the energy error is that of singular poses: a speed off by d changes its square by 2 d."""
-    return 2 * lanes.samples.doubt > energy_errors(lanes)
+def _lost(lanes: Ensemble, members: slice) -> np.ndarray:
+    """(n,) whether the energy error is that of singular poses: a speed off by d changes its square by 2 d."""
+    return 2 * lanes.samples.doubt[members] > energy_errors(lanes)[members]
 
 
 def judged_errors(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
@@ -97,21 +124,17 @@ def judged_errors(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
 
     A smaller step does not help where a singular pose is the cause: energy and angles do not count then.
     """
-    acc = accumulated(lanes)
-    settings, regular = lanes.settings, ~_lost(lanes)
+    return _judged(lanes, angle_errors(lanes)[0], ALL)
+
+
+def _judged(lanes: Ensemble, angle: np.ndarray, members: slice) -> dict[str, tuple[np.ndarray, float, str]]:
+    """The same of some members; of all is the first of `angle_errors`."""
+    settings, regular = lanes.settings, ~_lost(lanes, members)
     return {
-        "energy error": (np.where(regular, energy_errors(lanes), 0.0), settings.energy_limit, ""),
-        "gap": (acc["gap"], settings.gap_limit * lanes.setup.length, " m"),
-        "coordinates off by": (np.where(regular, angle_errors(lanes)[0], 0.0), settings.angle_limit, " rad"),
+        "energy error": (np.where(regular, energy_errors(lanes)[members], 0.0), settings.energy_limit, ""),
+        "gap": (accumulated(lanes, members)["gap"], settings.gap_limit * lanes.setup.length, " m"),
+        "coordinates off by": (np.where(regular, angle[members], 0.0), settings.angle_limit, " rad"),
     }
-
-
-def energy_errors(lanes: Ensemble) -> np.ndarray:
-    """(B,) error of the energy balance over the largest kinetic energy or change of potential, whichever is more."""
-    acc = accumulated(lanes)
-    scale = np.maximum(acc["kinetic"], acc["potential"])
-    with np.errstate(all="ignore"):
-        return np.where(scale > 0, balance_errors(acc, lanes.table.dtype) / scale, 0.0)
 
 
 def balance_errors(acc: Mapping[str, np.ndarray], dtype: np.dtype) -> np.ndarray:
@@ -122,9 +145,9 @@ def balance_errors(acc: Mapping[str, np.ndarray], dtype: np.dtype) -> np.ndarray
     return np.where(at_rest & (acc["energy_error"] <= rounding), 0.0, acc["energy_error"])
 
 
-def accumulated(lanes: Ensemble) -> dict[str, np.ndarray]:
-    """The accumulators of the certificate, (B,) each, by name."""
-    return dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
+def accumulated(lanes: Ensemble, members: slice = ALL) -> dict[str, np.ndarray]:
+    """The accumulators of the certificate, (n,) each, by name; for reading."""
+    return dict(zip(ACCUMULATORS, lanes.certificate_of(members).astype(float, copy=False), strict=True))
 
 
 def inaccuracies(lanes: Ensemble, members: Sequence[int]) -> dict[int, str]:

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from shiftjax.kernels.contract import Group
+from shiftjax.kernels.contract import Group, evaluated
 from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
@@ -87,7 +87,7 @@ class Steps:
                 table.put(near, beside_poses(lanes, members[near], *ways, partial(self.take, lanes)))
                 table.set("clock", instants)
             program, settings = self.recording.programs.of(self.partition), lanes.settings
-            seen = lanes.kernel.evaluate(program, "observe", table.changing(()), settings.t0, settings.h)
+            seen = evaluated(lanes.kernel, program, "observe", table, settings.t0, settings.h)
             self.recording.out[self.recording.row(members), tick] = np.asarray(seen).T
 
     def _table(self, lane: np.ndarray, numbers: np.ndarray) -> LaneTable:

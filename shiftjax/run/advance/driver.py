@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from shiftjax.kernels.guards import ERROR, EVENTS, FINITE, MONITORS, causes
 from shiftjax.kernels.lane_table import Trips
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.fresh_partitions import FreshPartitions
 from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.schedule import PLAIN
@@ -24,7 +24,6 @@ from shiftjax.run.advance.singular_stops import look_farther, stop_where_passed,
 from shiftjax.run.advance.switches import cross_events, note_skipped, passed_events
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 from shiftjax.shield import shielded
-from shiftjax.topology.partition import MemberBlocks, blocks_of, complete_pivoting, pivots_of, rank_tolerance
 
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
@@ -64,7 +63,7 @@ def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
             sample(lanes, late[lanes.status[late] <= 0])
     until = before
     while until < end:  # at the end of a chunk all lanes wait for the last one
-        until = min(end, int(next_samples(np.array([until]))[0]))
+        until = min(end, int(next_samples(np.array([until]))[0])) if lanes.settings.estimates else end
         run_to(lanes, until, batch)
         with shielded():
             sample(lanes, batch[lanes.status[batch] <= 0])
@@ -213,7 +212,7 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray, pass_by: PassBy = _move_
         members = members[~searched]
     if len(members) == 0:
         return
-    fresh = _Fresh.of(lanes, s, members)
+    fresh = FreshPartitions.of(lanes, s, members, substructure_jacobian(lanes, s))
     curable = ~fresh.same & (fresh.ratio >= BETTER * fresh.old_ratio)
     if curable.any():
         if lanes.settings.repartition:
@@ -222,51 +221,6 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray, pass_by: PassBy = _move_
             step_through(lanes, members[curable])
     if not curable.all():
         pass_by(lanes, members[~curable])
-
-
-@dataclass
-class _Fresh:
-    """What GCP gives some members now, beside what they have: partitions, largest |B_ij| and pivot ratios of both.
-
-    Attributes:
-        jacobian: (B, m, n); rows: (m,) local rows that it consists of; blocks: of the partitions.
-        same: (B,) whether they are no others, or of less rank.
-    """
-
-    jacobian: np.ndarray
-    rows: np.ndarray
-    blocks: MemberBlocks
-    same: np.ndarray
-    entries: np.ndarray
-    ratio: np.ndarray
-    old_entries: np.ndarray
-    old_ratio: np.ndarray
-
-    @classmethod
-    def of(cls, lanes: Ensemble, s: int, members: np.ndarray) -> _Fresh:
-        jacobian = substructure_jacobian(lanes, s)
-        rows = jacobian.rows
-        q, p = (lanes.table.rows(name, members).astype(float) for name in ("q", "p"))
-        t = lanes.settings.t0 + lanes.clock_of(members).astype(float) * lanes.settings.h
-        J = jacobian(q, p, t)
-        pivots = complete_pivoting(
-            J, rank_tolerance(lanes.setup.plan.substructures[s], lanes.setup.precision), rows=rows
-        )
-        blocks = blocks_of(pivots, lanes.setup.plan.substructures[s])
-        known, choice = lanes.known[s], lanes.choice[s, members]
-        number = np.array([known.index(block) if block in known else -1 for block in blocks.blocks])
-        columns = lanes.setup.plan.substructures[s].columns
-        primary = np.array([np.isin(rows, block.primary) for block in known])[choice]
-        dependent = np.array([np.isin(columns, block.dependent) for block in known])[choice]
-        old = pivots_of(J, primary, dependent)
-        full = dependent.sum(1)
-        lost = old.rank < full
-        # Next to a singular pose elimination stops early; what it leaves out is no partition of the mechanism.
-        same = (number[blocks.which] == choice) | (pivots.rank < full)
-        return cls(
-            J, rows, blocks, same, pivots.entries, pivots.ratio(0),
-            np.where(lost, np.inf, old.entries), old.ratio(full),
-        )  # fmt: skip
 
 
 def worth_adopting(
@@ -287,7 +241,7 @@ def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarr
 
     Far better pivots are worth a change at a trip of |B|, too: its largest entry may be 1 on both sides.
     """
-    fresh, table = _Fresh.of(lanes, s, members), lanes.table
+    fresh, table = FreshPartitions.of(lanes, s, members, substructure_jacobian(lanes, s)), lanes.table
     useless = ~worth_adopting(fresh.same, by_pivot, (fresh.old_entries, fresh.entries), (fresh.old_ratio, fresh.ratio))
     first = MONITORS_PER_BLOCK * s
     # The pose itself is near singular, or pivoting is greedy: the lane runs on, its pivot trigger off until the pivot
@@ -302,11 +256,16 @@ def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarr
         adopt(lanes, s, members, fresh, ~useless)
 
 
-def adopt(lanes: Ensemble, s: int, members: np.ndarray, fresh: _Fresh, which: np.ndarray) -> None:
+def adopt(lanes: Ensemble, s: int, members: np.ndarray, fresh: FreshPartitions, which: np.ndarray) -> None:
     """Gives some of the members what GCP found for them."""
-    jacobians = None
-    if lanes.settings.log_jacobian:
-        structure = lanes.setup.plan.substructures[s]
-        jacobians = np.zeros((int(which.sum()), structure.rows, len(structure.columns)))
-        jacobians[:, fresh.rows] = fresh.jacobian[which]
+    jacobians = _jacobians(lanes, s, members[which]) if lanes.settings.log_jacobian else None
     lanes.adopt(s, members[which], fresh.blocks.some(which), jacobians)
+
+
+def _jacobians(lanes: Ensemble, s: int, members: np.ndarray) -> np.ndarray:
+    """(B, rows, columns) the Jacobians of substructure s of members where they stand."""
+    jacobian, structure = substructure_jacobian(lanes, s), lanes.setup.plan.substructures[s]
+    q, p = (lanes.table.rows(name, members).astype(float) for name in ("q", "p"))
+    J = np.zeros((len(members), structure.rows, len(structure.columns)))
+    J[:, jacobian.rows] = jacobian(q, p, lanes.settings.t0 + lanes.clock_of(members).astype(float) * lanes.settings.h)
+    return J

@@ -6,16 +6,18 @@ by what is recorded of them and by the combination of their partitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from shiftjax.kernels.contract import Group, Kernel
+from shiftjax.kernels.contract import Group, Kernel, evaluated
 from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_program import WRITES, LaneProgram, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
+from shiftjax.kernels.pivoting.search import Jacobian
+from shiftjax.kernels.workers import PORTION, in_portions
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
 from shiftjax.outcome import Outcome
@@ -29,6 +31,7 @@ from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, Setup
 from shiftjax.shield import shielded
 from shiftjax.topology.partition import Block, MemberBlocks, Partition
 
+T = TypeVar("T")
 PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
 # The same, for singular steps. 256 random N-four-bars of N = 5 over 10 s at 1 ms: worst crank 8e-7 rad with 1e-4,
 # 4e-9 with 3e-4; with 1e-3 no pattern of steps clears the window any more.
@@ -37,6 +40,7 @@ WINDOW = 3e-4
 # of eps / sigma^3 there, act for the whole of a large step. Instants were off by 1e-4 with a tolerance of 1e-6.
 NEAR_WINDOW = 3e-3
 APPROACH = 0.1  # the same, where fixed steps that may pass a pose at which a lane is to stop are looked at
+COUNTED = 4096  # combinations of partitions that are counted; of more members are sorted, ten times as long
 CERTIFICATE, METRICS = slice(0, len(ACCUMULATORS)), slice(len(ACCUMULATORS), None)  # of the accumulators
 
 
@@ -94,16 +98,6 @@ class Recording:
     def row(self, members: np.ndarray) -> np.ndarray:
         """Rows of `out` of some of its members."""
         return np.searchsorted(self.members, members)
-
-
-class Jacobian(Protocol):
-    """The dimensionless Jacobian of one substructure for many members; `run.programs.jacobian` compiles it."""
-
-    rows: np.ndarray  # (m,) local rows that it consists of
-
-    def __call__(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """(B, m, n) for coordinates (nq, B), varied numbers (np, B) and times (B,) [s]."""
-        ...
 
 
 # Arrays (B,) of an ensemble that a run which goes on takes over.
@@ -178,7 +172,7 @@ class Ensemble:
     sets: list[NumbersSet] = field(init=False, default_factory=list)  # those of each member in the order of time
     tape: Notebook | None = None
     repeats: Repeats | None = None  # what running again at half the step says of the errors
-    estimates: tuple[np.ndarray, np.ndarray] | None = None  # of the errors, `accuracy`'s, of lanes that go no further
+    estimates: np.ndarray | None = None  # (3, B) of the errors, `accuracy`'s, of lanes that go no further
 
     def __post_init__(self) -> None:
         members = self.table.lanes
@@ -293,15 +287,29 @@ class Ensemble:
 
     def groups(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray]]:
         """Members by what is recorded of them and by combination of partitions."""
-        combos = np.concatenate([self.recorded[None, members], self.choice[:, members]])
-        if (combos == combos[:, :1]).all():  # the usual case, fifty times as fast
-            distinct, which = combos[:, :1], None
-        else:
-            distinct, which = np.unique(combos, axis=1, return_inverse=True)
-        for k, (recording, *combo) in enumerate(distinct.T):
-            blocks = tuple(self.known[s][c] for s, c in enumerate(combo))
-            alike = members if which is None else members[np.ravel(which) == k]
-            yield self.recordings[recording], Partition(blocks), alike
+        for recording, partition, places in self._grouped(members):
+            yield recording, partition, members if places is None else members[places]
+
+    def _grouped(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray | None]]:
+        """As `groups`, with places among the members; None for all of them."""
+        number, bound = self.recorded[members], len(self.recordings)
+        for known, choice in zip(self.known, self.choice, strict=True):
+            if len(known) > 1:
+                number, bound = number * len(known) + choice[members], bound * len(known)
+            if bound > COUNTED:
+                distinct, number = np.unique(number, return_inverse=True)
+                bound = len(distinct)
+        combinations = np.flatnonzero(np.bincount(number))
+        for combination in combinations:
+            places = None if len(combinations) == 1 else np.flatnonzero(number == combination)
+            first = members[0] if places is None else members[places[0]]
+            blocks = tuple(known[c] for known, c in zip(self.known, self.choice[:, first], strict=True))
+            yield self.recordings[self.recorded[first]], Partition(blocks), places
+
+    def in_portions(self, call: Callable[[slice], T]) -> list[T]:
+        """What `call` returns of each portion of members, of several at once; of all, where a device has the table."""
+        size = PORTION if self.table.resident is None else max(self.table.lanes, 1)
+        return in_portions(call, self.table.lanes, size)
 
     def by_block(self, members: np.ndarray) -> Iterator[tuple[int, Block, np.ndarray]]:
         """Every substructure and a partition of it, with those of the members (indices into them) that have it."""
@@ -387,8 +395,7 @@ class Ensemble:
             if phase == "observe" and not recording.out.shape[2]:
                 continue
             lanes = self.table.batch(alike)
-            array = lanes.changing(WRITES[phase])
-            seen = self.kernel.evaluate(recording.programs.of(partition), phase, array, s.t0, s.h)
+            seen = evaluated(self.kernel, recording.programs.of(partition), phase, lanes, s.t0, s.h)
             if phase == "observe":
                 tick = (np.rint(self.clock_of(alike)).astype(int) - s.before) // s.every
                 recording.out[recording.row(alike), tick] = np.asarray(seen).T
@@ -439,12 +446,10 @@ class Ensemble:
         Returns:
             places in that table of those that tripped.
         """
-        place = np.empty(self.table.lanes, int)
-        place[members] = np.arange(len(members))
         groups: list[Group] = []
         batches: list[tuple[np.ndarray, LaneTable]] = []
-        for recording, partition, alike in self.groups(members):
-            where = place[alike]
+        for recording, partition, places in self._grouped(members):
+            where = np.arange(len(members)) if places is None else places
             batch = lanes.batch(where)
             nowhere = np.full(len(where), -1)
             # A step moves a clock past whatever comes first; next to 0 stand numbers that XLA takes for 0.

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from shiftjax.kernels.contract import Kernel
+from shiftjax.kernels.contract import Kernel, evaluated, placed
 from shiftjax.kernels.lane_program import DTYPES
-from shiftjax.kernels.lane_table import STATE, LaneTable, placed
+from shiftjax.kernels.lane_table import STATE, LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble, Programs, Recording
 from shiftjax.run.advance.settings import Settings
@@ -138,8 +138,8 @@ def _observed(lanes: Ensemble, members: np.ndarray) -> Iterator[Observed]:
     settings = lanes.settings
     for recording, partition, alike in lanes.groups(members):
         if recording.out.shape[2]:
-            program, table = recording.programs.of(partition), lanes.table.batch(alike).changing(())
-            seen = lanes.kernel.evaluate(program, "observe", table, settings.t0, settings.h)
+            program, table = recording.programs.of(partition), lanes.table.batch(alike)
+            seen = evaluated(lanes.kernel, program, "observe", table, settings.t0, settings.h)
             yield recording, alike, np.asarray(seen).T.astype(float)
 
 

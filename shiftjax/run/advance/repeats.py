@@ -132,5 +132,13 @@ def sampled(candidates: np.ndarray, estimates: np.ndarray) -> np.ndarray:
     count = sample_size(len(candidates))
     apart = candidates[evenly_spaced(len(candidates), count // 2)]
     others = np.setdiff1d(candidates, apart, assume_unique=True)
-    largest = others[np.argsort(-estimates[others], kind="stable")[: count - len(apart)]]
-    return np.sort(np.concatenate([apart, largest]))
+    return np.sort(np.concatenate([apart, others[smallest(-estimates[others], count - len(apart))]]))
+
+
+def smallest(values: np.ndarray, count: int) -> np.ndarray:
+    """Places of the `count` smallest of some values, of equal ones the first; NaN counts as the largest."""
+    places = np.arange(len(values))
+    if 0 < count < len(values):
+        bound = np.partition(values, count - 1)[count - 1]
+        places = places if np.isnan(bound) else np.flatnonzero(values <= bound)
+    return places[np.argsort(values[places], kind="stable")[:count]]

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from shiftjax.kernels.workers import in_portions
+
 FIRST = 250  # steps between two samples at the beginning of a run
 GROWTH = 8  # later an eighth of the steps done: 22 samples in 10 000 steps, 61 in a million
 _grid = [FIRST]
@@ -41,7 +43,16 @@ class Samples:
 
     def of(self, members: np.ndarray | slice = slice(None)) -> np.ndarray:
         """(figures, K) those of some members."""
-        return np.array([getattr(self, field.name)[members] for field in fields(self)])
+        every = [getattr(self, field.name) for field in fields(self)]
+        which = np.arange(len(self.at))[members]
+        out = np.empty((len(every), len(which)))
+
+        def take(portion: slice) -> None:
+            for line, figures in zip(out, every, strict=True):
+                line[portion] = figures[which[portion]]
+
+        in_portions(take, len(which))
+        return out
 
 
 def next_samples(clock: np.ndarray) -> np.ndarray:

@@ -8,8 +8,13 @@ and a rotation that is off counts though its energy is not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from shiftjax.kernels.contract import callers
+from shiftjax.kernels.lane_table import Members
+from shiftjax.kernels.workers import host_threads, in_portions
 from shiftjax.rotations import quaternion_of_vector
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import Samples, next_samples
@@ -17,6 +22,7 @@ from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS, Setup
 
 SLOWEST = 1e-3  # of the largest kinetic energy: at turning points the speed vanishes, not the error of its square
+LEAST = 128  # members of a portion, where copies have room for as many: it costs 0.4 ms beside its steps
 ROUNDED = 8.0  # units in the last place of a coordinate, by which the two may differ without an error
 
 
@@ -25,8 +31,11 @@ def begin_samples(lanes: Ensemble, members: np.ndarray) -> None:
     if not lanes.settings.estimates:
         return
     fresh = members[np.isnan(lanes.samples.rate[members])]
-    if len(fresh):
-        lanes.samples.rate[fresh] = local_errors(lanes, fresh)
+
+    def begin(some: np.ndarray) -> None:
+        lanes.samples.rate[some] = _local_errors(lanes, some)
+
+    _in_portions(lanes, fresh, begin)
 
 
 def sample(lanes: Ensemble, members: np.ndarray) -> None:
@@ -34,15 +43,25 @@ def sample(lanes: Ensemble, members: np.ndarray) -> None:
     if not lanes.settings.estimates:
         return
     s = lanes.samples
-    clock = lanes.clock_of(members).astype(float)
-    here = clock >= next_samples(s.at[members])
-    sampled, clock = members[here], clock[here]
-    if len(sampled):
-        steps, rate = clock - s.at[sampled], local_errors(lanes, sampled)
-        _add(s, sampled, shares_until_now(lanes, sampled, steps))
-        s.drift[sampled] += steps * (s.rate[sampled] + rate) / 2
-        s.rate[sampled] = rate
-        s.at[sampled] = clock
+    here = members[lanes.clock_of(members).astype(float) >= next_samples(s.at[members])]
+
+    def add(some: np.ndarray) -> None:
+        clock = lanes.clock_of(some).astype(float)
+        steps, rate = clock - s.at[some], _local_errors(lanes, some)
+        _add(s, some, shares_until_now(lanes, some, steps))
+        s.drift[some] += steps * (s.rate[some] + rate) / 2
+        s.rate[some] = rate
+        s.at[some] = clock
+
+    _in_portions(lanes, here, add)
+
+
+def _in_portions(lanes: Ensemble, members: np.ndarray, call: Callable[[np.ndarray], None]) -> None:
+    """Calls something with so many members at once that copies of theirs need little memory, in several threads."""
+    threads = min(callers(lanes.kernel), host_threads())
+    shared = -(-len(members) // threads)  # of few members each thread has a portion
+    size = max(1, min(lanes.table.copied_at_once // lanes.layout.row_count, max(shared, LEAST)))
+    in_portions(lambda portion: call(members[portion]), len(members), size, threads)
 
 
 def sample_step(
@@ -58,7 +77,7 @@ def sample_step(
     s.at[members] = clock
 
 
-def shares_until_now(lanes: Ensemble, members: np.ndarray, steps: np.ndarray) -> dict[str, np.ndarray]:
+def shares_until_now(lanes: Ensemble, members: Members, steps: np.ndarray) -> dict[str, np.ndarray]:
     """What an interval of some steps that ends now adds to sums of `Samples`, by their names."""
     within = slice(lanes.setup.plan.nv)
     speeds, accelerations = (lanes.table.rows(name, members, within).astype(float) for name in ("x", "dx"))
@@ -69,7 +88,7 @@ def shares_until_now(lanes: Ensemble, members: np.ndarray, steps: np.ndarray) ->
 
 def _shares(
     lanes: Ensemble,
-    members: np.ndarray,
+    members: Members,
     steps: np.ndarray,
     speeds: np.ndarray,
     accelerations: np.ndarray,
@@ -101,17 +120,11 @@ def _add(samples: Samples, members: np.ndarray, shares: dict[str, np.ndarray]) -
         getattr(samples, name)[members] += share
 
 
-def local_errors(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
+def _local_errors(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
     """(n,) largest error of a coordinate that the next step of some members makes; 0 where it comes to no end.
 
-    In rad, or parts of the model's length. Taken of so many members at once that their copies need little memory.
+    In rad, or parts of the model's length.
     """
-    count = max(1, lanes.table.copied_at_once // lanes.layout.row_count)
-    parts = [_local_errors(lanes, members[k : k + count]) for k in range(0, len(members), count)]
-    return np.concatenate([np.zeros(0), *parts])
-
-
-def _local_errors(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
     before = lanes.table.take(members)
     whole, reached = lanes.try_steps(members, before, (1.0,), 1.0)
     halves, reached_by_halves = lanes.try_steps(members, before, (0.5, 0.5), 1.0)

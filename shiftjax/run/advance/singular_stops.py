@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.kernels.lane_table import LaneTable
+from shiftjax.kernels.pivoting.search import Jacobian
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome, WithRemedy
-from shiftjax.run.advance.ensemble import APPROACH, WINDOW, Ensemble, Jacobian
+from shiftjax.run.advance.ensemble import APPROACH, WINDOW, Ensemble
 from shiftjax.run.advance.schedule import PLAIN
 from shiftjax.run.programs.jacobian import jacobian_of
 

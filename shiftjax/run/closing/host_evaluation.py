@@ -19,7 +19,7 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
-from shiftjax.run.closing.host_functions import NO_TANGENTS, evaluate
+from shiftjax.run.closing.host_functions import NO_TANGENTS, Bend, evaluate
 from shiftjax.run.closing.polygons import at_corners, excess, judged_loops, sides
 from shiftjax.run.closing.rounding import but_for_rounding
 from shiftjax.topology.partition import Block
@@ -208,6 +208,23 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
     return but_for_rounding(phi, J) if block.rounded else (phi, J)
 
 
+def closure_slopes(
+    lane: Lane, q: np.ndarray, index: int, tangents: Mapping[int, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """How residuals (B, m) and Jacobian (B, m, n) of `closure` change along one direction.
+
+    Args:
+        tangents: of coordinates, by their places, and of numbers of the model, by nq plus theirs.
+    """
+    block = lane.plan.substructures[index]
+    phi, J = np.zeros((q.shape[1], block.rows)), np.zeros((q.shape[1], block.rows, len(block.columns)))
+    evaluate_on(
+        lane, q, ("closure", index), lambda valued, at: _closure(valued, at, index),
+        lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place], tangents,
+    )  # fmt: skip
+    return phi, J
+
+
 def can_close(lane: Lane, q: np.ndarray, index: int, holding: Sequence[int]) -> np.ndarray:
     """(B,) False for members of which some loop cannot close as long as coordinates `holding` stay as in q (nq, B)."""
     plan, over = lane.plan, np.zeros(q.shape[1])
@@ -245,6 +262,7 @@ def evaluate_on(
     function: Callable[[Lane, Vec], dict[Any, Scalar]],
     out: Callable[[Any], np.ndarray],
     tangents: Mapping[int, np.ndarray] = NO_TANGENTS,
+    bend: Bend | None = None,
 ) -> None:
     """A lane function of coordinates, or other rows of values (n, B), as of `host_functions.evaluate`."""
     count, matrices = len(values), lane.params.matrices
@@ -254,7 +272,7 @@ def evaluate_on(
         return function(valued, every[:count])
 
     owners = (lane.plan, lane.functions, matrices)
-    evaluate([*values, *lane.params.numbers, lane.t], (what, lane.length), owners, of_values, out, tangents)
+    evaluate([*values, *lane.params.numbers, lane.t], (what, lane.length), owners, of_values, out, tangents, bend)
 
 
 def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scalar]:

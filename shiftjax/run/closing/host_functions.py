@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec
+from shiftjax.kernels.forks import free_after_forks
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.forward import forward
-from shiftjax.lanes.graph import without_dead_code
+from shiftjax.lanes.graph import Graph, without_dead_code
 from shiftjax.lanes.in_numpy import InNumpy
+from shiftjax.memory_cache import forget_oldest
 
 KEPT = 64  # graphs
 ARRAY = np.ndarray
 ValueFunction = Callable[[Vec], dict[Any, Scalar]]  # results by label
+
+
+class Bend(NamedTuple):
+    """A second direction, along which tangents change.
+
+    Attributes:
+        values: place among the values -> (B,) their tangents along it. tangents: place -> (B,) how the first tangent of
+            the value there changes along it.
+    """
+
+    values: Mapping[int, np.ndarray]
+    tangents: Mapping[int, np.ndarray]
 
 
 class _HostFunction(NamedTuple):
@@ -26,6 +41,7 @@ class _HostFunction(NamedTuple):
 
 
 _made: dict[tuple[Any, ...], tuple[_HostFunction, Sequence[Any]]] = {}  # and what ids in the key belong to
+_building = free_after_forks(threading.RLock())
 NO_TANGENTS: Mapping[int, np.ndarray] = {}
 
 
@@ -36,33 +52,37 @@ def evaluate(
     function: ValueFunction,
     out: Callable[[Any], np.ndarray],
     tangents: Mapping[int, np.ndarray] = NO_TANGENTS,
+    bend: Bend | None = None,
 ) -> None:
-    """Writes the results of a function for all members, or their tangents.
+    """Writes the results of a function for all members, their tangents, or how these change along a second direction.
 
     Args:
         values: arrays (B,), and constants, by which the operations are chosen.
         what, owners: name the function: it is the same for an equal `what` and the same objects.
         out: the array (B,) that takes the result of a label.
         tangents: place among the values -> (B,) the tangent of the array there. Where there are any, those of the
-            results are written in place of them.
+            results are written in place of them. bend: of these tangents.
     """
     constants = tuple([None if type(value) is ARRAY else value for value in values])
-    key = (*map(id, owners), what, constants, *tangents)
-    if key not in _made:
-        forget_oldest(_made, KEPT)
-        _made[key] = _built(constants, function, tuple(tangents)), tuple(owners)
-    made = _made[key][0]
+    second = () if bend is None else (tuple(bend.values), tuple(bend.tangents))
+    key = (*map(id, owners), what, constants, *tangents, *second)
+    known = _made.get(key)
+    if known is None:
+        with _building:  # portions of members ask for the same at once
+            known = _made.get(key)
+            if known is None:
+                forget_oldest(_made, KEPT)
+                known = _made[key] = _built(constants, function, tuple(tangents), second), tuple(owners)
+    made = known[0]
     arrays = [*(x for x in values if type(x) is ARRAY), *tangents.values()]
+    if bend is not None:
+        arrays += [*bend.values.values(), *bend.tangents.values()]
     made.run.into(arrays, [out(label) for label in made.labels])
 
 
-def forget_oldest(made: dict[Any, Any], most: int) -> None:
-    """Leaves so many at most of what was made first to last; other threads may do the same."""
-    for old in list(made)[: max(len(made) - most, 0)]:
-        made.pop(old, None)
-
-
-def _built(constants: Sequence[float | None], function: ValueFunction, along: Sequence[int]) -> _HostFunction:
+def _built(
+    constants: Sequence[float | None], function: ValueFunction, along: Sequence[int], second: Sequence[Sequence[int]]
+) -> _HostFunction:
     labels: list[Any] = []
 
     def of_arrays(arrays: Vec) -> Vec:
@@ -73,9 +93,18 @@ def _built(constants: Sequence[float | None], function: ValueFunction, along: Se
 
     count = sum(value is None for value in constants)
     graph = graph_of(of_arrays, count)
+    arrays = [sum(value is None for value in constants[:place]) for place in range(len(constants))]
     if along:
-        places = [sum(value is None for value in constants[:place]) for place in along]
-        graph = forward(graph, count, places, range(len(labels)), 1)
-        graph.outputs = graph.outputs[len(labels) :]
-        graph = without_dead_code(graph)
+        graph = _tangents(graph, count, [arrays[place] for place in along], len(labels))
+    if second:
+        values, tangents = second
+        places = [arrays[place] for place in values] + [count + along.index(place) for place in tangents]
+        graph = _tangents(graph, count + len(along), places, len(labels))
     return _HostFunction(InNumpy(graph), labels)
+
+
+def _tangents(graph: Graph, inputs: int, places: Sequence[int], outputs: int) -> Graph:
+    """The tangents of a graph's outputs in place of them; those of the inputs at `places` follow its inputs."""
+    graph = forward(graph, inputs, places, range(outputs), 1)
+    graph.outputs = graph.outputs[outputs:]
+    return without_dead_code(graph)

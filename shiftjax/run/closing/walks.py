@@ -82,6 +82,7 @@ class Way:
         begin, target: (nq, B). members: (B,) numbers for `lane_of`. steps: (B,) at least.
         judged: local columns whose Jacobian's sign is watched; none where empty.
         still: local columns that stay where they are, beside those of `holding`.
+        rows: closures that hold on the way, without those of drivers, which lead nothing then; None for all.
     """
 
     index: int
@@ -93,6 +94,7 @@ class Way:
     steps: np.ndarray
     judged: Sequence[int] = ()
     still: Sequence[int] = ()
+    rows: np.ndarray | None = None
 
 
 def walk(plan: Plan, q: np.ndarray, way: Way) -> Path:
@@ -113,11 +115,13 @@ class _Walks:
     def __init__(self, plan: Plan, way: Way, q: np.ndarray) -> None:
         self.plan, self.way, self.q, self.before = plan, way, q, q.copy()
         self.done, self.done_before = np.zeros(q.shape[1]), np.full(q.shape[1], -1.0)
-        self.whole = 1.0 / np.maximum.reduce([way.steps, _held_steps(plan, way), _driven_steps(plan, way)])
+        self.driven = way.rows is None and leads_joints(plan)
+        by_drivers = _driven_steps(plan, way) if self.driven else 1.0
+        self.whole = 1.0 / np.maximum(np.maximum(way.steps, _held_steps(plan, way)), by_drivers)
         self.columns = [*columns_of(plan, way.index, way.holding), *way.still]
-        self.driven = leads_joints(plan)
         judged = list(way.judged)
-        J = Loops(plan, way.lane_of(way.members, 0.0), way.index).at(q)[1] if judged else np.zeros((q.shape[1], 0, 0))
+        loops = Loops(plan, way.lane_of(way.members, 0.0), way.index, way.rows)
+        J = loops.at(q)[1] if judged else np.zeros((q.shape[1], 0, 0))
         self.watch = SignWatch(J, judged)
 
     def advanced(self, members: np.ndarray, stride: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -129,7 +133,7 @@ class _Walks:
         taken, closing = can_close(lane, guess, self.way.index, self.way.holding), members
         if not taken.all():
             closing, guess, lane = members[taken], guess[:, taken], lane.of(taken)
-        loops = Loops(self.plan, lane, self.way.index)
+        loops = Loops(self.plan, lane, self.way.index, self.way.rows)
         pose = closed(loops, guess, least_change(self.columns, None), loops.cap, Rule())
         near = (pose.size <= CLOSED) & (_distance(self.plan, pose.q, guess, self.way.index, lane) < JUMP)
         # a jump is seen by finer strides; a singular pose stays
@@ -192,8 +196,6 @@ def _held_steps(plan: Plan, way: Way) -> np.ndarray:
 def _driven_steps(plan: Plan, way: Way) -> np.ndarray:
     """Steps that move the driven coordinates by no more."""
     steps = np.ones(way.begin.shape[1])
-    if not leads_joints(plan):
-        return steps
     first, last = (prescribed_coordinates(way.lane_of(way.members, fraction)) for fraction in (0.0, 1.0))
     units = {row: one.unit for one in plan.coordinates for row in range(one.q, one.q + one.nq)}
     for row, target in last.items():

@@ -10,8 +10,11 @@ from shiftjax.algebra import Scalar, Vec, is_zero
 from shiftjax.constraints import scales
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.host_function import HostFunction
+from shiftjax.kernels.pivoting.host_search import search_on_host
+from shiftjax.kernels.pivoting.search import MatrixCode, PivotSets, SearchedLanes
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
+from shiftjax.memory_cache import forget_oldest
 from shiftjax.run.programs.setup import Setup
 
 KEPT = 256  # substructures whose code stays loaded
@@ -26,6 +29,7 @@ class CompiledJacobian:
 
     Attributes:
         rows: (m,) local rows that are not zero by structure.
+        code: the matrix of these rows, for kernels.
     """
 
     def __init__(self, setup: Setup, index: int) -> None:
@@ -40,9 +44,11 @@ class CompiledJacobian:
 
         graph = graph_of(entries, count)
         self.rows = np.flatnonzero([any(row) for row in pattern])
-        self._places = [(k, j) for k, i in enumerate(self.rows) for j in range(len(self._columns)) if pattern[i][j]]
-        slots = range(count + len(self._places))
+        n = len(self._columns)
+        places = [k * n + j for k, i in enumerate(self.rows) for j in range(n) if pattern[i][j]]
+        slots = range(count + len(places))
         piece = Piece(f"jacobian {index}", Code(lambda: graph), tuple(slots[:count]), tuple(slots[count:]))
+        self.code = MatrixCode(piece, tuple(places), len(self.rows), n)
         self._compiled = HostFunction(piece)
 
     def _entries(self, values: list[Scalar]) -> list[Vec]:
@@ -58,18 +64,20 @@ class CompiledJacobian:
     def __call__(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> np.ndarray:
         """(B, m, n) for coordinates (nq, B), varied numbers (np, B) and times (B,) [s]."""
         entries = self._compiled(np.concatenate([q, p, t[None]]))
-        J = np.zeros((q.shape[1], len(self.rows), len(self._columns)))
-        if self._places:
-            i, j = np.transpose(self._places)
-            J[:, i, j] = entries
-        return J
+        J = np.zeros((q.shape[1], self.code.m * self.code.n))
+        J[:, self.code.places] = entries
+        return J.reshape(-1, self.code.m, self.code.n)
+
+    def search(self, lanes: SearchedLanes) -> PivotSets:
+        """What complete pivoting says of lanes, by compiled code on the processor."""
+        return search_on_host(self.code, self._compiled, lanes)
 
 
 def jacobian_of(setup: Setup, index: int) -> CompiledJacobian:
     """The one of a setup, made once in a process."""
     key = setup.identity(), index
-    if key not in _made:
-        if len(_made) >= KEPT:
-            del _made[next(iter(_made))]
-        _made[key] = CompiledJacobian(setup, index)
-    return _made[key]
+    known = _made.get(key)
+    if known is None:
+        forget_oldest(_made, KEPT - 1)
+        known = _made[key] = CompiledJacobian(setup, index)
+    return known

@@ -133,19 +133,9 @@ class Builder:
         return Piece(name, Code(graph, text), tuple(inputs), tuple(outputs))
 
     def program(self) -> LaneProgram:
-        layout = self.layout
-        drift = self.piece(
-            "drift",
-            lambda s: coordinate_rates(self.plan, s[: self.plan.nq], s[self.plan.nq :]),
-            [*self.slots("q"), *self.slots("x", self.nv)],
-            self.slots("qdot"),
-        )
-        accumulate = self.piece(
-            "accumulate",
-            self.accumulate,
-            [*(k for name in ("x", "rep", "mon") for k in self.slots(name)), *self.slots("acc", len(ACCUMULATORS))],
-            self.slots("acc", len(ACCUMULATORS)),
-        )
+        layout, nq = self.layout, self.plan.nq
+        reads = [*self.slots("q"), *self.slots("x", self.nv)]
+        drift = self.piece("drift", lambda s: coordinate_rates(self.plan, s[:nq], s[nq:]), reads, self.slots("qdot"))
         observe: tuple[Piece, ...] = ()
         if layout.nc:
             reads = [*self.state_slots, *self.slots("dx", self.nv)]
@@ -153,7 +143,7 @@ class Builder:
             foreign = any(channel.foreign for channel in self.channels)
             depends = ([c.path for c in self.channels], self.partition if watched else None)
             observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends, foreign=foreign),)
-        method, ends = steps_of(self.setup.method), (accumulate, *self.metric_pieces())
+        method, ends = steps_of(self.setup.method), (self.accumulate_piece(), *self.metric_pieces())
         pieces = self.accelerate_pieces(), self.project_pieces(), observe, ends, self.event_pieces()
         return linearly_implicit(LaneProgram(layout, method, drift, *pieces), self.setup.precision)
 
@@ -201,6 +191,12 @@ class Builder:
     def project_pieces(self) -> tuple[Piece, ...]:
         """q and x projected, dx, all monitors, the reports."""
         raise NotImplementedError
+
+    def accumulate_piece(self) -> Piece:
+        """The accumulators of the certificate after a step."""
+        acc = self.slots("acc", len(ACCUMULATORS))
+        reads = [*(k for name in ("x", "rep", "mon") for k in self.slots(name)), *acc]
+        return self.piece("accumulate", self.accumulate, reads, acc)
 
     def accumulate(self, s: list[Scalar]) -> Vec:
         nx, nr, nm = self.layout.nx, self.layout.nr, self.layout.nm

@@ -10,6 +10,7 @@ import numpy as np
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.algebra import plus
 from shiftjax.dynamics.kinematics import ground_point
+from shiftjax.kernels.workers import copied
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.run_metrics import Measured
 from shiftjax.outcome import Outcome
@@ -116,7 +117,7 @@ def collect(
 
 def _final(lanes: Ensemble, plan: Plan, numbers: Mapping[str, int]) -> dict[str, np.ndarray]:
     """What `Result.final` has of all members."""
-    q, x, p = (lanes.table.rows(name).astype(float) for name in ("q", "x", "p"))
+    q, x, p = (copied(lanes.table.rows(name), float) for name in ("q", "x", "p"))
     v, states = x[: plan.nv].T, x[plan.nv : plan.nv + plan.ns].T
     time = lanes.settings.t0 + lanes.clock_of().astype(float) * lanes.settings.h
     return {"q": q.T, "v": v, "states": states, "time": time, **{path: p[row] for path, row in numbers.items()}}
@@ -127,10 +128,14 @@ def _recorded(
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Channels (B, n, ...) of all members, and poses (K, n, 7) of all bodies of those whose poses are recorded."""
     width = sum(channel.size for channel in observed)
-    every = np.full((prepared.members, ticks, width), np.nan)
     q = np.zeros((len(posed), ticks, 0))
+    whole = len(lanes.recordings[0].members) == prepared.members  # which is every member's then, and need not be copied
+    every = lanes.recordings[0].out[:, :, :width].astype(float, copy=False) if whole else None
+    if every is None:
+        every = np.full((prepared.members, ticks, width), np.nan)
+        for recording in lanes.recordings:
+            every[recording.members] = recording.out[:, :, :width]
     for recording in lanes.recordings:
-        every[recording.members] = recording.out[:, :, :width]
         if recording.members is posed:
             q = recording.out[:, :, width:].astype(float)
     channels, at = {}, 0
@@ -170,19 +175,29 @@ def _lane_at_ticks(prepared: Prepared, lanes: Ensemble, posed: np.ndarray, ticks
 
 def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     """The accuracy of every member (design rule 4); NaN, but for the gap, where a member never started."""
-    acc = accumulated(lanes)
-    energy = energy_errors(lanes)
-    with np.errstate(all="ignore"):
-        condition = np.maximum(acc["squared_condition"], 1.0)
-        ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(energy))
-    whole = lanes.settings.tolerance is None
-    steps = np.floor(lanes.clock_of() + WHOLE).astype(int) if whole else lanes.schedule().taken
-    angle = sum(angle_errors(lanes))
-    never = ~began.closed | np.isin(lanes.status, (Outcome.unphysical, Outcome.not_assembled))
-    gap = np.where(never, began.gap, acc["gap"])
-    measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, angle, ratio)]
-    change = np.maximum(began.change, began.speed_change)
-    values = [gap, *measured[:3], lanes.repartitions, measured[3], steps, lanes.rejected, change]
+    energy, (angle, lost), clock = energy_errors(lanes), angle_errors(lanes), lanes.clock_of()
+    steps = np.empty(len(clock), int) if lanes.settings.tolerance is None else lanes.schedule().taken
+    gap, velocity_gap, energy_error, angle_error, ratio, change = figures = np.empty((6, len(clock)))
+
+    def certify(some: slice) -> None:
+        acc = accumulated(lanes, some)
+        if lanes.settings.tolerance is None:
+            steps[some] = np.floor(clock[some] + WHOLE)
+        with np.errstate(all="ignore"):
+            condition = np.maximum(acc["squared_condition"], 1.0)
+            ratio[some] = 1.0 / np.sqrt(condition) if lanes.setup.blocks else 1.0
+        never = ~began.closed[some] | np.isin(lanes.status[some], (Outcome.unphysical, Outcome.not_assembled))
+        velocity_gap[some], energy_error[some], angle_error[some] = (
+            acc["velocity_gap"],
+            energy[some],
+            angle[some] + lost[some],
+        )
+        figures[1:5, some] = np.where(never, np.nan, figures[1:5, some])
+        gap[some] = np.where(never, began.gap[some], acc["gap"])
+        change[some] = np.maximum(began.change[some], began.speed_change[some])
+
+    lanes.in_portions(certify)
+    values = [gap, velocity_gap, energy_error, angle_error, lanes.repartitions, ratio, steps, lanes.rejected, change]
     return dict(zip(CERTIFICATE, values, strict=True))
 
 

@@ -88,6 +88,8 @@ def messages(
 def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k: int, outcome: Outcome) -> str:
     """One outcome of member k."""
     text = REMEDY[outcome]
+    if outcome is Outcome.not_assembled and k in began.lacking:
+        return began.lacking[k]
     if outcome is Outcome.not_assembled and not began.closed[k] and prepared.plan.constraints and began.gap[k] > 0:
         group = prepared.plan.constraints[int(began.worst[k])]
         what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
@@ -227,8 +229,11 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
         for which in np.unique(moved[(moved >= 0) & began.closed]):
             members = np.flatnonzero((moved == which) & began.closed)
             shown = ", ".join(map(str, members[:SHOWN])) + (" ..." if len(members) > SHOWN else "")
-            where = f" in {len(members)} members ({shown})" if prepared.vary else ""
+            many = "1 member" if len(members) == 1 else f"{len(members)} members"
+            where = f" in {many} ({shown})" if prepared.vary else ""
             path, far = prepared.plan.coordinates[which].path, change[members].max()
-            out.append(f"the stated {what} of {path} could not be kept{where}: changed by up to {far:.3g}")
+            by_branch = prepared.branch and what == "displacement"
+            text = "is not kept on the branch that was asked for" if by_branch else "could not be kept"
+            out.append(f"the stated {what} of {path} {text}{where}: changed by up to {far:.3g}")
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     return (*out, *moved_by_drivers(lane, began.q, began.closed, prepared.model))

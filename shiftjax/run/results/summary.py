@@ -90,6 +90,21 @@ def rest_summary(stand: Any) -> list[str]:
     return lines + [f"  channel: {line}" for line in _some(_channels(stand))]
 
 
+def load_summary(path: Any) -> list[str]:
+    """How many curves there are, where they end, and where members snap or buckle.
+
+    Args:
+        path: a `LoadPath`.
+    """
+    members, curves = len(np.unique(path.member)), len(path.member)
+    poses = int(np.isfinite(path.factor).sum())
+    lines = [f"Load path of {path.result.model.name or 'model'}: {curves} curves of {members} members, {poses} poses"]
+    lines += [f"  curve {k}: {line}" for k, line in enumerate(_some(iter(path.ends)))]
+    return lines + _some(
+        f"  {pose.kind} of curve {pose.curve}: load factor {pose.factor:.9g}" for pose in path.critical
+    )
+
+
 def modes_summary(swing: Any) -> list[str]:
     """Frequency and damping of each mode.
 

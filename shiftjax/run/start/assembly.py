@@ -16,12 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from shiftjax.kernels.workers import in_portions
 from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import StartLane, per_member, stated_coordinates
 from shiftjax.run.closing.walks import LaneOf
 from shiftjax.run.start.branches import MOVED, NEAR, distances, gaps, most, signs, units_of
 from shiftjax.run.start.file_pose import closed_file
-from shiftjax.run.start.geometries import designs_of
+from shiftjax.run.start.geometries import Designs, designs_of
 from shiftjax.run.start.member_poses import MemberPoses
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.start_speeds import consistent_speeds, speeds_off
@@ -29,7 +30,9 @@ from shiftjax.run.start.stated import Start, Statements
 from shiftjax.run.start.tied import Tied
 from shiftjax.topology.plan import Plan
 
-BLOCK = 8 << 20  # bytes of Jacobians of the members that are assembled together
+BLOCK = 8 << 20  # bytes of Jacobians of the members that are assembled together, at most
+PORTIONS, LEAST, MOST = 8, 1024, 8192  # of the members, so that all threads have some; members of one, so that
+# NumPy's calls are worth it, and an interrupt need not wait long
 
 
 def start_of(prepared: Prepared, faulty: Collection[int] = ()) -> Start:
@@ -60,10 +63,12 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, st
     q_file, tied = closed_file(plan, file_lane, statements.positions)
     everyone = np.arange(members)
 
-    def started(some: np.ndarray) -> Start:
+    def started(portion: slice) -> Start:
+        some = everyone[portion]
         return _started(plan, lambda k, fraction: lane_of(some[k], fraction), len(some), q_file, tied, statements)
 
-    return Start.joined([started(some) for some in np.array_split(everyone, -(-members // _block(plan)))])
+    size = min(_block(plan), max(-(-members // PORTIONS), LEAST), MOST)
+    return Start.joined(in_portions(started, members, size))
 
 
 def _block(plan: Plan) -> int:
@@ -79,22 +84,61 @@ def _started(
     full = lane_of(np.arange(members), 1.0)
     designs = designs_of(plan, full.params.numbers, members, full.t)
     target = stated_coordinates(full, members)
-    q, doubt, branch, holds, gap, worst, closed = map(
+    q, doubt, branch, holds, *gap = map(
         designs.spread_last, _poses(plan, designs.lanes(lane_of), q_file, target[:, designs.first], tied)
     )
-    stated = statements.speeds
+    start = _standing(plan, full, designs, q, gap, tied, statements)
+    change, moved, binding = _moved(plan, full, q, target, tied, statements)
+    return replace(
+        start, change=change, moved=moved, binding=binding, branch=branch, unsure=doubt & start.closed, holds=holds
+    )
+
+
+def standing_at(prepared: Prepared, q: np.ndarray, branch: np.ndarray) -> Start:
+    """The starts of members that stand at given poses (nq, B), in place of those to which the file's own leads.
+
+    What is held stands as stated there, or the loops are open; what follows is where the branch that was asked for has
+    it, so that a stated place of it binds nothing; that it is elsewhere is noted where it is not near.
+
+    Args:
+        branch: (B,) the name of each.
+    """
+    plan, statements = prepared.plan, replace(prepared.statements, alone=False)
+    _, tied = closed_file(plan, prepared.file_lane(), prepared.statements.positions)
+    full = prepared.lane_of(np.arange(prepared.members), 1.0)
+    apart = Designs.apart(prepared.members)
+    start = _standing(plan, full, apart, q, gaps(plan, full, q), tied, statements)
+    free = [k for k in statements.positions if k not in statements.led]
+    off = distances(plan, q, stated_coordinates(full, prepared.members), free)
+    units = units_of(plan, full, free)
+    change, moved = most(np.where(off > NEAR * units, off, 0.0), units, free)
+    return replace(start, change=change, moved=moved, branch=branch)
+
+
+def _standing(
+    plan: Plan, full: StartLane, designs: Designs, q: np.ndarray, of_loops: Sequence[np.ndarray],
+    tied: Sequence[Tied], statements: Statements,
+) -> Start:  # fmt: skip
+    """Speeds and states of members at coordinates q (nq, B), all that is stated of their places kept.
+
+    Args:
+        of_loops: as of `gaps`.
+    """
+    members, stated = q.shape[1], statements.speeds
+    gap, worst, closed = of_loops
     keepers = [pacing(plan, part.J[0], part.index, stated) for part in tied]
     paced, columns = [joints for joints, _ in keepers], [speeds for _, speeds in keepers]
     v = consistent_speeds(plan, full, q[:, designs.first], designs, columns, [part.J for part in tied], stated)
-    change, moved, binding = _moved(plan, full, q, target, tied, statements)
     if not statements.alone or statements.led:
         keeping = {k for joints in paced for k in joints} if tied else {*stated}
         stated = tuple(k for k in stated if k in keeping or k in statements.named_speeds)
     off = speeds_off(plan, v, per_member(full.speeds(), members), stated)
     speed_change, speed_moved = most(off, units_of(plan, full, stated), stated)
-    return Start(
-        q, v, per_member(full.states(), members), closed, gap, worst, change, moved, speed_change, speed_moved,
-        binding, branch, doubt & closed, holds, tuple(tuple(part.holding) for part in tied), tuple(map(tuple, columns)),
+    holds = np.tile(np.array([len(part.holding) for part in tied], int).reshape(-1, 1), members)
+    start = Start.standing(q, v, per_member(full.states(), members), closed, gap)
+    return replace(
+        start, worst=worst, speed_change=speed_change, speed_moved=speed_moved, holds=holds,
+        held_positions=tuple(tuple(part.holding) for part in tied), held_speeds=tuple(map(tuple, columns)),
     )  # fmt: skip
 
 

@@ -24,8 +24,12 @@ MOVED = 1e-6  # a stated start that moves more is reported [rad or parts of the 
 SEARCHED = 32  # poses from which a closed one is sought
 
 
-def blocks_of_signs(J: np.ndarray, judged: Sequence[int]) -> list[SignBlock]:
-    """Rows and columns of the diagonal blocks of the judged columns: of a planar mechanism its Assur groups."""
+def blocks_of_signs(J: np.ndarray, judged: Sequence[int], pattern: np.ndarray | None = None) -> list[SignBlock]:
+    """Rows and columns of the diagonal blocks of the judged columns: of a planar mechanism its Assur groups.
+
+    Args:
+        pattern: (m, n) where entries of J are not 0 at other poses, either; those of J where left out.
+    """
     if not judged:
         return []
     pivots = complete_pivoting(J[None][:, :, list(judged)], RANK)
@@ -33,7 +37,8 @@ def blocks_of_signs(J: np.ndarray, judged: Sequence[int]) -> list[SignBlock]:
         return []
     rows = [int(k) for k in np.sort(pivots.rows[0, : len(judged)])]
     square = J[np.ix_(rows, list(judged))]
-    blocks = block_triangular((np.abs(square) > 1e-9).tolist())
+    there = np.abs(square) > 1e-9 if pattern is None else pattern[np.ix_(rows, list(judged))]
+    blocks = block_triangular(there.tolist())
     return [([rows[i] for i in r], [judged[j] for j in c]) for r, c in blocks]
 
 

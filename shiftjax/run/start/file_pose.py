@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shiftjax.memory_cache import forget_oldest
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.holding import columns_of, holdable
 from shiftjax.run.closing.host_evaluation import StartLane, closure, stated_coordinates
-from shiftjax.run.closing.host_functions import forget_oldest
 from shiftjax.run.closing.poses import close, nearest
 from shiftjax.run.closing.walks import Way, walk
 from shiftjax.run.start.branches import MOVED, NEAR, blocks_of_signs, distances, spread_poses, units_of

@@ -8,9 +8,10 @@ import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.errors import ModelError
+from shiftjax.kernels.workers import in_portions
 from shiftjax.run.start.prepared import Prepared, forced_speeds
 from shiftjax.run.start.stated import Start
-from shiftjax.topology.partition import MemberBlocks, blocks_of, complete_pivoting, rank_tolerance
+from shiftjax.topology.partition import Block, MemberBlocks, blocks_of, complete_pivoting, rank_tolerance
 
 NOMINAL_PIVOTS = 0.01  # a start may be this much worse conditioned than the file's before it takes its own partition
 SAMPLE = 16  # members whose rank is compared with the file's
@@ -41,7 +42,7 @@ def partitions(
             )
         chosen = blocks_of(pivots, block)[0]
         base_b, base_ratio = host.block_monitors(nominal_lane, nominal.beside, s, chosen)
-        b, ratio = host.block_monitors(lane, start.beside, s, chosen)
+        b, ratio = _monitors(prepared, start, s, chosen)
         serves = (b <= multiplier * max(base_b[0], 1.0)) & (ratio >= NOMINAL_PIVOTS * base_ratio[0])
         serves &= ~_has_more_rank(lane, start, s, tolerance, len(chosen.dependent))
         of_members = MemberBlocks.alike(chosen, prepared.members)
@@ -51,6 +52,17 @@ def partitions(
             of_members = of_members.changed(others, blocks_of(complete_pivoting(J, tolerance), block))
         out.append(of_members)
     return out
+
+
+def _monitors(prepared: Prepared, start: Start, s: int, block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """`block_monitors` of all members."""
+    everyone, q = np.arange(prepared.members), start.beside
+
+    def monitors(portion: slice) -> tuple[np.ndarray, np.ndarray]:
+        return host.block_monitors(prepared.lane_of(everyone[portion], 1.0), q[:, portion], s, block)
+
+    b_norms, ratios = zip(*in_portions(monitors, prepared.members), strict=True)
+    return np.concatenate(b_norms), np.concatenate(ratios)
 
 
 def _has_more_rank(lane: host.StartLane, start: Start, s: int, tolerance: float, rank: int) -> np.ndarray:

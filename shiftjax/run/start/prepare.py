@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from shiftjax.measures.ties import ties_in, ties_of
 from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
+from shiftjax.memory_cache import forget_oldest
 from shiftjax.real_arrays import real_array
 from shiftjax.run.closing.host_evaluation import (
     StartLane,
@@ -25,7 +27,6 @@ from shiftjax.run.closing.host_evaluation import (
     deciding_drivers,
     stated_coordinates,
 )
-from shiftjax.run.closing.host_functions import forget_oldest
 from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
 from shiftjax.run.start.assembly import assemble
@@ -69,17 +70,14 @@ def prepare(
         refuse_unsupported(model)
     numerics, assign, hold = options.numerics, options.design.assign, options.start.hold
     drive, tie = options.motion.drive or {}, ties_of(options.motion.tie or {}, model)
+    given_model, undriven = model, model.origin or model
     model, varied, functions = driven(model, drive)
-    vary, base = {**vary, **varied}, model.origin or model
-    model = model.replace(assign) if assign else model
+    vary, base, model = {**vary, **varied}, model.origin or model, model.replace(assign) if assign else model
+    tied = {name: function.joints for name, function in tie.items()}
     plan = analyze(
-        model,
-        cut=numerics.cut,
-        cluster=numerics.cluster,
-        driven=tuple(functions),
-        functions={name: given.joints for name, given in tie.items()},
+        model, cut=numerics.cut, cluster=numerics.cluster, driven=tuple(functions), functions=tied,
         external_wrenches=pulled,
-    )
+    )  # fmt: skip
     given = (*functions.values(), *tie.values(), *ties_in(model).values())
     plan, matrices = _as_before(plan, model, foreign=from_outside(plan, given))
     place = {number.path: k for k, number in enumerate(plan.numbers)}
@@ -89,6 +87,7 @@ def prepare(
     length = characteristic_length(plan, assigned)
     if not 1.0 / RESIZED < characteristic_length(plan, file) / length < RESIZED:
         base, file = model, assigned
+        undriven = _assigned(given_model, assign or {})
     starts = {k for k, number in enumerate(plan.numbers) if number.role.of_start} - plan.read_by_constraints()
     read = [place[path] for path in known if place[path] not in starts]
     on_lanes, laws = with_laws(plan, model, (*read, *_loads(plan, known)), options.recording.events)
@@ -115,6 +114,7 @@ def prepare(
     return Prepared(
         base=base,
         model=model,
+        undriven=partial(prepare, undriven, {}),
         plan=plan,
         setup=setup,
         file_numbers=file,
@@ -124,7 +124,38 @@ def prepare(
         values=values,
         statements=statements,
         file_start=file_start,
+        branch=branches_named(options, values.shape[1]),
     )
+
+
+def branches_named(options: Options, members: int) -> tuple[str, ...]:
+    """The names of the branches that are asked for: none, one for all members, or one each.
+
+    Raises:
+        ModelError: another number of them than members; names beside a result from which a run goes on, or beside
+            loops that are cut or put together otherwise than by themselves, on which names depend.
+    """
+    branch = options.start.branch
+    if branch is None:
+        return ()
+    if options.numerics.cut or not options.numerics.cluster:
+        allowed = "loops as they are cut by themselves"
+        raise ModelError("branch", "with cut or cluster", allowed, "Leave one of them out.")
+    if options.start.start is not None:
+        todo = "Leave one of them out: the end of the earlier run is on a branch."
+        raise ModelError("branch", "with a start to go on from", "one of them", todo)
+    names = (branch,) if isinstance(branch, str | int) else tuple(branch)
+    if isinstance(branch, str | int) or len(names) == members:
+        return tuple(str(name).strip() for name in names)
+    allowed = f"one for all, or one for each of {members}"
+    raise ModelError("branch", f"{len(names)} names", allowed, "Give a text, or as many as members.")
+
+
+def _assigned(model: Model, assign: Mapping[str, float | str]) -> Model:
+    """The model with those of the assigned numbers that it has: not those of drives that a run gives it."""
+    known = model.numbers()
+    of_model = {path: value for path, value in assign.items() if model.resolve(path) in known}
+    return model.replace(of_model) if of_model else model
 
 
 def _loads(plan: Plan, known: Collection[str]) -> list[int]:

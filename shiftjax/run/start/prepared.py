@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,16 +24,20 @@ class Prepared:
     """A model made ready to run for given members.
 
     Attributes:
-        base: the model as the file has it; model: with the numbers that the user assigned.
+        base: the model as the file has it; model: with the numbers that the user assigned; undriven: prepares the base
+            without the drives that the user gave.
         file_numbers, own_numbers: those of both, in the order of the plan's.
         vary: paths of the varied numbers; places: where they stand; values: (count, B).
         statements: what is stated of the start by file, vary, assign and hold.
         file_start: the file's own start, one member.
         instants: (B,) times at which members stand [s]; None where all stand at 0.
+        branch: names of the assembly branches on which members begin, one for all or one each; none where that of the
+            file is meant.
     """
 
     base: Model
     model: Model
+    undriven: Callable[[], Prepared]
     plan: Plan
     setup: Setup
     file_numbers: tuple[float, ...]
@@ -44,6 +48,18 @@ class Prepared:
     statements: Statements
     file_start: Start
     instants: np.ndarray | None = None
+    branch: tuple[str, ...] = ()
+
+    def undriven_pose(self) -> np.ndarray | None:
+        """(nq, 1) coordinates at the pose of the file, without drives; None where that closes nowhere."""
+        alone = self.undriven()
+        if not alone.file_start.closed[0]:
+            return None
+        places = {one.path: one.places for one in alone.plan.coordinates}
+        q = np.zeros((self.plan.nq, 1))
+        for one in self.plan.coordinates:
+            q[one.places] = alone.file_start.q[places[one.path]]
+        return q
 
     @property
     def members(self) -> int:
@@ -76,13 +92,21 @@ class Prepared:
     def some(self, members: np.ndarray) -> Prepared:
         """The same for some of the members."""
         instants = None if self.instants is None else self.instants[members]
-        return replace(self, values=self.values[:, members], instants=instants)
+        branch = self.branch if len(self.branch) < 2 else tuple(np.array(self.branch, object)[members])
+        return replace(self, values=self.values[:, members], instants=instants, branch=branch)
 
     def of_the_file(self) -> Prepared:
         """The same with the file's own numbers only."""
         none = np.zeros((0, 1))
         return replace(
-            self, model=self.base, own_numbers=self.file_numbers, vary=(), places=(), values=none, instants=None
+            self,
+            model=self.base,
+            own_numbers=self.file_numbers,
+            vary=(),
+            places=(),
+            values=none,
+            instants=None,
+            branch=(),
         )
 
     def parameters(self) -> np.ndarray:

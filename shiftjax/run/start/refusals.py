@@ -17,8 +17,8 @@ from shiftjax.dynamics.reduction import Column
 from shiftjax.errors import ModelError
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.mechanism.paths import listed
+from shiftjax.memory_cache import forget_oldest
 from shiftjax.run.closing.host_evaluation import StartLane
-from shiftjax.run.closing.host_functions import forget_oldest
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import blocks_of, complete_pivoting, free_speeds, rank_tolerance

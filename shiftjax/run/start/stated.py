@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class Start:
             their seconds after the start, 0 where nothing is led in time; not numbers where there are none.
         remarks: notes of a start that is not where an earlier run has ended. brought: (B,) members whose start is not;
             None where no run goes on.
+        lacking: member -> why it does not begin: a branch that it does not have.
     """
 
     q: np.ndarray
@@ -74,6 +75,7 @@ class Start:
     ways: np.ndarray | None = None
     remarks: tuple[str, ...] = ()
     brought: np.ndarray | None = None
+    lacking: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def changed(self) -> np.ndarray:
@@ -101,7 +103,9 @@ class Start:
             arrays |= {"at_pose": self.at_pose[members], "ways": self.ways[..., members]}
         if self.brought is not None:
             arrays["brought"] = self.brought[members]
-        return replace(self, **arrays)
+        place = {int(k): i for i, k in enumerate(np.arange(len(self.gap))[members])}
+        lacking = {place[k]: text for k, text in self.lacking.items() if k in place}
+        return replace(self, lacking=lacking, **arrays)
 
     @classmethod
     def joined(cls, parts: Sequence[Start]) -> Start:
@@ -112,7 +116,7 @@ class Start:
     @classmethod
     def _arrays(cls) -> list[str]:
         """The attributes with an axis of members."""
-        others = ("held_positions", "held_speeds", "at_pose", "ways", "remarks", "brought")
+        others = ("held_positions", "held_speeds", "at_pose", "ways", "remarks", "brought", "lacking")
         return [item.name for item in fields(cls) if item.name not in others]
 
     @classmethod

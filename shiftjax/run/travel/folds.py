@@ -34,10 +34,18 @@ TRIES = 3000
 
 def followed_to(plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     """(B,) as `reach`; the target where `TRIES` did not suffice to tell."""
+    place = plan.coordinates[plan.constraints[driver].coordinates[0]].q
+    return followed_poses(plan, lane, index, driver, q, target)[place]
+
+
+def followed_poses(plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """(nq, B) the last poses on the way that `reach` tells the end of; next to it to the root of `TINY`."""
     pushed = _Pushed(plan, lane, index, driver, q, target)
     first = np.where(target == q[pushed.place], 0.0, FIRST)
     ended = followed(pushed, first, TINY, TRIES)
-    return np.where(ended, pushed.q[pushed.place], target)
+    out = pushed.q.copy()
+    out[pushed.place] = np.where(ended, out[pushed.place], target)
+    return out
 
 
 class _Pushed:

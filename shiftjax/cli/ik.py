@@ -1,0 +1,121 @@
+"""`shiftjax ik`: the pose of a model that meets goals, the more important ones first."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import numpy as np
+
+from shiftjax.cli import common, parsing
+from shiftjax.cli.ending import SOME_FAILED
+from shiftjax.cli.rows import coordinate_rows
+from shiftjax.errors import ModelError, shown
+from shiftjax.kinematics.inputs import units_of
+from shiftjax.kinematics.positioning.goals import FrameGoal, Goal, JointGoal
+from shiftjax.kinematics.positioning.inverse_kinematics import inverse_kinematics
+from shiftjax.mechanism.coordinates import plain_coordinate
+from shiftjax.mechanism.model import Model
+from shiftjax.quantities import in_si
+from shiftjax.rotations import rotation_of_vector
+
+FREE = "-"
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    parsing.add_model(parser)
+    add = parser.add_argument
+    line = "put a frame's origin there, 'tool=0.3,0,200mm'; '-' leaves a component free; may be repeated, as all below"
+    add("--place", action="append", default=[], metavar="FRAME=X,Y,Z", help=line)
+    line = "turn a frame by this rotation vector of the world, 'tool=0,90deg,0'"
+    add("--turn", action="append", default=[], metavar="FRAME=X,Y,Z", help=line)
+    add("--joint", action="append", default=[], metavar="JOINT=VALUE", help="move a joint there, 'elbow=30deg'")
+    line = "as --joint, but below all other goals: what is still free goes there"
+    add("--posture", action="append", default=[], metavar="JOINT=VALUE", help=line)
+    add("--lock", action="append", default=[], metavar="JOINT", help="a joint that stays where it is, above all goals")
+    line = "limits of a joint, above all goals, 'elbow=-90deg:90deg'; '-' for an end that is none"
+    add("--limit", action="append", default=[], metavar="JOINT=LOW:HIGH", help=line)
+    add(
+        "--begin", action="append", default=[], metavar="JOINT=VALUE", help="begin there; left out, where the file does"
+    )
+    add("--tries", type=parsing.count, default=1, metavar="N", help="begin at N poses until one is reached; 1")
+    parsing.add_set(parser)
+    parsing.add_equation(parser)
+    add("--json", action="store_true", help="print places, goals and what is missed as JSON")
+
+
+def call(options: argparse.Namespace) -> int:
+    model = common.open_model(options)
+    limits = dict(_limits(model, options)) or None
+    begin = dict(_values(model, options.begin, "--begin")) or None
+    result = inverse_kinematics(
+        model, [*_goals(model, options)], limits=limits, q=begin, tries=options.tries, **common.stated(options, model)
+    )
+    failed = not bool(result.reached)
+    if options.json:
+        common.put_json(
+            {
+                "reached": bool(result.reached),
+                "message": str(result.messages),
+                "missed": {label: float(x) for label, x in zip(result.labels, result.by_goal, strict=True)},
+                "q": {path: np.asarray(values).tolist() for path, values in result.q.items()},
+            }
+        )
+        return SOME_FAILED if failed else 0
+    common.put("reached" if result.reached else f"not reached: {result.messages}")
+    rows = [(label, f"{x:.3g}") for label, x in zip(result.labels, result.by_goal, strict=True)]
+    common.table(("goal", "missed by"), rows)
+    common.table(("coordinate", "place", "unit"), [*coordinate_rows(result.q, result.units)])
+    return SOME_FAILED if failed else 0
+
+
+def _goals(model: Model, options: argparse.Namespace) -> Iterator[Goal]:
+    turned = {
+        frame: _vector(words, f"--turn {frame}", "rad")
+        for frame, words in common.entries(options.turn, "--turn").items()
+    }
+    for frame, words in common.entries(options.place, "--place").items():
+        place, R = _vector(words, f"--place {frame}", "m"), turned.pop(frame, None)
+        along = "".join(letter for letter, x in zip("xyz", place, strict=True) if x is not None)
+        T = [x or 0.0 for x in place]
+        if R is not None and len(along) < 3:  # components are those of the world, not of the goal's axes
+            yield FrameGoal(frame, R=_rotation(R, f"--turn {frame}"))
+            R = None
+        yield FrameGoal(frame, T=T, R=None if R is None else _rotation(R, f"--turn {frame}"), along=along)
+    for frame, R in turned.items():
+        yield FrameGoal(frame, R=_rotation(R, f"--turn {frame}"))
+    for name in ("joint", "posture"):
+        for joint, value in _values(model, getattr(options, name), f"--{name}"):
+            yield JointGoal(joint, value, level="target" if name == "joint" else name)
+    for joint in options.lock:
+        yield JointGoal(joint, level="lock")
+
+
+def _rotation(vector: list[float | None], where: str) -> np.ndarray:
+    if None in vector:
+        raise ModelError(where, f"{FREE!r}", "three angles", "Give all of them, or turn by a joint.")
+    return np.array(rotation_of_vector([x or 0.0 for x in vector]), float)
+
+
+def _vector(words: str, where: str, unit: str) -> list[float | None]:
+    parts = [part.strip() for part in words.split(",")]
+    if len(parts) != 3 or all(part == FREE for part in parts):
+        raise ModelError(where, shown(words), "X,Y,Z", "Write three values, as in 0.3,0,200mm.")
+    return [None if part == FREE else in_si(part, unit, where) for part in parts]
+
+
+def _values(model: Model, texts: list[str], option: str) -> Iterator[tuple[str, float]]:
+    units = units_of(model)
+    for joint, words in common.entries(texts, option).items():
+        yield joint, in_si(words, units[plain_coordinate(model, joint, option)], f"{option} {joint}")
+
+
+def _limits(model: Model, options: argparse.Namespace) -> Iterator[tuple[str, tuple[float | None, float | None]]]:
+    units = units_of(model)
+    for joint, words in common.entries(options.limit, "--limit").items():
+        ends, where = [part.strip() for part in words.split(":")], f"--limit {joint}"
+        if len(ends) != 2:
+            raise ModelError(where, shown(words), "LOW:HIGH", "Write -90deg:90deg, or -:90deg for one end.")
+        unit = units[plain_coordinate(model, joint, "--limit")]
+        low, high = (None if end == FREE else in_si(end, unit, where) for end in ends)
+        yield joint, (low, high)

@@ -1,0 +1,102 @@
+"""`shiftjax load`: equilibria of a model along a load, where it snaps through or buckles, and what it does then."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from shiftjax.cli import common, parsing
+from shiftjax.cli.ending import SOME_FAILED
+from shiftjax.ensembles import picture
+from shiftjax.errors import ModelError
+from shiftjax.mechanism.model import Model
+from shiftjax.quantities import in_si
+from shiftjax.statics.load_path import CriticalPose, LoadPath, load_path
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    parsing.add_model(parser)
+    add = parser.add_argument
+    line = "a number of the model that goes from one value to another, 'push.load=0:-500N'; may be repeated"
+    add("--load", action="append", default=[], metavar="PATH=FROM:TO", required=True, help=line)
+    add("--poses", type=parsing.count, default=101, metavar="N", help="of a curve at most; left out, 101")
+    add("--distance", type=parsing.positive, default=0.05, metavar="D", help="of poses, arclength; left out, 0.05")
+    add("--branches", type=int, default=1, metavar="N", help="how often curves branch off; left out, once")
+    add("--unstable", action="store_true", help="begin at the nearest equilibrium of any kind")
+    parsing.add_channel(parser)
+    parsing.add_set(parser)
+    parsing.add_equation(parser)
+    add("--picture", metavar="FILE", help="draw the load over a coordinate (.png, .svg, .pdf)")
+    add("--over", default="", metavar="COORDINATE", help="of the picture; left out, the first one")
+    add("--force", action="store_true", help="replace FILE where it exists")
+    add("--json", action="store_true", help="print all curves as JSON")
+
+
+def call(options: argparse.Namespace) -> int:
+    model = common.open_model(options)
+    target = None
+    if options.picture:
+        target = picture.check_target(options.picture, force=options.force)
+    path = load_path(
+        model, _loads(options, model), poses=options.poses, distance=options.distance, branches=options.branches,
+        unstable=options.unstable, channels=options.channel, **common.stated(options, model),
+    )  # fmt: skip
+    common.report_outcomes(path.result)
+    if options.json:
+        common.put_json(_document(path))
+    else:
+        _show(path)
+    if target is not None:
+        path.plot(options.over).savefig(target)
+        common.say(f"{options.picture}: {len(path.member)} curves")
+    return SOME_FAILED if (path.status > 0).any() else 0
+
+
+def _loads(options: argparse.Namespace, model: Model) -> dict[str, tuple[float, float]]:
+    units, loads = model.number_units(), dict[str, tuple[float, float]]()
+    for path, words in common.entries(options.load, "--load").items():
+        ends = words.split(":")
+        if len(ends) != 2:
+            raise ModelError(f"--load {path}", repr(words), "FROM:TO", "Write push.load=0:-500.")
+        unit = units.get(model.resolve(path))
+        first, last = (in_si(text, unit, f"--load {path}") for text in ends)
+        loads[path] = first, last
+    return loads
+
+
+def _show(path: LoadPath) -> None:
+    rows = []
+    for k, end in enumerate(path.ends):
+        here = np.isfinite(path.factor[k])
+        words = [word for word in ("stable", "neutral", "unstable") if (path.stability[k] == word).any()]
+        begin = "the first load" if path.begins[k] < 0 else f"critical pose {path.begins[k]}"
+        rows.append((str(k), begin, str(int(here.sum())), ", ".join(words), end))
+    common.table(("curve", "begins at", "poses", "stability", "ends"), rows)
+    if path.critical:
+        names = [*path.critical[0].loads, *(name for name, q in path.critical[0].q.items() if np.ndim(q) == 0)]
+        rows = [(str(k), one.kind, str(one.curve), f"{one.factor:.9g}", *_numbers(one, names))
+                for k, one in enumerate(path.critical)]  # fmt: skip
+        common.table(("critical", "kind", "curve", "factor", *names), rows)
+
+
+def _numbers(pose: CriticalPose, names: list[str]) -> list[str]:
+    return [f"{(pose.loads | pose.q)[name]:.9g}" for name in names]
+
+
+def _document(path: LoadPath) -> dict[str, Any]:
+    return {
+        "curves": [
+            {"begins": int(path.begins[k]), "ends": path.ends[k],
+             "stability": [word for word in path.stability[k] if word], "factor": path.factor[k][here].tolist(),
+             **{name: {key: values[k][here].tolist() for key, values in group.items()}
+                for name, group in (("loads", path.loads), ("q", path.q), ("channels", path.channels))}}
+            for k, here in enumerate(np.isfinite(path.factor))
+        ],
+        "critical": [
+            {"kind": one.kind, "curve": one.curve, "pose": one.pose, "factor": one.factor, "loads": one.loads,
+             "q": {name: np.asarray(q).tolist() for name, q in one.q.items()}, "direction": one.direction}
+            for one in path.critical
+        ],
+    }  # fmt: skip

@@ -1,0 +1,86 @@
+"""`shiftjax workspace`: what a frame of a model can reach."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from shiftjax.cli import common, parsing
+from shiftjax.ensembles import picture
+from shiftjax.errors import ModelError, shown
+from shiftjax.kinematics.inputs import units_of
+from shiftjax.kinematics.workspaces.table import ReachableSpace
+from shiftjax.kinematics.workspaces.workspace import workspace
+from shiftjax.mechanism.model import Model
+from shiftjax.quantities import in_si
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    parsing.add_model(parser)
+    add = parser.add_argument
+    add("coordinates", metavar="FRAME", nargs="+", help="a frame, or two or three of FRAME.x, FRAME.y, FRAME.z, JOINT")
+    add("--box", metavar="LOW:HIGH", action="append", help="of a grid, once for each coordinate: -1:800mm, -90deg:1.5")
+    add("--points", metavar="N", type=int, default=0, help="of the grid, in each direction")
+    add("--no-stops", action="store_true", help="joints do not end at stops of the model")
+    parsing.add_set(parser)
+    parsing.add_equation(parser)
+    add("--picture", metavar="FILE", help="draw it (.png, .svg, .pdf)")
+    add("--force", action="store_true", help="replace FILE where it exists")
+    add("--json", action="store_true", help="print curves, area and grid as JSON")
+
+
+def call(options: argparse.Namespace) -> int:
+    model = common.open_model(options)
+    asked = options.coordinates[0] if len(options.coordinates) == 1 else options.coordinates
+    target = None
+    if options.picture:
+        target = picture.check_target(options.picture, force=options.force)
+    box = _box(options, model)
+    given = common.stated(options, model)
+    reached = workspace(model, asked, box=box, points=options.points, stops=not options.no_stops, **given)
+    if options.json:
+        common.put_json(reached.to_dict())
+    else:
+        _show(reached)
+    if target is not None:
+        reached.plot().figure.savefig(target, dpi=150)
+        common.say(f"{options.picture}: {len(reached.curves)} curves")
+    return 0
+
+
+def _show(reached: ReachableSpace) -> None:
+    common.put(f"{' and '.join(reached.coordinates)}: {reached.freedoms} freedoms")
+    if reached.curves:
+        rows = [
+            ("boundary" if one.boundary else "within", one.kind, ", ".join(one.joints), one.end,
+             f"{one.poses[0]} | {one.poses[1]}") for one in reached.curves
+        ]  # fmt: skip
+        common.table(("where", "kind", "joints", "end", "poses beside it"), rows)
+    size = "volume" if len(reached.coordinates) == 3 else "area"
+    if np.isfinite(reached.area):
+        common.put(f"{size} {reached.area:.9g}")
+    if reached.mask is not None:
+        common.put(f"{int(reached.mask.sum())} of {reached.mask.size} points reached")
+    if reached.ball is not None:
+        centre = ", ".join(f"{x:.6g}" for x in reached.ball[0])
+        common.put(f"largest ball about a point of the grid: radius {reached.ball[1]:.6g} about ({centre})")
+    for note in reached.notes:
+        common.put(note)
+
+
+def _box(options: argparse.Namespace, model: Model) -> list[tuple[float, float]] | None:
+    """The ends of each LOW:HIGH, in SI; None without any."""
+    if options.box is None:
+        return None
+    units, box = units_of(model), list[tuple[float, float]]()
+    for k, text in enumerate(options.box):
+        ends = text.split(":")
+        if len(ends) != 2:
+            raise ModelError("--box", shown(text), "LOW:HIGH", "Write --box=-1:1, or --box=-200mm:1m.")
+        asked = options.coordinates[k] if k < len(options.coordinates) > 1 else ""
+        of_joint = (unit for path, unit in units.items() if asked and f":{path}".endswith(f":{asked}"))
+        unit = next(of_joint, "m")  # places of a frame are lengths
+        low, high = (in_si(end, unit, "--box") for end in ends)
+        box.append((low, high))
+    return box

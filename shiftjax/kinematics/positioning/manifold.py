@@ -1,0 +1,246 @@
+"""What must not change while a level is minimised: loops, limits, and all more important levels. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import shiftjax.run.closing.host_evaluation as host
+from shiftjax.access.answers import Answers
+from shiftjax.kinematics.positioning.projection import free_of, restoring_change
+from shiftjax.kinematics.positioning.rows import Level, Local
+from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
+from shiftjax.run.closing.host_evaluation import StartLane
+from shiftjax.topology.plan import Plan
+
+RESTORED = 8  # iterations that restore what curvature spoils
+POLISHED = 3  # iterations that close loops alone after that
+ROUNDING = 1e-15  # residual of loops that needs none, dimensionless
+CLOSED = 1e-11  # residual of loops, dimensionless
+UNCHANGED = 1e-11  # by which a more important level may be missed by more, and limits be passed
+NEAR = 1e-10  # m or rad from a limit, where a coordinate is at it
+SHORT = 1e-13  # a step that changes nothing
+WIDE_ANGLE, WIDE_LENGTH = 0.7, 0.5  # the largest change of a step of open chains, which have no branch to leave
+
+
+@dataclass
+class Limits:
+    """Coordinates that stay between two values.
+
+    Attributes:
+        q, v: (L,) which coordinates, and their speeds. low, high: (L, B) [m or rad], infinite where there is none.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+class LimitRows:
+    """Limits as a level of its own: by how much coordinates are beyond them. Loops come first, all goals after."""
+
+    curved, fixes = False, False
+
+    def __init__(self, limits: Limits, unit: np.ndarray, labels: Sequence[str]) -> None:
+        self.limits, self.unit, self.labels, self.speeds = limits, unit[limits.v], tuple(labels), len(unit)
+
+    def in_si(self, here: Local) -> np.ndarray:
+        """(B, L) by how much coordinates are beyond their limits [m or rad]."""
+        return here.missed * self.unit
+
+    def at(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> Local:
+        """As of `GoalRows`."""
+        limits, place = self.limits, x[self.limits.q]
+        beyond = ((place - np.clip(place, limits.low[:, members], limits.high[:, members])).T) / self.unit
+        J = np.zeros((*beyond.shape, self.speeds))
+        J[:, range(beyond.shape[1]), limits.v] = (beyond != 0.0) / self.unit
+        return Local(np.linalg.norm(beyond, axis=1), beyond, J)
+
+
+@dataclass
+class Goals:
+    """Mechanisms of one plan, and what is wanted of them.
+
+    Attributes:
+        x: (n, B) of `Ground.parts`; rows of coordinates are those of poses on their way.
+        levels: the most important first; limits are the first one where there are any.
+    """
+
+    plan: Plan
+    lane: StartLane
+    answers: Answers
+    x: np.ndarray
+    levels: Sequence[Level]
+    limits: Limits
+
+    def __post_init__(self) -> None:
+        self.unit = np.asarray(self.lane.units)
+        self.loops = any(block.rows for block in self.plan.substructures)
+        self.cap = np.where(self.unit == 1.0, *((STEP_ANGLE, STEP_LENGTH) if self.loops else (WIDE_ANGLE, WIDE_LENGTH)))
+
+    def local(self, level: int, q: np.ndarray, members: np.ndarray) -> Local:
+        """A level at coordinates (nq, B) of some members, slopes by dimensionless speeds."""
+        x = self.x[:, members]
+        x[: self.plan.nq] = q
+        at = self.levels[level].at(self.answers, x, members)
+        if self.levels[level].curved:
+            return Local(at.value, at.missed * self.unit, at.J * self.unit * self.unit[:, None])
+        return Local(at.value, at.missed, at.J * self.unit)
+
+    def moved(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Coordinates (nq, B) after a dimensionless change (B, nv)."""
+        return host.retract(self.plan, q, change.T * self.unit[:, None])
+
+    def closure(self, q: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (B, r) of all loops and drivers, and their slopes (B, r, nv), dimensionless."""
+        lane, B = self.lane.of(members), q.shape[1]
+        phi, J = [np.zeros((B, 0))], [np.zeros((B, 0, self.plan.nv))]
+        for s, block in enumerate(self.plan.substructures):
+            values, slopes = host.closure(lane, q, s)
+            wide = np.zeros((B, slopes.shape[1], self.plan.nv))
+            wide[:, :, list(block.columns)] = slopes
+            phi.append(values)
+            J.append(wide)
+        return np.concatenate(phi, axis=1), np.concatenate(J, axis=1)
+
+
+@dataclass
+class Manifold:
+    """The poses at which loops close, limits hold and more important levels are as good as they can be.
+
+    Attributes:
+        members: (B,) of which all else is. low, high: (L, B) limits of coordinates.
+        best: of each more important level, (B,) its value and (B, m) what it misses.
+    """
+
+    goals: Goals
+    members: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    best: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+
+    @classmethod
+    def of_loops(cls, goals: Goals, members: np.ndarray) -> Manifold:
+        """Of loops alone."""
+        free = np.full((len(goals.limits.q), len(members)), np.inf)
+        return cls(goals, members, -free, free)
+
+    def below(self, best: Local, q: np.ndarray) -> Manifold:
+        """That of the next level, of members that stand at (nq, B), where this one is at best.
+
+        Limits hold from the first level that is not theirs on, as far as loops let them.
+        """
+        limits, at = self.goals.limits, q[self.goals.limits.q]
+        low, high = limits.low[:, self.members], limits.high[:, self.members]
+        low, high = np.minimum(low, at), np.maximum(high, at)
+        return replace(self, low=low, high=high, best=[*self.best, (best.value, best.missed)])
+
+    @property
+    def whole(self) -> bool:
+        """Whether limits are all there is."""
+        return not (self.goals.loops or [one for one in self.goals.levels[: len(self.best)] if one.fixes])
+
+    def of(self, some: np.ndarray) -> Manifold:
+        """Those of some members."""
+        low, high = self.low[:, some], self.high[:, some]
+        return replace(
+            self,
+            members=self.members[some],
+            low=low,
+            high=high,
+            best=[(value[some], e[some]) for value, e in self.best],
+        )
+
+    def clipped(self, q: np.ndarray) -> np.ndarray:
+        """Coordinates (nq, B) within their limits."""
+        out, places = q.copy(), self.goals.limits.q
+        out[places] = np.clip(out[places], self.low, self.high)
+        return out
+
+    def fixed(self, q: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What must not change: by how much it is missed (B, r), and rows (B, r, nv).
+
+        Args:
+            bound: (B, L) limits that hold.
+        """
+        goals, B, n = self.goals, q.shape[1], self.goals.plan.nv
+        missed, rows = np.zeros((B, 0)), np.zeros((B, 0, n))
+        if goals.loops:
+            missed, rows = goals.closure(q, self.members)
+        beyond = (q - self.clipped(q))[goals.limits.q].T
+        if bound.any() or beyond.any():
+            still = bound | (beyond != 0.0)
+            line = np.zeros((*still.shape, n))
+            line[:, range(still.shape[1]), goals.limits.v] = still
+            missed = np.concatenate([missed, beyond / goals.unit[goals.limits.v]], axis=1)
+            rows = np.concatenate([rows, line], axis=1)
+        for k, (_, at_best) in enumerate(self.best):
+            local = goals.local(k, q, self.members)
+            if goals.levels[k].curved:  # what is downhill within what is still more important
+                P = free_of(rows)
+                wrong, J = (P @ local.missed[:, :, None])[:, :, 0], P @ local.J
+            else:
+                wrong, J = local.missed - at_best, local.J
+            missed, rows = np.concatenate([missed, wrong], axis=1), np.concatenate([rows, J], axis=1)
+        return missed, rows
+
+    def restored(self, q: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (nq, B) back on the manifold, by the least change; (B,) whether loops are closed."""
+        if self.whole:
+            at = self.clipped(q)
+            return at, np.asarray(np.isfinite(at).all(0))
+        goals, q, running = self.goals, q.copy(), np.arange(q.shape[1])
+        for _ in range(RESTORED):
+            missed, S = self.of(running).fixed(q[:, running], bound[running])
+            change = restoring_change(S, missed)
+            change /= np.maximum((np.abs(change) / goals.cap).max(1, initial=0.0), 1.0)[:, None]
+            q[:, running] = goals.moved(q[:, running], change)
+            running = running[np.abs(change).max(1, initial=0.0) > SHORT]
+            if not len(running):
+                break
+        return self._closed(q)
+
+    def _closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Loops alone once more, to rounding: rows that cannot be met with them keep theirs from it. As `restored`."""
+        goals = self.goals
+        for _ in range(POLISHED):
+            phi, J = goals.closure(q, self.members)
+            open_ = np.abs(phi).max(1, initial=0.0)
+            if not (open_ > ROUNDING).any():
+                break
+            q = np.where(open_ > ROUNDING, goals.moved(q, restoring_change(J, phi)), q)
+        return q, (np.abs(goals.closure(q, self.members)[0]).max(1, initial=0.0) <= CLOSED) & np.isfinite(q).all(0)
+
+    def unchanged(self, q: np.ndarray) -> np.ndarray:
+        """(B,) whether limits hold and no more important level is worse than at best."""
+        if self.whole:
+            return np.ones(q.shape[1], bool)
+        beyond = np.abs((q - self.clipped(q))[self.goals.limits.q]).max(0, initial=0.0)
+        good = beyond <= UNCHANGED * max(self.goals.lane.length, 1.0)
+        for k, (value, _) in enumerate(self.best):
+            good &= self.goals.local(k, q, self.members).value <= value + UNCHANGED
+        return good
+
+    def ahead(self, q: np.ndarray, change: np.ndarray, bound: np.ndarray) -> np.ndarray:
+        """(B,) the share of a change (B, nv) up to the first limit on its way."""
+        limits = self.goals.limits
+        if self.whole or not len(limits.q):  # clipping does, where it spoils nothing else
+            return np.ones(q.shape[1])
+        part, at = change[:, limits.v], q[limits.q].T
+        room = np.where(part > 0.0, self.high.T - at, at - self.low.T) / self.goals.unit[limits.v]
+        with np.errstate(all="ignore"):
+            share = np.where(~bound & (part != 0.0), np.maximum(room, 0.0) / np.abs(part), np.inf)
+        return np.minimum(share.min(1, initial=np.inf), 1.0)
+
+    def projector(self, q: np.ndarray, bound: np.ndarray) -> np.ndarray | None:
+        """(B, nv, nv) on what is free; None where all is."""
+        if not self.whole:
+            return free_of(self.fixed(q, bound)[1])
+        if not bound.any():
+            return None
+        free = np.ones((len(bound), self.goals.plan.nv))
+        free[:, self.goals.limits.v] = ~bound
+        return free[:, :, None] * np.eye(self.goals.plan.nv)

@@ -1,0 +1,226 @@
+"""`workspace`: what a frame, or any coordinates, of a mechanism can reach: boundaries, areas, masks. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.errors import ModelError, need_count, shown
+from shiftjax.formats.files import load
+from shiftjax.kinematics.workspaces.curves import CurveArc, CurveFamily
+from shiftjax.kinematics.workspaces.grid import Flood
+from shiftjax.kinematics.workspaces.plane import BESIDE, PARTS, Arrangement, CountedArc, cubics, points
+from shiftjax.kinematics.workspaces.reaching import Reaching
+from shiftjax.kinematics.workspaces.table import BoundaryCurve, ReachableSpace
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
+from shiftjax.real_arrays import real_array
+
+SEARCHED = 100  # poses from which curves are sought
+MOVING = 1e-4  # of the largest speed: joints that move in a singular motion
+POINT = 1e-9  # of the size of all curves: images of arcs that are a point, to the rounding of their nodes
+DENSE = 64  # points of a cubic, of which one is the nearest to a point
+
+
+def workspace(
+    model: Model | str,
+    coordinates: str | Sequence[str],
+    *,
+    box: Sequence[Sequence[float]] | None = None,
+    points: int | Sequence[int] = 0,
+    stops: bool = True,
+    searched: int = SEARCHED,
+    assign: Mapping[str, float | str] | None = None,
+    tie: Mapping[str, CoordinateFunction | str] | None = None,
+) -> ReachableSpace:
+    """What a frame, or any two or three coordinates, of a mechanism can reach.
+
+    Of two freedoms and two coordinates the boundary is traced: curves on which poses meet and end, and on which a joint
+    is at its limit, in all assemblies, with the number of poses on either side. With two driven joints as coordinates
+    the curves are the singular ones over the plane of these inputs. Of more freedoms a grid is flooded with poses.
+
+    Args:
+        model: a Model, a library name or a path; it needs no masses.
+        coordinates: a frame, "arm:tip", of which those places count that move; or two or three of "arm:tip.x",
+            ".y", ".z" and coordinates of joints.
+        box: (low, high) of each coordinate [m or rad], which the grid covers; with `points`, and needed for it.
+        points: of the grid, in all directions alike or one number each; 0 for none. Without curves it must be there.
+        stops: whether joints end at stops of the model (forces of type `stop`).
+        searched: poses all over, at least 1, from which curves are sought, and the grid is flooded. A curve that none
+            of them leads to is missed, with what it bounds; more find more.
+        assign, tie: as those of `simulate`.
+
+    Returns:
+        a ReachableSpace. Areas within curves, and distances from them, are good to some 1e-7 of themselves. Margins
+        of a grid that is flooded are to planes through points of the boundary: off by 1 % of the spacing h and by the
+        curvature times h^2 / 8, beyond edges by up to h. Its volume counts cells by margins.
+
+    Raises:
+        ModelError: anything the model or the arguments make impossible.
+    """
+    need_count("searched", searched, 1)
+    model = model if isinstance(model, Model) else load(model)
+    reaching = Reaching.of(model, coordinates, assign, tie, stops=stops)
+    axes = _axes(reaching, box, points)
+    traced = reaching.freedoms == 2 and len(reaching.names) == 2
+    if reaching.freedoms < len(reaching.names):
+        fault = f"{len(reaching.names)} coordinates of a mechanism of {reaching.freedoms} freedoms"
+        raise ModelError("coordinates", fault, "at most as many coordinates as freedoms", "Leave one out.")
+    if not reaching.spans():
+        locus = "a curve" if len(reaching.names) == 2 else "a surface"
+        fault = f"{listed(list(reaching.names))}, which move together on {locus}"
+        raise ModelError("coordinates", fault, "coordinates that move on their own", "Name others, or another frame.")
+    if not traced and not axes:
+        fault = f"no grid, for {reaching.freedoms} freedoms"
+        raise ModelError(
+            "points", fault, "a number of points, and a box", "Give both, as box=[(-1, 1)] * 3, points=50."
+        )
+    poses = reaching.poses(searched)
+    return _by_curves(reaching, poses, axes) if traced else _by_grid(reaching, poses, axes)
+
+
+def _axes(reaching: Reaching, box: Any, count: Any) -> tuple[np.ndarray, ...]:
+    D = len(reaching.names)
+    counts = [count] * D if np.ndim(count) == 0 else list(count)
+    if len(counts) != D or any(not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0 for n in counts):
+        raise ModelError("points", shown(count), f"a whole number, or {D} of them", "Give how many the grid has.")
+    if box is None:
+        if any(counts):
+            raise ModelError("box", "none, with points", "(low, high) of each coordinate", "Give it, too.")
+        return ()
+    ends = real_array(box)
+    if ends is None or ends.shape != (D, 2) or not np.isfinite(ends).all() or not (ends[:, 0] < ends[:, 1]).all():
+        allowed = f"{D} pairs (low, high) of finite numbers, one a coordinate: {', '.join(reaching.names)}"
+        raise ModelError("box", shown(box), allowed, "Write [(-1, 1), (0, 2)].")
+    if min(counts) < 2:
+        raise ModelError("points", shown(count), "at least 2, with a box", "Give how many the grid has.")
+    return tuple(np.linspace(low, high, n) for (low, high), n in zip(ends, counts, strict=True))
+
+
+def _by_curves(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...]) -> ReachableSpace:
+    arcs = [arc for limit in (None, *reaching.limits) for arc in CurveFamily(reaching, limit).arcs(poses)]
+    arcs = _extended(arcs)
+    plane = Arrangement([_side(k, arc) for k, arc in enumerate(arcs)])
+    notes, consistent = list[str](), False
+    endless = any(arc.open for arc in arcs) or not arcs
+    limited = {one.coordinate for one in reaching.limits}
+    turning = [name for name, unit in zip(reaching.names, reaching.units, strict=True)
+               if unit == "rad" and name not in limited]  # fmt: skip
+    if turning:
+        notes.append(f"{turning[0]} may turn round: curves are those of one turn, and have no area")
+    elif endless:
+        notes.append("what is reached has no bounds: a joint slides without a limit")
+    elif not (consistent := plane.consistent and _accounts(reaching, plane, poses)):
+        notes.append("the curves do not account for each other: some were not met; raise `searched`")
+    good = consistent and not endless and not turning
+    curves = tuple(_curve(reaching, arcs, plane, k, turning, counted=good) for k in range(len(plane.groups)))
+    mask = margin = ball = None
+    if axes and good:
+        at = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        mask = plane.numbers(at.reshape(-1, 2)).reshape(at.shape[:2]) > 0
+        margin = np.where(mask, 1.0, -1.0) * _distances(plane, at.reshape(-1, 2)).reshape(mask.shape)
+        ball = _ball(axes, mask, margin)
+    elif axes:
+        notes.append("so that no point of the grid is judged")
+    return ReachableSpace(
+        reaching.names, reaching.units, reaching.freedoms, curves, plane.area if good else np.nan, good,
+        axes if good else (), mask, margin, ball, tuple(notes),
+    )  # fmt: skip
+
+
+def _accounts(reaching: Reaching, plane: Arrangement, poses: np.ndarray) -> bool:
+    """Whether a pose is counted where poses (nq, B) within limits are, but for those next to the boundary."""
+    poses = poses[:, reaching.within(poses)]
+    at = reaching.base.values(reaching.base.inputs(poses, reaching.none(poses)))[1]
+    if not plane.boundary or not len(at):
+        return not len(at)
+    at = at[_distances(plane, at) > BESIDE * plane.size]
+    return bool((plane.numbers(at) > 0).all())
+
+
+def _extended(arcs: Sequence[CurveArc]) -> list[CurveArc]:
+    """Arcs whose image is more than a point: a folded arm of equal links has a curve of poses there."""
+    images = [np.array([node.image for node in arc.nodes]) for arc in arcs]
+    size = float(np.ptp(np.concatenate(images), axis=0).max()) if images else 0.0
+    return [arc for arc, image in zip(arcs, images, strict=True) if np.ptp(image, axis=0).max() >= POINT * size]
+
+
+def _side(k: int, arc: CurveArc) -> CountedArc:
+    """An arc with how many more poses there are on its left: two beside a fold, one beside a limit."""
+    images, slopes = (np.array([getattr(node, name) for node in arc.nodes]) for name in ("image", "slope"))
+    fastest = max(arc.nodes[1:-1] or arc.nodes, key=lambda node: float(np.linalg.norm(node.slope)))
+    left = np.array([-fastest.slope[1], fastest.slope[0]])
+    sign = np.sign(fastest.side * (fastest.normal @ left))
+    return CountedArc(cubics(images, slopes, arc.strides), int(sign) * (2 if arc.limit is None else 1), k)
+
+
+def _curve(
+    reaching: Reaching, arcs: Sequence[CurveArc], plane: Arrangement, k: int, turning: Sequence[str], *, counted: bool
+) -> BoundaryCurve:
+    """What is said of a group of parts that lie on each other; angles that may turn round are about half a turn."""
+    side = plane.sides[plane.groups[k][0]]
+    arc = arcs[side.source]
+    middle = arc.nodes[len(arc.nodes) // 2]
+    speeds = np.abs(middle.motion)
+    names = reaching.plan.speed_names()
+    moving = tuple(names[j] for j in np.flatnonzero(speeds > MOVING * speeds.max(initial=0.0)))
+    limit = arc.limit
+    fewest = 0 if counted else min(plane.left[k], plane.right[k])
+    nodes = _within(arc, side)
+    places = np.array([side.cubics[0, 0], *(cubic[3] for cubic in side.cubics)])
+    for column, name in enumerate(reaching.names):
+        if name in turning:
+            places[:, column] -= 2.0 * np.pi * np.round(places[:, column].mean() / (2.0 * np.pi))
+    return BoundaryCurve(
+        kind="singular" if limit is None else "limit",
+        boundary=counted and k in plane.boundary,
+        joints=moving if limit is None else (limit.coordinate,),
+        end="" if limit is None else ("lower" if limit.end < 0 else "upper"),
+        poses=(plane.left[k] - fewest, plane.right[k] - fewest),
+        sheets=len(plane.groups[k]),
+        points=places,
+        q={one.path: np.array([node.q[one.q] for node in nodes]) for one in reaching.plan.coordinates if one.nq == 1},
+    )  # fmt: skip
+
+
+def _within(arc: CurveArc, side: CountedArc) -> list[Any]:
+    """The nodes of an arc that are nearest to the points of a part of it."""
+    tree = KDTree(np.array([node.image for node in arc.nodes]))
+    at = np.array([side.cubics[0, 0], *(cubic[3] for cubic in side.cubics)])
+    return [arc.nodes[int(k)] for k in np.atleast_1d(tree.query(at)[1])]
+
+
+def _distances(plane: Arrangement, at: np.ndarray) -> np.ndarray:
+    """(K,) of points (K, 2) from the boundary: the nearest of many points of it, and a step onto the curve there."""
+    every = np.concatenate([plane.sides[plane.groups[k][0]].cubics for k in plane.boundary])
+    shares = (np.arange(DENSE // PARTS) + 0.5) / (DENSE // PARTS)
+    dense = np.stack([points(every, t) for t in shares], axis=1)
+    _, which = KDTree(dense.reshape(-1, 2)).query(at)
+    one, t = every[which // len(shares)], shares[which % len(shares)]
+    return plane.nearest(one, t, at)
+
+
+def _ball(axes: tuple[np.ndarray, ...], mask: np.ndarray, margin: np.ndarray) -> tuple[np.ndarray, float] | None:
+    inside = np.where(mask & np.isfinite(margin), margin, -np.inf)
+    k = tuple(int(i) for i in np.argwhere(inside == inside.max())[0])
+    if not np.isfinite(inside[k]):
+        return None
+    return np.array([axis[i] for axis, i in zip(axes, k, strict=True)]), float(inside[k])
+
+
+def _by_grid(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...]) -> ReachableSpace:
+    flood = Flood(reaching, axes)
+    flood.begin(poses[:, reaching.within(poses)])
+    mask, margin = flood.reached, flood.margins()
+    cell = np.array([axis[1] - axis[0] for axis in axes])
+    size = float(np.prod(cell))
+    depth = np.nan_to_num(margin, nan=np.inf) / size ** (1.0 / len(axes))
+    share = np.where(mask, np.clip(0.5 + depth, 0.0, 1.0), np.clip(0.5 + depth, 0.0, 1.0) * (depth > -np.inf))
+    return ReachableSpace(
+        reaching.names, reaching.units, reaching.freedoms, (), float(share.sum() * size), True, axes, mask, margin,
+        _ball(axes, mask, margin), (),
+    )  # fmt: skip
