@@ -5,14 +5,13 @@ Needs matplotlib (of the extra `plot`), which is imported only when a picture is
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shiftjax.ensembles.body_paths import points_of
-from shiftjax.errors import ModelError, installing
+from shiftjax.errors import ModelError, need_matplotlib
 from shiftjax.run.results.plotting import draw_channel, member_colours
 from shiftjax.run.results.result import Result
 
@@ -26,8 +25,7 @@ def check_target(path: str | Path, *, force: bool) -> Path:
     target = Path(path)
     if target.suffix not in SUFFIXES:
         raise ModelError(str(path), f"suffix {target.suffix!r}", ", ".join(SUFFIXES), "The suffix decides the format.")
-    if find_spec("matplotlib") is None:
-        raise ModelError("--picture", "no matplotlib", "matplotlib installed", installing("plot"))
+    need_matplotlib("--picture")
     if not target.absolute().parent.is_dir():
         raise ModelError(str(path), "no such folder", "a folder that exists", f"Make {target.parent} first.")
     if target.exists() and not (force and target.is_file()):

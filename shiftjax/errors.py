@@ -8,6 +8,7 @@ import os
 import reprlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.util import find_spec
 from numbers import Integral, Real
 from operator import index
 
@@ -36,6 +37,12 @@ class ModelError(ValueError):
 def installing(extra: str) -> str:
     """What brings the packages of an extra: no package index has this one, so it is installed from a checkout."""
     return f"In the checkout: pip install -e '.[{extra}]'"
+
+
+def need_matplotlib(where: str) -> None:
+    """Raises where matplotlib, of the extra `plot`, is not installed."""
+    if find_spec("matplotlib") is None:
+        raise ModelError(where, "no matplotlib", "matplotlib installed", installing("plot"))
 
 
 class GradientWarning(UserWarning):

@@ -19,6 +19,7 @@ from shiftjax.kernels.gpu.lane_pieces import thread_piece
 from shiftjax.kernels.gpu.moves import Moves
 from shiftjax.kernels.gpu.places import Places, Tuning
 from shiftjax.kernels.gpu.target import gpu, ptx
+from shiftjax.kernels.gpu.thread_number import REGISTERS, thread
 from shiftjax.kernels.lane_program import Layout
 from shiftjax.kernels.llvm.emitter import intrinsics
 from shiftjax.kernels.pivoting.elimination_text import ALIASING, FUNCTIONS
@@ -30,10 +31,9 @@ BLOCK, WARP = 128, 32  # threads
 # B of local memory of a thread, which the driver sets apart for all threads that a device runs at a time: of an H200,
 # 270 336, this is 2 GB. A matrix of 30 rows and 30 columns fits.
 MOST = 8 * 1024
-KERNEL = """
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+KERNEL = (
+    REGISTERS
+    + """
 @places = internal constant [COUNT x i64] [PLACES]
 define ptx_kernel void @ENTRY(ptr addrspace(1) %table, i64 %lanes, ptr addrspace(1) %members,
     ptr addrspace(1) %choice, ptr addrspace(1) %known, ptr addrspace(1) %sets, ptr addrspace(1) %figures,
@@ -41,14 +41,7 @@ define ptx_kernel void @ENTRY(ptr addrspace(1) %table, i64 %lanes, ptr addrspace
 entry:
   %numbers = alloca [SLOTS x <1 x double>], align 64
   %memory = alloca [MEMORY x double], align 64
-  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-  %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %first = mul i32 %block, %size
-  %place = add i32 %first, %thread
-  %k = zext i32 %place to i64
-  %there = icmp slt i64 %k, %searched
-  br i1 %there, label %lane, label %done
+THREAD  br i1 %there, label %lane, label %done
 lane:
   %pm = getelementptr i32, ptr addrspace(1) %members, i64 %k
   %member.s = load i32, ptr addrspace(1) %pm, align 4
@@ -77,7 +70,8 @@ lane:
 done:
   ret void
 }
-"""
+""".replace("THREAD", thread("k", "searched"))
+)
 LOAD = """
   %r{k} = mul i64 %lanes, {row}
   %a{k} = add i64 %r{k}, %member

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from shiftjax.kernels.gpu.places import Places, Tuning
+from shiftjax.kernels.gpu.thread_number import REGISTERS, thread
 from shiftjax.kernels.llvm import payne_hanek
 from shiftjax.kernels.llvm.emitter import intrinsics
 from shiftjax.kernels.llvm.target import Target
@@ -20,23 +21,13 @@ METADATA = """
 """
 # Capitals are filled in.
 KERNEL = """
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare void @llvm.nvvm.barrier.cta.sync.all(i32)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 @shared_slots = external addrspace(3) global [0 x VECTOR], align 64
 define ptx_kernel void @ENTRY(PARAMETERS) #0 {
 entry:
 CASTS
-  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-  %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %of_blocks = mul i32 %block, %size
-  %place = add i32 %of_blocks, %thread
-  %lane = zext i32 %place to i64
-  %there = icmp slt i64 %lane, %COUNT
-  br i1 %there, label %go, label %done
+THREAD  br i1 %there, label %go, label %done
 go:
 LISTED  call void @lane(VALUES, i64 %lane, i64 %COLUMN)
   br label %done
@@ -164,10 +155,10 @@ def _kernel(entry: str, arguments: Sequence[tuple[str, str]], target: Target, tu
     casts = "\n".join(f"  %{name}.g = addrspacecast ptr addrspace(1) %{name} to ptr" for name in pointers)
     values = ", ".join(f"{kind} %{name}{'.g' * (kind == 'ptr')}" for name, kind in arguments)
     bounds = f'"nvvm.maxntid"="{tuning.block}"' + (f' "nvvm.maxnreg"="{tuning.registers}"' if tuning.registers else "")
-    text = KERNEL
+    text = REGISTERS + KERNEL.replace("THREAD", thread("lane", "count" if listed else "lanes"))
     for word, value in {
         "VECTOR": target.vector, "ENTRY": entry, "PARAMETERS": parameters, "CASTS": casts, "VALUES": values,
-        "BOUNDS": bounds, "COUNT": "count" if listed else "lanes", "LISTED": LISTED if listed else "",
+        "BOUNDS": bounds, "LISTED": LISTED if listed else "",
         "COLUMN": "column" if listed else "lane",
     }.items():  # fmt: skip
         text = text.replace(word, value)

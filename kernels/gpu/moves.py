@@ -9,26 +9,19 @@ import numpy as np
 
 from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.target import gpu, ptx
+from shiftjax.kernels.gpu.thread_number import REGISTERS, thread
 
 ENTRY = "move"
 BLOCK, WARP = 128, 32  # threads
 # Each thread moves one lane through all rows, so that neighbours read and write side by side. Lanes are those of a
 # list, or all in order where it is null; a lane stride of 0 reads the same number for all. INT is a number's bits.
-TEXT = """
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+TEXT = (
+    REGISTERS
+    + """
 define ptx_kernel void @move(ptr addrspace(1) %to, i64 %to_row, ptr addrspace(1) %to_list,
     ptr addrspace(1) %from, i64 %from_row, i64 %from_lane, ptr addrspace(1) %from_list, i64 %rows, i64 %count) {
 entry:
-  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-  %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %first = mul i32 %block, %size
-  %place = add i32 %first, %thread
-  %k = zext i32 %place to i64
-  %there = icmp slt i64 %k, %count
-  br i1 %there, label %to_place, label %done
+THREAD  br i1 %there, label %to_place, label %done
 to_place:
   %to_all = icmp eq ptr addrspace(1) %to_list, null
   br i1 %to_all, label %from_place, label %to_listed
@@ -66,7 +59,8 @@ again:
 done:
   ret void
 }
-"""
+""".replace("THREAD", thread("k", "count"))
+)
 
 
 class TablePart(NamedTuple):

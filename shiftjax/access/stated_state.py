@@ -56,7 +56,7 @@ class StatedState:
         plan, model, values = self.prepared.plan, self.prepared.model, dict[int, Any]()
         for path, value in given.items():
             one = plain_coordinate(model, path, "a")
-            values[next(c.v for c in plan.coordinates if c.path == one)] = _values(f"a {path}", value)
+            values[next(c.v for c in plan.coordinates if c.path == one)] = number_or_members(f"a {path}", value)
         if set(values) != set(independent):
             names = plan.speed_names()
             fault, allowed = listed(names[k] for k in sorted(values)), listed((names[k] for k in independent), 20)
@@ -79,7 +79,7 @@ def stated_state(
         raise ModelError("v", "an array, without one of q", "both as arrays, or as mappings", "Give q, too.")
     varied = _varied(model, vary, {} if arrays else {"q": q or {}, "v": v or {}})
     whole = {name: real_array(x) for name, x in (("q", q), ("v", v)) if arrays and x is not None}
-    seconds = np.zeros(()) if time is None else _values("time", time)
+    seconds = np.zeros(()) if time is None else number_or_members("time", time)
     speeds = {} if drive is None else driven(model, drive)[1]
     members = _members({**varied, **speeds}, whole, seconds, start)
     full = {path: np.broadcast_to(x, (members or 1,)) for path, x in varied.items()}
@@ -133,15 +133,15 @@ def _varied(model: Model, vary: Any, stated: Mapping[str, Mapping[str, Any]]) ->
     out = dict[str, np.ndarray]()
     if vary is not None:
         need_mapping("vary", vary)
-        out |= {path: _values(f"vary {path}", x) for path, x in vary.items()}
+        out |= {path: number_or_members(f"vary {path}", x) for path, x in vary.items()}
     for name, values in stated.items():
         for path, x in values.items():
             joint, coordinate = split(plain_coordinate(model, path, name))
-            out[f"{joint}.{STARTS[name]}{coordinate}"] = _values(f"{name} {path}", x)
+            out[f"{joint}.{STARTS[name]}{coordinate}"] = number_or_members(f"{name} {path}", x)
     return out
 
 
-def _values(where: str, given: Any) -> np.ndarray:
+def number_or_members(where: str, given: Any) -> np.ndarray:
     """() or (B,)
 
     Raises:

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.cli import common, parsing
-from shiftjax.kinematics.inputs import units_of
-from shiftjax.mechanism.coordinates import plain_coordinate
-from shiftjax.mechanism.model import Model
-from shiftjax.quantities import in_si
+from shiftjax.cli.joint_values import joint_values
 from shiftjax.run.assemblies.all_assemblies import branches
 from shiftjax.run.assemblies.table import Branches
 
@@ -30,7 +27,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
-    table = branches(model, _inputs(options, model), assign=common.assigned(options, model) or None)
+    table = branches(model, joint_values(model, options.at, "--at"), assign=common.assigned(options, model) or None)
     if options.json:
         common.put_json(_document(table))
         return 0
@@ -45,14 +42,6 @@ def call(options: argparse.Namespace) -> int:
         rows += [(name, *(f"{x[k]:.2g}" for k in some), "") for name, x in (("h", table.h), ("margin", table.margin))]
         common.table(("coordinate", *(table.names[k] for k in some), "unit"), rows)
     return 0
-
-
-def _inputs(options: argparse.Namespace, model: Model) -> dict[str, float]:
-    units = units_of(model)
-    return {
-        joint: in_si(words, units[plain_coordinate(model, joint, "at")], f"--at {joint}")
-        for joint, words in common.entries(options.at, "--at").items()
-    }
 
 
 def _numbers(path: str, values: np.ndarray) -> list[tuple[str, np.ndarray]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftjax.cli import common, parsing
 from shiftjax.cli.ending import SOME_FAILED
+from shiftjax.cli.joint_values import joint_values
 from shiftjax.cli.rows import coordinate_rows
 from shiftjax.errors import ModelError, shown
 from shiftjax.kinematics.inputs import units_of
@@ -47,7 +48,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
     limits = dict(_limits(model, options)) or None
-    begin = dict(_values(model, options.begin, "--begin")) or None
+    begin = joint_values(model, options.begin, "--begin") or None
     result = inverse_kinematics(
         model, [*_goals(model, options)], limits=limits, q=begin, tries=options.tries, **common.stated(options, model)
     )
@@ -85,7 +86,7 @@ def _goals(model: Model, options: argparse.Namespace) -> Iterator[Goal]:
     for frame, R in turned.items():
         yield FrameGoal(frame, R=_rotation(R, f"--turn {frame}"))
     for name in ("joint", "posture"):
-        for joint, value in _values(model, getattr(options, name), f"--{name}"):
+        for joint, value in joint_values(model, getattr(options, name), f"--{name}").items():
             yield JointGoal(joint, value, level="target" if name == "joint" else name)
     for joint in options.lock:
         yield JointGoal(joint, level="lock")
@@ -102,12 +103,6 @@ def _vector(words: str, where: str, unit: str) -> list[float | None]:
     if len(parts) != 3 or all(part == FREE for part in parts):
         raise ModelError(where, shown(words), "X,Y,Z", "Write three values, as in 0.3,0,200mm.")
     return [None if part == FREE else in_si(part, unit, where) for part in parts]
-
-
-def _values(model: Model, texts: list[str], option: str) -> Iterator[tuple[str, float]]:
-    units = units_of(model)
-    for joint, words in common.entries(texts, option).items():
-        yield joint, in_si(words, units[plain_coordinate(model, joint, option)], f"{option} {joint}")
 
 
 def _limits(model: Model, options: argparse.Namespace) -> Iterator[tuple[str, tuple[float | None, float | None]]]:

@@ -20,9 +20,9 @@ from shiftjax.families.order import Solvability
 from shiftjax.families.simulation import simulate
 from shiftjax.formats.files import load
 from shiftjax.joints import KINDS
-from shiftjax.mechanism.drawn import DrawnBody, drawn
+from shiftjax.mechanism.drawn import DrawnBody, drawn, frames_of
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.records import FIXED, Frame, FrameRef, Joint
+from shiftjax.mechanism.records import FIXED, FrameRef, Joint
 from shiftjax.record import record
 from shiftjax.run.start.prepare import prepare
 
@@ -143,7 +143,7 @@ class _Drawing:
 
     def __post_init__(self) -> None:
         self._refuse()
-        self.bodies, self.frames = self._closed(), _frames(self.model)
+        self.bodies, self.frames = self._closed(), frames_of(self.model)
         self.parts = _rigid_parts(self.model)
         turning = [(path, joint) for path, joint in self.model.joints() if joint.type != "rigid"]
         normal = self._normal(turning)
@@ -154,7 +154,7 @@ class _Drawing:
         for path, joint in turning:
             self._add(path, joint.parent, {joint.parent.body, joint.child.body})
         for point in self.points:
-            for (body, frame), _ in self.frames.items():
+            for body, frame in self.frames:
                 path = f"{body}:{frame}"
                 if point in (path, path.partition(":")[2]):
                     self._add(path, FrameRef(body, frame), {body})
@@ -236,11 +236,6 @@ class _Drawing:
             raise _NoLinkageError(f"nothing hangs on the body that {self.joint} turns")
         along = self.x0[self.motor[1]] - self.x0[self.motor[0]]
         self.offset = float(np.arctan2(along[1], along[0])) - self.drawn
-
-
-def _frames(model: Model) -> dict[tuple[str, str], Frame]:
-    frames = {(path, frame.name): frame for path, body in model.bodies() for frame in body.frames}
-    return frames | {(FIXED, frame.name): frame for frame in model.frames}
 
 
 def _rigid_parts(model: Model) -> dict[str, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -98,7 +99,7 @@ class Solutions:
         outputs = np.broadcast_to(np.asarray(self.outputs), (len(self.members), self.equations.answers))
         return self.members[:, None], outputs
 
-    @property
+    @cached_property
     def _opened(self) -> np.ndarray:
         """(K, P') parameters with which equations open that no change of the unknowns closes again."""
         E = self.equations.rows
@@ -110,8 +111,9 @@ class Solutions:
         size = np.zeros(out.shape)
         for k in range(E):
             size = np.maximum(size, np.abs(self._pulled(np.eye(E)[k][:, None], none)))
+        most = OPEN * np.maximum(size.max(1, keepdims=True), 1e-300)
         for k in range(E):
-            out |= np.abs(self._pulled(left[:, k].T, none)) > OPEN * np.maximum(size.max(1, keepdims=True), 1e-300)
+            out |= np.abs(self._pulled(left[:, k].T, none)) > most
         return out
 
     def _pulled(self, rows: np.ndarray, answers: np.ndarray) -> np.ndarray:

@@ -86,7 +86,7 @@ def _traced(lead: Lead, model: Model, inputs: Inputs, given: Options) -> Result:
     columns, design = traced_design(model, given.design)
     with jax.ensure_compile_time_eval():
         path = _TracedPath(lead, model, inputs, tuple(columns), replace(given, design=design))
-        static = path.followed({name: np.full(1, model.numbers()[name]) for name in columns})
+        static = path.static
     y = differentiable(Implicit(path.outputs, path.answer))(jnp.stack([*columns.values()], axis=1))
     n, first, channels = inputs.count, 0, dict[str, Array]()
     for one in path.channels:
@@ -143,9 +143,14 @@ class _TracedPath:
         return prepare(self.model, vary, given)
 
     @cached_property
+    def static(self) -> Result:
+        """The path of the model's own numbers, for what no number decides."""
+        return self.followed({name: np.full(1, self.model.numbers()[name]) for name in self.names})
+
+    @property
     def certificate(self) -> tuple[str, ...]:
         """Names of its numbers."""
-        return tuple(self.followed({name: np.full(1, self.model.numbers()[name]) for name in self.names}).certificate)
+        return tuple(self.static.certificate)
 
     @property
     def outputs(self) -> int:

@@ -54,10 +54,15 @@ class DrawnContents(Protocol):
     def joints(self) -> Iterable[tuple[str, Joint]]: ...
 
 
+def frames_of(model: DrawnContents) -> dict[tuple[str, str], Frame]:
+    """Body, or ground, and name -> frame."""
+    frames = {(path, frame.name): frame for path, body in model.bodies() for frame in body.frames}
+    return frames | {(FIXED, frame.name): frame for frame in model.frames}
+
+
 def drawn(model: DrawnContents) -> dict[str, DrawnBody]:
     """Where ground and every active body stand; a body that nothing joins to ground stands in the world's axes."""
-    frames = {(path, frame.name): frame for path, body in model.bodies() for frame in body.frames}
-    frames |= {(FIXED, frame.name): frame for frame in model.frames}
+    frames = frames_of(model)
     placed = {FIXED: DrawnBody(identity(), zeros())}
     joints = [joint for _, joint in model.joints()]
     for body in (FIXED, *(path for path, _ in model.bodies())):

@@ -107,7 +107,7 @@ class AtRest:
         for s, (block, rank) in enumerate(zip(self.plan.substructures, self.ranks, strict=True)):
             J = host.closure(self.lane, q, s)[1]
             U, sizes, Vt = np.linalg.svd(np.where(all_finite(J)[:, None, None], J, 0.0))
-            parts.append((U[:, :, :rank], sizes[:, :rank], Vt[:, :rank]))
+            parts.append((U[:, :, :rank], np.where(sizes > 0.0, sizes, np.inf)[:, :rank], Vt[:, :rank]))
             width = len(block.columns) - rank
             Z[:, list(block.columns), first : first + width] = Vt[:, rank:].transpose(0, 2, 1)
             first += width
@@ -149,6 +149,10 @@ class AtRest:
 
     def linear(self, q: np.ndarray, states: np.ndarray) -> Linear:
         """About coordinates (nq, B) with states of forces (ns, B) that have settled."""
+        return self.about(q, states)[0]
+
+    def about(self, q: np.ndarray, states: np.ndarray) -> tuple[Linear, list[tuple[np.ndarray, ...]]]:
+        """`linear`, and what `motions` says of the substructures."""
         plan, unit, B, k = self.plan, self.units, q.shape[1], self.freedoms
         f, rates, potential = self.forces(q, states)
         Z, parts = self.motions(q)
@@ -169,13 +173,13 @@ class AtRest:
         size = np.maximum(np.abs(f).max(1, initial=0.0), np.abs(slope[:, :, :k]).max((1, 2), initial=0.0))
         M = Z.transpose(0, 2, 1) @ self.masses(q) @ Z
         K, C = -following[:, :, :k], -following[:, :, k:]
-        return Linear(Z, along(Z, f), K, C, M, size, rates, whole, potential, multipliers)
+        return Linear(Z, along(Z, f), K, C, M, size, rates, whole, potential, multipliers), parts
 
     def borne(self, parts: Sequence[tuple[np.ndarray, ...]], f: np.ndarray) -> np.ndarray:
         """(B, rows) lambda of every row, with which loops bear forces f (B, nv); parts as of `motions`."""
         borne = []
         for block, (U, sizes, Vt) in zip(self.plan.substructures, parts, strict=True):
-            carried = (Vt @ f[:, list(block.columns), None])[:, :, 0] / np.where(sizes > 0.0, sizes, np.inf)
+            carried = (Vt @ f[:, list(block.columns), None])[:, :, 0] / sizes
             borne.append(-(U @ carried[:, :, None])[:, :, 0])
         return np.concatenate(borne, axis=1) if borne else np.zeros((len(f), 0))
 
@@ -230,28 +234,20 @@ class AtRest:
         out = np.zeros((q.shape[1], self.plan.nv))
         for s, (block, (U, sizes, Vt)) in enumerate(zip(self.plan.substructures, parts, strict=True)):
             phi = host.closure_slopes(self.lane, q, s, {self.plan.nq + place: x for place, x in numbers.items()})[0]
-            carried = (U.transpose(0, 2, 1) @ phi[:, :, None])[:, :, 0] / np.where(sizes > 0.0, sizes, np.inf)
+            carried = (U.transpose(0, 2, 1) @ phi[:, :, None])[:, :, 0] / sizes
             out[:, list(block.columns)] = -(Vt.transpose(0, 2, 1) @ carried[:, :, None])[:, :, 0]
         return out
 
-    def coordinate_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """(nq, B) of coordinates at speeds (nv, B)."""
-        plan, out = self.plan, np.empty_like(q)
-
-        def rates(values: Vec) -> dict[int, Scalar]:
-            return dict(enumerate(coordinate_rates(plan, values[: plan.nq], values[plan.nq :])))
-
-        evaluate([*q, *v], "coordinate rates", (plan,), rates, lambda row: out[row])
-        return out
-
-    def turned_rates(self, q: np.ndarray, speeds: np.ndarray, change: np.ndarray) -> np.ndarray:
-        """(nq, B) how `coordinate_rates` of speeds (nv, B) change with changes (nq, B) of coordinates."""
+    def coordinate_rates(
+        self, q: np.ndarray, v: np.ndarray, change: Mapping[int, np.ndarray] = NO_TANGENTS
+    ) -> np.ndarray:
+        """(nq, B) of coordinates at speeds (nv, B); with changes (B,) of coordinates, by number, how they change."""
         plan, out = self.plan, np.zeros_like(q)
 
         def rates(values: Vec) -> dict[int, Scalar]:
             return dict(enumerate(coordinate_rates(plan, values[: plan.nq], values[plan.nq :])))
 
-        evaluate([*q, *speeds], "coordinate rates", (plan,), rates, lambda row: out[row], dict(enumerate(change)))
+        evaluate([*q, *v], "coordinate rates", (plan,), rates, lambda row: out[row], change)
         return out
 
     def mass_slopes(self, q: np.ndarray, change: Change) -> np.ndarray:
@@ -348,7 +344,7 @@ class AtRest:
         parts = {"q": rates, "states": change.states, "lambda": change.multipliers.T}
         values = {places[name].start + k: row for name, rows in parts.items() for k, row in enumerate(rows)}
         values |= {numbers + place: row for place, row in change.numbers.items()}
-        turned = self.turned_rates(q, way["q"], rates) if "q" in way else ()
+        turned = self.coordinate_rates(q, way["q"], dict(enumerate(rates))) if "q" in way else ()
         return Bend(values, {places["q"].start + k: row for k, row in enumerate(turned)})
 
 

@@ -125,9 +125,7 @@ class HostRest:
             rows = np.flatnonzero(good[group])
             if len(rows) and linear.K.shape[1] == len(self.speeds):
                 members = group[rows]
-                ranks = tuple(map(int, search.ranks[members[0]]))
-                lane = search.prepared.lane_of(members, 1.0)
-                out.append((members, AtRest(search.prepared.plan, lane, ranks), linear.some(rows)))
+                out.append((members, search.rest(members), linear.some(rows)))
         return out
 
 

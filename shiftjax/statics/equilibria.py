@@ -60,18 +60,16 @@ class Equilibrium:
 def equilibrium_of(search: Search, result: Result) -> Equilibrium:
     """What a search has come to, whose result this is."""
     pick = (lambda a: a) if result.batched else (lambda a: a[0])
-    good = search.still & (np.atleast_1d(result.status) <= 0)
+    good, plan = search.still & (np.atleast_1d(result.status) <= 0), search.prepared.plan
     hidden = {path: np.where(good.reshape(-1, *(1,) * (np.ndim(x) - 1)) if result.batched else good[0], x, np.nan)
               for path, x in result.channels.items()}  # fmt: skip
     return Equilibrium(
-        q={one.path: pick(search.q[one.q] if one.plain else search.q[one.places].T)
-           for one in search.prepared.plan.coordinates},
+        q=plan.by_coordinate(pick(search.q.T)),
         stability=pick(np.where(good, search.stability, "")),
         squared_frequencies=pick(np.where(good[:, None], search.squared, np.nan)),
         residual=pick(search.residual),
         potential=pick(search.potential),
         channels={path: x[:, 0] if result.batched else x[0] for path, x in hidden.items()},
-        units={**{one.path: "1" if one.quaternion else one.unit for one in search.prepared.plan.coordinates},
-               **{path: result.units[path] for path in hidden}},
+        units={**plan.coordinate_units(), **{path: result.units[path] for path in hidden}},
         result=replace(result, channels=hidden),
     )  # fmt: skip

@@ -74,13 +74,12 @@ def _traced(model: Model, given: Options, *, unstable: bool) -> Equilibrium:
         raise ModelError("keep", "a call that JAX traces", '"none": poses carry no derivatives', "Leave it out.")
     rest = TracedRest.of(model, given, unstable=unstable)
     plan, y = rest.host.file.prepared.plan, rest.y
-    q = {one.path: y["q"][:, one.q] if one.plain else y["q"][:, one.places] for one in plan.coordinates}
     channels, units = rest.recorded(model, given)
     status = rest.status
     return Equilibrium(
-        q=q, stability=np.zeros(0, "<U8"), squared_frequencies=rest.natural()[0], residual=0.0 * y["potential"],
-        potential=y["potential"], channels=channels,
-        units={**{one.path: "1" if one.quaternion else one.unit for one in plan.coordinates}, **units},
+        q=plan.by_coordinate(y["q"]), stability=np.zeros(0, "<U8"), squared_frequencies=rest.natural()[0],
+        residual=0.0 * y["potential"], potential=y["potential"], channels=channels,
+        units={**plan.coordinate_units(), **units},
         result=replace(rest.host.file_result, channels=channels, units=units, status=status, design=dict(rest.design),
                        messages=(), notes=()),
     )  # fmt: skip

@@ -115,8 +115,7 @@ def poses_at(
 ) -> Poses:
     """What is known at equilibria; tangents point as vectors `ahead` (C, nv + 1) do."""
     here = loading.at(rest, factor)
-    linear = here.linear(q, states)
-    _, parts = here.motions(q)
+    linear, parts = here.about(q, states)
     shift = here.shifted(parts, q, loading.slopes)
     way = {"q": shift.T * here.units[:, None]}
     force, rates = here.slopes(q, states, linear.multipliers, way, loading.slopes)

@@ -281,14 +281,13 @@ class _Recorded:
             member=member, begins=np.array(every.begins, int), factor=factor,
             loads={path: values for path, values in loads.items() if path in named},
             arclength=self.rows("length"),
-            q={one.path: q[..., one.q] if one.plain else q[..., one.places] for one in plan.coordinates},
+            q=plan.by_coordinate(q),
             stability=self.rows("stability"), squared_frequencies=self.rows("squared"),
             residual=self.rows("residual"), potential=self.rows("potential"),
             critical=tuple(self._critical(k, numbers) for k in range(len(every.critical))),
             ends=tuple(course.end for course in self.courses),
             channels=dict(result.channels),
-            units={**{one.path: "1" if one.quaternion else one.unit for one in plan.coordinates},
-                   **{path: result.units[path] for path in result.channels}},
+            units={**plan.coordinate_units(), **{path: result.units[path] for path in result.channels}},
             result=replace(result, channels={**result.channels, **extra}, units={**result.units, "load_factor": "1"}),
         )  # fmt: skip
 
@@ -307,7 +306,7 @@ class _Recorded:
             kind=pose.kind, curve=curve, member=member, pose=at, arclength=length, factor=pose.factor,
             loads={path: float(self._values(k, np.array([member]), np.array([[pose.factor]]))[0, 0])
                    for path, k in numbers.items()},
-            q={one.path: float(pose.q[one.q]) if one.plain else pose.q[one.places] for one in plan.coordinates},
+            q={path: x if np.ndim(x) else float(x) for path, x in plan.by_coordinate(pose.q).items()},
             direction={name: float(x) for name, x in zip(plan.speed_names(), speeds / largest * units, strict=True)},
         )  # fmt: skip
 

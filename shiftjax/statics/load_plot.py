@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, installing, nearest, shown
+from shiftjax.errors import ModelError, nearest, need_matplotlib, shown
 
 PANEL = (5.6, 3.8)  # inches
 MARKS = {"limit": "o", "branch": "s", "multiple": "D"}
@@ -15,8 +14,7 @@ MARKS = {"limit": "o", "branch": "s", "multiple": "D"}
 
 def plot(path: Any, coordinate: str = "") -> Any:
     """The load factor over a coordinate or a channel, as of `LoadPath.plot`."""
-    if find_spec("matplotlib") is None:
-        raise ModelError("plot", "no matplotlib", "matplotlib installed", installing("plot"))
+    need_matplotlib("plot")
     drawn = {name: x for name, x in (path.q | path.channels).items() if x.ndim == 2}
     full = path.result.model.resolve(coordinate) if coordinate and coordinate not in drawn else coordinate
     full = full or next(iter(drawn))

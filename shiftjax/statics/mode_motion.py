@@ -17,7 +17,6 @@ from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import Drivable
-from shiftjax.statics.at_rest import AtRest
 from shiftjax.statics.posed import alone, posed
 from shiftjax.statics.search import Search
 from shiftjax.statics.small_motions import natural_motions
@@ -97,7 +96,7 @@ def _swung(search: Search, good: np.ndarray, mode: int, sizes: np.ndarray) -> tu
             continue
         members = group[rows]
         shapes = natural_motions(linear.some(rows), units)[2][:, :, mode - 1] / units
-        rest = AtRest(prepared.plan, prepared.lane_of(members, 1.0), tuple(map(int, search.ranks[members[0]])))
+        rest = search.rest(members)
         for pose, size in enumerate(sizes):
             q[members, pose], closed = (x.T for x in rest.closed(rest.moved(search.q[:, members], size * shapes)))
             past[members, pose] = ~closed

@@ -83,7 +83,7 @@ class Search:
         self.squared = np.full((B, plan.nv - ranks.sum(1).min(initial=plan.nv)), np.nan)
         for every in np.unique(ranks, axis=0):
             group = members[(ranks == every).all(1)]
-            rest = AtRest(plan, prepared.lane_of(group, 1.0), tuple(map(int, every)))
+            rest = self.rest(group)
             _refuse_moving_drivers(rest, self.q[:, group])
             there = self._stand(rest, group, states[:, group])
             self.q[:, group], states[:, group] = there.q, there.states
@@ -101,6 +101,11 @@ class Search:
             began, q=self.q, v=np.zeros_like(began.v), states=states, binding=calm, speed_moved=none, at_pose=None,
             ways=None,
         )  # fmt: skip
+
+    def rest(self, members: np.ndarray) -> AtRest:
+        """Members whose loops have the ranks of the first."""
+        ranks = tuple(map(int, self.ranks[members[0]]))
+        return AtRest(self.prepared.plan, self.prepared.lane_of(members, 1.0), ranks)
 
     def _stand(self, rest: AtRest, members: np.ndarray, states: np.ndarray) -> Settled:
         q = self.q[:, members]

@@ -16,7 +16,6 @@ import numpy as np
 from shiftjax.statics.at_rest import AtRest, Change, Linear, all_finite, along
 
 NEUTRAL = 1e-11  # of the largest singular value of the stiffness: a motion that has less stays where it is
-OPEN = 1e-7  # of the change of residuals: what rows of loops that do not count may be left open by
 
 
 @dataclass
@@ -36,7 +35,7 @@ class Matrices:
 def tangent(
     rest: AtRest, q: np.ndarray, states: np.ndarray, linear: Linear, numbers: Mapping[int, np.ndarray]
 ) -> Change:
-    """How equilibria go with numbers of the model; NaN where no loops are closed beside.
+    """How equilibria go with numbers of the model.
 
     Args:
         numbers: place in the plan -> (B,) tangents. linear: about the equilibria at q (nq, B), states (ns, B).
@@ -106,6 +105,6 @@ def _turning(rest: AtRest, q: np.ndarray, change: Change, T: np.ndarray, speeds:
     for s, (block, (U, sizes, Vt)) in enumerate(zip(rest.plan.substructures, parts, strict=True)):
         columns = list(block.columns)
         turned = U.transpose(0, 2, 1) @ rest.closure_slopes(q, s, change) @ T[:, columns]
-        out[:, columns] = -(Vt.transpose(0, 2, 1) @ (turned / np.where(sizes > 0.0, sizes, np.inf)[:, :, None]))
+        out[:, columns] = -(Vt.transpose(0, 2, 1) @ (turned / sizes[:, :, None]))
     # T maps independent speeds, in SI, to all of them, dimensionless
     return out - T @ (out[:, list(speeds)] * rest.units[list(speeds)][:, None])

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from shiftjax.access.configuration import Configuration, configuration
+from shiftjax.access.stated_state import number_or_members
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import ModelError, need_mapping, refuse_text, shown
+from shiftjax.errors import ModelError, need_mapping, refuse_text
 from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.run.derive import Formula
 from shiftjax.run.start.drives import Drivable, driven
@@ -126,14 +126,8 @@ def steady_motion(
 
 def _arrays(where: str, given: Any) -> dict[str, np.ndarray]:
     """Path -> () or (B,)."""
-    out = dict[str, np.ndarray]()
     need_mapping(where, {} if given is None else given)
-    for path, value in (given or {}).items():
-        array = real_array(value)
-        if array is None or array.ndim > 1 or not array.size:
-            raise ModelError(f"{where} {path}", shown(value), "a number, or one for each member", "Give (B,) of them.")
-        out[path] = array
-    return out
+    return {path: number_or_members(f"{where} {path}", value) for path, value in (given or {}).items()}
 
 
 def _plain(at: Configuration) -> tuple[str, ...]:

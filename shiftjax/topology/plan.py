@@ -233,6 +233,14 @@ class Plan:
                 names += [joint.kind.path_of(joint.path, k) for k in range(joint.nv)]
         return tuple(names)
 
+    def coordinate_units(self) -> dict[str, str]:
+        """Path of every coordinate -> its unit."""
+        return {one.path: "1" if one.quaternion else one.unit for one in self.coordinates}
+
+    def by_coordinate(self, q: Any) -> dict[str, Any]:
+        """Path of every coordinate -> its places among those of all, (..., nq); of one number without that axis."""
+        return {one.path: q[..., one.q] if one.plain else q[..., one.places] for one in self.coordinates}
+
     def frame_named(self, path: str) -> PlacedFrame | None:
         """The frame of a full path, of a body its origin; None where there is none."""
         nodes = {node.path: k for k, node in enumerate(self.nodes) if not node.virtual}

@@ -13,6 +13,7 @@ import pytest
 import xarray as xr
 
 import shiftjax
+from shiftjax import errors
 from shiftjax.errors import ModelError
 from shiftjax.markup import MOST_ROWS, html_table, text_table
 from shiftjax.run.results import plotting
@@ -160,7 +161,7 @@ def test_plot_says_what_it_lacks(many: shiftjax.Result, monkeypatch: pytest.Monk
         many.plot("rocker_pivot.p")
     with pytest.raises(ModelError, match=r"Run with channels=\[...\]"):
         dataclasses.replace(many, channels={}).plot()
-    monkeypatch.setattr(plotting, "find_spec", lambda name: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"no matplotlib.*'\.\[plot\]'"):
         many.plot()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shiftjax import errors
 from shiftjax.ensembles import picture
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
@@ -65,6 +66,6 @@ def test_places_that_cannot_be_drawn_to(tmp_path: Path) -> None:
 
 
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture, "find_spec", lambda name: None)
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match="pip install"):
         picture.check_target(tmp_path / "a.png", force=False)

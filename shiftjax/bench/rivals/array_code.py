@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.bench.rivals.hinge_tree import HingeTree, Link, hinge_points, start_speeds
+from shiftjax.bench.rivals.hinge_tree import HingeTree, Link, centre, hinge_points, start_speeds
 from shiftjax.bench.rivals.rival import Race
 
 MEMBERS = 256  # more are no faster a member
@@ -81,9 +81,8 @@ class ArrayMechanism:
     def inertia(self, link: Link, mass: jax.Array, placed: State) -> jax.Array:
         """(6, 6) spatial inertia of a link about the world's origin."""
         R, p = placed
-        centre = R @ (link.p_WB + link.R_WB @ np.array(link.body.center_of_mass)) + p
         R_WB = R @ link.R_WB
-        c = skew(centre)
+        c = skew(R @ centre(link) + p)
         I_W = R_WB @ np.array(link.body.inertia.matrix) @ R_WB.T + mass * c @ c.T
         return jnp.block([[I_W, mass * c], [mass * c.T, mass * jnp.eye(3)]])
 

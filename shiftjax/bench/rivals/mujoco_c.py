@@ -17,6 +17,7 @@ from shiftjax.bench.rivals.mjcf import CLOSINGS, Closing, mjcf
 from shiftjax.bench.rivals.rival import Race
 from shiftjax.mechanism.model import Model
 
+OF_MASS = ("body_mass", "body_subtreemass", "body_invweight0", "dof_invweight0")  # what MuJoCo derives from masses
 MEMBERS = 16  # of a race: its rate a thread is the same for any number
 FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 

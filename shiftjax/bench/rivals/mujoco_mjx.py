@@ -15,11 +15,10 @@ from mujoco import mjx
 
 from shiftjax.bench.rivals.hinge_tree import with_mass
 from shiftjax.bench.rivals.mjcf import CLOSINGS, Closing
-from shiftjax.bench.rivals.mujoco_c import dofs, started
+from shiftjax.bench.rivals.mujoco_c import OF_MASS, dofs, started
 from shiftjax.bench.rivals.rival import Race
 
 MEMBERS = {"cpu": 16}  # a processor is busy with few
-OF_MASS = ("body_mass", "body_subtreemass", "body_invweight0", "dof_invweight0")  # what MuJoCo derives from masses
 
 
 class MjxEntrant:

@@ -13,11 +13,10 @@ import warp
 
 from shiftjax.bench.rivals.hinge_tree import with_mass
 from shiftjax.bench.rivals.mjcf import CLOSINGS, Closing
-from shiftjax.bench.rivals.mujoco_c import dofs, started
+from shiftjax.bench.rivals.mujoco_c import OF_MASS, dofs, started
 from shiftjax.bench.rivals.rival import Race
 from shiftjax.errors import ModelError
 
-OF_MASS = ("body_mass", "body_subtreemass", "body_invweight0", "dof_invweight0")  # what MuJoCo derives from masses
 MEMBERS = 16  # on a processor, where it is not meant to be fast
 
 

@@ -133,9 +133,8 @@ def inverse_kinematics(
         model, q=q, v=None, vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, start=start,
         time=None if members is None else np.zeros(members),
     )  # fmt: skip
-    good = np.flatnonzero((stated.status <= 0) & np.isfinite(stated.q).all(0))
     search = _Search(model, stated, goals, levels, limits)
-    return search.outcome(search.best(good, tries))
+    return search.outcome(search.best(tries))
 
 
 def _members_of(goals: Sequence[Goal], limits: Mapping[str, Any] | None, varied: Mapping[str, Any]) -> int | None:
@@ -174,8 +173,8 @@ class _Search:
         self.stated = stated
         prepared, self.plan = stated.prepared, stated.prepared.plan
         setup, B = prepared.setup, stated.q.shape[1]
-        everyone, sound = np.arange(B), (stated.status <= 0) & np.isfinite(stated.q).all(0)
-        partition = common_partition(prepared, stated.q, sound, (), ())
+        everyone, self.sound = np.arange(B), stated.status <= 0
+        partition = common_partition(prepared, stated.q, self.sound, (), ())
         numbers = tuple(None if k in setup.varied else x for k, x in enumerate(setup.numbers))
         ground = Ground(self.plan, partition, numbers, setup.varied, setup.matrices, setup.length, setup.functions)
         tasks = Tasks(model, self.plan, setup.length, goals, stated.q)
@@ -199,10 +198,11 @@ class _Search:
         size = np.abs(np.concatenate([weight[:, 0] * ground.length, np.ravel(energy)]))
         return float(size[np.isfinite(size)].max(initial=0.0)) or 1.0
 
-    def best(self, members: np.ndarray, tries: int) -> Positioned:
+    def best(self, tries: int) -> Positioned:
         """The best pose of each member (nq, B) of several tries; NaN where loops cannot be closed."""
         out = Positioned.at(np.full_like(self.stated.q, np.nan), len(self.levels))
         spread = qmc.Halton(self.plan.nv, rng=0) if tries > 1 else None
+        members = np.flatnonzero(self.sound)
         for k in range(tries):
             begin = self.stated.q[:, members]
             if k:
@@ -213,11 +213,11 @@ class _Search:
                 some, q = members[first : first + PORTION], begin[:, first : first + PORTION]
                 there = self.chain.descended(q, some) if self.chain else solved(self.goals, q, some)
                 self._take(out, there, some, first=not k)
-            members = np.flatnonzero((self.stated.status <= 0) & ~self._reached(out.value))
+            members = np.flatnonzero(self.sound & ~self._reached(out.value))
             if not len(members):
                 break
-        if self.chain:  # which does not wait for what comes slowly
-            members = np.flatnonzero((self.stated.status <= 0) & ~(out.value[-1] <= FINISHED))
+        members = np.flatnonzero(self.sound & ~(out.value[-1] <= FINISHED))
+        if self.chain and len(members):  # which does not wait for what comes slowly
             self._take(out, solved(self.goals, out.q[:, members], members), members, first=False)
         return out
 
@@ -271,10 +271,9 @@ class _Search:
             by_goal.append(one.in_si(here))
             labels += one.labels
             rows += [k] * len(one.labels)
-        missed, reached = np.concatenate(by_goal, axis=1), self._reached(best.value) & (stated.status <= 0)
+        missed, reached = np.concatenate(by_goal, axis=1), self._reached(best.value) & self.sound
         energies = [k for k, one in enumerate(self.levels) if one.energy]
-        falling = best.unfinished[energies].any(0) & (stated.status <= 0)
-        lost = stated.status > 0
+        falling, lost = best.unfinished[energies].any(0) & self.sound, ~self.sound
         texts = [text if lost[k] else "" for k, text in enumerate(stated.messages)]
         for k in np.flatnonzero(~reached & ~lost):
             texts[k] = self._missing(best.value[:, k], missed[k], labels, rows)
@@ -286,9 +285,7 @@ class _Search:
             return x if stated.members is not None else x[0]
 
         return InverseKinematics(
-            pick(best.q.T),
-            {one.path: pick(best.q[one.q] if one.plain else best.q[one.places].T) for one in plan.coordinates},
-            {one.path: "1" if one.quaternion else one.unit for one in plan.coordinates},
+            pick(best.q.T), plan.by_coordinate(pick(best.q.T)), plan.coordinate_units(),
             {one.name: pick(x) for one, x in zip(self.levels, best.value, strict=True)}, pick(missed), tuple(labels),
             pick(reached), pick(np.where(lost, stated.status, 0)), pick(stated.gap), pick(best.iterations), pick(texts),
         )  # fmt: skip

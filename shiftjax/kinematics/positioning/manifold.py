@@ -205,14 +205,14 @@ class Manifold:
 
     def _closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Loops alone once more, to rounding: rows that cannot be met with them keep theirs from it. As `restored`."""
-        goals = self.goals
-        for _ in range(POLISHED):
-            phi, J = goals.closure(q, self.members)
-            open_ = np.abs(phi).max(1, initial=0.0)
-            if not (open_ > ROUNDING).any():
+        left = np.zeros(q.shape[1])
+        for k in range(POLISHED + 1):
+            phi, J = self.goals.closure(q, self.members)
+            left = np.abs(phi).max(1, initial=0.0)
+            if k == POLISHED or not (left > ROUNDING).any():
                 break
-            q = np.where(open_ > ROUNDING, goals.moved(q, restoring_change(J, phi)), q)
-        return q, (np.abs(goals.closure(q, self.members)[0]).max(1, initial=0.0) <= CLOSED) & np.isfinite(q).all(0)
+            q = np.where(left > ROUNDING, self.goals.moved(q, restoring_change(J, phi)), q)
+        return q, np.asarray((left <= CLOSED) & np.isfinite(q).all(0))
 
     def unchanged(self, q: np.ndarray) -> np.ndarray:
         """(B,) whether limits hold and no more important level is worse than at best."""

@@ -109,7 +109,7 @@ class OpenChain:
         out = Positioned.at(q, len(self.goals.levels))
         out.q[limits.q] = np.clip(q[limits.q], limits.low[:, members], limits.high[:, members])
         out.value[:-1], out.value[-1] = 0.0, np.inf
-        lanes = _Lanes(self._inputs(out.q, members, np.full(B, FIRST)), out.q.copy(), nq)
+        lanes = _Lanes(self._inputs(out.q, members, np.full(B, FIRST)), out.q.copy())
         for k in range(ITERATIONS):
             size, slope, most, moved = self._evaluated(lanes.values)
             good, damping = size < lanes.size, lanes.values[-1]
@@ -145,9 +145,9 @@ class _Lanes:
         places: (B,) their numbers in the outcome.
     """
 
-    def __init__(self, values: np.ndarray, best: np.ndarray, nq: int) -> None:
+    def __init__(self, values: np.ndarray, best: np.ndarray) -> None:
         B = values.shape[1]
-        self.values, self.best, self.nq = values, best, nq
+        self.values, self.best = values, best
         self.size, self.mark = np.full(B, np.inf), np.full(B, np.inf)
         self.since, self.ended, self.places = np.zeros(B, int), np.zeros(B, bool), np.arange(B)
 
@@ -157,7 +157,7 @@ class _Lanes:
 
     def some(self, which: np.ndarray) -> _Lanes:
         """Some of them."""
-        out = _Lanes(self.values[:, which], self.best[:, which], self.nq)
+        out = _Lanes(self.values[:, which], self.best[:, which])
         for name in ("size", "mark", "since", "ended", "places"):
             setattr(out, name, getattr(self, name)[which])
         return out

@@ -33,7 +33,6 @@ class EnergyRows:
     def __init__(self, plan: Plan, size: float) -> None:
         self.plan, self.size = plan, size
         self.labels = ("potential energy [J]",)
-        self.unit = np.array([1.0 / size])
         self.rows = sum(block.rows for block in plan.substructures)
 
     def _slopes(self, at: LaneState) -> list[Vec]:

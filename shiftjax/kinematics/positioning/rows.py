@@ -207,7 +207,6 @@ class GoalRows:
     goals: Sequence[Task]
 
     def __post_init__(self) -> None:
-        self.count = sum(len(one.unit) for one in self.goals)
         self.unit = np.concatenate([np.zeros(0), *(one.unit for one in self.goals)])
         self.ends = np.concatenate([np.zeros((0, 2)), *(one.ends for one in self.goals)])
         self.labels = [label for one in self.goals for label in one.labels]

@@ -88,7 +88,8 @@ class CurveFamily:
             size = next(1.0 if c.unit == "rad" else reaching.prepared.setup.length
                         for c in reaching.plan.coordinates if c.q == limit.place)  # fmt: skip
             self.equations = reaching.system(lambda _, q: [(q[limit.place] - limit.value) * (1.0 / size)])
-        self.n = len(reaching.columns)
+        self.n, self.units = len(reaching.columns), self.equations.layout.units
+        self.limited = {one.place for one in reaching.limits}
 
     # -- points -------------------------------------------------------------------------------------------------------
 
@@ -106,10 +107,8 @@ class CurveFamily:
         good = (size < CLOSED) & self.reaching.closed(q)
         return q[:, good], others[:, good]
 
-    def node(
-        self, q: np.ndarray, others: np.ndarray, before: np.ndarray | None, normal: np.ndarray | None
-    ) -> CurvePoint:
-        """The node at a solution, its tangent and normal along those before."""
+    def node(self, q: np.ndarray, others: np.ndarray, before: np.ndarray | None) -> CurvePoint:
+        """The node at a solution, its tangent along the one before."""
         x = self.equations.inputs(q[:, None], np.zeros((0, 1)), others[:, None])
         slopes, of_image = (one[0] for one in self.equations.slopes(x))
         image = self.equations.values(x)[1][0]
@@ -134,10 +133,9 @@ class CurveFamily:
     def _inward(self, J: np.ndarray, tangent: np.ndarray) -> np.ndarray:
         """(n,) the motion across a limit's curve that leads a joint into its way."""
         assert self.limit is not None
-        k = next(one.v for one in self.reaching.plan.coordinates if one.q == self.limit.place)
         _, _, V = np.linalg.svd(np.vstack([J, tangent[: self.n]]))
         z = V[-1]
-        return z if z[k] * self.limit.end < 0.0 else -z
+        return z if z[self.limit.speed] * self.limit.end < 0.0 else -z
 
     # -- curves -------------------------------------------------------------------------------------------------------
 
@@ -148,7 +146,7 @@ class CurveFamily:
         at_limit = None if self.limit is None else self.limit.place
         for k in range(q.shape[1]):
             for place in self.reaching.turned(q[:, k], at_limit).T:
-                seed = self.node(place, others[:, k], None, None)
+                seed = self.node(place, others[:, k], None)
                 if seed.feasible and not any(self._on(nodes, seed) for nodes in traced):
                     nodes, closed = self._traced(seed)
                     traced.append(nodes)
@@ -169,15 +167,13 @@ class CurveFamily:
 
     def _apart(self, one: CurvePoint, other: CurvePoint) -> np.ndarray:
         """(U,) from one node to another: whole turns count nothing, nor does the sign of w."""
-        plan, units = self.reaching.plan, self.equations.layout.units
         gap = np.zeros(self.n)
-        limited = {limit.place for limit in self.reaching.limits}
-        for c in plan.coordinates:
+        for c in self.reaching.plan.coordinates:
             if c.plain:
                 step = one.q[c.q] - other.q[c.q]
-                if c.unit == "rad" and c.q not in limited:
+                if c.unit == "rad" and c.q not in self.limited:
                     step -= 2.0 * np.pi * np.round(step / (2.0 * np.pi))
-                gap[c.v] = step / units[c.v]
+                gap[c.v] = step / self.units[c.v]
             else:
                 k = np.arange(c.nv)
                 gap[c.v + k] = (one.q[c.places] - other.q[c.places])[-c.nv :]
@@ -227,12 +223,10 @@ class CurveFamily:
     def _like(self, seed: CurvePoint, before: CurvePoint) -> CurvePoint:
         """The first node of a closed curve as its last one: w may have changed its sign on the way round."""
         sign = -1.0 if before.others @ seed.others < 0.0 else 1.0
-        there = self.node(seed.q, sign * seed.others, before.tangent, before.normal)
-        return there
+        return self.node(seed.q, sign * seed.others, before.tangent)
 
     def _far(self, node: CurvePoint) -> bool:
-        units = self.equations.layout.units
-        return any(abs(node.q[c.q]) / units[c.v] > FAR for c in self.reaching.plan.coordinates if c.plain)
+        return any(abs(node.q[c.q]) / self.units[c.v] > FAR for c in self.reaching.plan.coordinates if c.plain)
 
     def _ahead(self, node: CurvePoint, stride: float) -> CurvePoint | None:
         """The node a stride along the tangent; None where the curve is not met there."""
@@ -242,7 +236,7 @@ class CurveFamily:
         q, others, size = self.equations.solved(x[:nq], np.zeros((0, 1)), others, 8)
         if size[0] > CLOSED:
             return None
-        there = self.node(q[:, 0], others[:, 0], node.tangent, node.normal)
+        there = self.node(q[:, 0], others[:, 0], node.tangent)
         gap = self._apart(there, node)
         if np.linalg.norm(gap - stride * node.tangent) > 0.2 * abs(stride) + SAME:
             return None

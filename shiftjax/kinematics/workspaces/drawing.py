@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
-from shiftjax.errors import ModelError, installing
+from shiftjax.errors import need_matplotlib
 
 COLOURS = {"singular": "tab:red", "limit": "tab:blue"}
 
 
 def draw(reached: Any, axes: Any) -> Any:
     """Draws a `ReachableSpace` into axes of matplotlib, or into new ones, and returns them."""
-    if find_spec("matplotlib") is None:
-        raise ModelError("plot", "no matplotlib", "matplotlib installed", installing("plot"))
+    need_matplotlib("plot")
     from matplotlib import pyplot
 
     axes = pyplot.subplots(layout="constrained")[1] if axes is None else axes

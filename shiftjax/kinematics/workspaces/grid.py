@@ -192,7 +192,7 @@ class Flood:
         room = np.array([one.end * (one.value - q[one.place]) for one in self.reaching.limits])
         nearest, unit = room.argmin(0), np.asarray(self.reaching.base.layout.units)
         for k, limit in enumerate(self.reaching.limits):
-            column = next(one.v for one in self.reaching.plan.coordinates if one.q == limit.place)
+            column = limit.speed
             some = np.flatnonzero((nearest == k) & (room[k] < EDGE * unit[column]))
             if len(some):
                 every = np.concatenate([J[some], G[some]], axis=1)

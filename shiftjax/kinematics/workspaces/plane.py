@@ -188,7 +188,7 @@ class Arrangement:
             chords.append(pairs)
             owner.append(np.full(len(pairs), k))
         self._chords, self._owner = np.concatenate(chords), np.concatenate(owner)
-        self._jumps = np.array([side.jump for side in self.sides] or [0])
+        self._jumps = np.array([side.jump for side in self.sides] or [0])[self._owner]
 
     def _beside(self, group: Sequence[int]) -> tuple[int, int]:
         """Poses on the left and on the right of the first part of a group."""
@@ -235,7 +235,7 @@ class Arrangement:
         meets &= along > least
         # from right to left of an arc where the ray's side of its beginning is the left one
         sign = np.where(b > a, 1, -1)
-        return int((sign * self._jumps[self._owner])[meets].sum())
+        return int((sign * self._jumps)[meets].sum())
 
     # -- what is reached ----------------------------------------------------------------------------------------------
 
@@ -282,7 +282,7 @@ def _crossings(every: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
     pairs, i, j = pairs[apart], i[apart], j[apart]
     s, t = (shares[pairs[:, k] % PARTS] + 0.5 / PARTS for k in range(2))
     for _ in range(8):
-        d1, d2 = rates(every[i], s[:, None].T[0]), rates(every[j], t[:, None].T[0])
+        d1, d2 = rates(every[i], s), rates(every[j], t)
         gap = points(every[j], t) - points(every[i], s)
         det = d1[:, 1] * d2[:, 0] - d1[:, 0] * d2[:, 1]
         with np.errstate(all="ignore"):

@@ -44,11 +44,12 @@ class Limit:
     """An end of a joint's way, of a stop of the model.
 
     Attributes:
-        coordinate: its path. place: in q. end: -1 of the lower, 1 of the upper one. value: [rad or m].
+        coordinate: its path. place: in q. speed: in v. end: -1 of the lower, 1 of the upper one. value: [rad or m].
     """
 
     coordinate: str
     place: int
+    speed: int
     end: int
     value: float
 
@@ -85,13 +86,11 @@ class Reaching:
             raise ModelError(f"model {model.name}", fault, "a model that can be assembled", "Correct its start.")
         plan = prepared.plan
         made: dict[str, tuple[str, Coordinate]] = {}
-        if isinstance(asked, str):
-            made = dict(_of_frame(prepared.model, plan, asked))
-        else:
+        if not isinstance(asked, str):
             refuse_text("coordinates", asked)
-            for text in asked:
-                name, unit, function = _coordinate(prepared.model, plan, text)
-                made[name] = unit, function
+        for text in [f"{asked}.{axis}" for axis in AXES] if isinstance(asked, str) else asked:
+            name, unit, function = _coordinate(prepared.model, plan, text)
+            made[name] = unit, function
         ends = _limits(prepared) if stops else ()
         names, parts = tuple(made), tuple(made.values())
         whole = cls(prepared, names, tuple(p[0] for p in parts), tuple(p[1] for p in parts), ends)
@@ -232,12 +231,9 @@ class Reaching:
 def _limits(prepared: Prepared) -> tuple[Limit, ...]:
     """Ends of ways: of stops of the model."""
     ends = [(one, float(prepared.own_numbers[one.number])) for one in stops_of(prepared.plan)]
-    return tuple(Limit(one.coordinate.path, one.coordinate.q, one.end, x) for one, x in ends if abs(x) < FAR)
-
-
-def _of_frame(model: Model, plan: Plan, path: str) -> list[tuple[str, tuple[str, Coordinate]]]:
-    """The three places of a frame in the world."""
-    return [(f"{path}.{axis}", _coordinate(model, plan, f"{path}.{axis}")[1:]) for axis in AXES]
+    return tuple(
+        Limit(one.coordinate.path, one.coordinate.q, one.coordinate.v, one.end, x) for one, x in ends if abs(x) < FAR
+    )
 
 
 def _coordinate(model: Model, plan: Plan, text: str) -> tuple[str, str, Coordinate]:

@@ -11,6 +11,7 @@ import numpy as np
 from shiftjax.kinematics.workspaces.drawing import draw
 from shiftjax.markup import html_lines
 from shiftjax.record import record
+from shiftjax.run.results.plain_values import plain
 
 LISTED = 20  # curves that a summary shows
 
@@ -90,10 +91,10 @@ class ReachableSpace:
         ball = None if self.ball is None else {"centre": self.ball[0].tolist(), "radius": self.ball[1]}
         return {
             "coordinates": list(self.coordinates), "units": list(self.units), "freedoms": self.freedoms,
-            "area": self.area if np.isfinite(self.area) else None, "consistent": self.consistent, "curves": curves,
+            "area": plain(self.area), "consistent": self.consistent, "curves": curves,
             "axes": [axis.tolist() for axis in self.axes],
             "mask": None if self.mask is None else self.mask.tolist(),
-            "margin": None if self.margin is None else _plain(self.margin),
+            "margin": None if self.margin is None else plain(self.margin),
             "ball": ball, "notes": list(self.notes),
         }  # fmt: skip
 
@@ -137,10 +138,3 @@ class ReachableSpace:
                 f"  largest ball: radius {self.ball[1]:.6g} about {np.array2string(self.ball[0], precision=6)}"
             )
         return [*lines, *(f"  {note}" for note in self.notes)]
-
-
-def _plain(values: np.ndarray) -> Any:
-    """Nested lists, None of what is no number."""
-    if values.ndim:
-        return [_plain(one) for one in values]
-    return float(values) if np.isfinite(values) else None

@@ -104,19 +104,19 @@ def judge(lanes: Ensemble) -> None:
 
     def compare(some: slice) -> None:
         finished = lanes.status[some] <= 0
-        parts = [value / limit for value, limit, _ in _judged(lanes, angle, some).values()]
+        parts = [value / limit for value, limit, _ in _judged(lanes, angle, energy, some).values()]
         poor[some] = finished & ~(np.max(parts, axis=0) <= 1.0)
         above = (energy[some] > settings.energy_limit) | (angle[some] > settings.angle_limit)
-        singular[some] = finished & (_lost(lanes, some) & above | ~(lost[some] <= settings.angle_limit))
+        singular[some] = finished & (_lost(lanes, energy, some) & above | ~(lost[some] <= settings.angle_limit))
 
     lanes.in_portions(compare)
     lanes.warn(np.flatnonzero(poor), Outcome.inaccurate)
     lanes.warn(np.flatnonzero(singular), Outcome.near_singular)
 
 
-def _lost(lanes: Ensemble, members: slice) -> np.ndarray:
+def _lost(lanes: Ensemble, energy: np.ndarray, members: slice) -> np.ndarray:
     """(n,) whether the energy error is that of singular poses: a speed off by d changes its square by 2 d."""
-    return 2 * lanes.samples.doubt[members] > energy_errors(lanes)[members]
+    return 2 * lanes.samples.doubt[members] > energy[members]
 
 
 def judged_errors(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
@@ -124,14 +124,16 @@ def judged_errors(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
 
     A smaller step does not help where a singular pose is the cause: energy and angles do not count then.
     """
-    return _judged(lanes, angle_errors(lanes)[0], ALL)
+    return _judged(lanes, angle_errors(lanes)[0], energy_errors(lanes), ALL)
 
 
-def _judged(lanes: Ensemble, angle: np.ndarray, members: slice) -> dict[str, tuple[np.ndarray, float, str]]:
-    """The same of some members; of all is the first of `angle_errors`."""
-    settings, regular = lanes.settings, ~_lost(lanes, members)
+def _judged(
+    lanes: Ensemble, angle: np.ndarray, energy: np.ndarray, members: slice
+) -> dict[str, tuple[np.ndarray, float, str]]:
+    """The same of some members; of all are the first of `angle_errors`, and `energy_errors`."""
+    settings, regular = lanes.settings, ~_lost(lanes, energy, members)
     return {
-        "energy error": (np.where(regular, energy_errors(lanes)[members], 0.0), settings.energy_limit, ""),
+        "energy error": (np.where(regular, energy[members], 0.0), settings.energy_limit, ""),
         "gap": (accumulated(lanes, members)["gap"], settings.gap_limit * lanes.setup.length, " m"),
         "coordinates off by": (np.where(regular, angle[members], 0.0), settings.angle_limit, " rad"),
     }

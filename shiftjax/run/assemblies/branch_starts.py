@@ -15,6 +15,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError, nearest
 from shiftjax.run.assemblies.named_parts import NamedPart, named_parts
+from shiftjax.run.assemblies.standing import within_half_a_turn
 from shiftjax.run.closing.host_evaluation import deciding_drivers, stated_coordinates
 from shiftjax.run.start.assembly import standing_at
 from shiftjax.run.start.branches import NEAR
@@ -137,7 +138,7 @@ def _turned(plan: Plan, parts: Sequence[NamedPart], q: np.ndarray, stated: np.nd
     out = q.copy()
     for one in (plan.coordinates[k] for part in parts for k in part.free):
         if one.plain and one.unit == "rad":
-            there = np.remainder(q[one.q] + np.pi, 2.0 * np.pi) - np.pi
-            off = np.remainder(q[one.q] - stated[one.q] + np.pi, 2.0 * np.pi) - np.pi
+            there = within_half_a_turn(q[one.q])
+            off = within_half_a_turn(q[one.q] - stated[one.q])
             out[one.q] = np.where(np.abs(off) < NEAR, stated[one.q] + off, there)
     return out

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from shiftjax.run.assemblies.parts import SAME, PartAssemblies, numbered, part_of
-from shiftjax.run.assemblies.standing import closing_rows, features
+from shiftjax.run.assemblies.standing import closing_rows, features, within_half_a_turn
 from shiftjax.run.closing.holding import columns_of
 from shiftjax.run.closing.host_evaluation import StartLane, closure
 from shiftjax.run.closing.walks import LaneOf, Way, number_steps, walk
@@ -161,7 +161,7 @@ def led(
         one = plan.coordinates[k]
         off = target[one.places] - begin[one.places]
         if one.plain and one.unit == "rad":
-            off = np.remainder(off + np.pi, 2.0 * np.pi) - np.pi
+            off = within_half_a_turn(off)
         goal[one.places] += off
     steps = number_steps(lane_of(members, 1.0), lane_of(members, 0.0), len(members))
     judged, rows = columns_of(plan, index, moving), closing_rows(plan, index, fixed)

@@ -27,6 +27,7 @@ from shiftjax.run.assemblies.skeleton import (
     ScrewNumbers,
     Skeleton,
 )
+from shiftjax.run.assemblies.standing import within_half_a_turn
 from shiftjax.run.closing.host_evaluation import StartLane, matrices_per_member, motion_of, per_member
 from shiftjax.topology.plan import Plan
 
@@ -71,7 +72,7 @@ class Tie:
             one = plan.coordinates[k]
             if one.plain:
                 angle = X[:, at] * (self.length if one.unit == "m" else 1.0)
-                out[one.q] = angle if one.unit == "m" else np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi
+                out[one.q] = angle if one.unit == "m" else within_half_a_turn(angle)
                 continue
             vector = (np.swapaxes(self.frames[members, i], 1, 2) @ X[:, at + 1 : at + 4, None])[:, :, 0]
             quaternion = np.concatenate([X[:, at : at + 1], -vector if self.backwards[i] else vector], axis=1).T

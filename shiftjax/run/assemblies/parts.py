@@ -200,7 +200,8 @@ class _TiedJoints:
         total: np.ndarray, lost: np.ndarray, lacking: tuple[str, ...], sources: tuple[str, ...], *, by_signs: bool,
     ) -> PartAssemblies:  # fmt: skip
         """In the order of designs, signs and the first free coordinate."""
-        texts = self._signs(q, member, J)
+        lane, none = self.lane.of(member), np.zeros(0, dtype=object)
+        texts = signs(lane, q, self.index, self.blocks) if len(member) else none
         rows = [
             row
             for k in self.plan.coordinates_in(self.index)
@@ -217,12 +218,6 @@ class _TiedJoints:
             rows, q[rows], member, sure.h, sure.radius, sure.alone, margin, residual[order], names, texts, by_signs,
             total, lost, lacking, sources,
         )  # fmt: skip
-
-    def _signs(self, q: np.ndarray, member: np.ndarray, J: np.ndarray) -> np.ndarray:
-        """(A,) signs of the determinants of the blocks of the Jacobian of what is free."""
-        if not len(member):
-            return np.zeros(0, dtype=object)
-        return signs(self.lane.of(member), q, self.index, self.blocks)
 
 
 def numbered(signs: np.ndarray, member: np.ndarray, after: Mapping[str, int] = EMPTY) -> np.ndarray:

@@ -141,7 +141,9 @@ def _by_paths(form: Standard) -> tuple[np.ndarray, np.ndarray, str, str]:
         """Follows members from the generic mechanism by other ways where paths met or stalled, in place."""
         for k in range(OTHER_WAYS):
             lost = (status == AT_INFINITY).any(1) & (k == 0)  # perhaps far away only: once more
-            unsure = (_unsure(skeleton, X, status) | lost) & (_counts(skeleton, X, status) != known.count)
+            counts = _counts(skeleton, X, status)
+            met = counts < (status == REACHED).sum(1)  # paths that met or stalled may have changed over to others
+            unsure = ((status == STALLED).any(1) | met | lost) & (counts != known.count)
             if not unsure.any():
                 return
             some = np.flatnonzero(unsure)
@@ -181,16 +183,6 @@ def _ends(
         X.append(Y.reshape(len(some), N, -1))
         status.append(its.reshape(len(some), N))
     return np.concatenate(X), np.concatenate(status)
-
-
-def _unsure(skeleton: Skeleton, X: np.ndarray, status: np.ndarray) -> np.ndarray:
-    """(P,) whether paths of a member met or stalled: one may have changed over to another."""
-    return (status == STALLED).any(1) | _met(skeleton, X, status)
-
-
-def _met(skeleton: Skeleton, X: np.ndarray, status: np.ndarray) -> np.ndarray:
-    """(P,) whether several paths of a member ended at one root."""
-    return _counts(skeleton, X, status) < (status == REACHED).sum(1)
 
 
 def _counts(skeleton: Skeleton, X: np.ndarray, status: np.ndarray) -> np.ndarray:

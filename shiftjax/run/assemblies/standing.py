@@ -16,6 +16,11 @@ def closing_rows(plan: Plan, index: int, fixed: Collection[int]) -> np.ndarray:
     return np.flatnonzero(np.repeat(closing, [group.rows for group in groups]))
 
 
+def within_half_a_turn(angle: np.ndarray) -> np.ndarray:
+    """Angles less whole turns, from -pi to pi."""
+    return np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi
+
+
 def features(plan: Plan, coordinates: Sequence[int], q: np.ndarray, length: float) -> np.ndarray:
     """(features, A) what is alike for values (nq, A) of one pose: cosines and sines, shifts, sizes of quaternions."""
     lines = []

@@ -201,11 +201,19 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
     block = lane.plan.substructures[index]
     # C order whatever B: matrix products add up in an order that depends on strides.
     phi, J = np.empty((q.shape[1], block.rows)), np.zeros((q.shape[1], block.rows, len(block.columns)))
+    _closure_into(lane, q, index, phi, J)
+    return but_for_rounding(phi, J) if block.rounded else (phi, J)
+
+
+def _closure_into(
+    lane: Lane, q: np.ndarray, index: int, phi: np.ndarray, J: np.ndarray,
+    tangents: Mapping[int, np.ndarray] = NO_TANGENTS,
+) -> None:  # fmt: skip
+    """Writes residuals (B, m) and Jacobian (B, m, n) of one substructure, or their tangents."""
     evaluate_on(
         lane, q, ("closure", index), lambda valued, at: _closure(valued, at, index),
-        lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place],
+        lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place], tangents,
     )  # fmt: skip
-    return but_for_rounding(phi, J) if block.rounded else (phi, J)
 
 
 def closure_slopes(
@@ -218,10 +226,7 @@ def closure_slopes(
     """
     block = lane.plan.substructures[index]
     phi, J = np.zeros((q.shape[1], block.rows)), np.zeros((q.shape[1], block.rows, len(block.columns)))
-    evaluate_on(
-        lane, q, ("closure", index), lambda valued, at: _closure(valued, at, index),
-        lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place], tangents,
-    )  # fmt: skip
+    _closure_into(lane, q, index, phi, J, tangents)
     return phi, J
 
 

@@ -71,7 +71,7 @@ def evaluate(
         with _building:  # portions of members ask for the same at once
             known = _made.get(key)
             if known is None:
-                forget_oldest(_made, KEPT)
+                forget_oldest(_made, KEPT - 1)
                 known = _made[key] = _built(constants, function, tuple(tangents), second), tuple(owners)
     made = known[0]
     arrays = [*(x for x in values if type(x) is ARRAY), *tangents.values()]

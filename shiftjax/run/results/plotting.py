@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, installing, nearest, shown
+from shiftjax.errors import ModelError, nearest, need_matplotlib, shown
 from shiftjax.run.results.plain_values import axis_label, members_to_keep
 
 MOST_LINES = 64  # members in a panel; more are spread evenly over the ensemble
@@ -28,8 +27,7 @@ def plot(result: Any, *paths: str) -> Any:
     Raises:
         ModelError: no matplotlib, nothing recorded, a channel that was not.
     """
-    if find_spec("matplotlib") is None:
-        raise ModelError("plot", "no matplotlib", "matplotlib installed", installing("plot"))
+    need_matplotlib("plot")
     if not result.channels:
         raise ModelError("plot", "no channels", "a result with channels", "Run with channels=[...].")
     for path in paths:
