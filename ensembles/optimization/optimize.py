@@ -130,9 +130,6 @@ def asked(study: Definition | str | Path) -> tuple[Definition, Wanted]:
     if wanted is None:
         todo = 'Add [optimize] with objective = "METRIC".'
         raise ModelError("optimize", "a study without [optimize]", "one that says what is made small", todo)
-    if study.kind == "follow":
-        todo = "Leave kind out, and move the joints by motions in time; or differentiate `inverse_dynamics`."
-        raise ModelError("kind", '"follow"', "runs, whose metrics have derivatives", todo)
     if study.assemble_only:
         raise ModelError("assemble_only", "true", "runs, which metrics are taken of", "Leave it out.")
     count = wanted.starts

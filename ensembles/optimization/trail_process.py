@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ import numpy as np
 from shiftjax.ensembles.optimization.trail import COLUMNS, Trail, column, trail
 from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
+from shiftjax.kinematics.follow import follow
 from shiftjax.measures.aims import Aim
+from shiftjax.mechanism.model import Model
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import DEFAULT_STEP, WHOLE, simulate
 
@@ -29,12 +31,9 @@ EVERY = 0.01  # of the run, between two lines
 
 
 def run(trail: Trail, progress: Callable[[float], None] = lambda done: None) -> Result:
-    """The designs, simulated with all their poses; what the optimisation says of each is among their metrics."""
+    """The designs, with all their poses; what the optimisation says of each is among their metrics."""
     given: dict[str, Any] = {**trail.group.settings, "keep": "all", "vary": trail.vary, "progress": progress}
-    span = given.get("span") or trail.group.model.settings.span
-    if given.get("output_step") is None and trail.group.model.settings.output_step is None and span is not None:
-        given |= _clock(span, given.get("step"), chosen=given.get("tolerance") is not None)
-    result = simulate(trail.group.model, **given)
+    result = follow(trail.group.model, **given) if trail.group.led else _simulated(trail.group.model, given)
     columns = {column(name, result.metrics): trail.columns[name] for name in COLUMNS}
     return dataclasses.replace(
         result,
@@ -46,6 +45,15 @@ def run(trail: Trail, progress: Callable[[float], None] = lambda done: None) -> 
             **result.metric_aims,
         },
     )
+
+
+def _simulated(model: Model, given: Mapping[str, Any]) -> Result:
+    """The designs of motions in time, with as many instants as are shown."""
+    span = given.get("span") or model.settings.span
+    more: Mapping[str, float] = {}
+    if given.get("output_step") is None and model.settings.output_step is None and span is not None:
+        more = _clock(span, given.get("step"), chosen=given.get("tolerance") is not None)
+    return simulate(model, **{**given, **more})
 
 
 def _clock(span: float, step: float | None, *, chosen: bool) -> dict[str, float]:

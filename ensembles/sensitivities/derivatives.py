@@ -13,8 +13,10 @@ from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.doubts import Doubts
+from shiftjax.kinematics.path_function import PathFunction
+from shiftjax.kinematics.traced_paths import path_function
 from shiftjax.run.beginning import Begun
-from shiftjax.run.options import options_of
+from shiftjax.run.options import DesignOptions, Options, options_of
 
 Array = Any  # of JAX, traced
 
@@ -25,6 +27,9 @@ class Runs:
     Args:
         parameters: full paths of those varied numbers that derivatives are taken of; the others are columns, too.
         channels: that are recorded.
+
+    Attributes:
+        units: of the metrics. time: (n,) instants of the channels [s], or the parameter of the path.
     """
 
     def __init__(
@@ -32,19 +37,23 @@ class Runs:
     ) -> None:
         self.group, self.paths, self.parameters = group, tuple(group.vary()), tuple(parameters)
         self._columns = [self.paths.index(path) for path in self.parameters]
-        given = options_of(**group.settings).changed(channels=list(channels), keep="none", threads=threads, derive=None)
-        if not channels:
-            given = given.changed(output_step=given.numerics.span or group.model.settings.span)
         self._derive = group.settings.get("derive") or {}
         self._follows = bool(self._derive or group.model.expressions)  # whether numbers follow from those of the study
-        full, followed = self.paths, self.parameters
+        full, followed, assign = self.paths, self.parameters, dict[str, float]()
         if self._follows:
             with jax.enable_x64(True):
                 columns, assign = derived(group.model, self._named(jnp.ones((1, len(full)))), None, self._derive)
             full = tuple(columns)
             followed = tuple(path for path in full if path in followed or path not in self.paths)
-            given = given.changed(assign=assign)
-        self._run = DifferentiableRun(group.model, full, given, traced=followed, warns=False)
+        given = {**group.settings, "channels": list(channels), "threads": threads, "assign": assign or None}
+        given.pop("derive", None)
+        self._run: DifferentiableRun | PathFunction
+        if group.led:
+            path = self._run = path_function(group.model, full, given, DesignOptions(assign=assign), warns=False)
+            self.units, self.time = path.static.metric_units, path.static.time
+        else:
+            run = self._run = DifferentiableRun(group.model, full, _of_run(group, given), traced=followed, warns=False)
+            self.units, self.time = run.static["metric_units"], run.static["time"]
         self._full = full
         channels_of, metrics, _, _ = self._run.split(np.zeros((1, self._run.outputs)))
         self.metrics = tuple(metrics)
@@ -58,7 +67,8 @@ class Runs:
 
     @property
     def begun(self) -> Begun:
-        """A run of the model's own numbers at its start."""
+        """A run of the model's own numbers at its start, of members that move in time."""
+        assert isinstance(self._run, DifferentiableRun)
         return self._run.begun
 
     @property
@@ -66,16 +76,6 @@ class Runs:
         """Of the members of the last adjoint or tangent."""
         assert self._run.doubts is not None
         return self._run.doubts
-
-    @property
-    def units(self) -> Mapping[str, str]:
-        """Of the metrics."""
-        return self._run.static["metric_units"]
-
-    @property
-    def time(self) -> np.ndarray:
-        """(n,) instants of the channels [s]."""
-        return self._run.static["time"]
 
     def outputs(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Channels and metrics (B, O), and the status (B,), of designs (B, V)."""
@@ -116,3 +116,11 @@ class Runs:
 
     def _named(self, x: Array) -> dict[str, Array]:
         return {path: x[:, k] for k, path in enumerate(self.paths)}
+
+
+def _of_run(group: MemberGroup, given: Mapping[str, Any]) -> Options:
+    """The options of members that move in time; where nothing is recorded, only the ends are."""
+    options = options_of(**given).changed(keep="none")
+    if not given["channels"]:
+        options = options.changed(output_step=options.numerics.span or group.model.settings.span)
+    return options

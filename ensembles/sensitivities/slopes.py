@@ -9,7 +9,7 @@ grows shard by shard and goes on where it was stopped.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ from shiftjax.ensembles.study.run_flags import check_flags
 from shiftjax.errors import ModelError, need, need_number, need_path, one_of
 from shiftjax.gradients.differences import BESIDE, PLACES, MovedRuns, central
 from shiftjax.gradients.doubts import Doubts
-from shiftjax.gradients.planning import Planned, Planner, by_differences, without_derivative
+from shiftjax.gradients.planning import DIRECTIONS, Planned, Planner, by_differences, without_derivative
+from shiftjax.kinematics.follow import follow
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.options import options_of
 from shiftjax.shield import interruptible
@@ -174,9 +175,6 @@ def sensitivity(
     for what, given, key in (("metrics", names, "[metrics]"), ("numbers that vary", paths, "[vary]")):
         if not given:
             raise ModelError(str(study.path), f"a study without {what}", f"one with {key}", f"Add {key}.")
-    if plan.definition.kind == "follow":
-        todo = "Leave kind out, and move the joints by motions in time; or differentiate `inverse_dynamics`."
-        raise ModelError("kind", '"follow"', "runs, whose metrics have derivatives", todo)
     if plan.definition.assemble_only:
         raise ModelError("assemble_only", "true", "a study that runs", "Leave it out.")
     with study_store.locked(study.path):
@@ -207,11 +205,51 @@ def _planned(plan: StudyPlan, direction: str | None, threads: int | None) -> Pla
     """The way to the slopes of a study; its costs are those of the first model."""
     group = plan.groups[0]
     paths, outcomes = tuple(group.vary()), len(plan.definition.metrics)
-    if why := without_derivative(options_of(**group.settings)):
+    if why := _without_derivative(group, paths):
         return by_differences(len(paths), why, direction)
+    if group.led:
+        return _along_paths(outcomes, len(paths), direction)
     members = min(BLOCK, plan.size, group.members)
     planner = Planner(Runs(group, paths, threads=threads).begun)
     return planner.planned(outcomes, len(paths), members, direction=direction)
+
+
+def _without_derivative(group: MemberGroup, paths: tuple[str, ...]) -> str:
+    """Why members of a group have no derivative but by differences, "" where they have."""
+    if not group.led:
+        return without_derivative(options_of(**group.settings))
+    try:
+        Runs(group, paths)
+    except ModelError as error:
+        return f"{error.where}: {error.found}"
+    return ""
+
+
+def _along_paths(outcomes: int, parameters: int, direction: str | None) -> Planned:
+    """The way to slopes of paths, each pose of which has its own: what takes fewer products with their Jacobians."""
+    if direction is not None:
+        one_of("direction", direction, DIRECTIONS)
+        return Planned(direction, "it was asked for")
+    forward = parameters <= outcomes
+    return Planned("forward" if forward else "reverse", "one product a number" if forward else "one product a metric")
+
+
+class _MovedPaths:
+    """Metrics of plain paths of one model, as `MovedRuns` has those of runs.
+
+    Args:
+        vary: full paths of the V numbers that vary.
+    """
+
+    def __init__(self, group: MemberGroup, vary: Sequence[str], **more: Any) -> None:
+        self.model, self.vary, self.settings = group.model, tuple(vary), {**group.settings, **more}
+        self.metrics = tuple(group.settings.get("metrics") or ())
+
+    def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Metrics (B, M) and status (B,) of designs (B, V)."""
+        columns = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
+        result = follow(self.model, **{**self.settings, "vary": columns})
+        return np.stack([result.metrics[name] for name in self.metrics], axis=1).astype(float), result.status
 
 
 class _Slopes:
@@ -224,11 +262,14 @@ class _Slopes:
     def __init__(self, group: MemberGroup, differs: bool, threads: int | None) -> None:
         self.parameters = tuple(group.vary())
         self._runs = None if differs else Runs(group, self.parameters, threads=threads)
-        needs = list[Need]()
-        given = options_of(**group.settings).changed(channels=[], keep="none", threads=threads, announce=needs.append)
-        given = given.changed(output_step=given.numerics.span or group.model.settings.span)
-        self._moved = MovedRuns(group.model, self.parameters, given)
-        self._needs, self._precision = needs, given.numerics.precision
+        self._needs, self._precision = list[Need](), group.settings.get("precision", "f64")
+        more: dict[str, Any] = {"channels": [], "threads": threads, "announce": self._needs.append}
+        if group.led:
+            self._moved = _MovedPaths(group, self.parameters, **more)
+        else:
+            given = options_of(**group.settings).changed(keep="none", **more)
+            given = given.changed(output_step=given.numerics.span or group.model.settings.span)
+            self._moved = MovedRuns(group.model, self.parameters, given)
         self.metrics = self._moved.metrics if self._runs is None else self._runs.metrics
 
     def of(self, x: np.ndarray, direction: str) -> tuple[np.ndarray, np.ndarray, Doubts]:

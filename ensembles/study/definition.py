@@ -50,7 +50,7 @@ MOTION = (
     *LIMITS,
 )
 # Of no use to `follow`: refused beside it.
-UNFOLLOWED = (*MOTION, "hold", "assemble_only", "optimize")
+UNFOLLOWED = (*MOTION, "hold", "assemble_only")
 SETTINGS = (*MOTION, "precision", "backend", "branch", "strict_start", "channels", "hold", "tie")
 EMPTY = FrozenJson()
 MOST = 1_000_000  # numbers of a range: a study is stored as text

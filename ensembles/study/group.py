@@ -46,6 +46,11 @@ class MemberGroup:
         """
         return {path: values[begin:end] for path, values in self.values.items() if path not in self.absent}
 
+    @property
+    def led(self) -> bool:
+        """Whether its members are led along a path, whose places are the `drive` of the settings."""
+        return "drive" in self.settings
+
     def with_growth(self, growth: float | None) -> MemberGroup:
         """The group whose settings say by what estimates of errors are multiplied; None for the group as it is."""
         if growth is None:

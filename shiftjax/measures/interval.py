@@ -130,7 +130,8 @@ class Interval(NamedTuple):
             way = norm_squared([curve.slope(s) for curve in curves])
             return way + dot(off(s), [curve.bend(s) for curve in curves])
 
-        return norm_squared(off(_newton(at, NODES[0], NODES[-1], slope, bend)))
+        # Where the distance bends downwards Newton's method goes to where it is largest.
+        return smaller(norm_squared(off(at)), norm_squared(off(_newton(at, NODES[0], NODES[-1], slope, bend))))
 
     def _to_line(self, k: int, point: Vec) -> tuple[Scalar, Scalar]:
         """The squared distance of a point from the line between the instants k and k + 1, and where on the step."""

@@ -192,9 +192,41 @@ def test_a_number_that_opens_a_loop_has_no_slope() -> None:
         assert np.isnan(jax.jvp(high, (jnp.zeros(1),), (jnp.ones(1),))[1])
 
 
+PLACED = {
+    "mean": "mean(rocker_pivot.q)",
+    "rms": "rms(coupler:tip.position[2])",
+    "area": "integral(coupler:tip.position[0])",
+    "final": "final(rocker_pivot.q) ** 2",
+    "value": "value_at(rocker_pivot.v, 0.734)",
+    "near": "path_distance(coupler:tip.position, [[0.2, 0, 0.2], [0.5, 0, 0.4]])",
+    "late": "tracking_error(coupler:tip.position, [0.5, 1.3], [[0.2, 0, 0.2], [0.5, 0, 0.4]])",
+}
+
+
+@pytest.mark.parametrize("way", [np.linspace(0.0, 2.0, 25), np.linspace(2.0, 0.0, 25)], ids=["rising", "falling"])
+def test_metrics_of_places_along_a_path_have_slopes(way: np.ndarray) -> None:
+    """Means, values and distances, both ways, against differences; they are what a path without slopes says."""
+    metrics = PLACED if way[-1] > 0 else {k: v for k, v in PLACED.items() if k not in ("value", "late")}
+
+    def path(x: Any) -> Any:
+        poses = shiftjax.follow("four_bar", {"crank_pivot": way}, metrics=metrics, vary={"coupler:tip.T[0]": x})
+        return jnp.stack([jnp.asarray(values)[0] for values in poses.metrics.values()])
+
+    at = np.array([0.5])
+    values, _ = jax.jvp(path, (jnp.array(at),), (jnp.ones(1),))
+    assert values == pytest.approx(np.asarray(path(at)), abs=1e-9)  # between poses those are on curves of degree five
+    known = differenced(path, at, 1e-4)
+    assert np.abs(known).min() > 1e-3
+    assert both_ways(path, jnp.array(at)) == pytest.approx(known, abs=1e-8)  # curves between poses, over 1e-4
+
+
 @pytest.mark.parametrize(
     ("metric", "message"),
-    [("mean(rocker_pivot.q)", "where JAX traces"), (lambda u, channels: u, "a function")],
+    [
+        ("time_of_maximum(rocker_pivot.q)", "where a metric has slopes"),
+        ("maximum(rocker_pivot.q - t)", "t, in a metric that has slopes"),
+        (lambda u, channels: u, "a function"),
+    ],
 )
 def test_metrics_that_have_no_slopes_are_refused(metric: Any, message: str) -> None:
     def path(x: jax.Array) -> jax.Array:

@@ -52,6 +52,8 @@ def test_a_curve_through_five_instants() -> None:
     parabola = interval(lambda t: np.array([t, t**2]))
     t = np.roots([2.0, 0.0, 1.0 - 2 * 0.6, -0.2])  # of (t - 0.2)^2 + (t^2 - 0.6)^2, where its slope vanishes
     t = np.clip(t[np.abs(t.imag) < EXACT].real, 0.3, 0.7)
+    bent = interval(lambda t: np.array([np.cos(t), np.sin(t)]), 2.2, 0.9)  # of its distance the slope falls all the way
+    assert bent.nearest([2.0, 0.5]) == pytest.approx((np.cos(2.2) - 2.0) ** 2 + (np.sin(2.2) - 0.5) ** 2, abs=1e-12)
     assert parabola.nearest([0.2, 0.6]) == pytest.approx(min((t - 0.2) ** 2 + (t**2 - 0.6) ** 2), abs=EXACT)
 
 

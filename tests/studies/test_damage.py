@@ -199,7 +199,8 @@ def test_a_write_that_fails_is_told_after_the_table(tmp_path: Path) -> None:
     """The system refuses files above a size, as it does where a disk is full."""
     words = [*SWEEP, "energy.total", "--keep", "all", "--out", str(tmp_path / "study.zarr")]
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000)); import shiftjax.__main__"
-    done = subprocess.run([sys.executable, "-c", limited, *words], capture_output=True, text=True, check=False)
+    # -B: Python would leave bytecode that is cut off at the limit, which no later import can read.
+    done = subprocess.run([sys.executable, "-B", "-c", limited, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "8 members: 8 ok" in done.stdout and "Traceback" not in done.stderr
     assert "it cannot be written (File too large)" in done.stderr and "Nothing of it is left" in done.stderr
     assert not list(tmp_path.iterdir())

@@ -148,10 +148,9 @@ def test_what_is_refused_with_the_model(whole: Study) -> None:
     ):
         with pytest.raises(shiftjax.ModelError, match=message):
             sweep(study(drive=drive))
-    with pytest.raises(shiftjax.ModelError, match='kind: found "follow"'):
-        shiftjax.sensitivity(str(whole.path))
-    with pytest.raises(shiftjax.ModelError, match="optimize"):
-        study(optimize={"objective": "swing"})
+    bent = study(optimize={"objective": "late"}, metrics={"late": "time_of_maximum(crank_pivot.q)"})
+    with pytest.raises(shiftjax.ModelError, match="where a metric has slopes"):
+        shiftjax.optimize(bent)
 
 
 def test_a_report_says_the_path(whole: Study) -> None:

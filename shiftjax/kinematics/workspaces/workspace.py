@@ -218,8 +218,8 @@ def _by_grid(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...]
     mask, margin = flood.reached, flood.margins()
     cell = np.array([axis[1] - axis[0] for axis in axes])
     size = float(np.prod(cell))
-    depth = np.nan_to_num(margin, nan=np.inf) / size ** (1.0 / len(axes))
-    share = np.where(mask, np.clip(0.5 + depth, 0.0, 1.0), np.clip(0.5 + depth, 0.0, 1.0) * (depth > -np.inf))
+    depth = margin / size ** (1.0 / len(axes))
+    share = np.where(np.isnan(depth), mask, np.clip(0.5 + depth, 0.0, 1.0))  # of a cell that the boundary may cut
     return ReachableSpace(
         reaching.names, reaching.units, reaching.freedoms, (), float(share.sum() * size), True, axes, mask, margin,
         _ball(axes, mask, margin), (),
