@@ -27,6 +27,7 @@ PAGES = {  # file -> title; a new page is a line here
     "drives.md": "Drives and loads",
     "kinematics.md": "Where a mechanism can go",
     "inverse_kinematics.md": "Poses that meet goals",
+    "editing.md": "Changing a mechanism by steps",
     "linkage_design.md": "Designing a crank-rocker",
     "statics.md": "At rest: equilibria, loads and small motions",
     "inverse_dynamics.md": "Inverse and hybrid dynamics",

@@ -22,6 +22,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.mechanism.model",
             "A mechanism as the user wrote it, in SI units; equality ignores name, version, source and warnings.",
         ),
+        "Editor": (
+            "shiftjax.editing.editor",
+            "A mechanism that is changed step by step: bodies stay where they stand, and everything can be taken back.",
+        ),
         "ModelBuilder": (
             "shiftjax.formats.builder",
             "A model being made; `build` reads it as a file is read, with the same errors.",
@@ -360,6 +364,7 @@ if TYPE_CHECKING:
     from shiftjax.constraints.pose_drives import PoseTable as PoseTable
     from shiftjax.constraints.pose_drives import PoseUniform as PoseUniform
     from shiftjax.contracts.joint_contract import check_joint as check_joint
+    from shiftjax.editing.editor import Editor as Editor
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.fisher_information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize

@@ -32,6 +32,7 @@ COMMANDS = {
     "workspace": "what a frame of a model can reach: boundary curves, areas, points of a grid",
     "load": "equilibria along a load: where a model snaps through or buckles, and the curves that branch off",
     "equilibrium": "where a model stays at rest, whether that is stable, and how it swings about that pose",
+    "edit": "change bodies and joints of a model by steps, everything staying where it stands",
     "sweep": "simulate many variants of one model",
     "optimize": "find the best designs of a study, from many starts at once, with gradients",
     "sensitivity": "the slope of every metric of a study with every number that varies, for each member",

@@ -66,6 +66,7 @@ def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Join
         entry("active"),
         entry("comment"),
         at.stated(),
+        entry("cut"),
     )
     _check_possible(node, record)
     return record

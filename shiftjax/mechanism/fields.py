@@ -119,6 +119,12 @@ JOINT = (
     Field("stiffness", "Q = -sum c_k q^k", "polynomial", Role.FORCE, SPRING, ()),
     Field("damping", "Q = -sum d_k v^k", "polynomial", Role.FORCE, DAMPER, (), ("damping", "damping_coefficients")),
     Field(
+        "cut",
+        "whether its loop is cut at this joint, which then leads to no body where another one does",
+        "flag",
+        default=False,
+    ),
+    Field(
         "axis",
         "of revolute, prismatic, cylindrical and screw, in the joint's frames",
         "axis",

@@ -120,6 +120,7 @@ class Joint:
     active: bool = True
     comment: str = ""
     stated: tuple[str, ...] = ()  # of STARTS, those that were written, zero or not; .NAME where only one coordinate's
+    cut: bool = False  # whether its loop is cut here, so that it leads to no body
 
     def states(self, start: str, coordinate: str) -> bool:
         """Whether it says where a coordinate starts, or how fast; `start` is one of STARTS."""

@@ -26,6 +26,7 @@ ROUNDED_RANK = 1e-5
 DOUBTFUL_PIVOTS = (1e-10, 1e-6)  # a relative pivot between these gives a warning
 TIE = 1e-12
 WIDE = 8  # bytes of a number
+POINT = 1e-12  # m: frames that are nearer stand at one place, but for rounding
 
 
 @record
@@ -222,7 +223,8 @@ def characteristic_length(plan: Plan, numbers: Sequence[float]) -> float:
 
     spans = [_dist(at(a), at(b)) for frames in places.values() for a in sorted(frames) for b in sorted(frames)]
     arms = [_dist(at(a), at(centres[body])) for body, frames in places.items() for a in sorted(frames)]
-    return max(spans, default=0.0) or max(arms, default=0.0) or 1.0
+    sizes = (max(some, default=0.0) for some in (spans, arms))
+    return next((size for size in sizes if size > POINT), 1.0)
 
 
 def _dist(a: np.ndarray, b: np.ndarray) -> float:

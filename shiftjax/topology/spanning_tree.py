@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -126,7 +126,8 @@ class SpanningTree:
 
 
 def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> SpanningTree:
-    """Breadth-first search from ground; the cut joints (full paths) are added last, as chords.
+    """Breadth-first search from ground; the cut joints (full paths) are added last, as chords. Where none are given,
+    those that the model wants to be cut, but for such as alone lead to a body.
 
     Raises:
         ModelError: if `cut` disconnects a body from ground.
@@ -136,7 +137,7 @@ def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> SpanningTree
         if path not in joints:
             todo = "`shiftjax info MODEL` lists the joints."
             raise ModelError("cut", repr(path), f"paths of joints: {listed(joints)}", todo)
-    chords = set(cut)
+    chords = set(cut) or {path for path, joint in joints.items() if joint.cut}
     incident: dict[str, list[str]] = {FIXED: [], **{path: [] for path, _ in model.bodies()}}
     for path, joint in joints.items():
         incident[joint.parent.body].append(path)
@@ -145,13 +146,16 @@ def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> SpanningTree
     queue = deque((path, FIXED) for path in incident[FIXED])
     while queue:
         path, near_body = queue.popleft()
-        if path in done:
-            continue
-        done.add(path)
-        branch = tree.attach(path, joints[path], near_body)
-        if not branch.chord:
-            body = tree.bodies[branch.far]
-            queue.extend((other, body) for other in incident[body] if other not in done)
+        if path not in done:
+            done.add(path)
+            branch = tree.attach(path, joints[path], near_body)
+            if not branch.chord:
+                body = tree.bodies[branch.far]
+                queue.extend((other, body) for other in incident[body] if other not in done)
+        if not queue and not cut and (lead := _leading(chords, joints, tree)):
+            chords.remove(lead[0])
+            done.remove(lead[0])
+            queue.append(lead)
     disconnected = [path for path in incident if path not in tree.node_of]
     if disconnected:
         raise ModelError(
@@ -164,3 +168,13 @@ def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> SpanningTree
         ends = (joints[path].parent.body, joints[path].child.body)
         tree.attach(path, joints[path], min(ends, key=lambda body: (tree.levels[tree.node_of[body]], body)))
     return tree
+
+
+def _leading(chords: Iterable[str], joints: Mapping[str, Joint], tree: SpanningTree) -> tuple[str, str] | None:
+    """The first of some joints that leads to a body which nothing else leads to, and the body it comes from."""
+    for path in sorted(chords, key=natural_key):
+        ends = (joints[path].parent.body, joints[path].child.body)
+        for near, far in (ends, ends[::-1]):
+            if near in tree.node_of and far not in tree.node_of:
+                return path, near
+    return None

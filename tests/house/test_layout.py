@@ -57,7 +57,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("access",),
     ("bodies",),
     ("gradients",),
-    ("families", "inverse", "kinematics", "statics"),
+    ("editing", "families", "inverse", "kinematics", "statics"),
     ("ensembles",),
     ("viewer",),
     ("bench",),

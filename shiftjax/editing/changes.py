@@ -1,0 +1,153 @@
+"""What an edit makes of a model and of where its bodies stand, and joints that carry what would lie loose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shiftjax.editing.elements import added, changed_lists, connected, elements_of, frames_on, names_in, with_frames
+from shiftjax.editing.standing import Pose, Poses, frame_at, frame_pose, joint_at, size_of, within
+from shiftjax.errors import ModelError, one_of
+from shiftjax.formats.builder import ModelBuilder, entry
+from shiftjax.formats.files import load
+from shiftjax.formats.writer import to_dict
+from shiftjax.mechanism.fields import label_of
+from shiftjax.mechanism.model import ADDED, Model, unused
+from shiftjax.mechanism.paths import child, parts
+from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef, Joint
+
+SAME = 1e-12  # of a rotation matrix or [m]: frames nearer than this stand at the same place
+End = str | tuple[str, str] | FrameRef  # a body, or (body, frame)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """An edited model.
+
+    Attributes:
+        poses: of all its bodies. notes: what was changed beside what was asked for, a sentence each.
+    """
+
+    model: Model
+    poses: Poses
+    notes: tuple[str, ...] = ()
+
+    def noting(self, *notes: str) -> Changed:
+        return replace(self, notes=(*self.notes, *filter(None, notes)))
+
+
+def new_joint(name: str, type: str, words: Mapping[str, Any], where: str = "") -> Joint:
+    """A joint as a file would have it, between ends that are none yet.
+
+    Args:
+        where: it is asked for, for errors.
+
+    Raises:
+        ModelError: no such kind, words that it does not have.
+    """
+    builder = ModelBuilder()
+    with asked_at(where):
+        builder.assembly("new").body("body", mass=0).joint(name, type, child="body", **words)
+        return next(joint for _, joint in builder.build().joints() if joint.name == name)
+
+
+@contextmanager
+def asked_at(where: str) -> Iterator[None]:
+    """Errors of a model that is made of words alone, as those of the words."""
+    try:
+        yield
+    except ModelError as error:
+        _, bracket, field = error.where.rpartition(").")
+        place = f"{where}: {field}" if bracket else where
+        raise ModelError(place, error.found, error.allowed, error.todo) from None
+
+
+def framed(changed: Changed, body: str, name: str, there: Pose) -> tuple[Changed, FrameRef]:
+    """A frame of a body, or of ground, at a pose in the world: one that stands there, else a new one of this name."""
+    model, poses = changed.model, changed.poses
+    for frame in (ORIGIN, *(one.name for one in frames_on(model, body))):
+        R, p = frame_pose(model, ref := FrameRef(body, frame), poses)
+        if abs(R - there[0]).max() < SAME and abs(p - there[1]).max() < SAME:
+            return changed, ref
+    name = unused(name, {ORIGIN, *(one.name for one in frames_on(model, body))})
+    frame = frame_at(name, poses[body], there, size_of(poses))
+    return replace(changed, model=with_frames(model, body, (*frames_on(model, body), frame))), FrameRef(body, name)
+
+
+def standing_joint(changed: Changed, path: str, joint: Joint, miss: float) -> Joint:
+    """A joint that states where its ends stand.
+
+    Args:
+        miss: of a rotation matrix or [m], by which its kind may not have that.
+
+    Raises:
+        ModelError: it misses more.
+    """
+    ends = [frame_pose(changed.model, ref, changed.poses) for ref in (joint.parent, joint.child)]
+    at, missed = joint_at(joint, within(ends[0], ends[1]), size_of(changed.poses))
+    if missed > miss:
+        fault = (
+            f"frames {joint.parent.path} and {joint.child.path}, between which a {joint.type} cannot stand as they are"
+        )
+        todo = "Name the body alone: the joint gets a frame there."
+        raise ModelError(path, fault, f"frames that it reaches within {miss:.0e}", todo)
+    return at
+
+
+def rooted(changed: Changed) -> Changed:
+    """The model in which a free joint carries each group of bodies that nothing joins to ground, where it stands; such
+    joints that were added before, and are of no use any more, go."""
+    model, notes = changed.model, list[str]()
+    for path, (kind, item) in elements_of(model).items():
+        if kind == "joints" and item.comment == ADDED:
+            alone = without_joint(model, path)
+            if item.child.body in connected(alone):
+                model = alone
+                notes.append(f"{path}, which carried {item.child.body}, is of no use any more")
+    while loose := [path for path, _ in model.bodies() if path not in (there := connected(model))]:
+        weights = dict(model.bodies())
+        body = min(loose, key=lambda path: (-weights[path].mass, path))
+        outer = body.rpartition(":")[0]
+        name = unused(f"{parts(body)[-1]}_float", names_in(model, outer, "joints"))
+        joint = replace(new_joint(name, "float", {}), parent=FrameRef(FIXED), child=FrameRef(body), comment=ADDED)
+        at, _ = joint_at(joint, changed.poses[body], size_of(changed.poses))
+        model = added(model, outer, "joints", at)
+        notes.append(f"{child(outer, name)}, a free joint, carries {body}, which nothing joins to ground")
+        assert body in connected(model), there
+    return replace(changed, model=model).noting(*notes)
+
+
+def without_joint(model: Model, path: str) -> Model:
+    """The model without one joint, whatever refers to it."""
+    return changed_lists(model, lambda kind, here, item: None if (kind, here) == ("joints", path) else item)
+
+
+ADDABLE = {"restraint": "restraints", "force": "force_modules", "constraint": "constraints", "driver": "drivers"}
+
+
+def add_element(changed: Changed, what: str, name: str, assembly: str, words: Mapping[str, Any]) -> Changed:
+    """The model with one more force, constraint or driver, read as a file is.
+
+    Raises:
+        ModelError: no such kind, no assembly of this name, words that it does not have.
+    """
+    where = f"add {what} {name}"
+    one_of(f"add {name}: what", what, ADDABLE)
+    label = {"restraint": "a restraint", "force": "a force module"}.get(what, f"a {what}")
+    label = label if what == "restraint" else label_of(label, words)
+    document = to_dict(changed.model)
+    entries, there = document.get("assemblies", []), None
+    for part in parts(assembly):
+        there = next((one for one in entries if one["name"] == part), None)
+        entries = [] if there is None else there.get("assemblies", [])
+    if there is None:
+        raise ModelError(where, f"no assembly {assembly}", "one of the model", "`shiftjax info MODEL` lists the names.")
+    if name in names_in(changed.model, assembly, ADDABLE[what]):
+        raise ModelError(where, f"{name}, of which there is one", "a name that is not taken", "Choose another one.")
+    with asked_at(where):
+        there.setdefault(ADDABLE[what], []).append(entry(label, name, words))
+        model = load(document)
+    about = {field: getattr(changed.model, field) for field in ("name", "version", "source", "warnings")}
+    return replace(changed, model=replace(model, **about))

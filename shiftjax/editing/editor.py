@@ -1,0 +1,404 @@
+"""`Editor`: a mechanism that is changed step by step, with all that was done, to take back, repeat and write down."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shiftjax.editing import bodies, joints
+from shiftjax.editing.changes import Changed, End, add_element, rooted
+from shiftjax.editing.standing import (
+    MOVED,
+    Poses,
+    StandingModel,
+    closed_elsewhere,
+    moved,
+    size_of,
+    standing,
+    stated_at,
+    with_joints,
+)
+from shiftjax.errors import ModelError, nearest, need_mapping, shown
+from shiftjax.formats.files import load, save
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.records import FrameRef
+from shiftjax.record import record
+
+
+@record
+class EditStep:
+    """A state of an edited model.
+
+    Attributes:
+        lines: of the script that led there from the one before. notes: what was changed beside what they say.
+    """
+
+    model: Model
+    standing: StandingModel
+    lines: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class Editor:
+    """A mechanism that is changed step by step: bodies stay where they stand, and everything can be taken back.
+
+    Each method is one step: it makes another model of the present one, which is a value and stays what it was. What a
+    step changes beside what it says, as a spring of a joint that is gone, is in `notes`. A body that nothing joins to
+    ground any more gets a free joint there, which goes when another one joins it again. Where a loop would close
+    elsewhere, joints state where they stand. Elements are named by their paths, or the ends of them.
+
+    Args:
+        model: a Model, a library name or a path.
+
+    Attributes:
+        analyses: how often the topology was analysed: once a step, or a transaction.
+    """
+
+    def __init__(self, model: Model | str | Path) -> None:
+        model = model if isinstance(model, Model) else load(model)
+        self._history = [EditStep(model, standing(model), (), ())]
+        self._at, self._open = 0, 0
+        self._pending: Changed | None = None
+        self._lines: list[str] = []
+        self.analyses = 1
+
+    # -- what there is -------------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Model:
+        """The model as it is now."""
+        return self._present.model
+
+    @property
+    def poses(self) -> Poses:
+        """Body -> (R (3, 3), p (3,) [m]) in the world, of ground, too."""
+        return self._present.poses
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the last step changed beside what it says."""
+        return self._history[self._at].notes
+
+    @property
+    def freedoms(self) -> int:
+        """Of the mechanism where it stands; -1 where its loops cannot be analysed."""
+        return self._history[self._at].standing.freedoms
+
+    @property
+    def script(self) -> str:
+        """All steps to the present model, a line each; `replay` does them again."""
+        return "".join(f"{line}\n" for entry in self._history[: self._at + 1] for line in entry.lines)
+
+    @property
+    def steps(self) -> tuple[EditStep, ...]:
+        """What led to the present model, transaction by transaction."""
+        return tuple(self._history[1 : self._at + 1])
+
+    @property
+    def _present(self) -> Changed:
+        if self._pending is not None:
+            return self._pending
+        entry = self._history[self._at]
+        return Changed(entry.model, entry.standing.poses)
+
+    # -- history -------------------------------------------------------------------------------------------------------
+
+    def undo(self) -> bool:
+        """Takes the last step back; False where there is none."""
+        self._refuse_inside("undo")
+        self._at -= (gone := self._at > 0)
+        return gone
+
+    def redo(self) -> bool:
+        """Does the step again that was taken back last; False where there is none."""
+        self._refuse_inside("redo")
+        self._at += (there := self._at + 1 < len(self._history))
+        return there
+
+    @contextmanager
+    def transaction(self) -> Iterator[Editor]:
+        """Steps that are one: analysed, noted and taken back together. An error within takes all of them back."""
+        before = self._present, list(self._lines)
+        self._open += 1
+        self._pending = before[0]
+        try:
+            yield self
+        except BaseException:
+            self._open -= 1
+            self._pending, self._lines = (before[0], before[1]) if self._open else (None, [])
+            raise
+        self._open -= 1
+        if not self._open:
+            self._close()
+
+    def replay(self, script: str) -> Editor:
+        """Does the steps of a script, each a line as `script` has them.
+
+        Raises:
+            ModelError: a line that is no step; what a step raises. The steps before it are done.
+        """
+        for number, line in enumerate(script.splitlines(), 1):
+            text = line.strip()
+            if text and not text.startswith("#"):
+                name, args, words = _call(text, number)
+                try:
+                    getattr(self, name)(*args, **words)
+                except TypeError as error:  # arguments that the step does not have
+                    raise ModelError(f"script, line {number}", shown(text), str(error), "Correct the line.") from None
+                except ModelError as error:
+                    place = f"script, line {number}: {error.where}"
+                    raise ModelError(place, error.found, error.allowed, error.todo) from None
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Writes the model as a file of the Shift format, replacing what is there.
+
+        Raises:
+            ModelError: it cannot be written.
+        """
+        save(self.model, path)
+
+    def _refuse_inside(self, what: str) -> None:
+        if self._open:
+            raise ModelError(what, "a transaction that is open", "it before or after", "End the transaction first.")
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def add_body(self, name: str, assembly: str | None = None, *, at: Any = (0.0, 0.0, 0.0), **words: Any) -> Editor:
+        """A body that nothing holds yet.
+
+        Args:
+            assembly: in which it stands, a new one where there is none of the name; the first where left out.
+            at: its place in the world [m], or (R, place).
+            words: as of `ModelBuilder`'s bodies: mass, center_of_mass, inertia, frames, geometry.
+        """
+        outer = assembly if assembly is not None else next((one.name for one in self.model.assemblies), "assembly")
+        where = {"assembly": assembly} if assembly is not None else {}
+        return self._do("add_body", (name,), {**where, "at": at, **words},
+                        lambda now: bodies.add_body(now, name, outer, at, words))  # fmt: skip
+
+    def add_joint(
+        self, name: str, type: str, parent: End, child: End, *, assembly: str | None = None, **words: Any
+    ) -> Editor:
+        """A joint between two frames.
+
+        Args:
+            parent: a body, or (body, frame); "fixed" is ground. child: (body, frame), to which bodies are led where
+                they do not meet yet; or a body alone, which gets a frame where the parent's frame is: nothing moves.
+            words: as of `ModelBuilder`'s joints: axis, initial_displacement, stiffness, ...
+        """
+        where = {"assembly": assembly} if assembly is not None else {}
+        return self._do("add_joint", (name, type, parent, child), {**where, **words},
+                        lambda now: joints.add_joint(now, name, type, parent, child, assembly, words),
+                        keeps=isinstance(child, str))  # fmt: skip
+
+    def add(self, what: str, name: str, assembly: str | None = None, **words: Any) -> Editor:
+        """A spring or another force, a constraint, or a driver.
+
+        Args:
+            what: "restraint", "force", "constraint" or "driver". assembly: the first where left out.
+            words: as of `ModelBuilder`'s: type, joint or frames, and numbers.
+        """
+        outer = assembly if assembly is not None else next((one.name for one in self.model.assemblies), "assembly")
+        args = (what, name) if assembly is None else (what, name, assembly)
+        return self._do("add", args, words, lambda now: add_element(now, what, name, outer, words), keeps=False)
+
+    def remove(self, *paths: str) -> Editor:
+        """Bodies, joints, frames, forces, constraints, drivers, and what refers to them; all other bodies stay."""
+        return self._do("remove", paths, {}, lambda now: bodies.remove(now, paths))
+
+    def reattach(self, joint: str, *, parent: End | None = None, child: End | None = None) -> Editor:
+        """A joint with an end on another body, where it is; that gets a frame there."""
+        words = {name: end for name, end in (("parent", parent), ("child", child)) if end is not None}
+        return self._do("reattach", (joint,), words, lambda now: joints.reattach(now, joint, parent, child))
+
+    def change_type(self, joint: str, type: str, **words: Any) -> Editor:
+        """A joint of another kind; its axis stays where the new kind has one and none is given."""
+        return self._do("change_type", (joint, type), words, lambda now: joints.change_type(now, joint, type, words))
+
+    def invert(self, joint: str) -> Editor:
+        """A joint whose parent is its child; its coordinates stay as they are."""
+        return self._do("invert", (joint,), {}, lambda now: joints.invert(now, joint))
+
+    def split(self, body: str, name: str, frames: Sequence[str] = (), **words: Any) -> Editor:
+        """A body as two, welded: the new one takes some frames, and has the mass and shapes of `words`."""
+        return self._do("split", (body, name, list(frames)), words,
+                        lambda now: bodies.split(now, body, name, frames, words))  # fmt: skip
+
+    def merge(self, joint: str) -> Editor:
+        """The two bodies of a joint as one, the parent; the joint goes, and its freedoms."""
+        return self._do("merge", (joint,), {}, lambda now: bodies.merge(now, joint))
+
+    def ground(self, body: str, name: str = "ground") -> Editor:
+        """Another body as ground, where it stands; what was ground is a body of no mass of that name."""
+        return self._do("ground", (body, name), {}, lambda now: bodies.ground(now, body, name))
+
+    def root(self, body: str) -> Editor:
+        """Of a mechanism that floats the free joint at another body."""
+        return self._do("root", (body,), {}, lambda now: bodies.root(now, body))
+
+    def copy(self, body: str, name: str, parent: End | None = None) -> Editor:
+        """A body and all that hangs on it once more, in an assembly of this name, on the same frame or another one."""
+        words = {} if parent is None else {"parent": parent}
+        return self._do("copy", (body, name), words, lambda now: bodies.copy(now, body, name, parent))
+
+    def make_closure(self, joint: str) -> Editor:
+        """A joint at which its loop is cut: it closes the loop, and leads to no body."""
+        return self._do("make_closure", (joint,), {}, lambda now: joints.make_closure(now, joint))
+
+    def make_tree(self, joint: str) -> Editor:
+        """A joint at which no loop is cut: it leads to its body, and another one of the loop closes that."""
+        return self._do("make_tree", (joint,), {}, lambda now: joints.make_tree(now, joint))
+
+    def set(self, values: Mapping[str, float | str]) -> Editor:
+        """Other numbers, in SI or with a unit, by their paths; loops close again, and bodies move."""
+        need_mapping("set", values)
+        words = {path: value if isinstance(value, str) else float(value) for path, value in values.items()}
+
+        def change(now: Changed) -> Changed:
+            return dataclasses.replace(now, model=now.model.replace(words))
+
+        return self._do("set", (words,), {}, change, keeps=False)
+
+    # -- within --------------------------------------------------------------------------------------------------------
+
+    def _do(
+        self,
+        name: str,
+        args: Sequence[Any],
+        words: Mapping[str, Any],
+        change: Callable[[Changed], Changed],
+        *,
+        keeps: bool = True,
+    ) -> Editor:
+        """One step; in a transaction it waits for the others.
+
+        Args:
+            keeps: whether bodies stay where they are.
+        """
+        line = _line(name, args, words)
+        with self.transaction():
+            now = self._present
+            if not keeps and self._lines:  # what came before keeps poses, and is settled before they change
+                now = self._settled(now)[0]
+            changed = change(now)
+            origin = None if keeps else changed.model.origin
+            replaced = () if keeps else changed.model.replaced
+            changed = dataclasses.replace(
+                changed, model=dataclasses.replace(changed.model, origin=origin, replaced=replaced)
+            )
+            if not keeps:
+                changed = rooted(changed)
+                changed = self._closed(changed)
+            self._pending = changed
+            self._lines.append(line)
+        return self
+
+    def _closed(self, changed: Changed) -> Changed:
+        """The model where its loops close, from where it stands or else from near there."""
+        self.analyses += 1
+        there = standing(changed.model)
+        if there.note and (joints := closed_elsewhere(changed.model, there.poses, driven(changed.model))):
+            model = with_joints(changed.model, joints)
+            there = standing(model)
+            names = listed(sorted(joints))
+            changed = dataclasses.replace(changed, model=model)
+            changed = changed.noting(f"loops did not close from where bodies stood; displacements are stated: {names}")
+        return dataclasses.replace(changed, poses=there.poses)
+
+    def _close(self) -> None:
+        """What was changed becomes the present."""
+        pending, lines = self._pending, tuple(self._lines)
+        self._pending, self._lines = None, []
+        if pending is None or not lines:
+            return
+        changed, there = self._settled(pending)
+        before = self.freedoms
+        if there.freedoms != before:
+            changed = changed.noting(f"freedoms: {before} before, {there.freedoms} now")
+        del self._history[self._at + 1 :]
+        self._history.append(EditStep(changed.model, there, lines, changed.notes))
+        self._at += 1
+
+    def _settled(self, changed: Changed) -> tuple[Changed, StandingModel]:
+        """The model whose bodies stand where they stood: joints say so where loops would close elsewhere."""
+        changed = rooted(changed)
+        wanted, model = changed.poses, changed.model
+        length = size_of(wanted)
+        self.analyses += 1
+        there = standing(model)
+        if moved(wanted, there.poses, length)[1] > MOVED:
+            stated = stated_at(model, wanted, driven(model))
+            model = with_joints(model, stated)
+            there = standing(model)
+            names = listed(sorted(stated))
+            changed = changed.noting(f"displacements are stated where they stand: {names}" if stated else "")
+        body, far = moved(wanted, there.poses, length)
+        notes = [there.note]
+        if far > MOVED:
+            notes.append(f"{body} stands elsewhere, by {far:.3g} of the mechanism's length, or of its turn")
+        return dataclasses.replace(changed, model=model, poses=there.poses).noting(*notes), there
+
+
+def driven(model: Model) -> set[str]:
+    """Joints that drivers lead: they say where these stand."""
+    return {item.joint.partition(".")[0] for _, item in model.drivers() if item.joint}
+
+
+# -- scripts -----------------------------------------------------------------------------------------------------------
+
+STEPS = (
+    "add", "add_body", "add_joint", "remove", "reattach", "change_type", "invert", "split", "merge", "ground", "root",
+    "copy", "make_closure", "make_tree", "set",
+)  # fmt: skip
+
+
+def _line(name: str, args: Sequence[Any], words: Mapping[str, Any]) -> str:
+    """A step as Python writes it."""
+    every = [repr(_plain(arg)) for arg in args]
+    every += [f"{key}={_plain(value)!r}" for key, value in words.items()]
+    return f"{name}({', '.join(every)})"
+
+
+def _plain(value: Any) -> Any:
+    """A value made of what Python writes: numbers, texts, lists, tuples, dicts.
+
+    Raises:
+        ModelError: it is not.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(item) for item in value) if type(value) in (list, tuple) else [*map(_plain, value)]
+    if isinstance(value, FrameRef):
+        return value.body, value.frame
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain(dataclasses.asdict(value))
+    raise ModelError("Editor", shown(value), "numbers, texts, lists and dicts", "A script is text; say it in words.")
+
+
+def _call(text: str, number: int) -> tuple[str, list[Any], dict[str, Any]]:
+    """Step, arguments and named ones of a line of a script; nothing of it is evaluated."""
+    where, allowed = f"script, line {number}", f"a step: {', '.join(STEPS)}"
+    try:
+        tree = ast.parse(text, mode="eval").body
+        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
+            raise ValueError
+        args = [ast.literal_eval(arg) for arg in tree.args]
+        words = {str(word.arg): ast.literal_eval(word.value) for word in tree.keywords}
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        raise ModelError(where, shown(text), allowed, 'Write it like invert("rocker_pivot").') from None
+    if tree.func.id not in STEPS:
+        raise ModelError(where, repr(tree.func.id), allowed, nearest(tree.func.id, STEPS) or "Correct it.")
+    return tree.func.id, args, words

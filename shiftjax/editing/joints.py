@@ -1,0 +1,199 @@
+"""Edits of joints: put in, put elsewhere, made another kind, turned round. Bodies stay where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shiftjax.editing.changes import Changed, End, framed, new_joint, standing_joint
+from shiftjax.editing.elements import (
+    added,
+    body_of,
+    elements_of,
+    joint_of,
+    names_in,
+    references,
+    with_elements,
+    without,
+)
+from shiftjax.editing.standing import MISSED, frame_pose, local, rows_of
+from shiftjax.errors import ModelError, one_of
+from shiftjax.joints import KINDS, JointKind
+from shiftjax.mechanism.model import ADDED
+from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.records import FIXED, FrameRef, Joint, Placement
+from shiftjax.topology.spanning_tree import spanning_tree
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+ALONG = {"rad": "revolute", "m": "prismatic"}  # the kinds with an axis of their own, by what they move by
+STANDS = 1e-6  # of a rotation matrix or [m]: what frames that are named may miss, of what an assembly then closes
+
+
+def add_joint(
+    changed: Changed, name: str, type: str, parent: End, child_end: End, assembly: str | None, words: Mapping[str, Any]
+) -> Changed:
+    """A joint between two frames. Of a body that is named alone a frame is made where the other end is."""
+    where = f"add_joint {name}"
+    one_of(f"{where}: type", type, KINDS)
+    ends = [_end(changed, end, where) for end in (parent, child_end)]
+    if ends[0].body == ends[1].body:
+        raise ModelError(where, f"both ends on {ends[0].body}", "two bodies, or a body and ground", "Name another one.")
+    outer = assembly or next((end.body.rpartition(":")[0] for end in ends[::-1] if end.body != FIXED), "")
+    if name in names_in(changed.model, outer, "joints"):
+        raise ModelError(where, f"a joint {name} in {outer}", "a name that is not taken", "Choose another one.")
+    joint = replace(new_joint(name, type, words, where), parent=ends[0], child=ends[1])
+    if not isinstance(child_end, str):
+        joint = standing_joint(changed, where, joint, np.inf if words.get("initial_displacement") is None else STANDS)
+    else:
+        there = frame_pose(changed.model, ends[0], changed.poses)
+        changed, ref = framed(changed, ends[1].body, name, there)
+        joint = standing_joint(changed, where, replace(joint, child=ref), MISSED)
+    return replace(changed, model=added(changed.model, outer, "joints", joint))
+
+
+def reattach(changed: Changed, joint: str, parent: End | None, child_end: End | None) -> Changed:
+    """A joint whose ends are on other bodies, where it is."""
+    path, record = joint_of(changed.model, joint, "reattach")
+    if parent is None and child_end is None:
+        raise ModelError(f"reattach {path}", "neither parent nor child", "one of them", "Say where it goes.")
+    for name, given in (("parent", parent), ("child", child_end)):
+        if given is None:
+            continue
+        there = frame_pose(changed.model, getattr(record, name), changed.poses)
+        ref = _end(changed, given, f"reattach {path}")
+        if isinstance(given, str):
+            changed, ref = framed(changed, ref.body, record.name, there)
+        record = replace(record, **{name: ref})
+    if record.parent.body == record.child.body:
+        fault = f"both ends on {record.parent.body}"
+        raise ModelError(f"reattach {path}", fault, "two bodies, or a body and ground", "Name another one.")
+    record = standing_joint(changed, f"reattach {path}", replace(record, comment=_chosen(record)), MISSED)
+    return replace(changed, model=with_elements(changed.model, {path: record}))
+
+
+def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any]) -> Changed:
+    """A joint of another kind, where its bodies stand."""
+    path, old = joint_of(changed.model, joint, "change_type")
+    one_of(f"change_type {path}", type, KINDS)
+    before, now = KINDS[old.type], KINDS[type]
+    given = dict(words)
+    if now.needs_axis and "axis" not in given:
+        direction = before.direction({"axis": old.axis, **old.values})
+        given["axis"] = AXES["z"] if direction is None else tuple(map(float, direction))
+    fresh = new_joint(old.name, type, given, f"change_type {path}")
+    fresh = replace(fresh, parent=old.parent, child=old.child, active=old.active, comment=_chosen(old))
+    notes = list[str]()
+    if before.sole and now.sole and before.units == now.units:
+        numbers = {
+            name: getattr(old, name) for name in ("initial_velocity", "stiffness", "damping") if name not in given
+        }
+        speeds = tuple(one for one in old.stated if one.startswith("initial_velocity"))
+        stated = (*fresh.stated, *speeds) if "initial_velocity" in numbers else fresh.stated
+        fresh = replace(fresh, **numbers, stated=stated)
+    else:
+        lost = [name for name in ("stiffness", "damping") if getattr(old, name)]
+        lost += ["initial_velocity"] if old.start("initial_velocity") else []
+        notes += [f"{path}: {' and '.join(lost)} of the {old.type} are left out"] if lost else []
+    try:
+        at = standing_joint(changed, path, fresh, MISSED)
+    except ModelError:
+        there = frame_pose(changed.model, old.parent, changed.poses)
+        changed, ref = framed(changed, old.child.body, old.name, there)
+        at = standing_joint(changed, path, replace(fresh, child=ref), MISSED)
+    model = with_elements(changed.model, {path: at})
+    model, gone = without(model, ())
+    notes += [f"left out with coordinates of {path}: {listed(gone)}"] if gone else []
+    notes += _of_other_units(changed, path, before, now)
+    return replace(changed, model=model).noting(*notes)
+
+
+def _chosen(joint: Joint) -> str:
+    """The comment of a joint that is edited, and not there any more only because nothing else holds a body."""
+    return "" if joint.comment == ADDED else joint.comment
+
+
+def _of_other_units(changed: Changed, path: str, before: JointKind, now: JointKind) -> list[str]:
+    """A note where what acts on the joint's coordinate was written for another unit."""
+    if not (before.sole and now.sole) or before.units == now.units:
+        return []
+    acting = [other for other, (kind, item) in elements_of(changed.model).items() if path in references(kind, item)[1]]
+    if not acting:
+        return []
+    return [f"{listed(acting)}: numbers by {before.units[0]} of {path} now count by {now.units[0]}"]
+
+
+def invert(changed: Changed, joint: str) -> Changed:
+    """A joint whose parent is its child: coordinates, and what acts on them, stay as they are.
+
+    exp(q n)^-1 = exp(-q n), so that the axis turns round; a placement is inverted.
+    """
+    path, old = joint_of(changed.model, joint, "invert")
+    kind = KINDS[old.type]
+    turned = replace(old, parent=old.child, child=old.parent, comment=_chosen(old))
+    if not _inverts(kind):
+        allowed = listed([name for name, other in KINDS.items() if _inverts(other)], 12)
+        fault = f"a {old.type}, whose motions are of no kind in the other order"
+        raise ModelError(f"invert {path}", fault, allowed, "Change its type first, or reattach it.")
+    if isinstance(old.initial_displacement, Placement):
+        if any(np.ravel(np.array(old.start("initial_velocity") or 0.0, float))):
+            todo = "Set its speeds to 0 first."
+            raise ModelError(f"invert {path}", f"a {old.type} with speeds", "one that starts at rest", todo)
+        R, p = local(old.initial_displacement)
+        T = tuple(float(x) + 0.0 for x in -(R.T @ p))
+        turned = replace(turned, initial_displacement=Placement((T[0], T[1], T[2]), rows_of(R.T)))
+    elif kind.needs_axis:
+        axis = old.axis or AXES["z"]
+        turned = replace(turned, axis=(0.0 - axis[0], 0.0 - axis[1], 0.0 - axis[2]))
+    else:
+        x, y, z = AXES[kind.primitives[0].axis]
+        turned = replace(turned, type=ALONG[kind.units[0]], axis=(0.0 - x, 0.0 - y, 0.0 - z))
+    return replace(changed, model=with_elements(changed.model, {path: turned}))
+
+
+def make_closure(changed: Changed, joint: str) -> Changed:
+    """A joint at which its loop is cut."""
+    path, record = joint_of(changed.model, joint, "make_closure")
+    model = with_elements(changed.model, {path: replace(record, cut=True)})
+    alone = [branch.path for branch in spanning_tree(model).branches if not branch.chord]
+    note = f"{path} leads to its body all the same: nothing else does" if path in alone else ""
+    return replace(changed, model=model).noting(note)
+
+
+def make_tree(changed: Changed, joint: str) -> Changed:
+    """A joint that leads to a body; of its loop the next joint that can be is cut in its place."""
+    path, record = joint_of(changed.model, joint, "make_tree")
+    model = with_elements(changed.model, {path: replace(record, cut=False)})
+    tree = spanning_tree(model)
+    branch = next(one for one in tree.branches if one.path == path)
+    if branch.chord:
+        loop = tree.loop(branch)
+        for k in (*reversed(loop.real_branch), *reversed(loop.virtual_branch)):
+            other = tree.branches[k].path
+            swapped = with_elements(model, {other: replace(joint_of(model, other, "")[1], cut=True)})
+            if other != path and not next(one for one in spanning_tree(swapped).branches if one.path == path).chord:
+                note = f"its loop is cut at {other}"
+                return replace(changed, model=swapped).noting(note)
+    return replace(changed, model=model)
+
+
+def _inverts(kind: JointKind) -> bool:
+    """Whether its motions in the other order are of the same kind, or of one with an axis."""
+    if kind.placed:
+        return kind.free or all(one.quaternion or one.vector for one in kind.primitives)
+    return len({one.axis for one in kind.primitives}) == 1
+
+
+def _end(changed: Changed, given: End, where: str) -> FrameRef:
+    """The frame that an end names."""
+    ref = given if isinstance(given, FrameRef) else FrameRef(given) if isinstance(given, str) else FrameRef(*given)
+    body, record = body_of(changed.model, ref.body, where)
+    frames = changed.model.frames if record is None else record.frames
+    names = ["origin", *(frame.name for frame in frames)]
+    if ref.frame not in names:
+        raise ModelError(
+            where, f"no frame {ref.frame!r} of {body}", listed(names, 12), "Name the body alone for a new one."
+        )
+    return FrameRef(body, ref.frame)

@@ -1,0 +1,75 @@
+"""A thousand random edits: bodies keep their places and one way to ground each, files, scripts say it all. M10, M11, D15."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import shiftjax
+from shiftjax.formats import dumps, load, to_dict
+from shiftjax.topology.spanning_tree import spanning_tree
+from tests.editing.test_editor import STAYS, far
+
+TYPES = ("revolute", "prismatic", "cylindrical", "spherical", "rigid", "planar", "float", "universal")
+STEPS = 250  # of each of four mechanisms
+FEW, MANY = 3, 6  # bodies
+CHECKED = 10  # steps between two looks at the file
+
+
+def random_step(edit: shiftjax.Editor, rng: np.random.Generator, number: int) -> str:
+    """One of all kinds of steps, of a random element."""
+    bodies, joints = ([path for path, _ in some] for some in (edit.model.bodies(), edit.model.joints()))
+    body, other, joint = str(rng.choice(bodies)), str(rng.choice(bodies)), str(rng.choice(joints))
+    name, room = f"new_{number}", len(bodies) < MANY
+    frames = [frame.name for frame in dict(edit.model.bodies())[body].frames if rng.random() < 0.5]
+    axis = [0.0, 1.0, 0.0] if rng.random() < 0.5 else rng.normal(size=3).tolist()
+    steps = {
+        "add_body": lambda: edit.add_body(name, at=rng.normal(size=3), mass=1.0) if room else edit.remove(body),
+        "add_joint": lambda: edit.add_joint(name, str(rng.choice(TYPES[:3])), body, other, axis=axis),
+        "remove joint": lambda: edit.remove(joint),
+        "remove body": lambda: edit.remove(body) if len(bodies) > FEW else edit.invert(joint),
+        "reattach": lambda: edit.reattach(joint, **{str(rng.choice(["parent", "child"])): body}),
+        "change_type": lambda: edit.change_type(joint, str(rng.choice(TYPES))),
+        "invert": lambda: edit.invert(joint),
+        "split": lambda: edit.split(body, name, frames, mass=float(rng.random())),
+        "merge": lambda: edit.merge(joint),
+        "ground": lambda: edit.ground(body, name),
+        "root": lambda: edit.root(body),
+        "copy": lambda: edit.copy(body, name) if room else edit.merge(joint),
+        "make_closure": lambda: edit.make_closure(joint),
+        "make_tree": lambda: edit.make_tree(joint),
+    }
+    kind = str(rng.choice(list(steps)))
+    steps[kind]()
+    return kind
+
+
+@pytest.mark.parametrize("name", ["four_bar", "slider_crank", "bricard", "double_pendulum"])
+def test_random_edits(name: str) -> None:
+    edit, rng = shiftjax.Editor(name), np.random.default_rng(0)
+    before, done, kinds = dumps(to_dict(edit.model)), 0, Counter[str]()
+    for number in range(2 * STEPS):
+        poses, model = edit.poses, edit.model
+        try:
+            kinds[random_step(edit, rng, number)] += 1
+        except shiftjax.ModelError:
+            assert edit.model is model
+            continue
+        done += 1
+        assert far(poses, edit.poses) < STAYS, edit.script.splitlines()[-1]
+        leading = [branch for branch in spanning_tree(edit.model).branches if not branch.chord]
+        assert len(leading) == len([*edit.model.bodies()])
+        if done % CHECKED == 0:
+            document = to_dict(edit.model)
+            assert load(document) == edit.model
+        if done == STEPS:
+            break
+    assert done == STEPS and len(kinds) == 14
+    last = dumps(to_dict(edit.model))
+    assert dumps(to_dict(shiftjax.Editor(name).replay(edit.script).model)) == last
+    while edit.undo():
+        pass
+    assert dumps(to_dict(edit.model)) == before
+    while edit.redo():
+        pass
+    assert dumps(to_dict(edit.model)) == last
