@@ -26,6 +26,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.editing.editor",
             "A mechanism that is changed step by step: bodies stay where they stand, and everything can be taken back.",
         ),
+        "Poser": (
+            "shiftjax.editing.poser",
+            "A mechanism that is posed by hand: loops stay closed, stops hold, and everything can be taken back.",
+        ),
         "ModelBuilder": (
             "shiftjax.formats.builder",
             "A model being made; `build` reads it as a file is read, with the same errors.",
@@ -365,6 +369,7 @@ if TYPE_CHECKING:
     from shiftjax.constraints.pose_drives import PoseUniform as PoseUniform
     from shiftjax.contracts.joint_contract import check_joint as check_joint
     from shiftjax.editing.editor import Editor as Editor
+    from shiftjax.editing.poser import Poser as Poser
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.fisher_information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize

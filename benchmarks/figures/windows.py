@@ -5,14 +5,19 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from figures.style import FOLDER
 from PIL import Image
 
+from shiftjax.editing.poser import Poser
 from shiftjax.ensembles import sweep
 from shiftjax.ensembles.study.definition import Definition
+from shiftjax.run.info import info
+from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.motion.posing import PosingSession
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 
@@ -47,4 +52,22 @@ def study_pane() -> None:
     small.save(FOLDER / "study_pane.png", optimize=True)
 
 
-PICTURES = (study_pane,)
+def pose_by_hand() -> None:
+    """An excavator whose bucket is dragged, with its boom locked."""
+    poser = Poser("excavator").lock("boom_pivot")
+    with PosingSession(poser, poser.ranges(), info(poser.model)) as session:
+        scene = MemberScenes(session.history).first
+        with Offscreen(WindowState(MemberScenes(session.history, scene), live=session), SIZE) as window:
+            actions.run(window.state, "front")
+            window.frames(2)
+            at = poser.poses["excavator:bucket"][1]
+            window.state.pick_path("excavator:bucket")
+            for part in np.linspace(0.0, 1.0, 12):
+                session.grab("excavator:bucket", np.zeros(3), at + part * np.array([-0.9, 0.0, 0.45]))
+                session.settle()
+            window.frames(4)
+            small = Image.fromarray(window.image()).quantize(128)
+    small.save(FOLDER / "pose_by_hand.png", optimize=True)
+
+
+PICTURES = (study_pane, pose_by_hand)

@@ -13,6 +13,7 @@ from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.motion.live_channels import followed
+from shiftjax.viewer.motion.posing import PosingSession
 from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.scene.camera import VIEWS
 from shiftjax.viewer.study import opening
@@ -31,6 +32,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_study(parser, needed=False)
     add = parser.add_argument
     add("--live", action="store_true", help="of a model: run it while it is watched, pulled and changed")
+    add("--pose", action="store_true", help="of a model: drag its bodies and turn its joints, loops staying closed")
     add("--vary", action="append", default=[], metavar="PATH=low:high", help="live: a slider for this number")
     add("--step", type=parsing.positive, metavar="H", help="live: step [s]; default 1 ms")
     parsing.add_channel(parser, "of a model: plot this")
@@ -48,8 +50,12 @@ def call(options: argparse.Namespace) -> int:
     if options.study is None:
         raise ModelError("view", "no study", "a stored study or a model", "Say which, as `shiftjax view four_bar`.")
     _of_saved_view(options)
+    if options.live and options.pose:
+        raise ModelError("--pose", "with --live", "one of them", "Leave one of them out.")
     if options.live:
         return _live(options)
+    if options.pose:
+        return _pose(options)
     given = [name for name in ("vary", "step") if getattr(options, name)]
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
@@ -73,15 +79,7 @@ def _of_saved_view(options: argparse.Namespace) -> None:
 
 def _live(options: argparse.Namespace) -> int:
     """A window on a run that goes on."""
-    if opening.is_stored(options.study):
-        raise ModelError(options.study, "a stored study", "a model", "View it without --live.")
-    if options.view not in VIEWS:
-        raise ModelError(
-            f"--view {options.view}", "with --live", "a standard view", "Views are saved of stored studies."
-        )
-    for name in ("span", "start", "member", "ghosts", "beside", "hold"):
-        if getattr(options, name) not in (None, "", []):
-            raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
+    _refuse_stored(options, "--live", ("span", "start", "member", "ghosts", "beside", "hold"))
     sliders = [_slider(text) for text in options.vary]
     live = live_of(options, [slider.path for slider in sliders])
     with Session(live, {s.path: (s.low, s.high) for s in sliders}, options.channel) as session:
@@ -90,6 +88,40 @@ def _live(options: argparse.Namespace) -> int:
         showing.report_warnings(scene)
         app.show(session.history, scene, live=session, **_choices(options))
     return 0
+
+
+def _refuse_stored(options: argparse.Namespace, flag: str, names: Sequence[str]) -> None:
+    """Raises for a stored study, and for options that only one has."""
+    if opening.is_stored(options.study):
+        raise ModelError(options.study, "a stored study", "a model", f"View it without {flag}.")
+    if options.view not in VIEWS:
+        raise ModelError(f"--view {options.view}", f"with {flag}", "a standard view", "Views are of stored studies.")
+    for name in names:
+        if getattr(options, name) not in (None, "", []):
+            raise ModelError(f"--{name}", f"with {flag}", "other views only", "Leave one of them out.")
+
+
+def _pose(options: argparse.Namespace) -> int:
+    """A window on a model that is posed by hand."""
+    taken = ("span", "start", "member", "ghosts", "beside", "hold", "vary", "step", "channel", "drive", "tie", "derive")
+    _refuse_stored(options, "--pose", taken)
+    with posing_of(options) as session:
+        scene = MemberScenes(session.history).first
+        showing.report_warnings(scene)
+        app.show(session.history, scene, live=session, **_choices(options))
+    return 0
+
+
+def posing_of(options: argparse.Namespace) -> PosingSession:
+    """The model that is posed, as the options change it; coordinates have sliders as far as they go."""
+    from shiftjax.editing.poser import Poser  # it brings jax, without which a stored study is viewed
+    from shiftjax.run.info import info
+
+    model = common.open_model(options, options.study)
+    changes = common.assigned(options, model)
+    poser = Poser(model.replace(changes) if changes else model)
+    common.say(f"how far joints of {model.name or options.study} go ...")
+    return PosingSession(poser, poser.ranges(), info(model))
 
 
 def live_of(options: argparse.Namespace, varied: Sequence[str]) -> Live:

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from shiftjax.editing import bodies, joints
 from shiftjax.editing.changes import Changed, End, add_element, rooted
+from shiftjax.editing.scripts import line_of, replayed
 from shiftjax.editing.standing import (
     MOVED,
     Poses,
     StandingModel,
     closed_elsewhere,
+    driven_joints,
     moved,
     size_of,
     standing,
     stated_at,
     with_joints,
 )
-from shiftjax.errors import ModelError, nearest, need_mapping, shown
+from shiftjax.errors import ModelError, need_mapping
 from shiftjax.formats.files import load, save
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
-from shiftjax.mechanism.records import FrameRef
 from shiftjax.record import record
+
+STEPS = (
+    "add", "add_body", "add_joint", "remove", "reattach", "change_type", "invert", "split", "merge", "ground", "root",
+    "copy", "make_closure", "make_tree", "set",
+)  # fmt: skip
 
 
 @record
@@ -144,17 +147,7 @@ class Editor:
         Raises:
             ModelError: a line that is no step; what a step raises. The steps before it are done.
         """
-        for number, line in enumerate(script.splitlines(), 1):
-            text = line.strip()
-            if text and not text.startswith("#"):
-                name, args, words = _call(text, number)
-                try:
-                    getattr(self, name)(*args, **words)
-                except TypeError as error:  # arguments that the step does not have
-                    raise ModelError(f"script, line {number}", shown(text), str(error), "Correct the line.") from None
-                except ModelError as error:
-                    place = f"script, line {number}: {error.where}"
-                    raise ModelError(place, error.found, error.allowed, error.todo) from None
+        replayed(self, script, STEPS)
         return self
 
     def save(self, path: str | Path) -> None:
@@ -283,7 +276,7 @@ class Editor:
         Args:
             keeps: whether bodies stay where they are.
         """
-        line = _line(name, args, words)
+        line = line_of(name, args, words)
         with self.transaction():
             now = self._present
             if not keeps and self._lines:  # what came before keeps poses, and is settled before they change
@@ -305,7 +298,7 @@ class Editor:
         """The model where its loops close, from where it stands or else from near there."""
         self.analyses += 1
         there = standing(changed.model)
-        if there.note and (joints := closed_elsewhere(changed.model, there.poses, driven(changed.model))):
+        if there.note and (joints := closed_elsewhere(changed.model, there.poses, driven_joints(changed.model))):
             model = with_joints(changed.model, joints)
             there = standing(model)
             names = listed(sorted(joints))
@@ -335,7 +328,7 @@ class Editor:
         self.analyses += 1
         there = standing(model)
         if moved(wanted, there.poses, length)[1] > MOVED:
-            stated = stated_at(model, wanted, driven(model))
+            stated = stated_at(model, wanted, driven_joints(model))
             model = with_joints(model, stated)
             there = standing(model)
             names = listed(sorted(stated))
@@ -345,60 +338,3 @@ class Editor:
         if far > MOVED:
             notes.append(f"{body} stands elsewhere, by {far:.3g} of the mechanism's length, or of its turn")
         return dataclasses.replace(changed, model=model, poses=there.poses).noting(*notes), there
-
-
-def driven(model: Model) -> set[str]:
-    """Joints that drivers lead: they say where these stand."""
-    return {item.joint.partition(".")[0] for _, item in model.drivers() if item.joint}
-
-
-# -- scripts -----------------------------------------------------------------------------------------------------------
-
-STEPS = (
-    "add", "add_body", "add_joint", "remove", "reattach", "change_type", "invert", "split", "merge", "ground", "root",
-    "copy", "make_closure", "make_tree", "set",
-)  # fmt: skip
-
-
-def _line(name: str, args: Sequence[Any], words: Mapping[str, Any]) -> str:
-    """A step as Python writes it."""
-    every = [repr(_plain(arg)) for arg in args]
-    every += [f"{key}={_plain(value)!r}" for key, value in words.items()]
-    return f"{name}({', '.join(every)})"
-
-
-def _plain(value: Any) -> Any:
-    """A value made of what Python writes: numbers, texts, lists, tuples, dicts.
-
-    Raises:
-        ModelError: it is not.
-    """
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_plain(item) for item in value) if type(value) in (list, tuple) else [*map(_plain, value)]
-    if isinstance(value, FrameRef):
-        return value.body, value.frame
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _plain(dataclasses.asdict(value))
-    raise ModelError("Editor", shown(value), "numbers, texts, lists and dicts", "A script is text; say it in words.")
-
-
-def _call(text: str, number: int) -> tuple[str, list[Any], dict[str, Any]]:
-    """Step, arguments and named ones of a line of a script; nothing of it is evaluated."""
-    where, allowed = f"script, line {number}", f"a step: {', '.join(STEPS)}"
-    try:
-        tree = ast.parse(text, mode="eval").body
-        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
-            raise ValueError
-        args = [ast.literal_eval(arg) for arg in tree.args]
-        words = {str(word.arg): ast.literal_eval(word.value) for word in tree.keywords}
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        raise ModelError(where, shown(text), allowed, 'Write it like invert("rocker_pivot").') from None
-    if tree.func.id not in STEPS:
-        raise ModelError(where, repr(tree.func.id), allowed, nearest(tree.func.id, STEPS) or "Correct it.")
-    return tree.func.id, args, words

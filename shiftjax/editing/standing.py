@@ -26,6 +26,7 @@ from shiftjax.run.beginning import start_from
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.topology_report import topology_report
+from shiftjax.topology.plan import Plan
 
 MOVED = 1e-11  # of a rotation matrix, or of the model's length: what loops closed once more may move
 ROUNDING = 1e-15  # of a rotation matrix: what is nearer to a turn of axes into axes is one
@@ -60,12 +61,21 @@ def standing(model: Model) -> StandingModel:
         report = topology_report(prepared)
     except ModelError as error:
         return StandingModel(_of(model), f"loops are open, and bodies stand as the file draws them: {error}", -1, ())
-    joints = {}
-    for joint in prepared.plan.joints:
-        joints[joint.path] = _at(prepared.model, joint.path, start.q[joint.q : joint.q + joint.nq, 0])
     note = "" if start.closed[0] else f"loops stay open by {start.gap[0]:.3g}: bodies stand where that is least"
     chords = tuple(one["joint"] for one in report["tree"] if one["chord"])
-    return StandingModel(_of(_Placed(prepared.model, joints)), note, int(report["dof"]), chords)
+    poses = poses_at(prepared.model, prepared.plan, start.q[:, 0])
+    return StandingModel(poses, note, int(report["dof"]), chords)
+
+
+def poses_at(model: Model, plan: Plan, q: np.ndarray) -> Poses:
+    """Where bodies stand at coordinates (nq,)."""
+    joints = {one.path: _at(model, one.path, q[one.q : one.q + one.nq]) for one in plan.joints}
+    return _of(_Placed(model, joints))
+
+
+def driven_joints(model: Model) -> set[str]:
+    """Joints that drivers lead: they say where these stand."""
+    return {item.joint.partition(".")[0] for _, item in model.drivers() if item.joint}
 
 
 class _Placed:

@@ -201,7 +201,7 @@ def test_a_file_keeps_where_its_loops_are_cut(tmp_path: Path) -> None:
         ("add('force', 'x', type='torsion')", r"found 'torsion'"),
         ("set({'crank.mass': -1.0})", r"crank\.mass"),
         ("fly('crank')", r"script, line 1: found 'fly'; allowed: a step"),
-        ("invert(open('x'))", r"script, line 1: .*Write it like"),
+        ("invert(open('x'))", r"script, line 1: .*with plain values"),
         ("undo()", r"found 'undo'; allowed: a step"),
     ],
 )

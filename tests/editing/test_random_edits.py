@@ -1,4 +1,4 @@
-"""A thousand random edits: bodies keep their places and one way to ground each, files, scripts say it all. M10, M11, D15."""
+"""A thousand random edits: bodies keep their places and one way to ground each, files say it all. M10, M11, D15."""
 
 from collections import Counter
 

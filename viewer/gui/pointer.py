@@ -30,6 +30,7 @@ class Pointer:
         self._button, self._at, self._origin, self._dragging = "", (0.0, 0.0), (0.0, 0.0), False
         self._modifiers: Modifiers = (False, False, False)
         self._drag_action = ""  # the action of the current drag if it is one of actions.HOLD
+        self._on_body = False  # whether the current drag began on one
         self._last: tuple[str, float, float, float] = ("", 0.0, 0.0, -math.inf)  # button, x, y, time of the last click
 
     @property
@@ -90,15 +91,19 @@ class Pointer:
     def _hold(self) -> None:
         """Begins a drag that acts on the item under the cursor."""
         action = self.state.table.find(self.state.map, self._text(f"{self._button} drag"))
+        hit = self._hit(*self._origin) if action is not None else Hit()
+        self._on_body = bool(hit.path)
         name = self._manipulating(action.name) if action is not None else ""
         if name in actions.HOLD:
             self._drag_action = name
-            actions.HOLD[name][0](self.state, self._hit(*self._origin))
+            actions.HOLD[name][0](self.state, hit)
 
     def _manipulating(self, name: str) -> str:
-        """While manipulating a running simulation, the gesture of orbiting pulls."""
-        state = self.state
-        return "pull" if name == "orbit" and state.selection.mode == "manipulate" and state.live is not None else name
+        """While manipulating, the gesture of orbiting pulls; where a model is posed, only on a body."""
+        live = self.state.live
+        if name != "orbit" or self.state.selection.mode != "manipulate" or live is None:
+            return name
+        return "pull" if self._on_body or not live.posing else name
 
     def _by(self, text: str, right: float, up: float) -> None:
         action = self.state.table.find(self.state.map, text)

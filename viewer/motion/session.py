@@ -10,7 +10,8 @@ import itertools
 import threading
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -49,6 +50,9 @@ class Engine(Protocol):
     def let_go(self) -> None: ...
 
 
+NOT_POSING = "Only a model that is posed has this: `shiftjax view MODEL --pose`."
+
+
 class Session:
     """A running simulation.
 
@@ -58,8 +62,12 @@ class Session:
         restarts: whether a changed number restarts the run instead of continuing it.
         running: whether time advances; speed: wanted seconds of the run a second; actual_speed: those reached.
         certificate: accuracy since the run began or its numbers changed; ended: why it ended, "" while it can continue.
-        pull: body, point in it, target in the world, or None.
+        pull: body, point in it, target in the world, or None. posing: whether a model is posed by hand, and nothing
+            moves by itself; locks: coordinates that stay then.
     """
+
+    posing = False
+    locks: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -107,7 +115,7 @@ class Session:
         self._thread = threading.Thread(target=self._work, name="shiftjax simulation", daemon=True)
         self._thread.start()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -153,6 +161,22 @@ class Session:
         """Ends the pull."""
         self.pull = None
         self._command("pull", self._engine.let_go)
+
+    def undo(self) -> None:
+        """Takes back what was done by hand."""
+        self._add_message(NOT_POSING)
+
+    def redo(self) -> None:
+        """Does it again."""
+        self._add_message(NOT_POSING)
+
+    def lock(self, path: str) -> None:
+        """Locks a joint, or frees it."""
+        self._add_message(NOT_POSING)
+
+    def save(self, folder: Path) -> None:
+        """Writes the model."""
+        self._add_message(NOT_POSING)
 
     def messages(self) -> Sequence[str]:
         """Messages since the last call."""
@@ -249,9 +273,10 @@ class Session:
         """Appends the state to the history; replaces so many of its last instants."""
         engine = self._engine
         self.certificate, self.ended = engine.certificate(), engine.ended
-        self.history.values = dict(engine.values)
+        values = dict(engine.values)
+        self.history.values = {} if self.posing else values  # coordinates are no numbers of the model
         self.history.add(engine.time, engine.poses(), engine.channels(), engine.instant(), replacing)
-        self.values = self.history.values  # last: readers of the values find the history up to date
+        self.values = values  # last: readers of the values find the history up to date
 
     def _add_message(self, text: str) -> None:
         with self._lock:

@@ -133,7 +133,7 @@ def inverse_kinematics(
         model, q=q, v=None, vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, start=start,
         time=None if members is None else np.zeros(members),
     )  # fmt: skip
-    search = _Search(model, stated, goals, levels, limits)
+    search = PositionSearch(model, stated, goals, levels, limits)
     return search.outcome(search.best(tries))
 
 
@@ -163,7 +163,7 @@ def _members_of(goals: Sequence[Goal], limits: Mapping[str, Any] | None, varied:
     return next(iter(sizes.values()), None)
 
 
-class _Search:
+class PositionSearch:
     """One call: its mechanisms, its goals as rows, and the poses that members have come to."""
 
     def __init__(

@@ -26,25 +26,29 @@ ROUNDING = 1e-14  # of an energy: a short step of Newton's that changes it by le
 CALM = 1e-4  # such a step
 
 
-def solved(goals: Goals, q: np.ndarray, members: np.ndarray) -> Positioned:
-    """From closed coordinates (nq, B) of some members through all levels."""
+def solved(goals: Goals, q: np.ndarray, members: np.ndarray, iterations: int = ITERATIONS) -> Positioned:
+    """From closed coordinates (nq, B) of some members through all levels.
+
+    Args:
+        iterations: of a level, at most.
+    """
     out = Positioned.at(q, len(goals.levels))
     manifold = Manifold.of_loops(goals, members)
     for _ in goals.levels:
-        best = _minimised(manifold, out)
+        best = _minimised(manifold, out, iterations)
         manifold = manifold.below(best, out.q)
     for level in range(len(goals.levels)):
         out.value[level] = goals.local(level, out.q, members).value
     return out
 
 
-def _minimised(manifold: Manifold, at: Positioned) -> Local:
+def _minimised(manifold: Manifold, at: Positioned, iterations: int) -> Local:
     """Moves members to where the next level is best.
 
     Where it is not met and has no slope the pose may be a saddle, as of an arm that is stretched towards its goal: such
     members are pushed off it, all in the same direction, and stay where they come to if that is better.
     """
-    best = _descent(manifold, at)
+    best = _descent(manifold, at, iterations)
     level, n = len(manifold.best), manifold.goals.plan.nv
     missing = np.arange(len(best.value)) if manifold.goals.levels[level].curved else np.flatnonzero(best.value > SADDLE)
     if len(missing):
@@ -53,7 +57,7 @@ def _minimised(manifold: Manifold, at: Positioned) -> Local:
         nothing = np.zeros((len(missing), len(some.low)), bool)
         q, good = some.restored(manifold.goals.moved(at.q[:, missing], change), nothing)
         pushed = Positioned.at(q, level + 1)
-        there = _descent(some, pushed)
+        there = _descent(some, pushed, iterations)
         at.iterations[missing] += pushed.iterations
         good &= (there.value < best.value[missing] - SADDLE) & some.unchanged(pushed.q)
         at.q[:, missing[good]] = pushed.q[:, good]
@@ -62,13 +66,13 @@ def _minimised(manifold: Manifold, at: Positioned) -> Local:
     return best
 
 
-def _descent(manifold: Manifold, at: Positioned) -> Local:
+def _descent(manifold: Manifold, at: Positioned, iterations: int) -> Local:
     """Goes downhill from where members stand, and gives the level there."""
     goals, level, B = manifold.goals, len(manifold.best), at.q.shape[1]
     curved = goals.levels[level].curved
     here = goals.local(level, at.q, manifold.members)
     damping, running = np.full(B, FIRST), np.arange(B)
-    for _ in range(ITERATIONS):
+    for _ in range(iterations):
         within, q, now = manifold.of(running), at.q[:, running], here.some(running)
         size = np.linalg.norm(now.missed, axis=1)
         change, bound, slope = _step(within, q, now, damping[running] * size**2)

@@ -18,6 +18,7 @@ from shiftjax.viewer.gui.actions import (
     movie_recording,
     picking,
     playing,
+    posing,
     pulling,
     shape_editing,
     window,
@@ -104,6 +105,10 @@ PLAIN: dict[str, Callable[[WindowState], None]] = {
     "previous_pane": lambda s: s.panels.next_pane(-1, study=s.explorer.shown_on),
     "screenshot": window.ask("screenshot"),
     "quit": window.ask("quit"),
+    "undo": posing.undo,
+    "redo": posing.redo,
+    "lock": posing.lock,
+    "save_model": posing.save,
     "remove": shape_editing.remove,
     "add_shape": shape_editing.add,
     "pick_shapes": shape_editing.toggle_picking,
@@ -120,6 +125,7 @@ HOLD: dict[str, tuple[Callable[[WindowState, Hit], None], Callable[[WindowState]
 }
 BY: dict[str, Callable[[WindowState, float, float], None]] = {
     "pull": pulling.move,
+    "turn_joint": posing.turn,
     "orbit": looking.orbit,
     "pan": looking.pan,
     "pan_level": looking.pan_level,

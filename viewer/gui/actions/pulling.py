@@ -12,7 +12,7 @@ from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Strokes
 
-NOT_LIVE = "Only a running simulation can be pulled: `shiftjax view MODEL --live`."
+NOT_LIVE = "Only a running simulation can be pulled, or a model posed: `shiftjax view MODEL --live`, or `--pose`."
 CROSS = 0.02  # half size of the cross at the target, in model sizes
 
 
@@ -23,7 +23,7 @@ def begin(state: WindowState, hit: Hit) -> None:
         state.say(NOT_LIVE)
     elif node and hit.point is not None:
         state.pick_path(state.study.nodes[node], hit.point)
-        if not state.live.running:
+        if not state.live.running and not state.live.posing:
             state.say("The simulation is paused: the body follows the mouse once it plays.")
         state.live.grab(state.study.nodes[node], to_local(state.poses()[node], hit.point), np.array(hit.point))
 

@@ -13,9 +13,14 @@ LABEL = 150.0  # of the name of a slider [points]
 def draw(state: WindowState, live: LiveRun) -> None:
     """Draws into the current pane."""
     buttons.button(state, "Restart", "restart")
-    ui.beside(ui.checkbox_width("a change restarts"))
-    _, live.restarts = imgui.checkbox("a change restarts", live.restarts)
-    ui.remember_item("restarts")
+    if live.posing:
+        for label, action in (("Undo", "undo"), ("Redo", "redo"), ("Lock", "lock"), ("Save", "save_model")):
+            ui.beside(ui.button_width(label))
+            buttons.button(state, label, action)
+    else:
+        ui.beside(ui.checkbox_width("a change restarts"))
+        _, live.restarts = imgui.checkbox("a change restarts", live.restarts)
+        ui.remember_item("restarts")
     for path, (low, high) in live.ranges.items():
         label = path.partition(":")[2] or path
         narrow = imgui.get_content_region_avail().x < 2 * LABEL
@@ -24,6 +29,8 @@ def draw(state: WindowState, live: LiveRun) -> None:
         imgui.set_next_item_width(-1 if narrow else -LABEL)
         moved, value = imgui.slider_float(f"##{path}", live.requested[path], low, high, "%.5g")
         ui.remember_item(f"slider:{path}")
+        if imgui.is_item_deactivated_after_edit():
+            live.let_go()
         imgui.set_item_tooltip(path)
         if not narrow:
             imgui.same_line()
@@ -39,7 +46,11 @@ def draw(state: WindowState, live: LiveRun) -> None:
 
 
 def facts(live: LiveRun) -> list[tuple[str, str]]:
-    """Status of the run."""
+    """Status of the run, or of the pose."""
+    if live.posing:
+        locked = ", ".join(sorted(path.rpartition(":")[2] for path in live.locks)) or "none"
+        gap, missed = live.certificate["gap"], live.certificate["missed"]
+        return [("loop gap", f"{gap:.2e}"), ("out of reach by", f"{missed:.3g}"), ("locked", locked)]
     speed = f"x{live.actual_speed:.2f} (x{live.speed:g} requested)" if live.running else "paused"
     return [
         ("speed", speed),

@@ -18,8 +18,10 @@ from shiftjax.viewer.gui.widgets.bundle import imgui
 
 def draw(state: WindowState, box: Box) -> None:
     with ui.pane("Properties", box):
-        if state.live is not None and imgui.collapsing_header("Live", int(imgui.TreeNodeFlags_.default_open)):
-            livepane.draw(state, state.live)
+        live = state.live
+        title = "Pose" if live is not None and live.posing else "Live"
+        if live is not None and imgui.collapsing_header(title, int(imgui.TreeNodeFlags_.default_open)):
+            livepane.draw(state, live)
         ui.wrapped(state.selection.pick or "nothing is picked")
         ui.remember_item("picked")
         ui.facts(properties(state))

@@ -90,6 +90,8 @@ class WindowState:
         self.shapes: dict[str, Geometry] = {}
         self.overlays: list[Callable[[WindowState], Strokes]] = []
         self.recording: MovieRecording | None = None
+        if live is not None and live.posing:
+            self.selection.mode = "manipulate"
         self._pane_data: dict[Any, Any] = {}
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._numbers = live.values if live is not None else {}  # for which the scene was built
@@ -117,7 +119,7 @@ class WindowState:
             return
         for text in self.live.messages():
             self.say(text)
-        if self._numbers != self.live.values:
+        if self._numbers != self.live.values and not self.live.posing:
             self._numbers = self.live.values
             self._load_member(self.choice.member)
         message = self.clock.follow(self.live, self.span, self.study.revision)

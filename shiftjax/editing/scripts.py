@@ -1,0 +1,82 @@
+"""Steps as text: a line of a script for a call, and calls for the lines. Nothing of a script is evaluated as Python."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError, nearest, need, shown
+from shiftjax.mechanism.records import FrameRef
+
+
+def line_of(name: str, args: Sequence[Any], words: Mapping[str, Any]) -> str:
+    """A step as Python writes it."""
+    every = [repr(plain_value(arg)) for arg in args]
+    every += [f"{key}={plain_value(value)!r}" for key, value in words.items()]
+    return f"{name}({', '.join(every)})"
+
+
+def plain_value(value: Any) -> Any:
+    """A value made of what Python writes: numbers, texts, lists, tuples, dicts.
+
+    Raises:
+        ModelError: it is not.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return plain_value(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        items = [*map(plain_value, value)]
+        return tuple(items) if type(value) is tuple else items
+    if isinstance(value, FrameRef):
+        return value.body, value.frame
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return plain_value(dataclasses.asdict(value))
+    raise ModelError("step", shown(value), "numbers, texts, lists and dicts", "A script is text; say it in words.")
+
+
+def replayed(steps: Any, script: str, known: Sequence[str]) -> None:
+    """Does the steps of a script.
+
+    Args:
+        steps: whose methods they are. known: names of them.
+
+    Raises:
+        ModelError: a line that is no step; what a step raises. The steps before it are done.
+    """
+    need("script", script, str, "a text, one step a line")
+    for number, line in enumerate(script.splitlines(), 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        where = f"script, line {number}"
+        name, args, words = _call(text, where, known)
+        try:
+            getattr(steps, name)(*args, **words)
+        except TypeError as error:  # arguments that the step does not have
+            raise ModelError(where, shown(text), str(error), "Correct the line.") from None
+        except ModelError as error:
+            raise ModelError(f"{where}: {error.where}", error.found, error.allowed, error.todo) from None
+
+
+def _call(text: str, where: str, known: Sequence[str]) -> tuple[str, list[Any], dict[str, Any]]:
+    """Step, arguments and named ones of a line."""
+    allowed = f"a step: {', '.join(known)}"
+    try:
+        tree = ast.parse(text, mode="eval").body
+        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
+            raise ValueError
+        args = [ast.literal_eval(arg) for arg in tree.args]
+        words = {str(word.arg): ast.literal_eval(word.value) for word in tree.keywords}
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        raise ModelError(where, shown(text), allowed, f"Write it like {known[-1]}(...), with plain values.") from None
+    if tree.func.id not in known:
+        raise ModelError(where, repr(tree.func.id), allowed, nearest(tree.func.id, known) or "Correct it.")
+    return tree.func.id, args, words
