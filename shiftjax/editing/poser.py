@@ -165,8 +165,10 @@ class Poser:
         return self
 
     def drop(self) -> Poser:
-        """Ends a drag, or a turn. Its step says the pose itself, with what was done as a remark: what came of many parts is
-        not what would come of the last one."""
+        """Ends a drag, or a turn, as one step.
+
+        It says the pose itself, with the drag as a remark: what came of many parts would not come of the last one.
+        """
         if self._held is not None:
             step = dataclasses.replace(self._held, line=f"{line_of('pose', (self._held.q,), {})}  # {self._held.line}")
             self._held = None
