@@ -28,7 +28,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "Poser": (
             "shiftjax.editing.poser",
-            "A mechanism that is posed by hand: loops stay closed, stops hold, and everything can be taken back.",
+            "A mechanism that is posed by hand: loops stay closed, stops of the model hold, locked joints stay.",
         ),
         "ModelBuilder": (
             "shiftjax.formats.builder",
@@ -334,8 +334,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
 _HOME = {name: home for group in _PUBLIC.values() for name, (home, _) in group.items()}
 _USE = """
 A model is a list of bodies and joints, read from a file or made in Python. `simulate` runs it, or thousands of variants
-of it, whose numbers differ (`shiftjax info MODEL --paths` lists them), and returns a `Result`; wrong input raises
-`ModelError`, which says where, what was found, what is allowed, what to do:
+of it, and returns a `Result`. Wrong input raises `ModelError`: where, what was found, what is allowed, what to do.
 
     model = shiftjax.load("four_bar")
     result = shiftjax.simulate(model, span=1.0, vary={"coupler:tip.T[0]": [0.45, 0.5]}, channels=["rocker_pivot.q"])

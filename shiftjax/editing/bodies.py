@@ -8,16 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.editing.changes import Changed, End, asked_at, framed, new_joint, without_joint
+from shiftjax.editing.changes import (
+    Changed,
+    End,
+    asked_at,
+    begins_to_move,
+    end_of,
+    framed,
+    new_joint,
+    pose_of,
+    without_joint,
+)
 from shiftjax.editing.elements import (
     added,
     body_of,
     changed_lists,
     connected,
-    element_of,
     elements_of,
     joint_of,
+    list_of,
     names_in,
+    need_name,
     references,
     referring,
     with_elements,
@@ -25,12 +36,13 @@ from shiftjax.editing.elements import (
     without,
 )
 from shiftjax.editing.standing import WORLD, Pose, after, frame_pose, joint_at, local, rows_of, size_of, within
-from shiftjax.errors import ModelError, refuse_text
+from shiftjax.errors import ModelError, nearest, need, refuse_text
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.drawn import drawn
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED, Model, unused
 from shiftjax.mechanism.paths import child, listed, parts
+from shiftjax.mechanism.paths import split as split_path
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, FrameRef, Geometry, Inertia
 
 ROUNDING = 1e-14  # of a rotation matrix or [m]: bodies nearer than this stand at the same place
@@ -39,52 +51,49 @@ ROUNDING = 1e-14  # of a rotation matrix or [m]: bodies nearer than this stand a
 def add_body(changed: Changed, name: str, assembly: str, at: Any, words: Mapping[str, Any]) -> Changed:
     """A body at a place in the world; nothing joins it to ground yet, so that a free joint carries it."""
     where = f"add_body {name}"
+    need_name(where, name)
     path = child(assembly, name)
-    if path in elements_of(changed.model) or name in names_in(changed.model, assembly, "bodies"):
+    if path in list_of(changed.model, "bodies"):
         raise ModelError(where, f"a body {path}", "a name that is not taken", "Choose another one.")
     builder = ModelBuilder()
     with asked_at(where):
         builder.assembly("new").body(name, **{"mass": 0, **words})
-        body = next(record for _, record in builder.build().bodies())
+        body = builder.build().assemblies[0].bodies[0]
     model = added(changed.model, assembly, "bodies", body)
-    return replace(changed, model=model, poses={**changed.poses, path: _pose(at, where)})
-
-
-def _pose(at: Any, where: str) -> Pose:
-    """A place [x, y, z], or rotation and place, in the world."""
-    R, p = at if isinstance(at, tuple) and len(at) == 2 and np.shape(at[0]) == (3, 3) else (np.eye(3), at)
-    p = np.asarray(p, float)
-    if p.shape != (3,) or not np.isfinite(p).all() or not np.isfinite(R).all():
-        raise ModelError(
-            f"{where}: at", repr(at)[:80], "[x, y, z], or (R, [x, y, z])", "Give a place in the world [m]."
-        )
-    return np.asarray(R, float), p
+    return replace(changed, model=model, poses={**changed.poses, path: pose_of(at, where)})
 
 
 def remove(changed: Changed, paths: Sequence[str]) -> Changed:
     """The model without some elements and all that refers to them; bodies that are left stay where they are."""
     refuse_text("remove", paths)
-    every, asked, frames = elements_of(changed.model), list[str](), list[FrameRef]()
+    if not paths:
+        raise ModelError("remove", "nothing", "paths of elements", "Name what goes.")
+    every, asked, frames = elements_of(changed.model), list[tuple[str, str]](), list[FrameRef]()
     for path in paths:
-        matches = [full for full in every if full == path or full.endswith(f":{path}")]
-        matches = [path] if path in matches else matches
-        if len(matches) == 1:
-            asked.append(matches[0])
-        elif not matches and (ref := _frame(changed.model, path)) is not None:
+        need("remove", path, str, "the path of an element")
+        matches = [key for key in every if key[1] == path or key[1].endswith(f":{path}")]
+        matches = [key for key in matches if key[1] == path] or matches
+        if not matches and (ref := _frame(changed.model, path)) is not None:
             frames.append(ref)
+        elif len(matches) == 1:
+            asked.append(matches[0])
         else:
-            element_of(changed.model, path, "bodies" if not matches else every[matches[0]][0], "remove")
+            known = [full for _, full in every]
+            which = listed([f"{full} of the {kind.replace('_', ' ')}" for kind, full in matches]) or "an element"
+            todo = "Write the path in full." if matches else nearest(path, known) or "`shiftjax info MODEL` lists them."
+            raise ModelError("remove", f"{path!r}, of which there are {len(matches)}", which, todo)
     model, gone = without(changed.model, asked, frames)
-    poses = {path: pose for path, pose in changed.poses.items() if path not in gone}
-    others = [path for path in gone if path not in asked and path not in {ref.path for ref in frames}]
+    there = list_of(model, "bodies")
+    poses = {path: pose for path, pose in changed.poses.items() if path == FIXED or path in there}
+    named = {path for _, path in asked} | {ref.path for ref in frames}
+    others = [path for path in gone if path not in named]
     return replace(changed, model=model, poses=poses).noting(f"left out, too: {listed(others, 8)}" if others else "")
 
 
 def _frame(model: Model, path: str) -> FrameRef | None:
     """The frame of a path, or of its end; None where there is none, or several."""
     refs = [FrameRef(FIXED, frame.name) for frame in model.frames]
-    bodies = ((full, item) for full, (kind, item) in elements_of(model).items() if kind == "bodies")
-    refs += [FrameRef(full, frame.name) for full, body in bodies for frame in body.frames]
+    refs += [FrameRef(full, frame.name) for full, body in list_of(model, "bodies").items() for frame in body.frames]
     matches = [ref for ref in refs if ref.path == path or ref.path.endswith(f":{path}")]
     return matches[0] if len(matches) == 1 else None
 
@@ -106,13 +115,11 @@ def split(changed: Changed, body: str, name: str, frames: Sequence[str], words: 
     model = with_references(
         changed.model, lambda ref: FrameRef(new, ref.frame) if ref.body == path and ref.frame in frames else ref
     )
-    every = elements_of(model)
-    there = every[new][1]
+    there = list_of(model, "bodies")[new]
     taken = tuple(frame for frame in record.frames if frame.name in frames)
     left = tuple(frame for frame in record.frames if frame.name not in frames)
-    model = with_elements(
-        model, {path: replace(record, frames=left), new: replace(there, frames=(*there.frames, *taken))}
-    )
+    both = {path: replace(record, frames=left), new: replace(there, frames=(*there.frames, *taken))}
+    model = with_elements(model, "bodies", both)
     renamed = {frame: frame for frame in frames}
     model, _ = _expressions(model, path, new, renamed, frames=True)
     return replace(changed, model=added(model, outer, "joints", weld))
@@ -125,16 +132,18 @@ def merge(changed: Changed, joint: str) -> Changed:
     if FIXED in (staying, gone):
         todo = f"Make it rigid: change_type({path!r}, 'rigid')."
         raise ModelError(f"merge {path}", "a joint on ground, which is no body", "a joint between bodies", todo)
-    every = elements_of(changed.model)
-    one, other = every[staying][1], every[gone][1]
-    pair = {staying, gone}
+    known = list_of(changed.model, "bodies")
+    one, other, pair = known[staying], known[gone], {staying, gone}
+    if one.gravity_scale != other.gravity_scale and one.mass and other.mass:
+        fault = f"gravity_scale {one.gravity_scale:g} and {other.gravity_scale:g}"
+        raise ModelError(f"merge {path}", fault, "bodies on which gravity acts alike", "Give both the same.")
     joined = [
         here
-        for here, (kind, item) in every.items()
-        if kind == "joints" and here != path and {item.parent.body, item.child.body} == pair
+        for here, item in list_of(changed.model, "joints").items()
+        if here != path and {item.parent.body, item.child.body} == pair
     ]
     notes = [f"left out, both ends on {staying}: {listed(joined)}"] if joined else []
-    model, lost = without(changed.model, [path, *joined])
+    model, lost = without(changed.model, [("joints", here) for here in (path, *joined)])
     others = [here for here in lost if here not in (path, *joined)]
     notes += [f"left out with {path}: {listed(others)}"] if others else []
     between = _between(changed, staying, gone)
@@ -143,7 +152,7 @@ def merge(changed: Changed, joint: str) -> Changed:
     model = with_references(model, lambda ref: FrameRef(staying, renamed[ref.frame]) if ref.body == gone else ref)
     model = changed_lists(
         model,
-        lambda kind, here, item: None if (kind, here) == ("bodies", gone) else body if here == staying else item,
+        lambda kind, here, item: {gone: None, staying: body}.get(here, item) if kind == "bodies" else item,
     )
     model, numbers = _expressions(model, gone, staying, renamed if _same(between) else {})
     notes += [f"numbers of {gone} that followed from others are numbers now: {listed(numbers)}"] if numbers else []
@@ -165,8 +174,8 @@ def _frames_of_both(
     model: Model, one: Body, other: Body, staying: str, gone: str, between: Pose
 ) -> tuple[tuple[Frame, ...], dict[str, str]]:
     """Frames of a body with those of another, and the new names of these."""
-    every = elements_of(model).values()
-    asked = {ref.frame for kind, item in every for ref in references(kind, item)[0] if ref.body == gone}
+    every = elements_of(model).items()
+    asked = {ref.frame for (kind, _), item in every for ref in references(kind, item)[0] if ref.body == gone}
     asked |= {one.parent.frame for one in (*model.lights, *model.terrain) if one.parent.body == gone}
     taken, renamed, frames = {ORIGIN, *(frame.name for frame in one.frames)}, dict[str, str](), list(one.frames)
     name = parts(gone)[-1]
@@ -191,6 +200,7 @@ def _together(one: Body, other: Body, between: Pose) -> dict[str, Any]:
     """Mass, centre, inertia and shapes of two bodies that move as one, by the theorem of parallel axes."""
     shapes = (*one.geometry, *(_placed_shape(shape, between) for shape in other.geometry))
     out: dict[str, Any] = {"geometry": shapes, "collision_geometry": one.collision_geometry or other.collision_geometry}
+    out["comment"] = one.comment or other.comment
     empty = other.mass == 0.0 and other.inertia == Inertia()
     if empty:
         return out
@@ -204,6 +214,7 @@ def _together(one: Body, other: Body, between: Pose) -> dict[str, Any]:
         inertia += m * ((c @ c) * np.eye(3) - np.outer(c, c))
     entries = {"Ixx": (0, 0), "Iyy": (1, 1), "Izz": (2, 2), "Ixy": (0, 1), "Iyz": (1, 2), "Izx": (2, 0)}
     out["inertia"] = Inertia(**{name: float(inertia[at]) for name, at in entries.items()})
+    out["gravity_scale"] = one.gravity_scale if one.mass else other.gravity_scale
     return {**out, "mass": mass, "center_of_mass": tuple(map(float, center))}
 
 
@@ -222,13 +233,14 @@ def ground(changed: Changed, body: str, name: str) -> Changed:
     path, record = body_of(changed.model, body, "ground")
     if record is None:
         raise ModelError("ground", "ground itself", "a body", "It is ground.")
+    need_name(f"ground {path}", name)
     outer = path.rpartition(":")[0]
     new = child(outer, unused(name, names_in(changed.model, outer, "bodies")))
-    free = [here for here, (kind, item) in elements_of(changed.model).items() if kind == "joints"
-            and item.comment == ADDED]  # fmt: skip
-    model = changed_lists(changed.model, lambda _, here, item: None if here in free else item)
+    model = changed_lists(
+        changed.model, lambda kind, _, item: None if kind == "joints" and item.comment == ADDED else item
+    )
     moved = {frame.name: frame.name for frame in model.frames}
-    if any(ref.body == FIXED for kind, item in elements_of(model).values() for ref in references(kind, item)[0]):
+    if any(ref.body == FIXED for (kind, _), item in elements_of(model).items() for ref in references(kind, item)[0]):
         model = added(replace(model, frames=()), outer, "bodies", Body(parts(new)[-1], frames=model.frames))
         model = with_references(model, lambda ref: FrameRef(new, ref.frame) if ref.body == FIXED else ref)
         model, _ = _expressions(model, FIXED, new, moved, frames=True)
@@ -247,50 +259,65 @@ def copy(changed: Changed, body: str, name: str, parent: End | None) -> Changed:
     What hangs on a body is what loses its way to ground with the joint that leads to it.
     """
     path, record = body_of(changed.model, body, "copy")
+    where = f"copy {path}"
     if record is None:
         raise ModelError("copy", "ground", "a body", "Name a body.")
+    need_name(where, name)
     if name in {assembly.name for assembly in changed.model.assemblies}:
-        raise ModelError(f"copy {path}", f"an assembly {name}", "a name that is not taken", "Choose another one.")
+        raise ModelError(where, f"an assembly {name}", "a name that is not taken", "Choose another one.")
+    place = None if parent is None else end_of(changed, parent, where)
     leading, branch = _branch(changed.model, path)
     every = elements_of(changed.model)
-    new = {old: child(name, each) for old, each in _once({*branch, leading}, every)}
-    lists: dict[str, list[Any]] = {}
-    for old, (kind, item) in every.items():
-        frames, joints = references(kind, item)
-        inside = {ref.body for ref in frames} <= branch and all(joint.partition(".")[0] in new for joint in joints)
-        if kind == "bodies":
-            inside = old in branch
-        if kind == "joints" and inside:
-            new.setdefault(old, child(name, item.name))
-        if inside or old == leading:
-            lists.setdefault(kind, []).append((old, item))
-    new |= {old: child(name, each) for old, each in _once({old for some in lists.values() for old, _ in some}, every)}
-    if parent is None:
-        place = None
-    else:
-        given = parent if isinstance(parent, FrameRef) else FrameRef(*([parent] if isinstance(parent, str) else parent))
-        place = FrameRef(body_of(changed.model, given.body, "copy")[0], given.frame)
+    joints = {here for (kind, here), item in every.items() if kind == "joints"
+              and (here == leading or {item.parent.body, item.child.body} <= branch)}  # fmt: skip
+    copied = [key for key, item in every.items() if _hangs(*key, item, branch, joints)]
+    new = _renamed(copied, every, name)
 
     def frame(ref: FrameRef) -> FrameRef:
-        return FrameRef(new[ref.body], ref.frame) if ref.body in branch else place or ref
+        return FrameRef(new["bodies", ref.body], ref.frame) if ref.body in branch else place or ref
 
-    def joint(at: str) -> str:
-        target, dot, field = at.partition(".")
-        return new[target] + dot + field
+    def coordinate(at: str) -> str:
+        target, field = split_path(at)
+        return new["joints", target] + field
 
-    made: dict[str, Any] = {
-        kind: tuple(replace(referring(item, kind, frame, joint), name=parts(new[old])[-1]) for old, item in some)
-        for kind, some in lists.items()
-    }
+    made: dict[str, Any] = {}
+    for key in copied:
+        item = replace(referring(every[key], key[0], frame, coordinate), name=parts(new[key])[-1])
+        made[key[0]] = (*made.get(key[0], ()), item)
     model = replace(changed.model, assemblies=(*changed.model.assemblies, Assembly(name, **made)))
-    stand = every[leading][1].parent if every[leading][1].parent.body not in branch else every[leading][1].child
+    lead = every["joints", leading]
+    stand = lead.parent if lead.parent.body not in branch else lead.child
     before, now = (frame_pose(model, ref, changed.poses) for ref in (stand, place or stand))
     moved = after(now, within(before, WORLD))
-    poses = {new[old]: after(moved, changed.poses[old]) for old in branch if old in changed.poses}
-    crossing = [old for old, (kind, item) in every.items()
-                if old not in new and {ref.body for ref in references(kind, item)[0]} & branch]  # fmt: skip
-    note = f"not copied, since it is of other bodies, too: {listed(crossing, 8)}" if crossing else ""
-    return replace(changed, model=model, poses={**changed.poses, **poses}).noting(note)
+    poses = {new["bodies", old]: after(moved, changed.poses[old]) for old in branch if old in changed.poses}
+    left = [here for (kind, here), item in every.items()
+            if (kind, here) not in new and {ref.body for ref in references(kind, item)[0]} & branch]  # fmt: skip
+    left += [one.name for one in (*changed.model.lights, *changed.model.terrain) if one.parent.body in branch]
+    follows = [number for number in changed.model.expressions if any(split_path(number)[0] == old for _, old in copied)]
+    notes = [f"not copied, since it is of other bodies, too, or a light: {listed(left, 8)}"] if left else []
+    notes += [f"numbers of the copy, and not what follows from others: {listed(follows)}"] if follows else []
+    return replace(changed, model=model, poses={**changed.poses, **poses}).noting(*notes)
+
+
+def _hangs(kind: str, path: str, item: Any, branch: set[str], joints: set[str]) -> bool:
+    """Whether an element is of the bodies of a branch and its joints alone."""
+    if kind in ("bodies", "joints"):
+        return path in (branch if kind == "bodies" else joints)
+    frames, coordinates = references(kind, item)
+    return {ref.body for ref in frames} <= branch and {split_path(one)[0] for one in coordinates} <= joints
+
+
+def _renamed(
+    keys: Sequence[tuple[str, str]], every: Mapping[tuple[str, str], Any], assembly: str
+) -> dict[tuple[str, str], str]:
+    """Paths of elements in another assembly, each list with every name once."""
+    taken: dict[str, set[str]] = {}
+    out = {}
+    for key in keys:
+        name = unused(every[key].name, taken.setdefault(key[0], set()))
+        taken[key[0]].add(name)
+        out[key] = child(child("", assembly), name)
+    return out
 
 
 def _branch(model: Model, body: str) -> tuple[str, set[str]]:
@@ -307,34 +334,27 @@ def _branch(model: Model, body: str) -> tuple[str, set[str]]:
     return leading, branch
 
 
-def _once(paths: set[str], every: Mapping[str, tuple[str, Any]]) -> list[tuple[str, str]]:
-    """Paths with names that each list of an assembly has once."""
-    taken: dict[str, set[str]] = {}
-    out = []
-    for path in every:
-        if path in paths:
-            kind, item = every[path]
-            name = unused(item.name, taken.setdefault(kind, set()))
-            taken[kind].add(name)
-            out.append((path, name))
-    return out
-
-
 def root(changed: Changed, body: str) -> Changed:
     """The model whose free joint, by which a mechanism that nothing holds stands in the world, is at another body."""
     path, record = body_of(changed.model, body, "root")
     if record is None:
         raise ModelError("root", "ground", "a body", "Name a body of a mechanism that floats.")
-    for here, (kind, item) in elements_of(changed.model).items():
-        if kind == "joints" and item.type == "float" and FIXED in (item.parent.body, item.child.body):
-            model = without_joint(changed.model, here)
-            if path not in connected(model):
-                outer = path.rpartition(":")[0]
-                name = unused(f"{parts(path)[-1]}_float", names_in(model, outer, "joints"))
-                moved, ref = framed(replace(changed, model=model), path, name, changed.poses[path])
-                joint = replace(item, name=name, parent=FrameRef(FIXED), child=ref)
-                at, _ = joint_at(joint, changed.poses[path], size_of(changed.poses))
-                return replace(moved, model=added(moved.model, outer, "joints", at))
+    for here, item in list_of(changed.model, "joints").items():
+        if item.type != "float" or FIXED not in (item.parent.body, item.child.body):
+            continue
+        model = without_joint(changed.model, here)
+        if path in connected(model):
+            continue
+        moving = [one for one, joint in changed.model.joints() if begins_to_move(joint)]
+        if moving:
+            todo = "Set them to 0 first: they are speeds of other bodies then."
+            raise ModelError(f"root {path}", f"initial speeds of {listed(moving)}", "a mechanism at rest", todo)
+        outer = path.rpartition(":")[0]
+        name = unused(f"{parts(path)[-1]}_float", names_in(model, outer, "joints"))
+        moved, ref = framed(replace(changed, model=model), path, name, changed.poses[path])
+        joint = replace(item, name=name, parent=FrameRef(FIXED), child=ref)
+        at, _ = joint_at(joint, changed.poses[path], size_of(changed.poses))
+        return replace(moved, model=added(moved.model, outer, "joints", at))
     todo = "Ground another body instead: ground(body)."
     raise ModelError(f"root {path}", "a body that joints hold on ground", "one of a mechanism that floats", todo)
 

@@ -7,17 +7,33 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shiftjax.editing.elements import added, changed_lists, connected, elements_of, frames_on, names_in, with_frames
+import numpy as np
+
+from shiftjax.editing.elements import (
+    added,
+    body_of,
+    changed_lists,
+    connected,
+    frames_on,
+    list_of,
+    names_in,
+    need_name,
+    with_frames,
+)
 from shiftjax.editing.standing import Pose, Poses, frame_at, frame_pose, joint_at, size_of, within
-from shiftjax.errors import ModelError, one_of
+from shiftjax.errors import ModelError, one_of, shown
 from shiftjax.formats.builder import ModelBuilder, entry
 from shiftjax.formats.files import load
+from shiftjax.formats.node import orthonormal
 from shiftjax.formats.writer import to_dict
-from shiftjax.mechanism.fields import label_of
+from shiftjax.mechanism.fields import label_of, labels
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED, Model, unused
-from shiftjax.mechanism.paths import child, parts
+from shiftjax.mechanism.paths import child, listed, parts
 from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef, Joint
+from shiftjax.real_arrays import real_array
 
+TURNED = 1e-6  # of R R^T: a matrix that is farther from the identity is no rotation
 SAME = 1e-12  # of a rotation matrix or [m]: frames nearer than this stand at the same place
 End = str | tuple[str, str] | FrameRef  # a body, or (body, frame)
 
@@ -50,7 +66,7 @@ def new_joint(name: str, type: str, words: Mapping[str, Any], where: str = "") -
     builder = ModelBuilder()
     with asked_at(where):
         builder.assembly("new").body("body", mass=0).joint(name, type, child="body", **words)
-        return next(joint for _, joint in builder.build().joints() if joint.name == name)
+        return builder.build().assemblies[0].joints[0]
 
 
 @contextmanager
@@ -62,6 +78,44 @@ def asked_at(where: str) -> Iterator[None]:
         _, bracket, field = error.where.rpartition(").")
         place = f"{where}: {field}" if bracket else where
         raise ModelError(place, error.found, error.allowed, error.todo) from None
+
+
+def pose_of(at: Any, where: str) -> Pose:
+    """A place [x, y, z], or rotation and place, in the world.
+
+    Raises:
+        ModelError: something else; a matrix that is no rotation.
+    """
+    pair = isinstance(at, tuple | list) and len(at) == 2
+    R, p = (real_array(at[0]), real_array(at[1])) if pair else (np.eye(3), real_array(at))
+    if R is None or p is None or R.shape != (3, 3) or p.shape != (3,) or not np.isfinite([*R.ravel(), *p]).all():
+        raise ModelError(f"{where}: at", shown(at), "[x, y, z], or (R, [x, y, z])", "Give a place in the world [m].")
+    if np.abs(R @ R.T - np.eye(3)).max() > TURNED or np.linalg.det(R) < 0.0:
+        raise ModelError(f"{where}: at", "a matrix that is no rotation", "a rotation by rows", "Correct R.")
+    return np.array(orthonormal(R)), p
+
+
+def end_of(changed: Changed, given: End, where: str) -> FrameRef:
+    """The frame that an end names.
+
+    Raises:
+        ModelError: no such body or frame.
+    """
+    pair = (
+        (given, ORIGIN)
+        if isinstance(given, str)
+        else (given.body, given.frame)
+        if isinstance(given, FrameRef)
+        else given
+    )
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise ModelError(where, shown(given), "a body, or (body, frame)", "Name a body, or one of its frames.")
+    body, record = body_of(changed.model, pair[0], where)
+    every = [ORIGIN, *(frame.name for frame in (changed.model.frames if record is None else record.frames))]
+    if pair[1] not in every:
+        todo = "Name the body alone for a new one."
+        raise ModelError(where, f"no frame {pair[1]!r} of {body}", listed(every, 12), todo)
+    return FrameRef(body, pair[1])
 
 
 def framed(changed: Changed, body: str, name: str, there: Pose) -> tuple[Changed, FrameRef]:
@@ -100,8 +154,8 @@ def rooted(changed: Changed) -> Changed:
     """The model in which a free joint carries each group of bodies that nothing joins to ground, where it stands; such
     joints that were added before, and are of no use any more, go."""
     model, notes = changed.model, list[str]()
-    for path, (kind, item) in elements_of(model).items():
-        if kind == "joints" and item.comment == ADDED:
+    for path, item in list_of(model, "joints").items():
+        if item.comment == ADDED:
             alone = without_joint(model, path)
             if item.child.body in connected(alone):
                 model = alone
@@ -113,10 +167,18 @@ def rooted(changed: Changed) -> Changed:
         name = unused(f"{parts(body)[-1]}_float", names_in(model, outer, "joints"))
         joint = replace(new_joint(name, "float", {}), parent=FrameRef(FIXED), child=FrameRef(body), comment=ADDED)
         at, _ = joint_at(joint, changed.poses[body], size_of(changed.poses))
+        moving = any(begins_to_move(one) for _, one in changed.model.joints())
         model = added(model, outer, "joints", at)
-        notes.append(f"{child(outer, name)}, a free joint, carries {body}, which nothing joins to ground")
+        rest = ", and begins at rest" if moving else ""
+        notes.append(f"{child(outer, name)}, a free joint, carries {body}, which nothing joins to ground{rest}")
         assert body in connected(model), there
     return replace(changed, model=model).noting(*notes)
+
+
+def begins_to_move(joint: Joint) -> bool:
+    """Whether a joint begins with a speed."""
+    speeds = joint.initial_velocity
+    return any(np.ravel(np.array([*speeds.values()] if isinstance(speeds, FrozenJson) else speeds, float)))
 
 
 def without_joint(model: Model, path: str) -> Model:
@@ -136,7 +198,11 @@ def add_element(changed: Changed, what: str, name: str, assembly: str, words: Ma
     where = f"add {what} {name}"
     one_of(f"add {name}: what", what, ADDABLE)
     label = {"restraint": "a restraint", "force": "a force module"}.get(what, f"a {what}")
-    label = label if what == "restraint" else label_of(label, words)
+    need_name(where, name)
+    if what != "restraint":
+        types = [one.removeprefix(f"{label} of type ") for one in labels() if one.startswith(f"{label} of type ")]
+        one_of(f"{where}: type", words.get("type"), types)
+        label = label_of(label, words)
     document = to_dict(changed.model)
     entries, there = document.get("assemblies", []), None
     for part in parts(assembly):

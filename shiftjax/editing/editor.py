@@ -10,6 +10,7 @@ from typing import Any
 
 from shiftjax.editing import bodies, joints
 from shiftjax.editing.changes import Changed, End, add_element, rooted
+from shiftjax.editing.elements import consistent, without_idle_events
 from shiftjax.editing.scripts import line_of, replayed
 from shiftjax.editing.standing import (
     MOVED,
@@ -23,10 +24,11 @@ from shiftjax.editing.standing import (
     stated_at,
     with_joints,
 )
-from shiftjax.errors import ModelError, need_mapping
+from shiftjax.errors import ModelError, need, need_mapping, need_number
 from shiftjax.formats.files import load, save
+from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.paths import child, listed
 from shiftjax.record import record
 
 STEPS = (
@@ -96,8 +98,8 @@ class Editor:
 
     @property
     def script(self) -> str:
-        """All steps to the present model, a line each; `replay` does them again."""
-        return "".join(f"{line}\n" for entry in self._history[: self._at + 1] for line in entry.lines)
+        """All steps to the present model, a line each, those of a transaction in one; `replay` does them again."""
+        return "".join(f"{'; '.join(step.lines)}\n" for step in self.steps)
 
     @property
     def steps(self) -> tuple[EditStep, ...]:
@@ -172,25 +174,35 @@ class Editor:
             at: its place in the world [m], or (R, place).
             words: as of `ModelBuilder`'s bodies: mass, center_of_mass, inertia, frames, geometry.
         """
-        outer = assembly if assembly is not None else next((one.name for one in self.model.assemblies), "assembly")
+        outer = self._outer(assembly)
         where = {"assembly": assembly} if assembly is not None else {}
         return self._do("add_body", (name,), {**where, "at": at, **words},
                         lambda now: bodies.add_body(now, name, outer, at, words))  # fmt: skip
 
     def add_joint(
-        self, name: str, type: str, parent: End, child: End, *, assembly: str | None = None, **words: Any
+        self,
+        name: str,
+        type: str,
+        parent: End,
+        child: End,
+        *,
+        assembly: str | None = None,
+        at: Any = None,
+        **words: Any,
     ) -> Editor:
         """A joint between two frames.
 
         Args:
-            parent: a body, or (body, frame); "fixed" is ground. child: (body, frame), to which bodies are led where
-                they do not meet yet; or a body alone, which gets a frame where the parent's frame is: nothing moves.
+            parent, child: (body, frame), "fixed" is ground: bodies are led to where both meet. Or a body alone, which
+                gets a frame where the other end is, so that nothing moves; of two such bodies the joint is `at` a
+                place in the world [m], or (R, place), or at the origin of the parent.
             words: as of `ModelBuilder`'s joints: axis, initial_displacement, stiffness, ...
         """
-        where = {"assembly": assembly} if assembly is not None else {}
+        where: dict[str, Any] = {"assembly": assembly} if assembly is not None else {}
+        where |= {} if at is None else {"at": at}
         return self._do("add_joint", (name, type, parent, child), {**where, **words},
-                        lambda now: joints.add_joint(now, name, type, parent, child, assembly, words),
-                        keeps=isinstance(child, str))  # fmt: skip
+                        lambda now: joints.add_joint(now, name, type, (parent, child), assembly, at, words),
+                        keeps=isinstance(parent, str) or isinstance(child, str))  # fmt: skip
 
     def add(self, what: str, name: str, assembly: str | None = None, **words: Any) -> Editor:
         """A spring or another force, a constraint, or a driver.
@@ -199,7 +211,7 @@ class Editor:
             what: "restraint", "force", "constraint" or "driver". assembly: the first where left out.
             words: as of `ModelBuilder`'s: type, joint or frames, and numbers.
         """
-        outer = assembly if assembly is not None else next((one.name for one in self.model.assemblies), "assembly")
+        outer = self._outer(assembly)
         args = (what, name) if assembly is None else (what, name, assembly)
         return self._do("add", args, words, lambda now: add_element(now, what, name, outer, words), keeps=False)
 
@@ -253,12 +265,24 @@ class Editor:
     def set(self, values: Mapping[str, float | str]) -> Editor:
         """Other numbers, in SI or with a unit, by their paths; loops close again, and bodies move."""
         need_mapping("set", values)
+        if not values:
+            raise ModelError("set", "no number", "a dict of path -> value", "Name one.")
+        for path, value in values.items():
+            if not isinstance(value, str):
+                need_number(f"set {path}", value, "a finite number, or a text with its unit")
         words = {path: value if isinstance(value, str) else float(value) for path, value in values.items()}
 
         def change(now: Changed) -> Changed:
             return dataclasses.replace(now, model=now.model.replace(words))
 
         return self._do("set", (words,), {}, change, keeps=False)
+
+    def _outer(self, assembly: str | None) -> str:
+        """The path of an assembly; of the first where none is named."""
+        if assembly is None:
+            return child("", next((one.name for one in self.model.assemblies), "assembly"))
+        need("assembly", assembly, str, "the path of an assembly")
+        return assembly
 
     # -- within --------------------------------------------------------------------------------------------------------
 
@@ -282,6 +306,9 @@ class Editor:
             if not keeps and self._lines:  # what came before keeps poses, and is settled before they change
                 now = self._settled(now)[0]
             changed = change(now)
+            model, idle = without_idle_events(now.model, changed.model)
+            note = f"events left out, since they name what is not there, or twice: {listed(idle)}" if idle else ""
+            changed = dataclasses.replace(changed, model=model).noting(note)
             origin = None if keeps else changed.model.origin
             replaced = () if keeps else changed.model.replaced
             changed = dataclasses.replace(
@@ -321,7 +348,11 @@ class Editor:
         self._at += 1
 
     def _settled(self, changed: Changed) -> tuple[Changed, StandingModel]:
-        """The model whose bodies stand where they stood: joints say so where loops would close elsewhere."""
+        """The model whose bodies stand where they stood: joints say so where loops would close elsewhere.
+
+        Raises:
+            ModelError: bodies that would move all the same; a model that no file could hold.
+        """
         changed = rooted(changed)
         wanted, model = changed.poses, changed.model
         length = size_of(wanted)
@@ -334,7 +365,13 @@ class Editor:
             names = listed(sorted(stated))
             changed = changed.noting(f"displacements are stated where they stand: {names}" if stated else "")
         body, far = moved(wanted, there.poses, length)
-        notes = [there.note]
-        if far > MOVED:
-            notes.append(f"{body} stands elsewhere, by {far:.3g} of the mechanism's length, or of its turn")
-        return dataclasses.replace(changed, model=model, poses=there.poses).noting(*notes), there
+        if far > MOVED and not self._history[self._at].standing.note:
+            fault = f"{body} elsewhere by {far:.3g} of the mechanism's length, or of its turn"
+            todo = "Something else leads it, as a driver or a coupling: take that out first."
+            raise ModelError("step", fault, "steps that move nothing", todo)
+        model, numbers = consistent(model)
+        note = f"numbers that followed from others, and do not any more: {listed(numbers)}" if numbers else ""
+        source = Path(model.source)
+        folder = source.parent if model.source and source.is_file() else None
+        load(to_dict(model), folder)  # raises what no file could hold
+        return dataclasses.replace(changed, model=model, poses=there.poses).noting(there.note, note), there

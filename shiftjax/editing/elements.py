@@ -6,41 +6,59 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, nearest, need
+from shiftjax.expressions.dialects import LANES
+from shiftjax.expressions.expression import is_path, names
+from shiftjax.expressions.grammar import parse
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.edit import rebuilt
+from shiftjax.mechanism.events import Event, event_of
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.parameters import agrees, name_of_path, value_of_text
 from shiftjax.mechanism.paths import child, parts, split
-from shiftjax.mechanism.records import FIXED, Assembly, Body, Frame, FrameRef, Joint, walk
+from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, FrameRef, Joint, walk
 
+LONGEST = 200  # characters of a name
 LISTS = ("bodies", "joints", "restraints", "force_modules", "constraints", "drivers")  # of an assembly
 
 
-def elements_of(model: Model) -> dict[str, tuple[str, Any]]:
-    """Path -> list and record of every element of every assembly, switched off or not."""
-    out: dict[str, tuple[str, Any]] = {}
-    for path, assembly, _ in walk(model.assemblies):
-        for kind in LISTS:
-            for item in getattr(assembly, kind):
-                out.setdefault(child(path, item.name), (kind, item))
-    return out
+def elements_of(model: Model) -> dict[tuple[str, str], Any]:
+    """List and path -> record of every element of every assembly, switched off or not; lists may share names."""
+    return {
+        (kind, child(path, item.name)): item
+        for path, assembly, _ in walk(model.assemblies)
+        for kind in LISTS
+        for item in getattr(assembly, kind)
+    }
+
+
+def list_of(model: Model, kind: str) -> dict[str, Any]:
+    """Path -> record of the elements of one list."""
+    return {path: item for (of, path), item in elements_of(model).items() if of == kind}
 
 
 def element_of(model: Model, path: str, kind: str, where: str) -> tuple[str, Any]:
-    """Full path and record of an element of a list.
+    """Full path and record of an element of a list that is not switched off.
 
     Raises:
-        ModelError: none of that name, or several.
+        ModelError: none of that name, or several; one that is switched off.
     """
-    known = {full: item for full, (of, item) in elements_of(model).items() if of == kind}
+    what = kind.replace("_", " ")
+    need(where, path, str, f"the path of one of the {what}")
+    known = list_of(model, kind)
     matches = [full for full in known if full == path or full.endswith(f":{path}")]
-    exact = [full for full in matches if full == path] or matches
-    if len(exact) != 1:
-        what = kind.replace("_", " ")
-        fault = f"{path!r}, {len(exact)} of the {what}" if exact else f"{path!r}, none of the {what}"
-        todo = "Write the path in full." if exact else nearest(path, known) or "`shiftjax info MODEL` lists the names."
+    matches = [path] if path in matches else matches
+    if len(matches) != 1:
+        fault = f"{path!r}, {len(matches)} of the {what}" if matches else f"{path!r}, none of the {what}"
+        todo = (
+            "Write the path in full." if matches else nearest(path, known) or "`shiftjax info MODEL` lists the names."
+        )
         raise ModelError(where, fault, f"one of the {what}", todo)
-    return exact[0], known[exact[0]]
+    if kind in ("bodies", "joints") and matches[0] not in dict(getattr(model, kind)()):
+        fault = f"{matches[0]}, which is switched off, or on what is"
+        raise ModelError(where, fault, f"{what} that are on", "Switch it on in the file first.")
+    return matches[0], known[matches[0]]
 
 
 def changed_lists(model: Model, change: Callable[[str, str, Any], Any | None]) -> Model:
@@ -56,9 +74,9 @@ def changed_lists(model: Model, change: Callable[[str, str, Any], Any | None]) -
     return replace(model, assemblies=rebuilt(model.assemblies, of))
 
 
-def with_elements(model: Model, items: Mapping[str, Any]) -> Model:
-    """The model with records in the place of those at some paths."""
-    return changed_lists(model, lambda _, path, item: items.get(path, item))
+def with_elements(model: Model, kind: str, items: Mapping[str, Any]) -> Model:
+    """The model with records in the place of those of a list at some paths."""
+    return changed_lists(model, lambda of, path, item: items.get(path, item) if of == kind else item)
 
 
 def added(model: Model, assembly: str, kind: str, item: Any) -> Model:
@@ -66,7 +84,7 @@ def added(model: Model, assembly: str, kind: str, item: Any) -> Model:
     if all(path != assembly for path, _, _ in walk(model.assemblies)):
         if ":" in assembly:
             raise ModelError("assembly", repr(assembly), "an assembly of the model, or a name", "Add the outer one.")
-        model = replace(model, assemblies=(*model.assemblies, Assembly(assembly)))
+        model = replace(model, assemblies=(*model.assemblies, Assembly(parts(assembly)[0])))
 
     def of(inner: Assembly, path: str) -> Assembly:
         return replace(inner, **{kind: (*getattr(inner, kind), item)}) if path == assembly else inner
@@ -83,14 +101,14 @@ def frames_on(model: Model, body: str) -> tuple[Frame, ...]:
     """Of a body, or of ground."""
     if body == FIXED:
         return model.frames
-    return elements_of(model)[body][1].frames
+    return list_of(model, "bodies")[body].frames
 
 
 def with_frames(model: Model, body: str, frames: tuple[Frame, ...]) -> Model:
     """The model with other frames of a body, or of ground."""
     if body == FIXED:
         return replace(model, frames=frames)
-    return with_elements(model, {body: replace(elements_of(model)[body][1], frames=frames)})
+    return with_elements(model, "bodies", {body: replace(list_of(model, "bodies")[body], frames=frames)})
 
 
 # -- what refers to what ---------------------------------------------------------------------------------------------
@@ -125,62 +143,84 @@ def with_references(model: Model, frame: Callable[[FrameRef], FrameRef]) -> Mode
     return replace(model, lights=lights, terrain=terrain)
 
 
-def without(model: Model, paths: Collection[str], frames: Collection[FrameRef] = ()) -> tuple[Model, tuple[str, ...]]:
-    """The model without some elements and frames, and without all that refers to them; and what that was, by its paths.
+def without(
+    model: Model, elements: Collection[tuple[str, str]], frames: Collection[FrameRef] = ()
+) -> tuple[Model, tuple[str, ...]]:
+    """The model without some elements (list, path) and frames, and without all that refers to them; and what went.
 
     Coordinates of joints that keep fewer of them count, too: what refers to a coordinate that is not there goes.
     """
-    gone, lost = dict.fromkeys(paths), set(frames)
+    gone, lost = dict.fromkeys(elements), set(frames)
     every = elements_of(model)
     while True:
+        bodies = {path for kind, path in gone if kind == "bodies"}
         there = _coordinates(every, gone)
-        more = [
-            path
-            for path, (kind, item) in every.items()
-            if path not in gone and _broken(*references(kind, item), gone, lost, there)
-        ]
+        more = [key for key, item in every.items()
+                if key not in gone and _broken(*references(key[0], item), bodies, lost, there)]  # fmt: skip
         if not more:
             break
         gone |= dict.fromkeys(more)
-    model = changed_lists(model, lambda _, path, item: None if path in gone else item)
-    hidden = {one.name for one in (*model.lights, *model.terrain) if one.parent.body in gone or one.parent in lost}
+    model = changed_lists(model, lambda kind, path, item: None if (kind, path) in gone else item)
+    hidden = {one.name for one in (*model.lights, *model.terrain) if one.parent.body in bodies or one.parent in lost}
     lights, terrain = (tuple(one for one in some if one.name not in hidden) for some in (model.lights, model.terrain))
     model = replace(model, lights=lights, terrain=terrain)
     for ref in lost:
-        if ref.body not in gone:
+        if ref.body not in bodies:
             left = tuple(one for one in frames_on(model, ref.body) if one.name != ref.frame)
             model = with_frames(model, ref.body, left)
-    return _consistent(model, gone, lost), (*gone, *(ref.path for ref in lost), *hidden)
+    return model, (*(path for _, path in gone), *(ref.path for ref in lost), *hidden)
 
 
-def _coordinates(every: Mapping[str, tuple[str, Any]], gone: Collection[str]) -> set[str]:
+def _coordinates(every: Mapping[tuple[str, str], Any], gone: Collection[tuple[str, str]]) -> set[str]:
     """Paths of all coordinates of one number, of the joints that stay."""
-    joints = ((path, KINDS[item.type]) for path, (kind, item) in every.items() if kind == "joints" and path not in gone)
+    joints = ((key[1], KINDS[item.type]) for key, item in every.items() if key[0] == "joints" and key not in gone)
     return {kind.path_of(path, k) for path, kind in joints for k, one in enumerate(kind.coordinates) if one.nq == 1}
 
 
 def _broken(
-    frames: tuple[FrameRef, ...], joints: tuple[str, ...], gone: Collection[str], lost: set[FrameRef], there: set[str]
+    frames: tuple[FrameRef, ...], joints: tuple[str, ...], bodies: set[str], lost: set[FrameRef], there: set[str]
 ) -> bool:
-    return any(ref.body in gone or ref in lost for ref in frames) or not there.issuperset(joints)
+    return any(ref.body in bodies or ref in lost for ref in frames) or not there.issuperset(joints)
 
 
-def _consistent(model: Model, gone: Collection[str], lost: set[FrameRef]) -> Model:
-    """The model without expressions of numbers that are gone, and without events of channels that are."""
-    missing = {*gone, *(ref.path for ref in lost)}
-    expressions = {path: text for path, text in model.expressions.items() if split(path)[0] not in missing}
-    model = replace(model, expressions=type(model.expressions)(expressions))
-    names = {parts(path)[-1] for path in missing}
-    events = {name: words for name, words in model.events.items() if not names & set(_words(words))}
-    return replace(model, events=type(model.events)(events))
+def consistent(model: Model) -> tuple[Model, list[str]]:
+    """The model without expressions of numbers that are gone, or are not any more what follows; and these numbers."""
+    if not model.expressions:
+        return model, []
+    known, active = model.numbers(), {path for path, _ in model.elements()}
+    every = {path for _, path in elements_of(model)} | {FIXED}
+    named = {path: number for path, number in known.items() if name_of_path(path)}
+    out, lost = {}, list[str]()
+    for path, text in model.expressions.items():
+        target = split(path)[0]
+        if path in known:
+            good = agrees(known[path], value_of_text(text, path, named))
+        else:
+            good = target not in active and (target in every or target.rpartition(":")[0] in every)
+        if good:
+            out[path] = text
+        else:
+            lost.append(path)
+    return replace(model, expressions=FrozenJson(out)), lost
 
 
-def _words(event: Any) -> list[str]:
-    """All names in the texts of an event."""
-    text = repr(event)
-    for sign in "'\"(){}[]:;.,+-*/<>=`":
-        text = text.replace(sign, " ")
-    return text.split()
+def without_idle_events(before: Model, model: Model) -> tuple[Model, list[str]]:
+    """The model without events of what was there before and is not under that name any more; and their names."""
+    every = {name: event_of(name, words) for name, words in model.events.items()}
+    idle = [name for name, event in every.items() if _speaks(before, event) and not _speaks(model, event)]
+    events = {name: words for name, words in model.events.items() if name not in idle}
+    return replace(model, events=FrozenJson(events)), idle
+
+
+def _speaks(model: Model, event: Event) -> bool:
+    """Whether a model has all that an event names."""
+    paths = [one.text for one in names(parse(event.of, "event", LANES)) if is_path(one)]
+    try:
+        for path in (*paths, *event.values):
+            model.resolve(path)
+    except ModelError:
+        return False
+    return True
 
 
 def connected(model: Model) -> set[str]:
@@ -204,3 +244,12 @@ def body_of(model: Model, body: str, where: str) -> tuple[str, Body | None]:
 def joint_of(model: Model, joint: str, where: str) -> tuple[str, Joint]:
     """Full path and record of a joint."""
     return element_of(model, joint, "joints", where)
+
+
+def need_name(where: str, name: object) -> None:
+    """Raises for what can be no name of an element."""
+    need(where, name, str, "a name")
+    text = str(name)
+    if not 1 <= len(text) <= LONGEST or not text.isprintable() or ":" in text or "`" in text or text in (FIXED, ORIGIN):
+        allowed = f"1 to {LONGEST} printable characters without ':' and '`', and not {FIXED} or {ORIGIN}"
+        raise ModelError(where, f"the name {name!r}", allowed, "Choose another one.")

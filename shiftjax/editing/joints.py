@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.editing.changes import Changed, End, framed, new_joint, standing_joint
+from shiftjax.editing.changes import Changed, End, end_of, framed, new_joint, pose_of, standing_joint
 from shiftjax.editing.elements import (
     added,
-    body_of,
     elements_of,
     joint_of,
     names_in,
+    need_name,
     references,
     with_elements,
     without,
@@ -24,7 +24,7 @@ from shiftjax.errors import ModelError, one_of
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.mechanism.model import ADDED
 from shiftjax.mechanism.paths import listed
-from shiftjax.mechanism.records import FIXED, FrameRef, Joint, Placement
+from shiftjax.mechanism.records import FIXED, Joint, Placement
 from shiftjax.topology.spanning_tree import spanning_tree
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -33,24 +33,35 @@ STANDS = 1e-6  # of a rotation matrix or [m]: what frames that are named may mis
 
 
 def add_joint(
-    changed: Changed, name: str, type: str, parent: End, child_end: End, assembly: str | None, words: Mapping[str, Any]
+    changed: Changed,
+    name: str,
+    type: str,
+    given: tuple[End, End],
+    assembly: str | None,
+    at: Any,
+    words: Mapping[str, Any],
 ) -> Changed:
-    """A joint between two frames. Of a body that is named alone a frame is made where the other end is."""
+    """A joint between two frames, its parent's and its child's. A body that is named alone gets a frame where the other
+    end is, both get one at a place in the world, or where the parent's origin is."""
     where = f"add_joint {name}"
     one_of(f"{where}: type", type, KINDS)
-    ends = [_end(changed, end, where) for end in (parent, child_end)]
+    need_name(where, name)
+    ends = [end_of(changed, end, where) for end in given]
     if ends[0].body == ends[1].body:
         raise ModelError(where, f"both ends on {ends[0].body}", "two bodies, or a body and ground", "Name another one.")
     outer = assembly or next((end.body.rpartition(":")[0] for end in ends[::-1] if end.body != FIXED), "")
     if name in names_in(changed.model, outer, "joints"):
         raise ModelError(where, f"a joint {name} in {outer}", "a name that is not taken", "Choose another one.")
+    alone = [k for k, end in enumerate(given) if isinstance(end, str)]
+    if at is not None and len(alone) < 2:
+        raise ModelError(f"{where}: at", "beside a frame", "two bodies that are named alone", "Leave one of them out.")
+    if alone:
+        there = pose_of(at, where) if at is not None else frame_pose(changed.model, ends[alone == [0]], changed.poses)
+        for k in alone:
+            changed, ends[k] = framed(changed, ends[k].body, name, there)
     joint = replace(new_joint(name, type, words, where), parent=ends[0], child=ends[1])
-    if not isinstance(child_end, str):
-        joint = standing_joint(changed, where, joint, np.inf if words.get("initial_displacement") is None else STANDS)
-    else:
-        there = frame_pose(changed.model, ends[0], changed.poses)
-        changed, ref = framed(changed, ends[1].body, name, there)
-        joint = standing_joint(changed, where, replace(joint, child=ref), MISSED)
+    led = not alone and words.get("initial_displacement") is None
+    joint = standing_joint(changed, where, joint, np.inf if led else MISSED if alone else STANDS)
     return replace(changed, model=added(changed.model, outer, "joints", joint))
 
 
@@ -63,7 +74,7 @@ def reattach(changed: Changed, joint: str, parent: End | None, child_end: End | 
         if given is None:
             continue
         there = frame_pose(changed.model, getattr(record, name), changed.poses)
-        ref = _end(changed, given, f"reattach {path}")
+        ref = end_of(changed, given, f"reattach {path}")
         if isinstance(given, str):
             changed, ref = framed(changed, ref.body, record.name, there)
         record = replace(record, **{name: ref})
@@ -71,7 +82,7 @@ def reattach(changed: Changed, joint: str, parent: End | None, child_end: End | 
         fault = f"both ends on {record.parent.body}"
         raise ModelError(f"reattach {path}", fault, "two bodies, or a body and ground", "Name another one.")
     record = standing_joint(changed, f"reattach {path}", replace(record, comment=_chosen(record)), MISSED)
-    return replace(changed, model=with_elements(changed.model, {path: record}))
+    return replace(changed, model=with_elements(changed.model, "joints", {path: record}))
 
 
 def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any]) -> Changed:
@@ -103,7 +114,7 @@ def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any
         there = frame_pose(changed.model, old.parent, changed.poses)
         changed, ref = framed(changed, old.child.body, old.name, there)
         at = standing_joint(changed, path, replace(fresh, child=ref), MISSED)
-    model = with_elements(changed.model, {path: at})
+    model = with_elements(changed.model, "joints", {path: at})
     model, gone = without(model, ())
     notes += [f"left out with coordinates of {path}: {listed(gone)}"] if gone else []
     notes += _of_other_units(changed, path, before, now)
@@ -119,7 +130,8 @@ def _of_other_units(changed: Changed, path: str, before: JointKind, now: JointKi
     """A note where what acts on the joint's coordinate was written for another unit."""
     if not (before.sole and now.sole) or before.units == now.units:
         return []
-    acting = [other for other, (kind, item) in elements_of(changed.model).items() if path in references(kind, item)[1]]
+    every = elements_of(changed.model).items()
+    acting = [other for (kind, other), item in every if path in references(kind, item)[1]]
     if not acting:
         return []
     return [f"{listed(acting)}: numbers by {before.units[0]} of {path} now count by {now.units[0]}"]
@@ -150,13 +162,13 @@ def invert(changed: Changed, joint: str) -> Changed:
     else:
         x, y, z = AXES[kind.primitives[0].axis]
         turned = replace(turned, type=ALONG[kind.units[0]], axis=(0.0 - x, 0.0 - y, 0.0 - z))
-    return replace(changed, model=with_elements(changed.model, {path: turned}))
+    return replace(changed, model=with_elements(changed.model, "joints", {path: turned}))
 
 
 def make_closure(changed: Changed, joint: str) -> Changed:
     """A joint at which its loop is cut."""
     path, record = joint_of(changed.model, joint, "make_closure")
-    model = with_elements(changed.model, {path: replace(record, cut=True)})
+    model = with_elements(changed.model, "joints", {path: replace(record, cut=True)})
     alone = [branch.path for branch in spanning_tree(model).branches if not branch.chord]
     note = f"{path} leads to its body all the same: nothing else does" if path in alone else ""
     return replace(changed, model=model).noting(note)
@@ -165,14 +177,14 @@ def make_closure(changed: Changed, joint: str) -> Changed:
 def make_tree(changed: Changed, joint: str) -> Changed:
     """A joint that leads to a body; of its loop the next joint that can be is cut in its place."""
     path, record = joint_of(changed.model, joint, "make_tree")
-    model = with_elements(changed.model, {path: replace(record, cut=False)})
+    model = with_elements(changed.model, "joints", {path: replace(record, cut=False)})
     tree = spanning_tree(model)
     branch = next(one for one in tree.branches if one.path == path)
     if branch.chord:
         loop = tree.loop(branch)
         for k in (*reversed(loop.real_branch), *reversed(loop.virtual_branch)):
             other = tree.branches[k].path
-            swapped = with_elements(model, {other: replace(joint_of(model, other, "")[1], cut=True)})
+            swapped = with_elements(model, "joints", {other: replace(joint_of(model, other, "")[1], cut=True)})
             if other != path and not next(one for one in spanning_tree(swapped).branches if one.path == path).chord:
                 note = f"its loop is cut at {other}"
                 return replace(changed, model=swapped).noting(note)
@@ -184,16 +196,3 @@ def _inverts(kind: JointKind) -> bool:
     if kind.placed:
         return kind.free or all(one.quaternion or one.vector for one in kind.primitives)
     return len({one.axis for one in kind.primitives}) == 1
-
-
-def _end(changed: Changed, given: End, where: str) -> FrameRef:
-    """The frame that an end names."""
-    ref = given if isinstance(given, FrameRef) else FrameRef(given) if isinstance(given, str) else FrameRef(*given)
-    body, record = body_of(changed.model, ref.body, where)
-    frames = changed.model.frames if record is None else record.frames
-    names = ["origin", *(frame.name for frame in frames)]
-    if ref.frame not in names:
-        raise ModelError(
-            where, f"no frame {ref.frame!r} of {body}", listed(names, 12), "Name the body alone for a new one."
-        )
-    return FrameRef(body, ref.frame)

@@ -17,17 +17,19 @@ import numpy as np
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.access.frame_kinds import FrameOn
 from shiftjax.access.stated_state import StatedState, stated_state
+from shiftjax.editing.elements import consistent
 from shiftjax.editing.scripts import line_of, replayed
 from shiftjax.editing.standing import Poses, driven_joints, poses_at, size_of, stated_at, with_joints
-from shiftjax.errors import ModelError, need_number, one_of, shown
+from shiftjax.errors import ModelError, need_mapping, need_number, one_of, shown
 from shiftjax.formats.files import load, save
 from shiftjax.kinematics.positioning.goals import FrameGoal, Goal, JointGoal, ranked
-from shiftjax.kinematics.positioning.inverse_kinematics import PositionSearch
 from shiftjax.kinematics.positioning.manifold import CLOSED
+from shiftjax.kinematics.positioning.position_search import PositionSearch
 from shiftjax.kinematics.positioning.solver import ITERATIONS, solved
 from shiftjax.kinematics.travel import travel
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 
@@ -53,7 +55,7 @@ class PoseStep:
 
 
 class Poser:
-    """A mechanism that is posed by hand: loops stay closed to rounding, stops of the model hold, locked joints stay.
+    """A mechanism that is posed by hand: loops stay closed, stops of the model hold, locked joints stay.
 
     What is out of reach leaves the nearest pose, with what is `missed`; `undo` takes a step back. Elements are named by
     their paths, or the ends of them.
@@ -62,7 +64,7 @@ class Poser:
         model: a Model, a library name or a path.
 
     Attributes:
-        missed: by how much the last step misses what was wanted: a place or a coordinate [m or rad].
+        missed: by how much the last drag or turn misses what was wanted [m or rad]; 0 after other steps.
 
     Raises:
         ModelError: loops that do not close.
@@ -139,9 +141,11 @@ class Poser:
 
     @property
     def posed(self) -> Model:
-        """The model that begins in this pose."""
+        """The model that begins in this pose; displacements that followed from parameters are numbers where they do not
+        any more."""
         stated = stated_at(self.model, self.poses, driven_joints(self.model))
-        return dataclasses.replace(with_joints(self.model, stated), origin=None, replaced=())
+        model, _ = consistent(with_joints(self.model, stated))
+        return dataclasses.replace(model, origin=None, replaced=())
 
     @property
     def script(self) -> str:
@@ -188,6 +192,7 @@ class Poser:
         if (gap := self._gap(array)) > CLOSED:
             fault = f"coordinates at which loops are open by {gap:.3g}"
             raise ModelError("pose", fault, "a pose at which loops close", "Use `stand`, which closes them.")
+        self.missed = 0.0
         self._put(PoseStep(array, self.locks, line_of("pose", (array,), {})))
         return self
 
@@ -213,9 +218,12 @@ class Poser:
 
     def stand(self, values: Mapping[str, float]) -> Poser:
         """Several coordinates at values at once, where loops let them all."""
-        goals = [JointGoal(self._named(path, "stand"), float(value)) for path, value in values.items()]
-        if not goals:
+        need_mapping("stand", values)
+        if not values:
             raise ModelError("stand", "no coordinate", "a dict of coordinate -> value", "Name one.")
+        for path, value in values.items():
+            need_number(f"stand {path}", value, "a finite number [rad or m]")
+        goals = [JointGoal(self._named(path, "stand"), float(value)) for path, value in values.items()]
         self.drop()
         self._put(self._went(goals, line_of("stand", (dict(values),), {}), ITERATIONS))
         return self
@@ -233,6 +241,7 @@ class Poser:
         """Does the step again that was taken back last; False where there is none."""
         self.drop()
         self._at += (there := self._at + 1 < len(self._history))
+        self.missed = 0.0
         return there
 
     def replay(self, script: str) -> Poser:
@@ -257,6 +266,7 @@ class Poser:
     def _locked(self, name: str, coordinates: Sequence[str], locks: frozenset[str]) -> Poser:
         self.drop()
         full = tuple(self._named(one, name) for one in coordinates)
+        self.missed = 0.0
         self._put(PoseStep(self._now.q, frozenset(locks), line_of(name, full, {})))
         return self
 
@@ -298,9 +308,13 @@ class Poser:
         self._at += 1
 
     def _body(self, body: str) -> str:
-        full = next((path for path in self._bodies if path == body or path.endswith(f":{body}")), body)
-        one_of("body to drag", full, self._bodies)
-        return full
+        matches = [path for path in self._bodies if path == body or path.endswith(f":{body}")]
+        matches = [body] if body in matches else matches
+        if len(matches) > 1:
+            fault = f"{body}, of which there are {len(matches)}"
+            raise ModelError("body to drag", fault, listed(matches), "Write the path in full.")
+        one_of("body to drag", matches[0] if matches else body, self._bodies)
+        return matches[0]
 
     def _named(self, coordinate: str, where: str) -> str:
         path = plain_coordinate(self.model, coordinate, where)

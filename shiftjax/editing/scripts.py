@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -43,7 +45,7 @@ def plain_value(value: Any) -> Any:
 
 
 def replayed(steps: Any, script: str, known: Sequence[str]) -> None:
-    """Does the steps of a script.
+    """Does the steps of a script; several in a line, separated by `;`, are one transaction.
 
     Args:
         steps: whose methods they are. known: names of them.
@@ -57,26 +59,40 @@ def replayed(steps: Any, script: str, known: Sequence[str]) -> None:
         if not text or text.startswith("#"):
             continue
         where = f"script, line {number}"
-        name, args, words = _call(text, where, known)
-        try:
-            getattr(steps, name)(*args, **words)
-        except TypeError as error:  # arguments that the step does not have
-            raise ModelError(where, shown(text), str(error), "Correct the line.") from None
-        except ModelError as error:
-            raise ModelError(f"{where}: {error.where}", error.found, error.allowed, error.todo) from None
+        calls = _calls(text, where, known)
+        with getattr(steps, "transaction", nullcontext)() if len(calls) > 1 else nullcontext():
+            for name, args, words in calls:
+                _do(steps, name, args, words, where)
 
 
-def _call(text: str, where: str, known: Sequence[str]) -> tuple[str, list[Any], dict[str, Any]]:
-    """Step, arguments and named ones of a line."""
-    allowed = f"a step: {', '.join(known)}"
+def _do(steps: Any, name: str, args: Sequence[Any], words: Mapping[str, Any], where: str) -> None:
+    """One call; errors say its line."""
+    step = getattr(steps, name)
     try:
-        tree = ast.parse(text, mode="eval").body
-        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
-            raise ValueError
-        args = [ast.literal_eval(arg) for arg in tree.args]
-        words = {str(word.arg): ast.literal_eval(word.value) for word in tree.keywords}
+        signature(step).bind(*args, **words)
+    except TypeError as error:  # arguments that the step does not have
+        raise ModelError(f"{where}: {name}", str(error), f"{name}{signature(step)}", "Correct the line.") from None
+    try:
+        step(*args, **words)
+    except ModelError as error:
+        raise ModelError(f"{where}: {error.where}", error.found, error.allowed, error.todo) from None
+
+
+def _calls(text: str, where: str, known: Sequence[str]) -> list[tuple[str, list[Any], dict[str, Any]]]:
+    """Step, arguments and named ones of every call of a line; several are those of a transaction."""
+    allowed = f"a step: {', '.join(known)}"
+    out = []
+    try:
+        for line in ast.parse(text).body:
+            call = line.value if isinstance(line, ast.Expr) else None
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                raise ValueError
+            args = [ast.literal_eval(arg) for arg in call.args]
+            words = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+            out.append((call.func.id, args, words))
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         raise ModelError(where, shown(text), allowed, f"Write it like {known[-1]}(...), with plain values.") from None
-    if tree.func.id not in known:
-        raise ModelError(where, repr(tree.func.id), allowed, nearest(tree.func.id, known) or "Correct it.")
-    return tree.func.id, args, words
+    for name, _, _ in out:
+        if name not in known:
+            raise ModelError(where, repr(name), allowed, nearest(name, known) or "Correct it.")
+    return out

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.editing.elements import changed_lists
+from shiftjax.editing.elements import with_elements
 from shiftjax.errors import ModelError
 from shiftjax.formats.node import orthonormal
 from shiftjax.joints import KINDS
@@ -20,6 +20,7 @@ from shiftjax.joints.kind import Coordinate
 from shiftjax.mechanism.drawn import drawn, frame_in_body
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import split
 from shiftjax.mechanism.records import FIXED, Frame, FrameRef, Joint, Placement
 from shiftjax.record import record
 from shiftjax.run.beginning import start_from
@@ -75,7 +76,7 @@ def poses_at(model: Model, plan: Plan, q: np.ndarray) -> Poses:
 
 def driven_joints(model: Model) -> set[str]:
     """Joints that drivers lead: they say where these stand."""
-    return {item.joint.partition(".")[0] for _, item in model.drivers() if item.joint}
+    return {split(item.joint)[0] for _, item in model.drivers() if item.joint}
 
 
 class _Placed:
@@ -149,7 +150,7 @@ def closed_elsewhere(model: Model, poses: Poses, driven: set[str]) -> dict[str, 
 
 def with_joints(model: Model, joints: dict[str, Joint]) -> Model:
     """The model with other joints at some paths."""
-    return changed_lists(model, lambda _, path, item: joints.get(path, item))
+    return with_elements(model, "joints", joints)
 
 
 def moved(before: Poses, now: Poses, length: float) -> tuple[str, float]:

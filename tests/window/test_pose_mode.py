@@ -130,6 +130,23 @@ def test_the_wheel_turns_the_picked_joint_unless_it_is_locked(window: Offscreen,
     assert not session.locks
 
 
+def test_every_press_counts(window: Offscreen, session: PosingSession) -> None:
+    """Two steps taken back at once, and one done again; a lock and its opposite."""
+    for place in (1.2, 1.3, 1.4):
+        session.change(CRANK, place)
+        session.let_go()
+        session.settle()
+    session.undo()
+    session.undo()
+    settled(window, session)
+    assert session.values[CRANK] == pytest.approx(1.2, abs=1e-9)
+    session.redo()
+    session.lock(CRANK)
+    session.lock(CRANK)
+    settled(window, session)
+    assert session.values[CRANK] == pytest.approx(1.3, abs=1e-9) and not session.locks
+
+
 def test_nothing_moves_by_itself(window: Offscreen, session: PosingSession) -> None:
     window.key("Space")
     settled(window, session)

@@ -23,7 +23,7 @@ NOTHING_MOVES = "Nothing moves by itself here: drag a body, or turn a joint; `sh
 REACHED = 1e-6  # m or rad: less than that is not missed
 
 
-class Posed(Protocol):
+class PosedByHand(Protocol):
     """The protocol of `shiftjax.editing.poser.Poser`."""
 
     model: Model
@@ -53,7 +53,7 @@ class Posed(Protocol):
 class _ByHand:
     """A poser as the engine of a session."""
 
-    poser: Posed
+    poser: PosedByHand
     report: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class PosingSession(Session):
 
     def __init__(
         self,
-        poser: Posed,
+        poser: PosedByHand,
         ranges: Mapping[str, tuple[float, float]] | None = None,
         report: Mapping[str, Any] | None = None,
     ) -> None:
@@ -152,16 +152,20 @@ class PosingSession(Session):
         self._command("pull", functools.partial(self._drop, pull))
 
     def undo(self) -> None:
-        """Takes the last step back."""
-        self._command("undo", functools.partial(self._back, self._poser.undo, "nothing to take back"))
+        """Takes the last step back; no such command replaces another, so that each press counts."""
+        self._command(
+            f"undo {next(self._count)}", functools.partial(self._back, self._poser.undo, "nothing to take back")
+        )
 
     def redo(self) -> None:
         """Does the step again that was taken back."""
-        self._command("redo", functools.partial(self._back, self._poser.redo, "nothing was taken back"))
+        self._command(
+            f"redo {next(self._count)}", functools.partial(self._back, self._poser.redo, "nothing was taken back")
+        )
 
     def lock(self, path: str) -> None:
         """Locks a joint's coordinates, or frees them."""
-        self._command(f"lock {path}", functools.partial(self._toggle_lock, path))
+        self._command(f"lock {next(self._count)}", functools.partial(self._toggle_lock, path))
 
     def save(self, folder: Path) -> None:
         """Writes the model in this pose into a folder, under a name that is free, and what was done beside it."""

@@ -13,32 +13,23 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
-from shiftjax.access.answers import Question, answers_of
-from shiftjax.access.common_partition import common_partition
-from shiftjax.access.dynamic_terms import potential_energy
-from shiftjax.access.kinematic_terms import mass
-from shiftjax.access.lane_state import Ground, LaneState
 from shiftjax.access.stated_state import StatedState, stated_state
-from shiftjax.algebra import Scalar, norm_squared, sqrt
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_mapping, shown
 from shiftjax.formats.files import load
 from shiftjax.gradients.traced import is_traced
 from shiftjax.kinematics.positioning.damping import Positioned
 from shiftjax.kinematics.positioning.goals import KINDS, Goal, Ranked, ranked
-from shiftjax.kinematics.positioning.manifold import Goals, LimitRows, Limits, Manifold
+from shiftjax.kinematics.positioning.manifold import Manifold
 from shiftjax.kinematics.positioning.open_chain import OpenChain
-from shiftjax.kinematics.positioning.potential import EnergyRows
-from shiftjax.kinematics.positioning.rows import Tasks, coordinate_named
+from shiftjax.kinematics.positioning.position_search import PositionSearch
 from shiftjax.kinematics.positioning.solver import solved
-from shiftjax.kinematics.stops import stops_of
 from shiftjax.mechanism.model import Model
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.run.derive import Formula
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import Drivable
-from shiftjax.topology.plan import Plan
 
 REACHED = 1e-9  # dimensionless: a goal that is missed by less is met
 FALLING = "the energy still falls after many steps: nothing holds what falls"
@@ -133,7 +124,7 @@ def inverse_kinematics(
         model, q=q, v=None, vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, start=start,
         time=None if members is None else np.zeros(members),
     )  # fmt: skip
-    search = PositionSearch(model, stated, goals, levels, limits)
+    search = _Search(model, stated, goals, levels, limits)
     return search.outcome(search.best(tries))
 
 
@@ -163,40 +154,16 @@ def _members_of(goals: Sequence[Goal], limits: Mapping[str, Any] | None, varied:
     return next(iter(sizes.values()), None)
 
 
-class PositionSearch:
-    """One call: its mechanisms, its goals as rows, and the poses that members have come to."""
+class _Search(PositionSearch):
+    """One call, and the poses that members have come to."""
 
     def __init__(
         self, model: Model, stated: StatedState, goals: Sequence[Goal], levels: Sequence[Ranked],
         limits: Mapping[str, Any] | None,
     ) -> None:  # fmt: skip
-        self.stated = stated
-        prepared, self.plan = stated.prepared, stated.prepared.plan
-        setup, B = prepared.setup, stated.q.shape[1]
-        everyone, self.sound = np.arange(B), stated.status <= 0
-        partition = common_partition(prepared, stated.q, self.sound, (), ())
-        numbers = tuple(None if k in setup.varied else x for k, x in enumerate(setup.numbers))
-        ground = Ground(self.plan, partition, numbers, setup.varied, setup.matrices, setup.length, setup.functions)
-        tasks = Tasks(model, self.plan, setup.length, goals, stated.q)
-        x = np.concatenate([stated.q, np.zeros_like(stated.v), stated.states, stated.t[None], stated.numbers])
-        between, lane = _limits(model, stated, limits), prepared.lane_of(everyone, 1.0)
-        self.levels = [*([Ranked("limits")] if len(between.q) else ()), *levels]
-        self.goals = Goals(
-            self.plan, lane, answers_of(ground), x, [
-                *([LimitRows(between, np.asarray(lane.units), _beyond(self.plan, between))] if len(between.q) else ()),
-                *(EnergyRows(self.plan, self._energy(ground, x)) if one.energy else tasks.rows_of(one.goals)
-                  for one in levels),
-            ], between,
-        )  # fmt: skip
-        self.chain = OpenChain(self.goals, ground) if OpenChain.serves(self.goals) else None
-
-    def _energy(self, ground: Ground, x: np.ndarray) -> float:
-        """What energies are compared with [J]: that of all weight at the model's length, and the largest at a start."""
-        answers = answers_of(ground)
-        weight = answers.in_numpy(Question("weight", _weight), x)
-        energy = answers.in_numpy(Question(("potential",), potential_energy), x)
-        size = np.abs(np.concatenate([weight[:, 0] * ground.length, np.ravel(energy)]))
-        return float(size[np.isfinite(size)].max(initial=0.0)) or 1.0
+        super().__init__(model, stated, goals, levels, limits)
+        self.sound = stated.status <= 0
+        self.chain = OpenChain(self.goals, self.ground) if OpenChain.serves(self.goals) else None
 
     def best(self, tries: int) -> Positioned:
         """The best pose of each member (nq, B) of several tries; NaN where loops cannot be closed."""
@@ -289,47 +256,3 @@ class PositionSearch:
             {one.name: pick(x) for one, x in zip(self.levels, best.value, strict=True)}, pick(missed), tuple(labels),
             pick(reached), pick(np.where(lost, stated.status, 0)), pick(stated.gap), pick(best.iterations), pick(texts),
         )  # fmt: skip
-
-
-def _beyond(plan: Plan, limits: Limits) -> list[str]:
-    paths = {one.q: f"{one.path} beyond its limits [{one.unit}]" for one in plan.coordinates}
-    return [paths[int(k)] for k in limits.q]
-
-
-def _weight(at: LaneState) -> list[Scalar]:
-    nodes = [k for k, node in enumerate(at.plan.nodes) if k and not node.virtual]
-    return [mass(at, nodes) * sqrt(norm_squared(at.lane.gravity()))]
-
-
-def _limits(model: Model, stated: StatedState, given: Mapping[str, Any] | None) -> Limits:
-    """Limits as arrays: those of stops of the model, where a call names no others.
-
-    Raises:
-        ModelError: none of a coordinate of one number; ends that are no numbers, or in the wrong order.
-    """
-    plan, setup, count = stated.prepared.plan, stated.prepared.setup, stated.q.shape[1]
-    named: set[int] = set()
-    ends: dict[int, np.ndarray] = {}  # coordinate of the plan -> (2, B)
-    speeds = {one.q: one.v for one in plan.coordinates}
-    for stop in stops_of(plan):
-        known = setup.numbers[stop.number]
-        value = stated.numbers[setup.varied.index(stop.number)] if stop.number in setup.varied else float(known or 0.0)
-        both = ends.setdefault(stop.coordinate.q, np.repeat([[-np.inf], [np.inf]], count, axis=1))
-        tighter = np.minimum if stop.end > 0 else np.maximum
-        both[max(stop.end, 0)] = tighter(both[max(stop.end, 0)], value)
-    for path, pair in (given or {}).items():
-        where = f"limits {path}"
-        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
-            raise ModelError(where, shown(pair), "(low, high), either of which may be None", "Give both ends.")
-        one = coordinate_named(model, plan, path, where)
-        if one.q in named:
-            raise ModelError(where, "limits of the joint twice", "each joint once", "Leave one of them out.")
-        named.add(one.q)
-        numbers = [np.asarray(free if end is None else real_array(end), float)
-                   for end, free in zip(pair, (-np.inf, np.inf), strict=True)]  # fmt: skip
-        if any(x.ndim > 1 or np.isnan(x).any() for x in numbers) or not (numbers[0] <= numbers[1]).all():
-            raise ModelError(where, shown(pair), "low <= high, numbers or (B,) of them", "Exchange or mend them.")
-        ends[one.q] = np.stack([np.broadcast_to(x, count) for x in numbers])
-    low, high = np.array([*ends.values()]).reshape(len(ends), 2, count).swapaxes(0, 1)
-    places = np.array([*ends], int)
-    return Limits(places, np.array([speeds[int(k)] for k in places], int), low, high)

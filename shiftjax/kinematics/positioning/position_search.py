@@ -1,0 +1,115 @@
+"""What one call of inverse kinematics asks, as rows and energies of mechanisms that stand somewhere. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from shiftjax.access.answers import Question, answers_of
+from shiftjax.access.common_partition import common_partition
+from shiftjax.access.dynamic_terms import potential_energy
+from shiftjax.access.kinematic_terms import mass
+from shiftjax.access.lane_state import Ground, LaneState
+from shiftjax.access.stated_state import StatedState
+from shiftjax.algebra import Scalar, norm_squared, sqrt
+from shiftjax.errors import ModelError, shown
+from shiftjax.kinematics.positioning.goals import Goal, Ranked
+from shiftjax.kinematics.positioning.manifold import Goals, LimitRows, Limits
+from shiftjax.kinematics.positioning.potential import EnergyRows
+from shiftjax.kinematics.positioning.rows import Tasks, coordinate_named
+from shiftjax.kinematics.stops import stops_of
+from shiftjax.mechanism.model import Model
+from shiftjax.real_arrays import real_array
+from shiftjax.topology.plan import Plan
+
+
+class PositionSearch:
+    """The mechanisms of one call, and its goals as rows.
+
+    Args:
+        stated: where members begin. levels: of the goals. limits: coordinate -> (low, high).
+
+    Attributes:
+        levels: with that of limits, where there are any. goals: as the solver takes them. ground: of their questions.
+
+    Raises:
+        ModelError: goals and limits that the model does not have.
+    """
+
+    def __init__(
+        self, model: Model, stated: StatedState, goals: Sequence[Goal], levels: Sequence[Ranked],
+        limits: Mapping[str, Any] | None,
+    ) -> None:  # fmt: skip
+        self.stated = stated
+        prepared, self.plan = stated.prepared, stated.prepared.plan
+        setup, B = prepared.setup, stated.q.shape[1]
+        everyone = np.arange(B)
+        partition = common_partition(prepared, stated.q, stated.status <= 0, (), ())
+        numbers = tuple(None if k in setup.varied else x for k, x in enumerate(setup.numbers))
+        ground = Ground(self.plan, partition, numbers, setup.varied, setup.matrices, setup.length, setup.functions)
+        tasks = Tasks(model, self.plan, setup.length, goals, stated.q)
+        x = np.concatenate([stated.q, np.zeros_like(stated.v), stated.states, stated.t[None], stated.numbers])
+        between, lane = _limits(model, stated, limits), prepared.lane_of(everyone, 1.0)
+        self.levels = [*([Ranked("limits")] if len(between.q) else ()), *levels]
+        self.goals = Goals(
+            self.plan, lane, answers_of(ground), x, [
+                *([LimitRows(between, np.asarray(lane.units), _beyond(self.plan, between))] if len(between.q) else ()),
+                *(EnergyRows(self.plan, self._energy(ground, x)) if one.energy else tasks.rows_of(one.goals)
+                  for one in levels),
+            ], between,
+        )  # fmt: skip
+        self.ground = ground
+
+    def _energy(self, ground: Ground, x: np.ndarray) -> float:
+        """What energies are compared with [J]: that of all weight at the model's length, and the largest at a start."""
+        answers = answers_of(ground)
+        weight = answers.in_numpy(Question("weight", _weight), x)
+        energy = answers.in_numpy(Question(("potential",), potential_energy), x)
+        size = np.abs(np.concatenate([weight[:, 0] * ground.length, np.ravel(energy)]))
+        return float(size[np.isfinite(size)].max(initial=0.0)) or 1.0
+
+
+def _beyond(plan: Plan, limits: Limits) -> list[str]:
+    paths = {one.q: f"{one.path} beyond its limits [{one.unit}]" for one in plan.coordinates}
+    return [paths[int(k)] for k in limits.q]
+
+
+def _weight(at: LaneState) -> list[Scalar]:
+    nodes = [k for k, node in enumerate(at.plan.nodes) if k and not node.virtual]
+    return [mass(at, nodes) * sqrt(norm_squared(at.lane.gravity()))]
+
+
+def _limits(model: Model, stated: StatedState, given: Mapping[str, Any] | None) -> Limits:
+    """Limits as arrays: those of stops of the model, where a call names no others.
+
+    Raises:
+        ModelError: none of a coordinate of one number; ends that are no numbers, or in the wrong order.
+    """
+    plan, setup, count = stated.prepared.plan, stated.prepared.setup, stated.q.shape[1]
+    named: set[int] = set()
+    ends: dict[int, np.ndarray] = {}  # coordinate of the plan -> (2, B)
+    speeds = {one.q: one.v for one in plan.coordinates}
+    for stop in stops_of(plan):
+        known = setup.numbers[stop.number]
+        value = stated.numbers[setup.varied.index(stop.number)] if stop.number in setup.varied else float(known or 0.0)
+        both = ends.setdefault(stop.coordinate.q, np.repeat([[-np.inf], [np.inf]], count, axis=1))
+        tighter = np.minimum if stop.end > 0 else np.maximum
+        both[max(stop.end, 0)] = tighter(both[max(stop.end, 0)], value)
+    for path, pair in (given or {}).items():
+        where = f"limits {path}"
+        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+            raise ModelError(where, shown(pair), "(low, high), either of which may be None", "Give both ends.")
+        one = coordinate_named(model, plan, path, where)
+        if one.q in named:
+            raise ModelError(where, "limits of the joint twice", "each joint once", "Leave one of them out.")
+        named.add(one.q)
+        numbers = [np.asarray(free if end is None else real_array(end), float)
+                   for end, free in zip(pair, (-np.inf, np.inf), strict=True)]  # fmt: skip
+        if any(x.ndim > 1 or np.isnan(x).any() for x in numbers) or not (numbers[0] <= numbers[1]).all():
+            raise ModelError(where, shown(pair), "low <= high, numbers or (B,) of them", "Exchange or mend them.")
+        ends[one.q] = np.stack([np.broadcast_to(x, count) for x in numbers])
+    low, high = np.array([*ends.values()]).reshape(len(ends), 2, count).swapaxes(0, 1)
+    places = np.array([*ends], int)
+    return Limits(places, np.array([speeds[int(k)] for k in places], int), low, high)
