@@ -35,6 +35,7 @@ from shiftjax.real_arrays import real_array
 
 TURNED = 1e-6  # of R R^T: a matrix that is farther from the identity is no rotation
 SAME = 1e-12  # of a rotation matrix or [m]: frames nearer than this stand at the same place
+ADDABLE = {"restraint": "restraints", "force": "force_modules", "constraint": "constraints", "driver": "drivers"}
 End = str | tuple[str, str] | FrameRef  # a body, or (body, frame)
 
 
@@ -101,13 +102,9 @@ def end_of(changed: Changed, given: End, where: str) -> FrameRef:
     Raises:
         ModelError: no such body or frame.
     """
-    pair = (
-        (given, ORIGIN)
-        if isinstance(given, str)
-        else (given.body, given.frame)
-        if isinstance(given, FrameRef)
-        else given
-    )
+    pair = (given.body, given.frame) if isinstance(given, FrameRef) else given
+    if isinstance(given, str):
+        pair = (given, ORIGIN)
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise ModelError(where, shown(given), "a body, or (body, frame)", "Name a body, or one of its frames.")
     body, record = body_of(changed.model, pair[0], where)
@@ -160,18 +157,18 @@ def rooted(changed: Changed) -> Changed:
             if item.child.body in connected(alone):
                 model = alone
                 notes.append(f"{path}, which carried {item.child.body}, is of no use any more")
-    while loose := [path for path, _ in model.bodies() if path not in (there := connected(model))]:
-        weights = dict(model.bodies())
-        body = min(loose, key=lambda path: (-weights[path].mass, path))
+    bodies, carried = dict(model.bodies()), connected(model)
+    rest = ", and begins at rest" if any(begins_to_move(one) for _, one in changed.model.joints()) else ""
+    while loose := bodies.keys() - carried:
+        body = min(loose, key=lambda path: (-bodies[path].mass, path))
         outer = body.rpartition(":")[0]
         name = unused(f"{parts(body)[-1]}_float", names_in(model, outer, "joints"))
         joint = replace(new_joint(name, "float", {}), parent=FrameRef(FIXED), child=FrameRef(body), comment=ADDED)
         at, _ = joint_at(joint, changed.poses[body], size_of(changed.poses))
-        moving = any(begins_to_move(one) for _, one in changed.model.joints())
         model = added(model, outer, "joints", at)
-        rest = ", and begins at rest" if moving else ""
         notes.append(f"{child(outer, name)}, a free joint, carries {body}, which nothing joins to ground{rest}")
-        assert body in connected(model), there
+        carried = connected(model)
+        assert body in carried, body
     return replace(changed, model=model).noting(*notes)
 
 
@@ -184,9 +181,6 @@ def begins_to_move(joint: Joint) -> bool:
 def without_joint(model: Model, path: str) -> Model:
     """The model without one joint, whatever refers to it."""
     return changed_lists(model, lambda kind, here, item: None if (kind, here) == ("joints", path) else item)
-
-
-ADDABLE = {"restraint": "restraints", "force": "force_modules", "constraint": "constraints", "driver": "drivers"}
 
 
 def add_element(changed: Changed, what: str, name: str, assembly: str, words: Mapping[str, Any]) -> Changed:

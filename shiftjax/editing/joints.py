@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.editing.changes import Changed, End, end_of, framed, new_joint, pose_of, standing_joint
+from shiftjax.editing.changes import Changed, End, begins_to_move, end_of, framed, new_joint, pose_of, standing_joint
 from shiftjax.editing.elements import (
     added,
     elements_of,
@@ -150,7 +150,7 @@ def invert(changed: Changed, joint: str) -> Changed:
         fault = f"a {old.type}, whose motions are of no kind in the other order"
         raise ModelError(f"invert {path}", fault, allowed, "Change its type first, or reattach it.")
     if isinstance(old.initial_displacement, Placement):
-        if any(np.ravel(np.array(old.start("initial_velocity") or 0.0, float))):
+        if begins_to_move(old):
             todo = "Set its speeds to 0 first."
             raise ModelError(f"invert {path}", f"a {old.type} with speeds", "one that starts at rest", todo)
         R, p = local(old.initial_displacement)

@@ -15,7 +15,7 @@ import numpy as np
 from shiftjax.editing.elements import with_elements
 from shiftjax.errors import ModelError
 from shiftjax.formats.node import orthonormal
-from shiftjax.joints import KINDS
+from shiftjax.joints import KINDS, JointKind
 from shiftjax.joints.kind import Coordinate
 from shiftjax.mechanism.drawn import drawn, frame_in_body
 from shiftjax.mechanism.frozen_json import FrozenJson
@@ -70,8 +70,8 @@ def standing(model: Model) -> StandingModel:
 
 def poses_at(model: Model, plan: Plan, q: np.ndarray) -> Poses:
     """Where bodies stand at coordinates (nq,)."""
-    joints = {one.path: _at(model, one.path, q[one.q : one.q + one.nq]) for one in plan.joints}
-    return _of(_Placed(model, joints))
+    joints = dict(model.joints())
+    return _of(_Placed(model, {one.path: _at(joints[one.path], q[one.q : one.q + one.nq]) for one in plan.joints}))
 
 
 def driven_joints(model: Model) -> set[str]:
@@ -96,20 +96,33 @@ def _of(model: Any) -> Poses:
     return {path: (np.array(body.R, float), np.array(body.p, float)) for path, body in drawn(model).items()}
 
 
-def _at(model: Model, path: str, q: np.ndarray) -> Joint:
-    """A joint that states coordinates (nq,)."""
-    joint = dict(model.joints())[path]
-    kind, numbers = KINDS[joint.type], {"axis": joint.axis, **joint.values}
+def _at(joint: Joint, q: np.ndarray) -> Joint:
+    """The joint that states coordinates (nq,)."""
+    kind = KINDS[joint.type]
     if not kind.primitives:  # a weld stands where it is placed
         return joint
-    turn, shift = np.eye(3), np.zeros(3)
-    for one in kind.coordinates:
-        R, p = one.primitive.motion(q[one.q : one.q + one.nq].tolist(), numbers)
-        turn, shift = turn @ np.array(R, float), shift + turn @ np.array(p, float)
     if kind.placed:
-        return _stating(joint, _placement(joint, turn, shift))
-    values = {one.name: float(q[one.q]) for one in kind.coordinates}
-    return _stating(joint, next(iter(values.values())) if kind.sole else FrozenJson(values))
+        return _stating(joint, _placement(joint, *_motion(joint, q)))
+    return _stating(joint, _displacement(kind, {one.name: float(q[one.q]) for one in kind.coordinates}))
+
+
+def _motion(joint: Joint, q: np.ndarray) -> Pose:
+    """Its child's frame in its parent's one at coordinates (nq,)."""
+    numbers, pose = _numbers(joint), WORLD
+    for one in KINDS[joint.type].coordinates:
+        R, p = one.primitive.motion(q[one.q : one.q + one.nq].tolist(), numbers)
+        pose = after(pose, (np.array(R, float), np.array(p, float)))
+    return pose
+
+
+def _numbers(joint: Joint) -> dict[str, Any]:
+    """What the motions of its primitives depend on beside coordinates."""
+    return {"axis": joint.axis, **joint.values}
+
+
+def _displacement(kind: JointKind, values: dict[str, float]) -> Any:
+    """Values of coordinates as a joint that is not placed states them."""
+    return next(iter(values.values())) if kind.sole else FrozenJson(values)
 
 
 def _placement(joint: Joint, turn: np.ndarray, shift: np.ndarray) -> Placement:
@@ -221,20 +234,17 @@ def joint_at(joint: Joint, between: Pose, size: float) -> tuple[Joint, float]:
     Args:
         size: of the mechanism [m].
     """
-    kind, numbers = KINDS[joint.type], {"axis": joint.axis, **joint.values}
+    kind = KINDS[joint.type]
     R, p = between[0], tidy(between[1], size)
     if not kind.primitives:
         return _stating(joint, _placement(joint, R, p)), 0.0
-    q = np.array(kind.measured(R.tolist(), p.tolist(), numbers), float)
-    turn, shift = np.eye(3), np.zeros(3)
-    for one in kind.coordinates:
-        R_one, p_one = one.primitive.motion(q[one.q : one.q + one.nq].tolist(), numbers)
-        turn, shift = turn @ np.array(R_one, float), shift + turn @ np.array(p_one, float)
+    q = np.array(kind.measured(R.tolist(), p.tolist(), _numbers(joint)), float)
+    turn, shift = _motion(joint, q)
     missed = float(max(np.abs(turn - R).max(), np.abs(shift - p).max()))
     if kind.placed:
         return _stating(joint, _placement(joint, turn, shift)), missed
     values = {one.name: _near(joint, one, float(q[one.q])) for one in kind.coordinates}
-    return _stating(joint, next(iter(values.values())) if kind.sole else FrozenJson(values)), missed
+    return _stating(joint, _displacement(kind, values)), missed
 
 
 def stated_at(model: Model, poses: Poses, driven: set[str], *, every: bool = False) -> dict[str, Joint]:

@@ -19,7 +19,7 @@ from shiftjax.kinematics.inputs import inputs_of
 from shiftjax.kinematics.path_function import PathFunction
 from shiftjax.mechanism.model import Model
 from shiftjax.run.arguments import check_arguments
-from shiftjax.run.options import DesignOptions, options_of
+from shiftjax.run.options import DesignOptions, Options, options_of
 from shiftjax.run.results.result import Result
 
 UNCHANGED = ("tie", "branch", "strict_start", "backend", "precision", "threads")  # options of every path that is led
@@ -53,13 +53,19 @@ def path_function(
     Raises:
         ModelError: as of `follow` and `PathFunction`.
     """
-    given = options_of(**{name: value for name, value in stated.items() if name not in OF_PATH})
-    check_arguments(**given.flat())
+    given = _options(stated)
     of_path = {name: stated[name] for name in OF_PATH if name in stated}
     rest = {name: stated[name] for name in UNCHANGED if name in stated}
     inputs = inputs_of(model, stated["drive"], stated.get("times"))
     lead = functools.partial(lead_along, model, **of_path, **rest)
     return PathFunction(lead, model, inputs, names, replace(given, design=design), warns=warns)
+
+
+def _options(stated: Mapping[str, Any]) -> Options:
+    """The checked options among arguments of `follow`."""
+    given = options_of(**{name: value for name, value in stated.items() if name not in OF_PATH})
+    check_arguments(**given.flat())
+    return given
 
 
 def _traced(stated: dict[str, Any]) -> Result:
@@ -73,8 +79,7 @@ def _traced(stated: dict[str, Any]) -> Result:
     """
     model = stated.pop("model")
     model = model if isinstance(model, Model) else load(model)
-    given = options_of(**{name: value for name, value in stated.items() if name not in OF_PATH})
-    check_arguments(**given.flat())
+    given = _options(stated)
     columns, design = traced_design(model, given.design)
     with jax.ensure_compile_time_eval():
         path = path_function(model, tuple(columns), stated, design)
