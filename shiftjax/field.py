@@ -28,6 +28,7 @@ class Role(StrEnum):
     FORCE = "coefficient of a force"
     KNOT = "knot of a piecewise force"
     LOAD = "external load"
+    POSING = "limit or goal of a pose"  # no run reads it
     NUMBER = "number"
 
     @property
@@ -60,6 +61,9 @@ SHAPES: dict[str, str] = {
     "polynomial": "a list of coefficients, the constant first; of several coordinates {name: list}",
     "displacement": "a number; of several coordinates {name: number}; {T, R, rotation} of float, ball and weld",
     "velocity": "a number; of several coordinates {name: number}; a list of one a speed of float and ball",
+    "limits": "[low, high], null for none; of several coordinates {name: [low, high]} or a list of these",
+    "wanted": "a number or {value, weight, level}; of several coordinates {name: such a value} or a list of them",
+    "lock": "true or false; of several coordinates a list of names, too",
     "pair": "two numbers",
     "colour": "three or four numbers from 0 to 1",
     "points": "a list of [x, y, z]",

@@ -65,9 +65,21 @@ class StatedState:
 
 
 def stated_state(
-    model: Model, *, q: Any, v: Any, vary: Any, time: Any, start: Result | None, drive: Any = None, **options: Any
+    model: Model,
+    *,
+    q: Any,
+    v: Any,
+    vary: Any,
+    time: Any,
+    start: Result | None,
+    drive: Any = None,
+    massless: bool = False,
+    **options: Any,
 ) -> StatedState:
     """The state that the arguments of `configuration` describe.
+
+    Args:
+        massless: whether motions that move no mass may be, as where nothing is asked that depends on masses.
 
     Raises:
         ModelError: as `configuration` does.
@@ -97,7 +109,7 @@ def stated_state(
     faulty = unsound(prepared, float(instants.min()), float(instants.max()), strict=False)
     if arrays:
         return _sound(_as_given(prepared, members, whole, t, faulty))
-    began = start_from(prepared, start, faulty)
+    began = start_from(prepared, start, faulty, massless=massless)
     status = np.where(began.unsure, int(Outcome.branch_unsure), 0)
     status = np.where(began.changed, np.minimum(status, int(Outcome.start_changed)), status)
     status = np.where(began.closed, status, int(Outcome.not_assembled))

@@ -22,7 +22,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("coordinates", metavar="FRAME", nargs="+", help="a frame, or two or three of FRAME.x, FRAME.y, FRAME.z, JOINT")
     add("--box", metavar="LOW:HIGH", action="append", help="of a grid, once for each coordinate: -1:800mm, -90deg:1.5")
     add("--points", metavar="N", type=int, default=0, help="of the grid, in each direction")
-    add("--no-stops", action="store_true", help="joints do not end at stops of the model")
+    add("--no-stops", action="store_true", help="joints do not end at stops and limits of the model")
     parsing.add_set(parser)
     parsing.add_equation(parser)
     add("--picture", metavar="FILE", help="draw it (.png, .svg, .pdf)")

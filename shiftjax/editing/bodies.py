@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.editing.carried import stated_words
 from shiftjax.editing.changes import (
     Changed,
     End,
@@ -110,8 +111,9 @@ def split(changed: Changed, body: str, name: str, frames: Sequence[str], words: 
             raise ModelError(f"split {path}", f"the frame {frame!r}", allowed, "Name frames of the body.")
     outer = path.rpartition(":")[0]
     new = child(outer, name)
-    changed = add_body(changed, name, outer, changed.poses[path], words)
-    weld = replace(new_joint(f"{name}_weld", "rigid", {}), parent=FrameRef(path), child=FrameRef(new))
+    alike = record.virtual and not {"mass", "inertia"} & words.keys()
+    changed = add_body(changed, name, outer, changed.poses[path], {"virtual": alike, **words})
+    weld = replace(new_joint(f"{name}_weld", "rigid", {"virtual": alike}), parent=FrameRef(path), child=FrameRef(new))
     model = with_references(
         changed.model, lambda ref: FrameRef(new, ref.frame) if ref.body == path and ref.frame in frames else ref
     )
@@ -146,6 +148,9 @@ def merge(changed: Changed, joint: str) -> Changed:
     model, lost = without(changed.model, [("joints", here) for here in (path, *joined)])
     others = [here for here in lost if here not in (path, *joined)]
     notes += [f"left out with {path}: {listed(others)}"] if others else []
+    notes += [f"{stated} of {path} went with it"] if (stated := stated_words(record)) else []
+    notes += [f"{staying} is locked, as {gone} was"] if other.lock and not one.lock else []
+    notes += [f"{staying} is real, as one of both was"] if other.virtual != one.virtual else []
     between = _between(changed, staying, gone)
     frames, renamed = _frames_of_both(model, one, other, staying, gone, between)
     body = replace(one, frames=frames, **_together(one, other, between))
@@ -201,6 +206,7 @@ def _together(one: Body, other: Body, between: Pose) -> dict[str, Any]:
     shapes = (*one.geometry, *(_placed_shape(shape, between) for shape in other.geometry))
     out: dict[str, Any] = {"geometry": shapes, "collision_geometry": one.collision_geometry or other.collision_geometry}
     out["comment"] = one.comment or other.comment
+    out |= {"lock": one.lock or other.lock, "virtual": one.virtual and other.virtual}
     empty = other.mass == 0.0 and other.inertia == Inertia()
     if empty:
         return out
@@ -352,11 +358,21 @@ def root(changed: Changed, body: str) -> Changed:
         outer = path.rpartition(":")[0]
         name = unused(f"{parts(path)[-1]}_float", names_in(model, outer, "joints"))
         moved, ref = framed(replace(changed, model=model), path, name, changed.poses[path])
-        joint = replace(item, name=name, parent=FrameRef(FIXED), child=ref)
+        joint = replace(item, name=name, parent=FrameRef(FIXED), child=ref, lock=False)
         at, _ = joint_at(joint, changed.poses[path], size_of(changed.poses))
-        return replace(moved, model=added(moved.model, outer, "joints", at))
+        moved = replace(moved, model=added(moved.model, outer, "joints", at))
+        return _locking(moved, next(end.body for end in (item.parent, item.child) if end.body != FIXED), item.lock)
     todo = "Ground another body instead: ground(body)."
     raise ModelError(f"root {path}", "a body that joints hold on ground", "one of a mechanism that floats", todo)
+
+
+def _locking(changed: Changed, body: str, locked: object) -> Changed:
+    """The model in which a body is locked in the place of the free joint that was at it."""
+    if not locked:
+        return changed
+    here = {body: replace(list_of(changed.model, "bodies")[body], lock=True)}
+    note = f"{body} is locked, as the free joint at it was"
+    return replace(changed, model=with_elements(changed.model, "bodies", here)).noting(note)
 
 
 def _expressions(

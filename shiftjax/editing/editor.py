@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from shiftjax.editing import bodies, joints
+from shiftjax.editing import bodies, joints, marks
 from shiftjax.editing.changes import Changed, End, add_element, rooted
 from shiftjax.editing.elements import consistent, without_idle_events
 from shiftjax.editing.scripts import line_of, replayed
@@ -31,9 +31,11 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child, listed
 from shiftjax.record import record
 
+Stated = float | str | None  # in SI, or with a unit
 STEPS = (
     "add", "add_body", "add_joint", "remove", "reattach", "change_type", "invert", "split", "merge", "ground", "root",
-    "copy", "make_closure", "make_tree", "set",
+    "copy", "make_closure", "make_tree", "limit", "target", "posture", "lock", "unlock", "make_virtual", "make_real",
+    "set",
 )  # fmt: skip
 
 
@@ -261,6 +263,46 @@ class Editor:
     def make_tree(self, joint: str) -> Editor:
         """A joint at which no loop is cut: it leads to its body, and another one of the loop closes that."""
         return self._do("make_tree", (joint,), {}, lambda now: joints.make_tree(now, joint))
+
+    def limit(self, coordinate: str, low: Stated = None, high: Stated = None) -> Editor:
+        """Ends between which posing keeps a coordinate [rad, m, or texts with a unit]; None for no end."""
+        return self._do("limit", (coordinate, low, high), {}, lambda now: marks.limit(now, coordinate, low, high))
+
+    def target(self, coordinate: str, value: Stated, *, weight: float = 1.0, level: float | None = None) -> Editor:
+        """Where posing takes a coordinate [rad, m, or a text with a unit]; None takes its target away.
+
+        Args:
+            weight: among goals of its level. level: smaller ones come first; that of targets, 2, where left out.
+        """
+        return self._wanted("target", coordinate, value, weight, level)
+
+    def posture(self, coordinate: str, value: Stated, *, weight: float = 1.0, level: float | None = None) -> Editor:
+        """As `target`, below all targets: its level is 3 where left out."""
+        return self._wanted("posture", coordinate, value, weight, level)
+
+    def _wanted(self, key: str, coordinate: str, value: Any, weight: float, level: float | None) -> Editor:
+        words = {
+            **({} if isinstance(weight, float) and weight == 1.0 else {"weight": weight}),
+            **({} if level is None else {"level": level}),
+        }
+        return self._do(key, (coordinate, value), words,
+                        lambda now: marks.wanted(now, key, coordinate, value, weight, level))  # fmt: skip
+
+    def lock(self, *paths: str) -> Editor:
+        """Coordinates, joints and bodies that posing leaves where they are."""
+        return self._do("lock", paths, {}, lambda now: marks.lock(now, paths))
+
+    def unlock(self, *paths: str) -> Editor:
+        """What posing moves again; all that is locked where nothing is named."""
+        return self._do("unlock", paths, {}, lambda now: marks.unlock(now, paths))
+
+    def make_virtual(self, *paths: str) -> Editor:
+        """Bodies, which have no mass then, and joints that stand for no part: they are drawn translucent."""
+        return self._do("make_virtual", paths, {}, lambda now: marks.virtual(now, paths, on=True))
+
+    def make_real(self, *paths: str) -> Editor:
+        """Bodies and joints that are virtual no longer."""
+        return self._do("make_real", paths, {}, lambda now: marks.virtual(now, paths, on=False))
 
     def set(self, values: Mapping[str, float | str]) -> Editor:
         """Other numbers, in SI or with a unit, by their paths; loops close again, and bodies move."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.editing.carried import carried
 from shiftjax.editing.changes import Changed, End, begins_to_move, end_of, framed, new_joint, pose_of, standing_joint
 from shiftjax.editing.elements import (
     added,
@@ -22,6 +23,7 @@ from shiftjax.editing.elements import (
 from shiftjax.editing.standing import MISSED, frame_pose, local, rows_of
 from shiftjax.errors import ModelError, one_of
 from shiftjax.joints import KINDS, JointKind
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED
 from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import FIXED, Joint, Placement
@@ -96,7 +98,7 @@ def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any
         given["axis"] = AXES["z"] if direction is None else tuple(map(float, direction))
     fresh = new_joint(old.name, type, given, f"change_type {path}")
     fresh = replace(fresh, parent=old.parent, child=old.child, active=old.active, comment=_chosen(old))
-    notes = list[str]()
+    fresh, lost = carried(old, fresh, given)
     if before.sole and now.sole and before.units == now.units:
         numbers = {
             name: getattr(old, name) for name in ("initial_velocity", "stiffness", "damping") if name not in given
@@ -105,9 +107,9 @@ def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any
         stated = (*fresh.stated, *speeds) if "initial_velocity" in numbers else fresh.stated
         fresh = replace(fresh, **numbers, stated=stated)
     else:
-        lost = [name for name in ("stiffness", "damping") if getattr(old, name)]
+        lost += [name for name in ("stiffness", "damping") if _has_coefficients(getattr(old, name))]
         lost += ["initial_velocity"] if old.start("initial_velocity") else []
-        notes += [f"{path}: {' and '.join(lost)} of the {old.type} are left out"] if lost else []
+    notes = [f"{path}: {' and '.join(lost)} of the {old.type} are left out"] if lost else []
     try:
         at = standing_joint(changed, path, fresh, MISSED)
     except ModelError:
@@ -119,6 +121,11 @@ def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any
     notes += [f"left out with coordinates of {path}: {listed(gone)}"] if gone else []
     notes += _of_other_units(changed, path, before, now)
     return replace(changed, model=model).noting(*notes)
+
+
+def _has_coefficients(polynomials: tuple[float, ...] | FrozenJson) -> bool:
+    """Whether a polynomial of a joint, or one of its coordinates, has any."""
+    return any(polynomials.values()) if isinstance(polynomials, FrozenJson) else bool(polynomials)
 
 
 def _chosen(joint: Joint) -> str:

@@ -357,6 +357,8 @@ def _without_inertia(group: Mapping[str, Any], path: str) -> Iterator[str]:
         given = body.get("inertia", {})
         mass = given.get("mass")
         shaped = any(entry in given for entry in INERTIA)
+        if body.get("virtual"):
+            continue
         where = child(path, str(body["name"]))
         if mass is None and not shaped:
             yield f"{where}: neither mass nor inertia given, it is massless; give them, or say mass=0"

@@ -1,35 +1,28 @@
-"""Joints, and what acts on them or ties them together: what connects bodies, in every notation."""
+"""What acts on joints and bodies, or ties them together, in every notation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shiftjax.constraints import ANY, CONSTRAINTS, ConstraintKind
-from shiftjax.field import SPRING
 from shiftjax.forces import FORCES, ForceKind
-from shiftjax.formats.entry import Entry, ascending, opened, scaled
+from shiftjax.formats.ends import check_possible, ends_of
+from shiftjax.formats.entry import Entry, opened
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node
 from shiftjax.formats.older_forces import controller, tyre
 from shiftjax.formats.units import Units
-from shiftjax.joints import KINDS, JointKind
-from shiftjax.joints.kind import Coordinate
+from shiftjax.joints import KINDS
 from shiftjax.joints.primitives import Rotation, Translation
-from shiftjax.mechanism.fields import DAMPER, label_of, numbers_of
+from shiftjax.mechanism.fields import DAMPER, label_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.paths import listed, split
-from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import (
     FIXED,
-    IDENTITY,
-    STARTS,
     Element,
     FrameRef,
-    Joint,
-    Placement,
     Restraint,
-    Vector,
 )
 
 DOES = {"rad": "turns", "m": "slides"}
@@ -42,175 +35,6 @@ SEATS = {  # units of the speeds of a seat -> what it is
     BALL: "a ball joint, spherical or spherical_vector",
 }
 ORDINALS = ("first", "second", "third")
-LETTERS: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-
-
-def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Joint:
-    """A joint in the notation of v0.2 (body_frame_pairs, parent first) or v2.0 (parent, child)."""
-    type_ = node["type"].choice(KINDS)
-    kind = KINDS[type_]
-    entry = Entry(node, label_of("a joint", node.value), units)
-    parent, child = _ends(node, "body_frame_pairs", names, local)
-    at = JointEntry(node, units, type_)
-    record = Joint(
-        name,
-        type_,
-        parent,
-        child,
-        _axis(node["axis"], type_, kind),
-        at.displacement(),
-        at.velocity(),
-        at.polynomial("stiffness"),
-        at.polynomial("damping"),
-        FrozenJson(entry.values(kind.fields)),
-        entry("active"),
-        entry("comment"),
-        at.stated(),
-        entry("cut"),
-    )
-    _check_possible(node, record)
-    return record
-
-
-class JointEntry:
-    """A joint of a document, for what depends on its coordinates.
-
-    Of one coordinate it says a number, or a list of coefficients; of several an object, name -> the same of one
-    coordinate, or a list of them in order; a joint that has a quaternion starts at a placement {T, R, rotation}.
-    """
-
-    def __init__(self, node: Node, units: Units, type_: str) -> None:
-        self.node, self.units, self.type = node, units, type_
-        self.kind = KINDS[type_]
-        self.entry = Entry(node, "a joint", units)
-
-    def displacement(self) -> float | Placement | FrozenJson:
-        """Where it starts; zero where the document says nothing."""
-        node = self.node["initial_displacement"]
-        if not self.kind.placed:
-            return self._numbers(node, "")
-        if _nothing(node):
-            return Placement()
-        block = Entry(opened(node, "a placement"), "a placement", self.units)
-        T = block("T")
-        if any(T[self.kind.shifts :]):
-            allowed = ("R only", "R and T along x", "R and T along x and y")[self.kind.shifts]
-            block.node["T"].refuse(f"{allowed}, for a {self.type} joint", "Move its frames instead.")
-        R = block("R") if block.node.has("R") else IDENTITY
-        return Placement(T, R, block("rotation"))
-
-    def velocity(self) -> float | tuple[float, ...] | FrozenJson:
-        """How fast it starts; at rest where the document says nothing."""
-        node = self.node["initial_velocity"]
-        if not self.kind.placed:
-            return self._numbers(node, "/s")
-        if _nothing(node):
-            return (0.0,) * self.kind.nv
-        factors = [self.units.factor(f"{unit}/s") for unit in self.kind.units]
-        return scaled(node, node.vector(self.kind.nv), factors)
-
-    def stated(self) -> tuple[str, ...]:
-        """What of its start the document writes; a key that is left out states nothing."""
-        if self.kind.sole or self.kind.placed:
-            return tuple(k for k in STARTS if self.node.has(k) and (self.kind.nv or k == "initial_displacement"))
-        return tuple(f"{key}.{name}" for key in STARTS for name in self._written(self.node[key]))
-
-    def polynomial(self, name: str) -> tuple[float, ...] | FrozenJson:
-        """Stiffness or damping: ascending coefficients."""
-        node, unit = self.entry.at(self.entry.fields[name]), SPRING if name == "stiffness" else DAMPER
-        if self.kind.placed:
-            if self.entry(name):
-                todo = "Use a restraint between two frames."
-                node.refuse(f"none for {self.type}: it has not one displacement", todo)
-            return ()
-        if node.value is None:
-            return () if self.kind.sole else FrozenJson({coordinate.name: () for coordinate in self.kind.coordinates})
-
-        def read(at: Node, coordinate: Coordinate) -> tuple[float, ...]:
-            return ascending(at, lambda power: self.units.factor(unit, coordinate.unit, power))
-
-        return read(node, self.kind.coordinates[0]) if self.kind.sole else self._each(node, (), read)
-
-    def _numbers(self, node: Node, per: str) -> float | FrozenJson:
-        def read(at: Node, coordinate: Coordinate) -> float:
-            return at.number(0.0, self.units.factor(f"{coordinate.unit}{per}"))
-
-        return read(node, self.kind.coordinates[0]) if self.kind.sole else self._each(node, 0.0, read)
-
-    def _each(self, node: Node, default: Any, read: Callable[[Node, Coordinate], Any]) -> FrozenJson:
-        """What is written of every coordinate; a default of the others."""
-        written = self._written(node)
-        named = {coordinate.name: coordinate for coordinate in self.kind.coordinates}
-        return FrozenJson(
-            {name: read(written[name], one) if name in written else default for name, one in named.items()}
-        )
-
-    def _written(self, node: Node) -> dict[str, Node]:
-        """The coordinates of which an object or a list says something."""
-        names = [coordinate.name for coordinate in self.kind.coordinates]
-        if node.value is None:
-            return {}
-        if isinstance(node.value, (list, tuple)):
-            items = list(node.items())
-            if len(items) != len(names):
-                todo = "Write one for each, in this order, or an object of names."
-                node.refuse(f"{len(names)} of them: {', '.join(names)}", todo, f"a list of {len(items)}")
-            return {name: item for name, item in zip(names, items, strict=True) if item.value is not None}
-        if not isinstance(node.value, Mapping):
-            example = f'Write {{"{names[0]}": ..., "{names[-1]}": ...}}.'
-            node.refuse(f"an object or a list of the coordinates {', '.join(names)}", example)
-        inside = node.object(f"the coordinates of a {self.type} joint", frozenset(names), {})
-        return {name: inside[name] for name in names if inside.has(name)}
-
-
-def _nothing(node: Node) -> bool:
-    """Null or the number 0, which files write for joints of several coordinates too."""
-    return node.value is None or (type(node.value) in (int, float) and node.value == 0)
-
-
-def _check_possible(node: Node, item: Joint | Restraint | Element) -> None:
-    for fault in faults(item, numbers_of(item)):
-        if fault.bad[0]:
-            keys = {str(steps[0]) for steps in fault.steps}
-            at = node[keys.pop()] if len(keys) == 1 else node
-            at.refuse(fault.allowed, fault.todo, fault.found(0))
-
-
-def _ends(node: Node, pair_key: str, names: Names, local: str) -> tuple[FrameRef, FrameRef]:
-    """The two frames an element connects, refused where they are on one body."""
-    if node.has(pair_key):
-        if node.has("parent") or node.has("child"):
-            node.refuse("one of them", "Remove one.", f"both {pair_key!r} and 'parent', 'child'")
-        pair = list(node[pair_key].items())
-        if len(pair) != 2:
-            node[pair_key].refuse("two frames, the parent's first", "Name two frames.")
-        first, second = pair
-    else:
-        first, second = node["parent"], node["child"]
-        for end, key in ((first, "parent"), (second, "child")):
-            if end.value is None:
-                node.refuse("'parent' and 'child'", f"Add {key!r}: [[path], frame].", f"no {key!r}")
-    parent, child = names.frame(first, local), names.frame(second, local)
-    if parent.body == child.body:
-        ground = "both ends on ground" if parent.body == FIXED else f"both ends on body {parent.body}"
-        node.refuse("ends on two bodies, or on a body and ground", "Correct one end.", ground)
-    return parent, child
-
-
-def _axis(node: Node, type_: str, kind: JointKind) -> Vector | None:
-    if isinstance(node.value, str):
-        axis = LETTERS[node.choice(set(LETTERS))]
-    elif node.value is not None:
-        axis = node.vector3()
-    elif kind.needs_axis:
-        node.refuse(f"an axis for {type_}: [x, y, z] or one of x, y, z", "Add 'axis'.", "none")
-    else:
-        return None
-    if not kind.needs_axis:
-        if type_[:1] in "RT" and LETTERS.get(type_[-1]) == axis:
-            return None
-        node.refuse(f"no axis for {type_}", "Remove it, or use revolute or prismatic.")
-    return axis
 
 
 def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> Restraint:
@@ -222,7 +46,7 @@ def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> 
         fault = "both 'joint' and 'body_frame_pair'" if pair else "neither 'joint' nor 'body_frame_pair'"
         node.refuse("one of them", "Name a joint, or two frames.", fault)
     if pair:
-        ends = _ends(node, "body_frame_pair", names, local)
+        ends = ends_of(node, "body_frame_pair", names, local)
     else:
         joint_path, unit = names.coordinate(node["joint"], local, type_)
         if node.has("distance_type"):
@@ -234,7 +58,7 @@ def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> 
     pieces = entry("coefficients")
     flags = entry("active"), entry("comment")
     record = Restraint(name, type_, joint_path, ends, distance_type, knots, pieces, *flags)
-    _check_possible(node, record)
+    check_possible(node, record)
     return record
 
 
@@ -333,7 +157,7 @@ def element(
     values = FrozenJson(entry.values((*kind.numbers(), *kind.words)))
     flags = entry("active"), entry("comment")
     record = Element(name, node["type"].text(), tuple(path for path, _ in named), tuple(frames), values, *flags)
-    _check_possible(node, record)
+    check_possible(node, record)
     return record
 
 

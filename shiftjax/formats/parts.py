@@ -42,6 +42,8 @@ def body(node: Node, name: str, units: Units) -> Body:
         entry("active"),
         entry("comment"),
         entry("gravity_scale"),
+        entry("lock"),
+        entry("virtual"),
     )
     _check_physical(node, record)
     return record

@@ -17,6 +17,9 @@ NUMBERS = {"type": "array", "items": NUMBER}
 EXPRESSION = {"type": ["number", "string"]}  # a number of the mechanism
 NAMED = {"type": "object", "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "not": {"const": "pi"}}}
 NUMBERS_BY_NAME = {"type": "object", "additionalProperties": NUMBER}  # of coordinates
+ENDS = {"type": ["array", "null"], "items": {"anyOf": [NUMBER, {"type": "null"}]}, "minItems": 2, "maxItems": 2}
+OTHERS = {"not": {"enum": ["value", "weight", "level"]}}  # names of coordinates
+WANTED = [NUMBER, {"$ref": "#/$defs/wanted value"}]
 RADIUS = {"type": "number", "exclusiveMinimum": 0}
 REFERENCE = {
     "type": "array",
@@ -35,6 +38,10 @@ SHAPES: dict[str, dict[str, Any]] = {
     "polynomial": {"anyOf": [NUMBERS, {"type": "object", "additionalProperties": NUMBERS}]},
     "displacement": {"anyOf": [NUMBER, {"$ref": "#/$defs/placement"}, NUMBERS_BY_NAME, NUMBERS]},
     "velocity": {"anyOf": [NUMBER, NUMBERS, NUMBERS_BY_NAME]},
+    "limits": {"anyOf": [ENDS, {"type": "object", "additionalProperties": ENDS}, {"type": "array", "items": ENDS}]},
+    "wanted": {"anyOf": [*WANTED, {"type": "array", "items": {"anyOf": [*WANTED, {"type": "null"}]}},
+                         {"type": "object", "additionalProperties": {"anyOf": WANTED}, "propertyNames": OTHERS}]},
+    "lock": {"anyOf": [{"type": "boolean"}, {"type": "array", "items": TEXT}]},
     "pair": {**NUMBERS, "minItems": 2, "maxItems": 2},
     "colour": {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 1}, "minItems": 3, "maxItems": 4},
     "points": {"type": "array", "items": VECTOR},

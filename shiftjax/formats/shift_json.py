@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shiftjax.formats import connections, include, named_numbers, parts, stated_events
+from shiftjax.formats import connections, include, named_numbers, parts, stated_events, stated_joints
 from shiftjax.formats.draft import Draft, finished, grafted, preorder
 from shiftjax.formats.entry import Entry, by_name, opened
 from shiftjax.formats.hardpoints import with_points
@@ -197,7 +197,7 @@ class Document:
         """Joints of all assemblies, then what acts on them or ties them together, which may name any of them."""
         for draft in drafts:
             for name, node in draft.nodes.get("joints", ()):
-                joint = connections.joint(node, name, self.names, draft.path, self.units)
+                joint = stated_joints.joint(node, name, self.names, draft.path, self.units)
                 self.names.joints[child(draft.path, name)] = joint
                 draft.joints.append(joint)
         for draft in drafts:

@@ -12,7 +12,7 @@ from shiftjax.mechanism.fields import element, label_of, value_of
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import parts, split
-from shiftjax.mechanism.records import FIXED, STARTS, Assembly, Element, FrameRef, Placement, walk
+from shiftjax.mechanism.records import FIXED, STARTS, Assembly, Element, FrameRef, Placement, WantedValue, walk
 
 VERSION = "2.0"
 
@@ -116,13 +116,22 @@ def _listed(value: Any) -> Any:
     return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
+def _wanted(value: WantedValue) -> Any:
+    """A number where that is all."""
+    stated = entry(value, "a wanted value")
+    return stated["value"] if stated.keys() == {"value"} else stated
+
+
 WRITE: dict[str, Callable[[Any], Any]] = {  # shape of a field -> what a file holds
     **dict.fromkeys(("number", "expression", "text", "comment", "flag", "choice", "name"), lambda value: value),
     "displacement": lambda value: (
         (entry(value, "a placement") or 0) if isinstance(value, Placement) else _listed(value)
     ),
     **dict.fromkeys(("vector", "matrix", "axis", "numbers", "points", "ascending", "polynomial"), _listed),
-    **dict.fromkeys(("pieces", "rows", "velocity"), _listed),
+    **dict.fromkeys(("pieces", "rows", "velocity", "limits", "lock"), _listed),
+    "wanted": lambda value: (
+        {name: _wanted(one) for name, one in value.items()} if isinstance(value, FrozenJson) else _wanted(value)
+    ),
     "values by path": thaw,
     "reference": _ref,
     "references": lambda refs: [_ref(ref) for ref in refs],

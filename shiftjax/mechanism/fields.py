@@ -20,7 +20,7 @@ from shiftjax.mechanism.events import ACTIONS, CAPACITY, DIRECTIONS
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.parameters import NamedNumbers
 from shiftjax.mechanism.paths import Steps
-from shiftjax.mechanism.records import ZERO, Body, Element, Frame, Joint, Placement, Restraint
+from shiftjax.mechanism.records import ZERO, Body, Element, Frame, Joint, Placement, Restraint, WantedValue
 from shiftjax.mechanism.scene_fields import (
     ACTIVE,
     COMMENT,
@@ -102,6 +102,9 @@ BODY = (
           "number", Role.NUMBER, "1", 1.0),
     Field("frames", "of the body", "list", default=(), of="a frame"),
     Field("geometry", "shapes that are drawn", "list", default=(), keys=("geometry", "definition"), of="a geometry"),
+    Field("lock", "whether it stays where it stands while the mechanism is posed; no run reads it", "flag",
+          default=False),
+    Field("virtual", "whether it stands for no part: it has no mass, and is drawn translucent", "flag", default=False),
     Field("collision_geometry", "kept: bodies pass through each other, which every run notes of those that have one; "
           "convex_hull, ellipsoid or sphere", "text"),
 )  # fmt: skip
@@ -125,12 +128,34 @@ JOINT = (
         default=False,
     ),
     Field(
+        "limits",
+        "of posing, above all goals; no run reads them, the force of a run is a stop",
+        "limits",
+        Role.POSING,
+        "{x}",
+    ),
+    Field("lock", "whether it stays where it is while the mechanism is posed; no run reads it", "lock", default=False),
+    Field("target", "where posing takes it; no run reads it", "wanted", Role.POSING, "{x}"),
+    Field(
+        "posture",
+        "where posing takes it as far as all targets leave it free; no run reads it",
+        "wanted",
+        Role.POSING,
+        "{x}",
+    ),
+    Field("virtual", "whether it is drawn translucent; all else is as of other joints", "flag", default=False),
+    Field(
         "axis",
         "of revolute, prismatic, cylindrical and screw, in the joint's frames",
         "axis",
         Role.DIRECTION,
         misspelt=("aixs",),
     ),
+)
+WANTED = (
+    Field("value", "of the coordinate", "number", Role.POSING, "{x}", required=True),
+    Field("weight", "among goals of its level", default=1.0, above=0.0),
+    Field("level", "smaller ones come first; 2 of a target, 3 of a posture where left out"),
 )
 RESTRAINT = (
     COMMENT,
@@ -198,6 +223,7 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     "a frame": FRAME,
     "a placement": (T, R, ROTATION),
     "a joint": JOINT,
+    "a wanted value": WANTED,
     "a restraint": RESTRAINT,
     "a light": LIGHT,
     "a terrain": TERRAIN,
@@ -381,6 +407,8 @@ def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, float]]:
     elif isinstance(value, Placement):
         for name in ("T", "rotation"):
             yield from leaves(getattr(value, name), (*steps, name))
+    elif isinstance(value, WantedValue):
+        yield (*steps, "value"), value.value
 
 
 def numbers_of(item: Any) -> Iterator[tuple[Field, Steps, float]]:

@@ -19,6 +19,7 @@ from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_
 from shiftjax.mechanism.parameters import BLOCKS, NamedNumbers, Parameter, Point, path_of_name, recomputed
 from shiftjax.mechanism.paths import Steps, child, listed, parts, shortened, split, steps, text_of
 from shiftjax.mechanism.physical import faults
+from shiftjax.mechanism.posing import unread_by_runs
 from shiftjax.mechanism.records import (
     FIXED,
     IDENTITY,
@@ -217,9 +218,8 @@ class Model:
         shaped = [path for path, body in self.bodies() if is_on(body.collision_geometry)]
         asked = ["contact_detection is on in the file"] if self.settings.contact_detection else []
         asked += [f"collision_geometry of {listed(shaped)} is kept"] if shaped else []
-        if not asked:
-            return ()
-        return (f"{', '.join(asked)}: bodies pass through each other, contacts are not simulated",)
+        passing = [f"{', '.join(asked)}: bodies pass through each other, contacts are not simulated"] if asked else []
+        return (*passing, *unread_by_runs(self))
 
     def undrawn(self) -> tuple[str, ...]:
         """What the file asks for of its terrains and no picture has, a sentence each."""

@@ -13,13 +13,15 @@ from shiftjax.mechanism.events import events_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.parameters import NamedNumbers, asking, name_of_path
 from shiftjax.mechanism.paths import listed
-from shiftjax.mechanism.records import Body, Element, FrameRef, Joint, Placement, Restraint
+from shiftjax.mechanism.posing import PosedContents, posed_in
+from shiftjax.mechanism.records import Body, Element, FrameRef, Joint, Placement, Restraint, WantedValue
 
 BODY_HEAD = ("body", "mass [kg]", "centre of mass [m]", "inertia xx yy zz [kg m^2]", "frames")
 JOINT_HEAD = ("joint", "type", "parent", "child", "starts at, in the file")
 ACTING_HEAD = ("what acts", "type", "of", "numbers, in SI, defaults left out")
 NAMED_HEAD = ("parameter or point", "value", "unit", "from", "to", "meaning", "acts on")
 EVENT_HEAD = ("event of every run", "where this comes to zero", "direction", "what is done there")
+POSED_HEAD = ("posed", "unit", "from", "to", "locked", "target", "posture")
 MOST = 6  # numbers of one entry that a line has room for
 
 Row = tuple[str, ...]
@@ -66,6 +68,21 @@ def named_rows(blocks: Iterable[tuple[str, NamedNumbers]], expressions: Mapping[
             follows = [name_of_path(other) or other for other in asking(expressions, path)]
             doc = f"{field.doc}; {expressions[path]}" if path in expressions else field.doc
             yield name, f"{value:.9g}", field.unit, *bounds, doc, listed(follows, 3) or "nothing"
+
+
+def posed_rows(model: PosedContents) -> Iterator[Row]:
+    """A row for each coordinate, joint and body of which a model states something of posing, under `POSED_HEAD`."""
+    for one in posed_in(model):
+        ends = ("" if end is None else f"{end:.6g}" for end in one.limits)
+        yield one.path, one.unit, *ends, "locked" if one.lock else "", _wanted(one.target), _wanted(one.posture)
+
+
+def _wanted(value: WantedValue | None) -> str:
+    """A value with what is not usual of its weight and level."""
+    if value is None:
+        return ""
+    weight = "" if value.weight == 1.0 else f", weight {value.weight:g}"
+    return f"{value.value:.6g}{weight}" + ("" if value.level is None else f", level {value.level:g}")
 
 
 def event_rows(definitions: Mapping[str, Any]) -> Iterator[Row]:

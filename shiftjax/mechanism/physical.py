@@ -72,6 +72,10 @@ def faults(
             yield _falling(field, {steps: values[steps] for steps, other in fields.items() if other == field})
         if isinstance(item, Body):
             yield from _of_inertia(values)
+        if isinstance(item, Body) and item.virtual:
+            yield _with_mass(values)
+        if isinstance(item, Joint):
+            yield from _beyond_each_other(values)
         if isinstance(item, Joint) and item.axis is not None:
             yield _no_direction(values)
         if isinstance(item, Element):
@@ -127,6 +131,29 @@ def _of_inertia(values: Values) -> Iterator[Fault]:
         "each principal moment about the centre of mass at most the sum of the other two",
         "Correct the inertia; it refers to the centre of mass.", certain=False,
     )  # fmt: skip
+
+
+def _with_mass(values: Values) -> Fault:
+    """A virtual body that has mass: it stands for no part."""
+    places: tuple[Steps, ...] = (("mass",), *(("inertia", entry.name) for entry in fields_of(Inertia)))
+    some = np.stack([values[place] for place in places])
+
+    def heaviest(k: int) -> str:
+        return ", ".join(f"{place[-1]} {some[n, k]:g}" for n, place in enumerate(places) if some[n, k])
+
+    todo = "Leave mass and inertia out, or virtual: a part that is real has them."
+    return Fault(places, np.asarray((some != 0.0).any(0)), heaviest, "a virtual body without mass and inertia", todo)
+
+
+def _beyond_each_other(values: Values) -> Iterator[Fault]:
+    """Limits of coordinates whose lower end is not below the upper one."""
+    for low in [steps for steps in values if steps[0] == "limits" and steps[-1] == 0]:
+        if (high := (*low[:-1], 1)) in values:
+            ends = values[low], values[high]
+            yield Fault(
+                (low, high), ends[0] >= ends[1], lambda k, ends=ends: f"limits {ends[0][k]:g} and {ends[1][k]:g}",
+                "a lower limit below the upper one", "Exchange them, or lock what is not to move.",
+            )  # fmt: skip
 
 
 def _falling(field: Field, values: Values) -> Fault:

@@ -91,6 +91,8 @@ class Body:
     active: bool = True
     comment: str = ""
     gravity_scale: float = 1.0  # of the gravity that acts on it
+    lock: bool = False  # whether posing leaves it where it stands
+    virtual: bool = False  # whether it stands for no part: it has no mass, and is drawn translucent
 
 
 @record
@@ -100,6 +102,18 @@ class Placement:
     T: Vector = ZERO  # [m]
     R: Matrix = IDENTITY
     rotation: Vector = ZERO  # [rad]
+
+
+@record
+class WantedValue:
+    """Where posing takes a coordinate, as far as what comes before lets it."""
+
+    value: float  # [rad or m]
+    weight: float = 1.0  # among goals of its level
+    level: float | None = None  # that of its key where None
+
+
+Limits = tuple[float | None, float | None]  # None where there is no end
 
 
 @record
@@ -121,6 +135,12 @@ class Joint:
     comment: str = ""
     stated: tuple[str, ...] = ()  # of STARTS, those that were written, zero or not; .NAME where only one coordinate's
     cut: bool = False  # whether its loop is cut here, so that it leads to no body
+    # of posing alone, and of a joint of several coordinates by their names, those that have some
+    limits: Limits | FrozenJson | None = None  # lower and upper end [rad or m]
+    lock: bool | tuple[str, ...] = False  # whether it stays where it is, or which coordinates do
+    target: WantedValue | FrozenJson | None = None
+    posture: WantedValue | FrozenJson | None = None  # where it goes as far as targets leave it free
+    virtual: bool = False  # whether it is drawn translucent
 
     def states(self, start: str, coordinate: str) -> bool:
         """Whether it says where a coordinate starts, or how fast; `start` is one of STARTS."""

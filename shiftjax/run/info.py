@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from shiftjax.errors import need, printable, refuse_text
@@ -18,14 +18,17 @@ from shiftjax.mechanism.overview import (
     EVENT_HEAD,
     JOINT_HEAD,
     NAMED_HEAD,
+    POSED_HEAD,
     acting_rows,
     body_rows,
     event_rows,
     joint_rows,
     named_rows,
+    posed_rows,
 )
 from shiftjax.mechanism.parameters import asking
-from shiftjax.mechanism.paths import split, text_of
+from shiftjax.mechanism.paths import listed, split, text_of
+from shiftjax.mechanism.posing import posed_in, virtual_in
 from shiftjax.mechanism.records import Element
 from shiftjax.run.indeterminate import indeterminate
 from shiftjax.run.options import options_of
@@ -49,6 +52,8 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
         "indeterminate": indeterminate(prepared),
         "named": _named(model),
         "events": thaw(model.events),
+        "posed": [asdict(one) for one in posed_in(model)],
+        "virtual": list(virtual_in(model)),
     }
 
 
@@ -91,6 +96,10 @@ def text(model: Model) -> str:
         lines += [*text_table(NAMED_HEAD, rows, left=(0, 2, 5, 6)), ""]
     if model.events:
         lines += [*text_table(EVENT_HEAD, event_rows(model.events), left=(0, 1, 2, 3)), ""]
+    if posed := [*posed_rows(model)]:
+        lines += [*text_table(POSED_HEAD, posed, left=(0, 1, 4)), ""]
+    if report["virtual"]:
+        lines += [f"virtual, drawn translucent: {listed(report['virtual'], 12)}", ""]
     for k, s in enumerate(report["substructures"]):
         lines += [
             f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"

@@ -1,6 +1,6 @@
 """A mechanism posed by hand, without a window: loops closed, locks, ends of travel, what is out of reach, scripts.
 
-S23, M14, M39, M45, M46, E15.
+S23, M4, M14, M16, M39, M45, M46, E15.
 """
 
 from pathlib import Path
@@ -115,3 +115,81 @@ def test_what_is_refused(step: str, message: str) -> None:
     with pytest.raises(shiftjax.ModelError, match=message):
         poser.replay(step)
     assert poser.script == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "dragged"), [("excavator", "stick", "bucket"), ("four_bar", "crank", "rocker")]
+)
+def test_a_locked_body_stays(name: str, body: str, dragged: str) -> None:
+    """While its loop is dragged in parts: a bucket on a stick that is held; a four-bar cannot move at all then."""
+    poser = shiftjax.Poser(name).lock(body)
+    (full,) = poser.locks
+    before, start = poser.poses, world(poser, dragged, [0.05, 0.0, 0.0])
+    for k in range(1, 9):
+        poser.drag_on(dragged, [0.05, 0.0, 0.0], start + np.array([0.01, 0.0, 0.02]) * k)
+    poser.drop()
+    for now, then in zip(poser.poses[full], before[full], strict=True):
+        assert now == pytest.approx(then, abs=CLOSED)
+    moved = np.linalg.norm(world(poser, dragged, [0.05, 0.0, 0.0]) - start)
+    assert (moved > 1e-2) == (name == "excavator") and poser.gap < CLOSED
+    assert not poser.unlock(body).locks and poser.script.endswith(f"unlock('{full}')\n")
+
+
+def test_locks_of_a_file_and_of_a_hand_are_the_same(tmp_path: Path) -> None:
+    """Of coordinates, a ball and a body: what is saved opens with them, and without what was freed."""
+    model = shiftjax.Editor("stewart").lock("leg_1", "head_2").model
+    poser = shiftjax.Poser(model).lock("platform").unlock("leg_1").lock("leg_3")
+    assert poser.locks == {"stewart:head_2", "stewart:platform", "stewart:leg_3"}
+    poser.save(tmp_path / "locked.json")
+    again = shiftjax.Poser(load(tmp_path / "locked.json"))
+    assert again.locks == poser.locks
+    assert dict(poser.posed.bodies())["stewart:platform"].lock and not dict(poser.posed.joints())["stewart:leg_1"].lock
+    poser.undo()
+    assert poser.locks == {"stewart:head_2", "stewart:platform"}
+    before = poser.coordinates
+    poser.drag("platform", [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+    assert poser.coordinates == pytest.approx(before, abs=1e-12) and poser.missed > 0.1
+
+
+def test_limits_and_goals_of_a_file_hold_while_a_body_is_dragged() -> None:
+    """An arm of three joints follows in a plane: the free one keeps its posture, another comes to its limit first."""
+    builder = shiftjax.ModelBuilder()
+    rows = builder.assembly("arm")
+    for k, more in enumerate(({"posture": -0.4}, {"limits": (None, 1.2)}, {})):
+        rows.body(f"l{k}", mass=1.0, inertia=(1e-3, 0.1, 0.1), frames={"tip": (1, 0, 0)})
+        parent = (f"l{k - 1}", "tip") if k else "fixed"
+        rows.joint(f"j{k}", "Ry", parent=parent, child=f"l{k}", initial_displacement=(-0.4, 0.5, 0.8)[k], **more)
+    poser = shiftjax.Poser(builder.build())
+    start = world(poser, "l2", [1.0, 0.0, 0.0])
+    for k in range(1, 6):
+        poser.drag_on("l2", [1.0, 0.0, 0.0], start + np.array([-0.02, 0.0, 0.0]) * k)
+    poser.drop()
+    assert poser.missed < EXACT and poser.values["arm:j0"] == pytest.approx(-0.4, abs=1e-6)
+    poser.turn("j1", 2.0)
+    assert poser.values["arm:j1"] == pytest.approx(1.2, abs=EXACT) and poser.missed == pytest.approx(0.8, abs=EXACT)
+    assert poser.ranges()["arm:j1"][1] == 1.2
+
+
+def test_what_is_locked_has_a_name_of_its_own() -> None:
+    """A body beside a joint of the same path goes by its origin; an end of a path that two have is refused."""
+    builder = shiftjax.ModelBuilder()
+    for side in ("left", "right"):
+        rows = builder.assembly(side).body("crank", mass=1.0, inertia=(1, 1, 1)).body("rod", mass=1.0, lock=True)
+        rows.joint("crank", "Ry", child="crank").joint("knee", "cylindrical", axis="z", parent="crank", child="rod")
+    poser = shiftjax.Poser(builder.build())
+    assert poser.locks == {"left:rod", "right:rod"}
+    with pytest.raises(
+        shiftjax.ModelError, match=r"lock: found crank, of which there are 2; allowed: left:crank, right"
+    ):
+        poser.lock("crank")
+    poser.unlock().lock("left:crank", "right:crank:origin", "left:knee", "right:knee.slide")
+    bodies, joints = dict(poser.posed.bodies()), dict(poser.posed.joints())
+    assert [path for path, body in bodies.items() if body.lock] == ["right:crank"]
+    locked = {path: joint.lock for path, joint in joints.items() if joint.lock}
+    assert locked == {"left:crank": True, "left:knee": True, "right:knee": ("slide",)}
+    assert (
+        shiftjax.Poser(poser.posed).locks
+        == poser.locks
+        == {*locked, "right:crank:origin"} - {"left:knee", "right:knee"}
+        | {"left:knee.angle", "left:knee.slide", "right:knee.slide"}
+    )

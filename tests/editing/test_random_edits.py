@@ -1,4 +1,5 @@
-"""A thousand random edits: bodies keep their places and one way to ground each, files say it all. M10, M11, D15."""
+"""A thousand random edits: bodies keep their places and one way to ground, files say it all. M10, M11, M41, M42,
+D15."""
 
 from collections import Counter
 
@@ -7,6 +8,7 @@ import pytest
 
 import shiftjax
 from shiftjax.formats import dumps, load, to_dict
+from shiftjax.joints import KINDS
 from shiftjax.topology.spanning_tree import spanning_tree
 from tests.editing.test_editor import STAYS, far
 
@@ -23,6 +25,8 @@ def random_step(edit: shiftjax.Editor, rng: np.random.Generator, number: int) ->
     name, room = f"new_{number}", len(bodies) < MANY
     frames = [frame.name for frame in dict(edit.model.bodies())[body].frames if rng.random() < 0.5]
     axis = [0.0, 1.0, 0.0] if rng.random() < 0.5 else rng.normal(size=3).tolist()
+    coordinate = str(rng.choice(KINDS[dict(edit.model.joints())[joint].type].paths(joint) or (joint,)))
+    value = float(rng.normal())
     steps = {
         "add_body": lambda: edit.add_body(name, at=rng.normal(size=3), mass=1.0) if room else edit.remove(body),
         "add_joint": lambda: edit.add_joint(name, str(rng.choice(TYPES[:3])), body, other, axis=axis),
@@ -38,6 +42,13 @@ def random_step(edit: shiftjax.Editor, rng: np.random.Generator, number: int) ->
         "copy": lambda: edit.copy(body, name) if room else edit.merge(joint),
         "make_closure": lambda: edit.make_closure(joint),
         "make_tree": lambda: edit.make_tree(joint),
+        "limit": lambda: edit.limit(coordinate, value - 1.0, value + 1.0 if room else None),
+        "target": lambda: edit.target(coordinate, value if room else None, weight=2.0),
+        "posture": lambda: edit.posture(coordinate, value, level=4),
+        "lock": lambda: edit.lock(coordinate, body),
+        "unlock": lambda: edit.unlock(*([coordinate] if room else [])),
+        "make_virtual": lambda: edit.make_virtual(joint if rng.random() < 0.8 else body),
+        "make_real": lambda: edit.make_real(joint),
     }
     kind = str(rng.choice(list(steps)))
     steps[kind]()
@@ -64,7 +75,7 @@ def test_random_edits(name: str) -> None:
             assert load(document) == edit.model
         if done == STEPS:
             break
-    assert done == STEPS and len(kinds) == 14
+    assert done == STEPS and len(kinds) == 21
     last = dumps(to_dict(edit.model))
     assert dumps(to_dict(shiftjax.Editor(name).replay(edit.script).model)) == last
     while edit.undo():

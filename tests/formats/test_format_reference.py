@@ -86,6 +86,8 @@ def whole_file(label: str) -> dict[str, Any]:
         document.setdefault("events", {})["more"] = example
     elif label == "a placement":
         crank["frames"].append({"name": "more", **example})
+    elif label == "a wanted value":
+        document["assemblies"][0]["joints"][0]["target"] = example
     elif what == "a geometry":
         crank["geometry"].append(example)
     elif label.startswith("a pid's"):

@@ -31,7 +31,7 @@ from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.joint_shapes import PURPLE, RED, ULTRAMARINE
 from shiftjax.viewer.scene.lights import lights_of
 from shiftjax.viewer.scene.likeness import stem
-from shiftjax.viewer.scene.palette import PALETTE
+from shiftjax.viewer.scene.palette import PALETTE, TRANSLUCENT
 from shiftjax.viewer.scene.scene import Colour, Scene
 from tests.scenes.lone import STILL, Loaded, drawn, lone, of_lone
 from tests.scenes.rays import DRAWN, corners, nearest
@@ -194,6 +194,22 @@ def test_colours_tell_bodies_and_joints_apart() -> None:
     assert len(set(PALETTE)) == len(PALETTE)
     for one, two in itertools.combinations([*PALETTE, ULTRAMARINE, PURPLE, RED], 2):
         assert np.linalg.norm(np.subtract(one, two)) > 0.1, "colours that look alike"
+
+
+def test_what_is_virtual_is_translucent_and_what_is_locked_red() -> None:
+    """M5, M39: of a file; all other colours stay."""
+    model = ModelBuilder()
+    rows = model.assembly("a").body("bar", mass=1, inertia=(1, 1, 1), frames={"tip": (1, 0, 0)})
+    rows.body("ghost", virtual=True, geometry=[{"type": "sphere", "radius": 0.1, "colour": [1, 0, 0, 0.5]}])
+    rows.joint("pin", "Ry", child="bar", lock=True)
+    rows.joint("arm", "Ry", parent=("bar", "tip"), child="ghost", virtual=True)
+    poses = {path: STILL for path in ("a:bar", "a:ghost")}
+    scene = scene_of(model.build(), poses)
+    (ghost,) = drawn(scene, "a:ghost")
+    assert ghost.colour == (1, 0, 0, 0.5 * TRANSLUCENT)
+    assert {part.colour for part in drawn(scene, "a:arm", "joint")} == {(*ULTRAMARINE[:3], TRANSLUCENT)}
+    assert {part.colour for part in drawn(scene, "a:pin", "joint")} == {RED}
+    assert all(part.colour[3] == 1.0 for part in drawn(scene, "a:bar"))
 
 
 def test_bodies_that_are_alike_have_one_colour() -> None:

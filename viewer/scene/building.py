@@ -27,7 +27,7 @@ from shiftjax.viewer.scene.layers import layers_of
 from shiftjax.viewer.scene.lights import lamps, lights_of, up_of
 from shiftjax.viewer.scene.likeness import likes
 from shiftjax.viewer.scene.model_shapes import Drawn, LoadMesh, finder, shape_of
-from shiftjax.viewer.scene.palette import GREY, PALETTE
+from shiftjax.viewer.scene.palette import GREY, PALETTE, faded
 from shiftjax.viewer.scene.scene import GROUND, Colour, Scene, ScenePart
 from shiftjax.viewer.scene.sliding import Slide, slides_of, travel_of
 from shiftjax.viewer.scene.springs import springs_of
@@ -123,7 +123,7 @@ def _bodies(context: BuildContext, slides: Mapping[str, Slide], find: Callable[[
             drawn = [(*placed, None) for placed in made]
         colour = PALETTE[alike[path] % len(PALETTE)]
         yield from (
-            ScenePart(mesh, context.nodes[path], where, mesh_colour or colour, path)
+            ScenePart(mesh, context.nodes[path], where, faded(mesh_colour or colour, virtual=body.virtual), path)
             for mesh, where, mesh_colour in drawn
         )
 

@@ -14,6 +14,7 @@ from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import transform, z_along
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.layers import shift_along
+from shiftjax.viewer.scene.palette import faded
 from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart
 from shiftjax.viewer.scene.sliding import OVERHANG, SLIDING, Slide, joint_frames
 from shiftjax.viewer.scene.spring_meshes import SPRING
@@ -49,7 +50,8 @@ def joint_parts(context: BuildContext, slides: Mapping[str, Slide], cut: frozens
         drawing, end = KINDS[joint.type].drawing, 0.0
         near, far = joint_frames(context, joint)
         a, b = (context.nodes[ref.body] for ref in (joint.parent, joint.child))
-        colour = RED if drawing == "weld" else PURPLE if path in cut else ULTRAMARINE
+        colour = RED if drawing == "weld" or joint.lock else PURPLE if path in cut else ULTRAMARINE
+        colour = faded(colour, virtual=joint.virtual)
         width = context.style.width * (CUT_LARGER if path in cut else 1.0)
         if drawing in SLIDING:
             made = slider_shapes(slides[path], width, drawing)

@@ -31,6 +31,7 @@ CATEGORIES: tuple[Colour, ...] = (  # of what is told apart by colour, also by t
     (0.835, 0.369, 0.000, 1.0),  # vermilion
 )
 GREY: Colour = (0.50, 0.51, 0.53, 1.0)
+TRANSLUCENT = 0.35  # opacity of what is virtual
 LOWEST, HIGHEST = 0.02, 0.3  # opacities of many ghosts and of few
 
 
@@ -40,6 +41,11 @@ def linear(colours: np.ndarray) -> np.ndarray:
     rgb = colours[..., :3]
     colours[..., :3] = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return colours
+
+
+def faded(colour: Colour, *, virtual: bool) -> Colour:
+    """The colour of a part, translucent where what it shows is virtual."""
+    return (*colour[:3], colour[3] * TRANSLUCENT) if virtual else colour
 
 
 def ghost_opacity(count: int) -> float:

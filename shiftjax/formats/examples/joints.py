@@ -17,6 +17,9 @@ SEVERAL: dict[str, dict[str, Any]] = {
         "initial_displacement": {"angle": 0.5, "slide": 0.1},
         "initial_velocity": {"angle": 6},
         "damping": {"slide": [0, 2]},
+        "limits": {"slide": [0, None]},
+        "lock": ["angle"],
+        "target": {"slide": {"value": 0.2, "weight": 5}},
     },
     "universal": {
         "name": "cross",

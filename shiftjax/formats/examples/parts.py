@@ -75,7 +75,10 @@ PART_EXAMPLES: dict[str, dict[str, Any]] = {
         "initial_velocity": 6,
         "stiffness": [0, 20],
         "damping": [0, 0.02],
+        "limits": [-1.5, 2],
+        "posture": 0.5,
     },
+    "a wanted value": {"value": 0.5, "weight": 2, "level": 2.5},
     "a joint of type screw": {
         "name": "lead",
         "type": "screw",

@@ -126,7 +126,7 @@ def ranked(goals: Sequence[Goal]) -> list[Ranked]:
         where = f"goals[{k}]"
         if not isinstance(goal, KINDS):
             raise ModelError(where, shown(goal), KINDS_TEXT, "Make one of these.")
-        number = _number(where, goal.level)
+        number = level_number(where, goal.level)
         weight = real_array(getattr(goal, "weight", 1.0))
         if weight is None or weight.ndim or not 0.0 < weight < np.inf:
             raise ModelError(
@@ -171,7 +171,12 @@ def _refuse_numbers(where: str, goal: Goal) -> None:
             raise ModelError(f"{where}.{name}", shown(value), allowed, "Give such an array.")
 
 
-def _number(where: str, level: Any) -> float:
+def level_number(where: str, level: Any) -> float:
+    """The number of a level.
+
+    Raises:
+        ModelError: neither a number nor a name of one.
+    """
     number = LEVELS.get(level) if isinstance(level, str) else real_array(level)
     if number is None or np.ndim(number) or not np.isfinite(number):
         raise ModelError(f"{where}.level", shown(level), f"a number, or one of {[*LEVELS]}", "Smaller ones come first.")

@@ -19,11 +19,12 @@ from shiftjax.errors import ModelError, need_mapping, shown
 from shiftjax.formats.files import load
 from shiftjax.gradients.traced import is_traced
 from shiftjax.kinematics.positioning.damping import Positioned
-from shiftjax.kinematics.positioning.goals import KINDS, Goal, Ranked, ranked
+from shiftjax.kinematics.positioning.goals import KINDS, CenterGoal, Goal, PotentialGoal, Ranked, ranked
 from shiftjax.kinematics.positioning.manifold import Manifold
 from shiftjax.kinematics.positioning.open_chain import OpenChain
 from shiftjax.kinematics.positioning.position_search import PositionSearch
 from shiftjax.kinematics.positioning.solver import solved
+from shiftjax.kinematics.positioning.stated_goals import stated_goals, states_goals
 from shiftjax.mechanism.model import Model
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
@@ -79,7 +80,7 @@ class InverseKinematics:
 
 def inverse_kinematics(
     model: Model | str,
-    goals: Sequence[Goal] | Goal,
+    goals: Sequence[Goal] | Goal = (),
     *,
     limits: Mapping[str, Any] | None = None,
     q: Any = None,
@@ -96,9 +97,11 @@ def inverse_kinematics(
     Args:
         model: a Model, a library name or a path.
         goals: `FrameGoal`, `CenterGoal`, `JointGoal`; values of shape (B, ...) make B problems of one design, or one
-            for each design that varies.
+            for each design that varies. Locks, targets and postures of the model are goals beside them, but for those
+            of a coordinate of which a goal of the same level is given here; a call may give none then.
         limits: coordinate -> (low, high) [rad or m], either None or infinite where there is none; below loops, above
-            all goals. Stops of the model (forces of type `stop`) are limits of joints that are not named here.
+            all goals. Limits and stops of the model (forces of type `stop`) are those of joints that are not named
+            here, the tighter one where a joint has both.
         q: coordinate -> where members begin, as of `configuration`, which closes the loops from there.
         tries: of members that miss a goal, from how many poses, the first of them the start: the others are spread
             evenly between limits, half a turn about the start, or a model's length, where there are none. With loops
@@ -114,7 +117,10 @@ def inverse_kinematics(
         ModelError: anything the model or the arguments make impossible.
     """
     model = model if isinstance(model, Model) else load(model)
-    levels = ranked(goals := [goals] if isinstance(goals, KINDS) else goals)
+    goals = [goals] if isinstance(goals, KINDS) else goals
+    of_model = states_goals(model)
+    if not (of_model and isinstance(goals, list | tuple) and not goals):
+        ranked(goals)
     if isinstance(tries, bool) or not isinstance(tries, int) or not 1 <= tries <= MOST_TRIES:
         raise ModelError("tries", shown(tries), f"an integer from 1 to {MOST_TRIES}", "1 begins at the start alone.")
     if limits is not None:
@@ -123,8 +129,10 @@ def inverse_kinematics(
     stated = stated_state(
         model, q=q, v=None, vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, start=start,
         time=None if members is None else np.zeros(members),
+        massless=not any(isinstance(goal, CenterGoal | PotentialGoal) for goal in goals),
     )  # fmt: skip
-    search = _Search(model, stated, goals, levels, limits)
+    goals = [*goals, *(stated_goals(stated, goals) if of_model else ())]
+    search = _Search(model, stated, goals, ranked(goals), limits)
     return search.outcome(search.best(tries))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from shiftjax.access.answers import Question, answers_of
-from shiftjax.access.common_partition import common_partition
 from shiftjax.access.dynamic_terms import potential_energy
 from shiftjax.access.kinematic_terms import mass
 from shiftjax.access.lane_state import Ground, LaneState
@@ -16,10 +15,11 @@ from shiftjax.access.stated_state import StatedState
 from shiftjax.algebra import Scalar, norm_squared, sqrt
 from shiftjax.errors import ModelError, shown
 from shiftjax.kinematics.positioning.goals import Goal, Ranked
+from shiftjax.kinematics.positioning.ground import Footing, number_of, parts_of
 from shiftjax.kinematics.positioning.manifold import Goals, LimitRows, Limits
 from shiftjax.kinematics.positioning.potential import EnergyRows
 from shiftjax.kinematics.positioning.rows import Tasks, coordinate_named
-from shiftjax.kinematics.stops import stops_of
+from shiftjax.kinematics.stops import ends_of_ways
 from shiftjax.mechanism.model import Model
 from shiftjax.real_arrays import real_array
 from shiftjax.topology.plan import Plan
@@ -30,6 +30,7 @@ class PositionSearch:
 
     Args:
         stated: where members begin. levels: of the goals. limits: coordinate -> (low, high).
+        footing: of these mechanisms, where it is known from another call.
 
     Attributes:
         levels: with that of limits, where there are any. goals: as the solver takes them. ground: of their questions.
@@ -40,25 +41,21 @@ class PositionSearch:
 
     def __init__(
         self, model: Model, stated: StatedState, goals: Sequence[Goal], levels: Sequence[Ranked],
-        limits: Mapping[str, Any] | None,
+        limits: Mapping[str, Any] | None, footing: Footing | None = None,
     ) -> None:  # fmt: skip
         self.stated = stated
         prepared, self.plan = stated.prepared, stated.prepared.plan
-        setup, B = prepared.setup, stated.q.shape[1]
-        everyone = np.arange(B)
-        partition = common_partition(prepared, stated.q, stated.status <= 0, (), ())
-        numbers = tuple(None if k in setup.varied else x for k, x in enumerate(setup.numbers))
-        ground = Ground(self.plan, partition, numbers, setup.varied, setup.matrices, setup.length, setup.functions)
-        tasks = Tasks(model, self.plan, setup.length, goals, stated.q)
-        x = np.concatenate([stated.q, np.zeros_like(stated.v), stated.states, stated.t[None], stated.numbers])
-        between, lane = _limits(model, stated, limits), prepared.lane_of(everyone, 1.0)
+        footing = footing or Footing.of(stated)
+        ground, x = footing.ground, parts_of(stated)
+        tasks = Tasks(model, self.plan, prepared.setup.length, goals, stated.q)
+        between, lane = _limits(model, stated, limits), footing.lane
         self.levels = [*([Ranked("limits")] if len(between.q) else ()), *levels]
         self.goals = Goals(
             self.plan, lane, answers_of(ground), x, [
                 *([LimitRows(between, np.asarray(lane.units), _beyond(self.plan, between))] if len(between.q) else ()),
                 *(EnergyRows(self.plan, self._energy(ground, x)) if one.energy else tasks.rows_of(one.goals)
                   for one in levels),
-            ], between,
+            ], between, footing.lone,
         )  # fmt: skip
         self.ground = ground
 
@@ -82,21 +79,19 @@ def _weight(at: LaneState) -> list[Scalar]:
 
 
 def _limits(model: Model, stated: StatedState, given: Mapping[str, Any] | None) -> Limits:
-    """Limits as arrays: those of stops of the model, where a call names no others.
+    """Limits as arrays: those of the model, the tighter one of a stop and a limit, where a call names no others.
 
     Raises:
         ModelError: none of a coordinate of one number; ends that are no numbers, or in the wrong order.
     """
-    plan, setup, count = stated.prepared.plan, stated.prepared.setup, stated.q.shape[1]
+    plan, count = stated.prepared.plan, stated.q.shape[1]
     named: set[int] = set()
     ends: dict[int, np.ndarray] = {}  # coordinate of the plan -> (2, B)
     speeds = {one.q: one.v for one in plan.coordinates}
-    for stop in stops_of(plan):
-        known = setup.numbers[stop.number]
-        value = stated.numbers[setup.varied.index(stop.number)] if stop.number in setup.varied else float(known or 0.0)
-        both = ends.setdefault(stop.coordinate.q, np.repeat([[-np.inf], [np.inf]], count, axis=1))
-        tighter = np.minimum if stop.end > 0 else np.maximum
-        both[max(stop.end, 0)] = tighter(both[max(stop.end, 0)], value)
+    for one in ends_of_ways(stated.prepared.model, plan):
+        both = ends.setdefault(one.coordinate.q, np.repeat([[-np.inf], [np.inf]], count, axis=1))
+        tighter = np.minimum if one.end > 0 else np.maximum
+        both[max(one.end, 0)] = tighter(both[max(one.end, 0)], number_of(stated, one.number))
     for path, pair in (given or {}).items():
         where = f"limits {path}"
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
@@ -110,6 +105,11 @@ def _limits(model: Model, stated: StatedState, given: Mapping[str, Any] | None) 
         if any(x.ndim > 1 or np.isnan(x).any() for x in numbers) or not (numbers[0] <= numbers[1]).all():
             raise ModelError(where, shown(pair), "low <= high, numbers or (B,) of them", "Exchange or mend them.")
         ends[one.q] = np.stack([np.broadcast_to(x, count) for x in numbers])
+    for one in plan.coordinates:
+        if one.q in ends and (crossed := np.flatnonzero((ends[one.q][0] > ends[one.q][1]) & (stated.status <= 0))).size:
+            x, y = ends[one.q][:, crossed[0]]
+            todo = "Correct its limits, or its stop; or give limits= of the call."
+            raise ModelError(one.path, f"ends of its way {x:g} and {y:g}", "a lower end up to the upper one", todo)
     low, high = np.array([*ends.values()]).reshape(len(ends), 2, count).swapaxes(0, 1)
     places = np.array([*ends], int)
     return Limits(places, np.array([speeds[int(k)] for k in places], int), low, high)

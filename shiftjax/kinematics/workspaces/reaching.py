@@ -18,7 +18,7 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError, refuse_text, shown
 from shiftjax.forces.stops import FAR
-from shiftjax.kinematics.stops import stops_of
+from shiftjax.kinematics.stops import ends_of_ways
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
@@ -229,11 +229,21 @@ class Reaching:
 
 
 def _limits(prepared: Prepared) -> tuple[Limit, ...]:
-    """Ends of ways: of stops of the model."""
-    ends = [(one, float(prepared.own_numbers[one.number])) for one in stops_of(prepared.plan)]
-    return tuple(
-        Limit(one.coordinate.path, one.coordinate.q, one.coordinate.v, one.end, x) for one, x in ends if abs(x) < FAR
-    )
+    """Ends of ways: of stops and limits of the model, the tighter one.
+
+    Raises:
+        ModelError: ends of a coordinate between which nothing lies.
+    """
+    ends: dict[tuple[int, int], Limit] = {}
+    for one in ends_of_ways(prepared.model, prepared.plan):
+        x, key = float(prepared.own_numbers[one.number]), (one.coordinate.q, one.end)
+        if abs(x) < FAR and (key not in ends or one.end * (x - ends[key].value) < 0.0):
+            ends[key] = Limit(one.coordinate.path, one.coordinate.q, one.coordinate.v, one.end, x)
+    for (place, end), low in ends.items():
+        if end < 0 and (high := ends.get((place, 1))) is not None and low.value > high.value:
+            fault, todo = f"{low.value:g} and {high.value:g}", "Correct its limits, or its stop."
+            raise ModelError(low.coordinate, f"ends of its way {fault}", "a lower end up to the upper one", todo)
+    return tuple(ends.values())
 
 
 def _coordinate(model: Model, plan: Plan, text: str) -> tuple[str, str, Coordinate]:

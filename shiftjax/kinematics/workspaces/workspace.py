@@ -49,7 +49,7 @@ def workspace(
             ".y", ".z" and coordinates of joints.
         box: (low, high) of each coordinate [m or rad], which the grid covers; with `points`, and needed for it.
         points: of the grid, in all directions alike or one number each; 0 for none. Without curves it must be there.
-        stops: whether joints end at stops of the model (forces of type `stop`).
+        stops: whether joints end at limits of the model and at its stops (forces of type `stop`).
         searched: poses all over, at least 1, from which curves are sought, and the grid is flooded. A curve that none
             of them leads to is missed, with what it bounds; more find more.
         assign, tie: as those of `simulate`.

@@ -16,6 +16,7 @@ T = TypeVar("T")
 # Numbers that do not move a closed loop, unless a constraint or a joint reads them.
 OF_MOTION = {
     Role.MASS, Role.INERTIA, Role.CENTER, Role.ACCELERATION, Role.SPEED, Role.STATE, Role.FORCE, Role.KNOT, Role.LOAD,
+    Role.POSING,
 }  # fmt: skip
 
 
