@@ -29,6 +29,7 @@ from shiftjax.ensembles.study.switching import element, switched
 from shiftjax.errors import ModelError, wrong
 from shiftjax.formats.files import load
 from shiftjax.kinematics.inputs import inputs_of, units_of
+from shiftjax.measures.support import arguments_of
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.model import Model
@@ -213,6 +214,10 @@ class _Names:
 
     def _channel(self, path: str) -> str:
         """The full path of a channel; a body alone stands for its frame origin."""
+        if call := arguments_of(path):
+            name, frames, of = call
+            feet = [self._resolved("channels", frame) for frame in frames]
+            return f"{name}({', '.join([*feet, *([f'of={of}'] if of else [])])})"
         target, dot, quantity = path.rpartition(".")
         try:
             return self._model.resolve(f"{target}:origin{dot}{quantity}")

@@ -13,10 +13,9 @@ from typing import Any
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup, total
 from shiftjax.errors import ModelError
-from shiftjax.expressions.dialects import LANES
 from shiftjax.expressions.expression import is_path, names
-from shiftjax.expressions.grammar import parse
 from shiftjax.measures.channels import channels
+from shiftjax.measures.metric_texts import parsed
 from shiftjax.mechanism.events import is_off, of_run
 from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model
@@ -100,7 +99,7 @@ def _has(plan: Plan, model: Model, paths: Sequence[str]) -> bool:
 def _paths(words: str | Mapping[str, Any], events: Mapping[str, Sequence[str]] | None = None) -> tuple[str, ...]:
     """The channels that a metric or an event is taken of, also by its events; none of one that is no expression."""
     try:
-        node = parse(words if isinstance(words, str) else words.get("of", ""), "", LANES)
+        node = parsed(words if isinstance(words, str) else words.get("of", ""), "")
     except ModelError:
         return ()
     by_events = (path for name in names(node) for path in (events or {}).get(name.text, ()))

@@ -87,6 +87,22 @@ def with_number(question: Question, place: int, *, closed: bool) -> Question:
     return _slopes(question, ("number", place, closed), directions, last_axis=False)
 
 
+def along_direction(question: Question, parts: Sequence[str]) -> Question:
+    """The slope in a direction that is given with the question, as its extras: of some parts of a state, in order."""
+
+    def answer(at: LaneState) -> Nested:
+        change, first = at.direction(), 0
+        for name in parts:
+            place = at.ground.parts[name]
+            size = place.stop - place.start
+            change[place] = at.extra[first : first + size]
+            first += size
+        (slope,) = at.along(lambda x: flattened(question.answer(x)), [change])
+        return shaped(slope, shape_of(question.answer(at)))
+
+    return replace(question, key=("along", tuple(parts), question.key), answer=answer)
+
+
 def _closed(at: LaneState, change: Vec, displacement: Column) -> Vec:
     """A direction in which coordinates are displaced, and speeds follow, independent ones held."""
     moved = list(change)

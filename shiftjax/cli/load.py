@@ -13,19 +13,32 @@ from shiftjax.ensembles import picture
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.quantities import in_si
-from shiftjax.statics.load_path import CriticalPose, LoadPath, load_path
+from shiftjax.statics.loads.load_path import load_path
+from shiftjax.statics.loads.load_paths import CriticalPose, LoadPath, PassedEvent
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
     add = parser.add_argument
-    line = "a number of the model that goes from one value to another, 'push.load=0:-500N'; may be repeated"
+    line = "a number of the model, or a joint's coordinate, that goes from one value to another, 'push.load=0:-500N'; "
+    line += "may be repeated"
     add("--load", action="append", default=[], metavar="PATH=FROM:TO", required=True, help=line)
     add("--poses", type=parsing.count, default=101, metavar="N", help="of a curve at most; left out, 101")
     add("--distance", type=parsing.positive, default=0.05, metavar="D", help="of poses, arclength; left out, 0.05")
     add("--branches", type=int, default=1, metavar="N", help="how often curves branch off; left out, once")
     add("--unstable", action="store_true", help="begin at the nearest equilibrium of any kind")
+    line = (
+        "note where an expression comes to zero, 'tips=support_margin(body:left, body:right)'; with :up or :down in "
+        "that direction alone, with :stop end there"
+    )
+    add("--event", action="append", default=[], metavar="NAME=EXPR[:WAY][:stop]", help=line)
+    add(
+        "--range",
+        metavar="NAME",
+        help="print between which first loads this event has not happened, once joints have met an end of their way",
+    )
     parsing.add_channel(parser)
+    add("--slopes", action="store_true", help="with --json: how channels go with the first load, too")
     parsing.add_set(parser)
     parsing.add_equation(parser)
     add("--picture", metavar="FILE", help="draw the load over a coordinate (.png, .svg, .pdf)")
@@ -41,13 +54,15 @@ def call(options: argparse.Namespace) -> int:
         target = picture.check_target(options.picture, force=options.force)
     path = load_path(
         model, _loads(options, model), poses=options.poses, distance=options.distance, branches=options.branches,
-        unstable=options.unstable, channels=options.channel, **common.stated(options, model),
+        unstable=options.unstable, channels=options.channel, events=common.events(options), slopes=options.slopes,
+        **common.stated(options, model),
     )  # fmt: skip
     common.report_outcomes(path.result)
     if options.json:
-        common.put_json(_document(path))
+        common.put_json(_document(path, options.range))
     else:
         _show(path)
+        _show_events(path, options.range)
     if target is not None:
         path.plot(options.over).savefig(target)
         common.say(f"{options.picture}: {len(path.member)} curves")
@@ -55,7 +70,7 @@ def call(options: argparse.Namespace) -> int:
 
 
 def _loads(options: argparse.Namespace, model: Model) -> dict[str, tuple[float, float]]:
-    units, loads = model.number_units(), dict[str, tuple[float, float]]()
+    units, loads = model.number_units() | model.coordinate_units(), dict[str, tuple[float, float]]()
     for path, words in common.entries(options.load, "--load").items():
         ends = words.split(":")
         if len(ends) != 2:
@@ -75,23 +90,38 @@ def _show(path: LoadPath) -> None:
         rows.append((str(k), begin, str(int(here.sum())), ", ".join(words), end))
     common.table(("curve", "begins at", "poses", "stability", "ends"), rows)
     if path.critical:
-        names = [*path.critical[0].loads, *(name for name, q in path.critical[0].q.items() if np.ndim(q) == 0)]
+        loads = path.critical[0].loads
+        names = [*loads, *(name for name, q in path.critical[0].q.items() if np.ndim(q) == 0 and name not in loads)]
         rows = [(str(k), one.kind, str(one.curve), f"{one.factor:.9g}", *_numbers(one, names))
                 for k, one in enumerate(path.critical)]  # fmt: skip
         common.table(("critical", "kind", "curve", "factor", *names), rows)
 
 
-def _numbers(pose: CriticalPose, names: list[str]) -> list[str]:
+def _show_events(path: LoadPath, ranged: str | None) -> None:
+    if path.events:
+        plain = [name for name, q in path.events[0].q.items() if np.ndim(q) == 0 and name not in path.loads]
+        names = [*path.loads, *plain]
+        rows = [(one.name, one.direction, str(one.curve), f"{one.factor:.9g}", *_numbers(one, names))
+                for one in path.events]  # fmt: skip
+        common.table(("event", "way", "curve", "factor", *names), rows)
+    if ranged:
+        load = next(iter(path.loads))
+        for curve, (low, high) in enumerate(path.range(ranged)):
+            common.put(f"curve {curve}: {load} from {low:.9g} to {high:.9g}")
+
+
+def _numbers(pose: CriticalPose | PassedEvent, names: list[str]) -> list[str]:
     return [f"{(pose.loads | pose.q)[name]:.9g}" for name in names]
 
 
-def _document(path: LoadPath) -> dict[str, Any]:
+def _document(path: LoadPath, ranged: str | None) -> dict[str, Any]:
     return {
         "curves": [
             {"begins": int(path.begins[k]), "ends": path.ends[k],
              "stability": [word for word in path.stability[k] if word], "factor": path.factor[k][here].tolist(),
-             **{name: {key: values[k][here].tolist() for key, values in group.items()}
-                for name, group in (("loads", path.loads), ("q", path.q), ("channels", path.channels))}}
+             **{name: {key: _finite(values[k][here]) for key, values in group.items()}
+                for name, group in (("loads", path.loads), ("q", path.q), ("channels", path.channels),
+                                 ("slopes", path.slopes))}}
             for k, here in enumerate(np.isfinite(path.factor))
         ],
         "critical": [
@@ -99,4 +129,17 @@ def _document(path: LoadPath) -> dict[str, Any]:
              "q": {name: np.asarray(q).tolist() for name, q in one.q.items()}, "direction": one.direction}
             for one in path.critical
         ],
+        "events": [
+            {"name": one.name, "direction": one.direction, "curve": one.curve, "pose": one.pose, "factor": one.factor,
+             "loads": one.loads, "q": {name: np.asarray(q).tolist() for name, q in one.q.items()}}
+            for one in path.events
+        ],
+        **({"range": _finite(path.range(ranged))} if ranged else {}),
     }  # fmt: skip
+
+
+def _finite(values: np.ndarray) -> list[Any]:
+    """As JSON has them, with null for what is no number."""
+    entries = values.astype(object)
+    entries[~np.isfinite(values)] = None
+    return entries.tolist()

@@ -15,9 +15,9 @@ class Quantity:
     """A kind of channel: what is recorded of an object.
 
     Attributes:
-        of: kind of its target: "joint", "force", "substructure", "coordinate" (an index), "coordinates" (indices of all
-            of a joint, or of one), "frame" (a `PlacedFrame`), or "" for the
-            whole mechanism.
+        of: kind of its target: "joint", "force", "substructure", "coordinate" (an index), "coordinates" (indices of
+            all of a joint, or of one), "frame" (a `PlacedFrame`), "frames" (several, as arguments of the path), or ""
+            for the whole mechanism.
         observe: `ObservedState` and target -> scalars; lane code.
         unit: of every scalar; or plan and target -> unit.
         size: number of scalars; or plan and target -> number.

@@ -11,6 +11,7 @@
 `body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first), `force.STATE` of a force
 with internal states, `force.knots` of one with knots, `parameters.NAME` and `points.NAME.x`,
 `energy.kinetic|potential|total`,
+`support_margin(frame, frame, ...)` (of the centre of mass over feet; `support`),
 `substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity is one entry of `CHANNELS`. Building a channel raises on
 bad paths; observing is lane code.
 """
@@ -26,7 +27,7 @@ from shiftjax.constraints import CONSTRAINTS
 from shiftjax.errors import ModelError, nearest, refuse_text, shown
 from shiftjax.field import filled
 from shiftjax.forces import FORCES, Load
-from shiftjax.measures import jerks, mobility, powers
+from shiftjax.measures import jerks, mobility, powers, support
 from shiftjax.measures.channel import Channel, Quantity
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.mechanism.parameters import BLOCKS
@@ -147,6 +148,7 @@ CHANNELS: Registry[Quantity] = Registry(
         "orientation": Quantity("frame", _orientation, "1", 4),
         "velocity": Quantity("frame", _velocity, "m/s", 3),
         "angular_velocity": Quantity("frame", lambda s, frame: s.motion.angular_velocity(frame), "rad/s", 3),
+        support.SUPPORT_MARGIN: Quantity("frames", support.margin, "m"),
         "state": Quantity("force", lambda s, k: [s.states[k]], "1"),
         "knots": Quantity("force", _knots, "mixed"),
         "friction": Quantity("force", _friction, "mixed", of_partition=True),
@@ -221,6 +223,9 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
         return _made(plan, path, path, 0)
     if path.partition(".")[0] in BLOCKS:
         return _named(plan, path)
+    if (call := support.arguments_of(path)) and call[0] in CHANNELS and CHANNELS[call[0]].of == "frames":
+        feet = _feet(plan, path, [resolve(frame) for frame in call[1]])
+        return _made(plan, path, call[0], support.Stance(feet, _bodies(plan, path, call[2])))
     head, _, name = path.rpartition(".")
     quantity = CHANNELS.get(name)
     match = re.fullmatch(r"substructure\[(\d+)\]", head)
@@ -253,8 +258,8 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
     if name == "friction" and (channel := _friction_of_force(plan, path, head)) is not None:
         return channel
     _refuse_for_force(plan, path, head, name)
-    prefix = {"substructure": "substructure[k].", "": ""}
-    known = [f"{prefix.get(q.of, '')}{key}" for key, q in CHANNELS.items() if q.of != "force"]
+    prefix, suffix = {"substructure": "substructure[k]."}, {"frames": "(FRAME, FRAME)"}
+    known = [f"{prefix.get(q.of, '')}{key}{suffix.get(q.of, '')}" for key, q in CHANNELS.items() if q.of != "force"]
     raise ModelError(
         f"channel {path}", shown(name), ", ".join(known), nearest(name, known) or "See the list of channels."
     )
@@ -358,6 +363,27 @@ def _frame(plan: Plan, path: str, target: str) -> PlacedFrame:
         return frame
     todo = nearest(target, dict(plan.frames)) or "Check the path."
     raise ModelError(f"channel {path}", repr(target), "a frame of an active body", todo)
+
+
+def _bodies(plan: Plan, path: str, of: str) -> tuple[int, ...]:
+    """The nodes of a body, or of all bodies of an assembly; of all where none is named."""
+    known = {k: node.path for k, node in enumerate(plan.nodes) if node.numbers is not None}
+    inside = tuple(k for k, name in known.items() if not of or f":{of}:" in f":{name}:")
+    if not inside:
+        todo = nearest(of, [*known.values(), *(name.rpartition(":")[0] for name in known.values())])
+        raise ModelError(f"channel {path}", f"of={of}", "a body, or an assembly of bodies", todo or "Leave it out.")
+    return inside
+
+
+def _feet(plan: Plan, path: str, targets: Sequence[str]) -> tuple[PlacedFrame, ...]:
+    """The frames on which something stands, at several places."""
+    frames = [_frame(plan, path, target) for target in targets]
+    allowed = f"{support.FEWEST} to {support.MOST} different frames, between which the mechanism stands"
+    if not support.FEWEST <= len(frames) <= support.MOST:
+        raise ModelError(f"channel {path}", f"{len(frames)} frames", allowed, "Write support_margin(left, right).")
+    if len(set(frames)) < len(frames):
+        raise ModelError(f"channel {path}", "a frame named twice", allowed, "Name each once.")
+    return tuple(frames)
 
 
 def _state_of_force(plan: Plan, head: str, name: str) -> tuple[int, str] | None:

@@ -31,6 +31,7 @@ from shiftjax.measures.events import ReadEvent
 from shiftjax.measures.expression_units import MIXED, by_parameter, unit_of
 from shiftjax.measures.metric import MetricKind, Option
 from shiftjax.measures.metrics import METRICS
+from shiftjax.measures.support import SUPPORT_MARGIN
 from shiftjax.measures.terms import Signal, Term
 from shiftjax.mechanism.events import MOST, Event
 from shiftjax.record import record
@@ -94,7 +95,7 @@ class Reader:
         Raises:
             ModelError: what is no expression of channels of one number.
         """
-        node = parse(event.of, self.where, LANES)
+        node = parsed(event.of, self.where)
         if isinstance(node, Operation) and node.sign == "==":
             node = Operation("-", node.left, node.right)
         kind = METRICS[OF_EVENTS["time_of"]]
@@ -112,7 +113,7 @@ class Reader:
 
     def _of_text(self, definition: str) -> Metric:
         terms: dict[str, Term] = {}
-        node = self._over_terms(parse(definition, self.where, LANES), terms)
+        node = self._over_terms(parsed(definition, self.where), terms)
         if not terms:
             todo = f"Write it like maximum({definition.strip()})."
             raise LANES.refused(self.where, shown(definition), f"a call of {', '.join(METRICS)}", todo)
@@ -181,7 +182,7 @@ class Reader:
         if not isinstance(of, str):
             allowed = "an expression of channels"
             raise LANES.refused(f"{self.where}: of", repr(of), allowed, "Write of = 'tip.position'.")
-        node = parse(of, self.where, LANES)
+        node = parsed(of, self.where)
         stated = {key: _frozen(value) for key, value in definition.items() if key not in ("kind", "of")}
         known = [option for option, _ in METRICS[name].options]
         for key in stated:
@@ -234,6 +235,17 @@ class Reader:
         if "times" in stated and len(stated["times"]) != len(stated["points"]):
             fault = f"{len(stated['times'])} times for {len(stated['points'])} points"
             raise LANES.refused(f"{self.where}: times", fault, "one time a point", "Correct one of them.")
+
+
+def parsed(text: str, where: str) -> Expression:
+    """An expression of channels; one that is written as a call, `support_margin(left, right)`, is a name in it."""
+    return _with_channels(parse(text, where, LANES))
+
+
+def _with_channels(node: Expression) -> Expression:
+    if isinstance(node, FunctionCall) and node.function == SUPPORT_MARGIN:
+        return Name(written(node), braces=True)
+    return replaced(node, _with_channels)
 
 
 def _size(node: Expression, sizes: Mapping[str, int], where: str) -> int:

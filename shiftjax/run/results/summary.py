@@ -91,7 +91,7 @@ def rest_summary(stand: Any) -> list[str]:
 
 
 def load_summary(path: Any) -> list[str]:
-    """How many curves there are, where they end, and where members snap or buckle.
+    """How many curves there are, where they end, where members snap or buckle, and which events happen.
 
     Args:
         path: a `LoadPath`.
@@ -100,9 +100,8 @@ def load_summary(path: Any) -> list[str]:
     poses = int(np.isfinite(path.factor).sum())
     lines = [f"Load path of {path.result.model.name or 'model'}: {curves} curves of {members} members, {poses} poses"]
     lines += [f"  curve {k}: {line}" for k, line in enumerate(_some(iter(path.ends)))]
-    return lines + _some(
-        f"  {pose.kind} of curve {pose.curve}: load factor {pose.factor:.9g}" for pose in path.critical
-    )
+    lines += _some(f"  {pose.kind} of curve {pose.curve}: load factor {pose.factor:.9g}" for pose in path.critical)
+    return lines + _some(f"  {one.name} of curve {one.curve}: load factor {one.factor:.9g}" for one in path.events)
 
 
 def modes_summary(swing: Any) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.statics.at_rest import AtRest
-from shiftjax.statics.critical_poses import Critical
-from shiftjax.statics.followed_curves import FollowedCurve, LoadCurves
-from shiftjax.statics.load_curves import Loading
+from shiftjax.statics.loads.critical_poses import Critical
+from shiftjax.statics.loads.followed_curves import FollowedCurve, LoadCurves
+from shiftjax.statics.loads.load_curves import Loading
+from shiftjax.statics.loads.passed_events import WatchedZeros
 from shiftjax.statics.search import Search
 
 
@@ -19,13 +20,16 @@ class Branching:
             first load. critical: (curve, number of the pose before, arclength, pose).
 
     Args:
-        search: where members stand under the first load. loading: of them. distance, poses, limits: as of `LoadCurves`.
+        search: where members stand under the first load. loading: of them. distance, poses, limits, watched: as of
+            `LoadCurves`.
     """
 
     def __init__(
-        self, search: Search, loading: Loading, distance: float, poses: int, limits: tuple[float, float]
-    ) -> None:
+        self, search: Search, loading: Loading, distance: float, poses: int, limits: tuple[float, float],
+        watched: WatchedZeros,
+    ) -> None:  # fmt: skip
         self.search, self.loading, self.distance, self.poses, self.limits = search, loading, distance, poses, limits
+        self.watched = watched
         self.courses: list[FollowedCurve] = []
         self.member: list[int] = []
         self.begins: list[int] = []
@@ -84,6 +88,7 @@ class Branching:
             curves = LoadCurves(
                 rest, self.loading.of(members[rows]), q[:, rows], states[:, rows], factor[rows], ahead[rows],
                 distance=self.distance, count=self.poses, limits=self.limits, branching=begins is not None,
+                watched=self.watched,
             )  # fmt: skip
             courses |= dict(zip(rows.tolist(), curves.follow(), strict=True))
         for row, member in enumerate(members):

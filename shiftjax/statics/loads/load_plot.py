@@ -35,5 +35,8 @@ def plot(path: Any, coordinate: str = "") -> Any:
     for pose in path.critical:
         if full in pose.q:
             panel.plot(pose.q[full], pose.factor, MARKS[pose.kind], color="firebrick", markersize=5)
+    for one in path.events:
+        if full in one.q:
+            panel.plot(one.q[full], one.factor, "x", color="black", markersize=5)
     panel.set(xlabel=f"{full} [{path.units[full]}]", ylabel="load factor")
     return figure

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 from shiftjax.record import record
 from shiftjax.statics.at_rest import AtRest, along
-from shiftjax.statics.load_curves import Loading, Poses, corrected, poses_at
+from shiftjax.statics.loads.load_curves import Loading, Poses, corrected, poses_at
 
 AROUND = 8  # poses about a branch point through which polynomials go
 NODES = np.cos(np.pi * (np.arange(AROUND) + 0.5) / AROUND)  # of Chebyshev

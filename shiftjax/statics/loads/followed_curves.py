@@ -8,8 +8,9 @@ import numpy as np
 
 from shiftjax.run.closing.continuation import followed
 from shiftjax.statics.at_rest import AtRest
-from shiftjax.statics.critical_poses import Critical, Stride
-from shiftjax.statics.load_curves import LONGEST, Loading, Poses, corrected, poses_at
+from shiftjax.statics.loads.critical_poses import Critical, Stride
+from shiftjax.statics.loads.load_curves import LONGEST, Loading, Poses, corrected, poses_at
+from shiftjax.statics.loads.passed_events import Passage, WatchedZeros, passages
 from shiftjax.statics.stability import squared_frequencies, stability
 
 FINEST = 1e-7  # stride
@@ -29,7 +30,8 @@ class FollowedCurve:
             all NaN, or "", from where it has ended. count: of its poses. end: why there are no more; lost:
             whether that is because no other one was near. neutral: whether a motion without stiffness hid branch
             points.
-        critical: (number of the last pose before, length, pose) of its critical poses.
+        critical: (number of the last pose before, length, pose) of its critical poses. passed: the same of the zeros of
+            watched expressions.
     """
 
     q: np.ndarray
@@ -45,6 +47,7 @@ class FollowedCurve:
     lost: bool = False
     neutral: bool = False
     critical: list[tuple[int, float, Critical]] = field(default_factory=list)
+    passed: list[tuple[int, float, Passage]] = field(default_factory=list)
 
     @classmethod
     def empty(cls, n: int, nq: int, ns: int, k: int) -> FollowedCurve:
@@ -64,17 +67,19 @@ class LoadCurves:
         rest, loading: of the curves. q: (nq, C), states: (ns, C), factor: (C,) where they begin. ahead: (C, nv + 1)
             which way they go. distance: of the poses that are recorded. count: of these. limits: of the load factor,
             (low, high). branching: whether they begin at a branch point, across the curve that was followed to it.
+            watched: expressions whose zeros are noted.
     """
 
     def __init__(
         self, rest: AtRest, loading: Loading, q: np.ndarray, states: np.ndarray, factor: np.ndarray, ahead: np.ndarray,
-        *, distance: float, count: int, limits: tuple[float, float], branching: bool,
+        *, distance: float, count: int, limits: tuple[float, float], branching: bool, watched: WatchedZeros,
     ) -> None:  # fmt: skip
-        self.rest, self.loading, self.distance, self.limits = rest, loading, distance, limits
+        self.rest, self.loading, self.distance, self.limits, self.watched = rest, loading, distance, limits, watched
         C = len(factor)
         self.poses = poses_at(rest, loading, q, states, factor, ahead)
         if branching:
             self.poses.ways[:] = ahead
+        self.seen = self._seen(rest, loading, self.poses)
         self.fresh = np.full(C, branching)
         self.left, self.length = np.full(C, distance), np.zeros(C)
         k = self.poses.linear.K.shape[1]
@@ -108,7 +113,8 @@ class LoadCurves:
                 self.courses[members[row]].end = f"the load factor {limits[row]:g} is reached"
             if ended[row]:
                 length[row] = ((ahead.factor[row] - begin.factor[row]) / begin.ways[row, -1]).item()
-        limit, branch = _passed(begin, ahead)  # of a stride that a limit of the load has shortened, too
+        ended |= self._pass_events(members, good, length, rest, loading, begin, ahead)
+        limit, branch = _passed(begin, ahead)  # of a stride that a limit of the load, or an event, has shortened, too
         for row in np.flatnonzero(good & ~fresh & (limit | branch)):
             one = np.array([row])
             way = Stride(rest.of(one), loading.of(one), begin.some(one), float(length[row]))
@@ -123,12 +129,38 @@ class LoadCurves:
         following = np.where(length < stride, np.maximum(following, stride), following)
         return good, np.where(ended | full, 0.0, following)
 
+    def _seen(self, rest: AtRest, loading: Loading, poses: Poses) -> np.ndarray:
+        """(E, K) of watched expressions."""
+        return self.watched.values(loading.at(rest, poses.factor), poses.q, poses.states)
+
+    def _pass_events(
+        self, members: np.ndarray, good: np.ndarray, length: np.ndarray, rest: AtRest, loading: Loading, begin: Poses,
+        ahead: Poses,
+    ) -> np.ndarray:  # fmt: skip
+        """Notes the zeros of watched expressions in strides of some members that are good; (K,) which end there, whose
+        strides are shortened."""
+        ended, before = np.zeros(len(members), bool), self.seen[:, members]
+        self.seen_ahead = self._seen(rest, loading, ahead)
+        changed = (before * self.seen_ahead <= 0.0) & (before != 0.0)
+        for row in np.flatnonzero(good & changed.any(0)):
+            one, course = np.array([row]), self.courses[members[row]]
+            way = Stride(rest.of(one), loading.of(one), begin.some(one), float(length[row]))
+            for passage in passages(self.watched, way, before[:, row], self.seen_ahead[:, row]):
+                at = float(self.length[members[row]] + passage.length)
+                course.passed.append((course.count - 1, at, passage))
+                if self.watched.stops(passage.which):
+                    ended[row], length[row] = True, passage.length
+                    ahead.put(one, passage.pose)
+                    course.end = f"the event {self.watched.names[passage.which]}"
+        return ended
+
     def _take(
         self, members: np.ndarray, ahead: Poses, good: np.ndarray, length: np.ndarray, ended: np.ndarray
     ) -> np.ndarray:
         """Moves some members to the poses ahead, and records those that are due; (K,) whether all poses are taken."""
         taken = members[good]
         self.poses.put(taken, ahead.some(good))
+        self.seen[:, taken] = self.seen_ahead[:, good]
         self.fresh[taken] = False
         self.left[taken] -= length[good]
         self.length[taken] += length[good]

@@ -1,0 +1,1 @@
+"""Equilibria along a load: curves, where they turn and meet, what is recorded of them."""
