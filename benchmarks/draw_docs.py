@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import argparse
 
-from figures import card, conventions, crank_rocker, peers, reach, rivals, runs, size, windows
+from figures import card, conventions, crank_rocker, pages, peers, reach, rivals, runs, size, windows
 
-ROOMS = (conventions, crank_rocker, runs, reach, peers, card, rivals, size, windows)
+ROOMS = (conventions, crank_rocker, runs, reach, peers, card, rivals, size, windows, pages)
 PICTURES = {draw.__name__: draw for room in ROOMS for draw in room.PICTURES}
 
 

@@ -184,18 +184,21 @@ class Study:
         tree = self.xarray
         return write_report(tree, load(json.loads(tree.attrs["model"])), path, force=force)
 
-    def view(self, members: int | str | Sequence[int] = "", *, height: int = 480) -> Any:
-        """Members as a page with sliders for member and time, as `Result.view`.
+    def view(self, members: int | str | Sequence[int] = "", *, height: int = 480, rows: int = 50_000) -> Any:
+        """The study as a page: members that move, with sliders for member and time as in `Result.view`, and a table, a
+        scatter plot and parallel axes of all members, in which ranges are chosen.
 
         Args:
             members: a choice as of `shiftjax view --member`, as "worst:5 of kept", or numbers; left out, those whose
                 poses were kept, else the first one. A page has 12 at most; without poses they are simulated again.
             height: of the frame in the notebook [pixels].
+            rows: members in the table and the plots, 20 bytes or so each; of a study with more a random sample, which
+                the page says. 0 for the moving members alone.
 
         Raises:
             ModelError: no such member, or none that started; no packages of the viewer.
         """
-        return view(self.path, members, height=height)
+        return view(self.path, members, height=height, rows=rows)
 
     def _repr_html_(self) -> str:
         members = self.xarray["members"].to_dataset()

@@ -16,6 +16,7 @@ from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError, need_count, wrong
 from shiftjax.record import record
 from shiftjax.run.results.result import Result
+from shiftjax.viewer.export.study_numbers import numbers_of
 from shiftjax.viewer.export.web_page import page_of
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
@@ -101,7 +102,7 @@ class View:
             raise ModelError("window", reason, "a machine with a display", "Look at `shiftjax view --doctor`.")
 
 
-def view(what: Result | str | Path, members: int | str | Sequence[int], height: int) -> View:
+def view(what: Result | str | Path, members: int | str | Sequence[int], height: int, rows: int = 0) -> View:
     """The page of a result, or of a stored study.
 
     Args:
@@ -110,20 +111,24 @@ def view(what: Result | str | Path, members: int | str | Sequence[int], height: 
             were kept, or the first one of a store that kept none. Of many that can be drawn the page holds the first
             `MOST_MEMBERS`. What was not kept is simulated again by another process.
         height: of the frame [pixels].
+        rows: of a store: members whose numbers are in the page at most, see `numbers_of`.
 
     Raises:
-        ModelError: a height below `LOWEST`, no such member, none that can be drawn, no store.
+        ModelError: a height below `LOWEST`, rows below 0, no such member, none that can be drawn, no store.
     """
     need_count("view: height", height, LOWEST)
+    need_count("view: rows", rows, 0)
     if not isinstance(what, Result):
-        return _view(ViewedStudy.open(what), Path(what), members, height)
+        return _view(ViewedStudy.open(what), Path(what), members, height, rows)
     if len(what.poses) or not any(True for _ in what.model.bodies()):
         return _view(ViewedStudy.of(what), what, members, height)
     with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder:  # read by the process that simulates again
         return _view(ViewedStudy.open(store.write(what, f"{folder}/result.zarr")), what, members, height)
 
 
-def _view(study: ViewedStudy, source: Result | Path, members: int | str | Sequence[int], height: int) -> View:
+def _view(
+    study: ViewedStudy, source: Result | Path, members: int | str | Sequence[int], height: int, rows: int = 0
+) -> View:
     drawable = study.drawable(_wanted(study, members))
     if not len(drawable.ids):
         why = study.message(int(drawable.missing[0])) if len(drawable.missing) else ""
@@ -137,12 +142,15 @@ def _view(study: ViewedStudy, source: Result | Path, members: int | str | Sequen
     stored = MemberScenes(study)
     scenes, tracks = {k: stored.scene(k) for k in chosen}, {k: study.track(k) for k in chosen}
     title = study.model.name or (source.stem if isinstance(source, Path) else "model")
-    few = [f"{len(chosen)} of {len(drawable.ids)} members"] if len(chosen) < len(drawable.ids) else []
+    numbers = numbers_of(study, rows, chosen)
+    what = "members" if numbers is None else "members move in this page"
+    few = [f"{len(chosen)} of {len(drawable.ids)} {what}"] if len(chosen) < len(drawable.ids) else []
     notes = [*few, *([drawable.reason] if len(drawable.missing) else []), *study.news()[1]]
     notes += [study.assumed(members)] if isinstance(members, str) and study.assumed(members) else []
     page, remarks = page_of(
-        scenes[chosen[0]], study.time, tracks, title, scenes=scenes, study=study, alone=True, notes=notes
-    )
+        scenes[chosen[0]], study.time, tracks, title, scenes=scenes, study=study, alone=True, notes=notes,
+        numbers=numbers,
+    )  # fmt: skip
     return View(title, tuple(chosen), page, remarks, height, source)
 
 

@@ -19,7 +19,13 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--parquet", metavar="FILE", help="the same as Parquet (.parquet), units in the metadata")
     add("--netcdf", metavar="FILE", help="write the whole store as NetCDF (.nc)")
     add("--glb", metavar="FILE", help="write an animated glTF (.glb)")
-    add("--html", metavar="FILE", help="write one page that plays in a browser (.html)")
+    add(
+        "--html",
+        metavar="FILE",
+        help="write one page for a browser (.html): motions, and all members of a stored study",
+    )
+    line = "of --html of a stored study: members whose numbers are in the page, of more as many at random; 0 for none"
+    add("--rows", type=_rows, metavar="N", help=f"{line}; default 50000")
     add("--force", action="store_true", help="replace FILE where it exists")
 
 
@@ -34,6 +40,8 @@ def call(options: argparse.Namespace) -> int:
     if not targets and not drawn:
         allowed = "--csv, --parquet, --netcdf, --glb, --html, one or several"
         raise ModelError("export", "no file to write", allowed, "Say what to write.")
+    if options.rows is not None and options.html is None:
+        raise ModelError("--rows", "without --html", "a page of a stored study", "Add --html, or leave it out.")
     if targets:
         mistake = "with --csv, --parquet or --netcdf, which are of stored studies"
         common.refuse(options, ("span", *parsing.CHANGES), mistake, "--glb or --html of a model")
@@ -47,6 +55,13 @@ def call(options: argparse.Namespace) -> int:
 
         export_scene.write(options)
     return 0
+
+
+def _rows(text: str) -> int:
+    """A whole number from 0."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
 
 
 def _stored(name: str, start: str) -> AbstractContextManager[str | Path]:

@@ -99,6 +99,12 @@
   if (!gl) {
     fail("This page shows a moving picture with WebGL2, which this browser does not offer or has switched off.\n" +
       "Open it with a current Firefox, Chrome, Edge or Safari, with hardware acceleration on.");
+    if (data.study) { // its plots and its table need no WebGL
+      document.body.classList.add("with-study");
+      const nothing = () => {}, names = members.map((m) => m.name);
+      studyPage(data.study, bytes, { names, choose: nothing, ghosts: nothing, changed: nothing })
+        .read(new URLSearchParams(location.hash.slice(1)));
+    }
     return;
   }
   const compiled = ([vertex, fragment]) => {
@@ -305,7 +311,7 @@
   const options = { grid: true, follow: false };
   const camera = {
     target: data.centre.slice(), distance: data.camera.distance, azimuth: 0, elevation: 0,
-    from(name) { [this.azimuth, this.elevation] = data.views[name]; redraw(); },
+    from(name) { [this.azimuth, this.elevation] = data.views[name]; redraw(); address(); },
     axes() {
       const level = Math.cos(this.elevation);
       const local = [level * Math.cos(this.azimuth), level * Math.sin(this.azimuth), Math.sin(this.elevation)];
@@ -391,6 +397,7 @@
     $("time").value = clock.t;
     $("clock").textContent = (data.start + clock.t).toFixed(last < 1 ? 4 : 2) + " s";
     if (panel) panel.at(clock.t);
+    if (!clock.playing) address();
   };
   const go = (t) => { play(false); show(t); redraw(); };
   const play = (on) => {
@@ -400,6 +407,7 @@
     clock.stamp = performance.now();
     $("play").textContent = on ? "\u275a\u275a" : "\u25b6";
     state(on ? "playing" : "paused");
+    address();
     if (on) redraw();
   };
   const step = (by) => { // to the instant before or after
@@ -430,7 +438,7 @@
     " ": () => play(!clock.playing), ArrowLeft: () => step(-1), ArrowRight: () => step(1),
     ArrowUp: () => hurry(1), ArrowDown: () => hurry(-1), Home: () => go(0), End: () => go(last), r: reset,
     f: () => { options.follow = !options.follow; }, g: () => { options.grid = !options.grid; redraw(); },
-    l: () => { $("loop").checked = !$("loop").checked; }, v: () => turn(),
+    l: () => { $("loop").checked = !$("loop").checked; }, v: () => turn(), s: () => pane(),
     n: (e) => choose((members.indexOf(focus()) + (e.shiftKey ? -1 : 1) + members.length) % members.length), "?": () => help($("help").hidden), Escape: () => help(false),
   };
   const pressed = (e) => {
@@ -440,13 +448,28 @@
     e.preventDefault();
     act(e);
   };
-  const fragment = () => { // #t=0.5&view=front&member=17
+  const fragment = () => { // #t=0.5&view=front&member=17, and of a study what `study_page.js` writes
     const wish = new URLSearchParams(location.hash.slice(1)), t = parseFloat(wish.get("t"));
+    restoring = true;
+    if (study) study.read(wish);
     if (data.views[wish.get("view")]) { $("view").value = wish.get("view"); camera.from($("view").value); }
     const member = members.findIndex((m) => m.name === wish.get("member"));
     if (member >= 0) choose(member);
     if (Number.isFinite(t)) go(t - data.start);
+    restoring = false;
     return Number.isFinite(t);
+  };
+  let restoring = true, waits = 0; // what is read from the address is not written
+  const address = () => { // a link to what is seen, of pages with a study
+    if (!study || restoring) return;
+    clearTimeout(waits);
+    waits = setTimeout(() => {
+      const wish = new URLSearchParams(), view = $("view").value, [azimuth, elevation] = data.views[view];
+      if (!clock.playing) wish.set("t", Number((data.start + clock.t).toPrecision(7)));
+      if (camera.azimuth === azimuth && camera.elevation === elevation) wish.set("view", view);
+      study.write(wish);
+      try { history.replaceState(null, "", "#" + wish); } catch { /* a closed frame has no address */ }
+    }, 150);
   };
   const tell = () => { // who is solid, to the list, the slider, the tables and the plots
     const solid = focus(), others = members.filter((m) => m.shown && m !== solid);
@@ -456,13 +479,22 @@
     $("ghosts").checked = others.length === members.length - 1;
     for (const member of members) member.box.checked = member.shown;
     if (panel) panel.of(members.indexOf(solid), others.map((m) => members.indexOf(m)));
+    if (study) study.solid(solid.name);
+    address();
     redraw();
   };
   const choose = (k) => { // one that was shown alone gives way, ghosts stay
     const old = focus();
-    if (members.every((m) => m === old || !m.shown)) old.shown = false;
+    if (within ? !within.includes(old.name) : members.every((m) => m === old || !m.shown)) old.shown = false;
     chosen = k;
     members[k].shown = true;
+    tell();
+  };
+  let within = null, others = !data.alone; // the members that a study's plots choose; whether all are shown else
+  const ghosts = (names) => {
+    const solid = focus();
+    within = names;
+    for (const member of members) member.shown = member === solid || (names ? names.includes(member.name) : others);
     tell();
   };
   const listMembers = () => {
@@ -472,6 +504,7 @@
     $("member").addEventListener("input", () => choose(Number($("member").value)));
     $("ghosts").addEventListener("change", () => {
       const solid = focus();
+      others = $("ghosts").checked;
       for (const member of members) member.shown = member === solid || $("ghosts").checked;
       tell();
     });
@@ -486,12 +519,17 @@
   };
   let asked = null; // whether the reader has opened or closed the side; before, it is open where there is room for it
   const turn = () => { asked = $("side").hidden; beside(asked); };
-  const fit = () => beside(asked ?? (panel ? useful && innerWidth >= 700 : members.length > 1));
+  const fit = () => beside(asked ?? (panel ? useful && $("stage").clientWidth >= (study ? 900 : 700) : members.length > 1));
   const beside = (on) => { // with tables or plots the side has its own place, if the page is wide enough
     $("side").hidden = !on;
     $("side").classList.toggle("full", Boolean(panel));
     document.body.classList.toggle("beside", on && Boolean(panel));
     resize();
+  };
+  const pane = () => { // the study, where there is one
+    if (!study) return;
+    document.body.classList.toggle("with-study");
+    fit();
   };
   const resize = () => {
     const limit = gl.getParameter(gl.MAX_RENDERBUFFER_SIZE);
@@ -516,10 +554,15 @@
   const useful = told && (members.length > 1 || data.sheets.plots.length + data.sheets.tables.filter((t) => t.open).length > 0);
   $("values").hidden = !panel;
   $("values").addEventListener("click", turn);
+  document.body.classList.toggle("with-study", Boolean(data.study));
+  const study = data.study ? studyPage(data.study, bytes, { names: members.map((m) => m.name), ghosts, changed: address,
+    choose: (name) => choose(members.findIndex((m) => m.name === name)) }) : null;
+  $("study-turn").hidden = $("study-help").hidden = !study;
+  $("study-turn").addEventListener("click", pane);
   listMembers();
   tell();
   addEventListener("keydown", pressed);
-  addEventListener("resize", fit);
+  new ResizeObserver(() => fit()).observe($("stage"));
   addEventListener("hashchange", fragment);
   canvas.addEventListener("webglcontextlost", (e) => { e.preventDefault(); play(false); });
   canvas.addEventListener("webglcontextrestored", () => location.reload());

@@ -20,6 +20,7 @@ from shiftjax.viewer.export.keyframes import refined
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.export.pose_tracks import PoseTracks, motion_of
 from shiftjax.viewer.export.sheets import sheets_of
+from shiftjax.viewer.export.study_numbers import StudyNumbers, packed
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import VIEWS, Camera, upright
 from shiftjax.viewer.scene.palette import ghost_opacity
@@ -29,6 +30,18 @@ from shiftjax.viewer.scene.spring_meshes import drawn_parts
 LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has
 FLOOR_INSTANTS = 200  # used for the height of the grid
 DIRECTIONS = 200  # in which the extreme vertices of a mesh stand for its hull
+PLAYER = ("shaders.js", "sheets.js", "player.js")  # scripts in this order
+STUDY = (
+    "study_page.css",
+    "study_page.html",
+    "columns.js",
+    "brush.js",
+    "drawing.js",
+    "scatter.js",
+    "parallel.js",
+    "study_table.js",
+    "study_page.js",
+)
 Item = dict[str, Any]
 
 
@@ -42,11 +55,15 @@ def write_html(
     frames: int | None = None,
     scenes: Mapping[int, Scene] | None = None,
     study: StudyLike | None = None,
+    alone: bool = False,
+    notes: Sequence[str] = (),
+    numbers: StudyNumbers | None = None,
 ) -> tuple[str, ...]:
     """Writes members of a study into one page; returns remarks for the user, which the page shows too.
 
     The fragment `#t=0.5` of the page's address stops the motion at that time [s], `#view=front` sets the view,
-    `#member=17` the solid member. With a study its design values, metrics and curves stand beside the picture.
+    `#member=17` the solid member. With a study its design values, metrics and curves stand beside the picture; with
+    numbers of all its members a table of them, a scatter plot and parallel axes, whose state the fragment holds, too.
 
     Args:
         scene: what is drawn; parts of kinds "frame" and "centre" are left out.
@@ -58,11 +75,15 @@ def write_html(
         frames: the most instants to keep, see `motion_of`.
         scenes: member -> its scene, with the same nodes; by default `scene`.
         study: of the members; where it is given, keys are added until no joint is seen to open between them.
+        alone, notes, numbers: as `page_of`.
 
     Raises:
         ModelError: as `motion_of`.
     """
-    page, remarks = page_of(scene, time, tracks, title, frames=frames, scenes=scenes, study=study)
+    page, remarks = page_of(
+        scene, time, tracks, title,
+        frames=frames, scenes=scenes, study=study, alone=alone, notes=notes, numbers=numbers,
+    )  # fmt: skip
     Path(path).write_text(page, encoding="utf-8")
     return remarks
 
@@ -78,12 +99,14 @@ def page_of(
     study: StudyLike | None = None,
     alone: bool = False,
     notes: Sequence[str] = (),
+    numbers: StudyNumbers | None = None,
 ) -> tuple[str, tuple[str, ...]]:
     """The text of the page that `write_html` writes, and the remarks.
 
     Args:
         alone: one member is shown at a time until others are switched on; else all are.
         notes: first of the remarks.
+        numbers: of all members of the study, see `numbers_of`.
     """
     motion = motion_of(scene, time, tracks, frames)
     if study is not None:
@@ -94,19 +117,27 @@ def page_of(
     if study is not None:
         data["sheets"] = sheets_of(study, list(motion.poses), pack)
         data["remarks"] += data["sheets"].pop("remarks")
+    if numbers is not None:
+        data["study"] = packed(numbers, pack)
+        data["remarks"] += numbers.remarks
+    return _put_together(title, data, pack), tuple(data["remarks"])
+
+
+def _put_together(title: str, data: Item, pack: Pack) -> str:
+    """The text of a page; what shows a study is in it where there is one."""
     folder = files("shiftjax.viewer.export")
+    text_of = {name: (folder / name).read_text(encoding="utf-8") for name in ("page.html", *PLAYER, *STUDY)}
+    shown = STUDY if "study" in data else ()
     inserts = {
         "title": html.escape(title),
         # a `<` in JSON occurs in strings only, where it may be escaped, so that no tag begins
         "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         "binary": base64.b64encode(pack.bytes()).decode(),
-        "shaders": (folder / "shaders.js").read_text(encoding="utf-8"),
-        "sheets": (folder / "sheets.js").read_text(encoding="utf-8"),
-        "player": (folder / "player.js").read_text(encoding="utf-8"),
+        "study_style": "".join(text_of[name] for name in shown if name.endswith(".css")),
+        "study_places": "".join(text_of[name] for name in shown if name.endswith(".html")),
+        "scripts": "".join(text_of[name] for name in (*shown, *PLAYER) if name.endswith(".js")),
     }
-    page = (folder / "page.html").read_text(encoding="utf-8")
-    page = re.sub(r"\{\{(\w+)\}\}", lambda match: inserts[match[1]], page)
-    return page, tuple(data["remarks"])
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: inserts[match[1]], text_of["page.html"])
 
 
 def _data(scene: Scene, scenes: Mapping[int, Scene], motion: PoseTracks, pack: Pack) -> Item:

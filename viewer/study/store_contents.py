@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles.study.switching import switched
@@ -47,6 +48,10 @@ class StoreContents:
     def message(self, member: int) -> str:
         """Error or warning of a member's run; empty if there was none."""
         return str(numbers_in(self.messages[member])[()])
+
+    def messages_of(self, members: np.ndarray) -> list[str]:
+        """The same of several members (k,), read at once."""
+        return [str(text) for text in numbers_in(self.messages[members])]
 
     def model_of(self, member: int) -> Model:
         """The model with the parts of a member, before its numbers; the same object for members of the same parts."""

@@ -7,7 +7,7 @@ first use and kept; trajectories are read member by member into a cache of limit
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.run.results.labelled import to_tree
 from shiftjax.run.results.result import Result
-from shiftjax.viewer.members.choice import Choices
+from shiftjax.viewer.members.choice import NO_SETS, Choices
 from shiftjax.viewer.members.column_names import resolved
 from shiftjax.viewer.members.study_like import Drawable, Placed
 from shiftjax.viewer.motion.between import Between, Tracks
@@ -126,6 +126,10 @@ class ViewedStudy:
         """Error or warning of a member's run; empty if there was none."""
         return self._contents.message(self._choices.member(member))
 
+    def messages(self, members: Sequence[int] | np.ndarray) -> list[str]:
+        """The same of several members, read at once."""
+        return self._contents.messages_of(self._numbers(members))
+
     def model_of(self, member: int) -> Model:
         """The model with the numbers of a member; initial values are in its poses."""
         model = self.base_of(member)
@@ -147,13 +151,17 @@ class ViewedStudy:
 
     # -- which members -----------------------------------------------------------------------------------------------
 
-    def choose(self, text: str) -> np.ndarray:
-        """(k,) members chosen by an expression, see `choice`."""
-        return self._choices.choose(text)
+    def choose(self, text: str, sets: Mapping[str, np.ndarray] = NO_SETS) -> np.ndarray:
+        """(k,) members chosen by an expression, see `choice`, which may name sets of members (members,) bool."""
+        return self._choices.choose(text, sets)
 
-    def assumed(self, text: str) -> str:
+    def assumed(self, text: str, sets: Mapping[str, np.ndarray] = NO_SETS) -> str:
         """What a choice assumes of what is good, where the study says nothing of it; "" where it assumes nothing."""
-        return self._choices.assumed(text)
+        return self._choices.assumed(text, sets)
+
+    def sense(self, name: str) -> str:
+        """Which values of a column are good, "small" or "large"; "" where the study says nothing of it."""
+        return self._choices.sense(name)
 
     def drawable(self, ids: Sequence[int] | np.ndarray) -> Drawable:
         """Splits members into those that can be drawn and those that cannot, with the reason."""
