@@ -28,7 +28,11 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "Poser": (
             "shiftjax.editing.poser",
-            "A mechanism that is posed by hand: loops stay closed, stops of the model hold, locked joints stay.",
+            "A mechanism that is posed by hand: loops stay closed, limits and stops hold, what is locked stays.",
+        ),
+        "Workbench": (
+            "shiftjax.editing.workbench",
+            "A mechanism that is changed and posed by hand: every step can be taken back, and is a line of one script.",
         ),
         "ModelBuilder": (
             "shiftjax.formats.builder",
@@ -165,6 +169,11 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "Where on a path of drivers the loops lose rank, in the order of the path.",
         ),
         "Singularity": ("shiftjax.kinematics.singularities", "A pose at which loops lose rank."),
+        "point_curve": (
+            "shiftjax.kinematics.point_curve",
+            "The curve of a point of a body through the motion of a mechanism of one freedom.",
+        ),
+        "PointCurve": ("shiftjax.kinematics.point_curve", "The curve of a point, of a branch of a mechanism."),
         "travel": (
             "shiftjax.kinematics.travel",
             "How far a joint can be moved from where it stands, before its loops can no longer be closed.",
@@ -213,11 +222,11 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "Where B designs are in equilibrium, or one without a member axis.",
         ),
         "load_path": (
-            "shiftjax.statics.load_path",
+            "shiftjax.statics.loads.load_path",
             "Equilibria followed along a load, through snaps and buckling, of one design or of many.",
         ),
         "LoadPath": (
-            "shiftjax.statics.load_path",
+            "shiftjax.statics.loads.load_paths",
             "Curves of equilibria of one design or of many: C curves of n poses at most.",
         ),
         "modes": (
@@ -369,6 +378,7 @@ if TYPE_CHECKING:
     from shiftjax.contracts.joint_contract import check_joint as check_joint
     from shiftjax.editing.editor import Editor as Editor
     from shiftjax.editing.poser import Poser as Poser
+    from shiftjax.editing.workbench import Workbench as Workbench
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.fisher_information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
@@ -399,6 +409,8 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
+    from shiftjax.kinematics.point_curve import PointCurve as PointCurve
+    from shiftjax.kinematics.point_curve import point_curve as point_curve
     from shiftjax.kinematics.positioning.goals import CenterGoal as CenterGoal
     from shiftjax.kinematics.positioning.goals import FrameGoal as FrameGoal
     from shiftjax.kinematics.positioning.goals import JointGoal as JointGoal
@@ -433,8 +445,8 @@ if TYPE_CHECKING:
     from shiftjax.run.step_function import compile as compile
     from shiftjax.statics.equilibria import Equilibrium as Equilibrium
     from shiftjax.statics.equilibrium import equilibrium as equilibrium
-    from shiftjax.statics.load_path import LoadPath as LoadPath
-    from shiftjax.statics.load_path import load_path as load_path
+    from shiftjax.statics.loads.load_path import load_path as load_path
+    from shiftjax.statics.loads.load_paths import LoadPath as LoadPath
     from shiftjax.statics.mode_motion import mode_motion as mode_motion
     from shiftjax.statics.modes import modes as modes
     from shiftjax.statics.response import FrequencyResponse as FrequencyResponse
@@ -461,7 +473,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def _view(what: Any, members: Any, height: int) -> Any:
+def _view(what: Any, members: Any, height: int, rows: int) -> Any:
     """`view` of models, results and studies, answered by the viewer, which is loaded now."""
     try:
         views = import_module("shiftjax.viewer.views")
@@ -472,7 +484,7 @@ def _view(what: Any, members: Any, height: int) -> Any:
         raise _ModelError("view", f"no Python package {error.name!r}", "the viewer's packages", todo) from None
     if isinstance(what, import_module("shiftjax.mechanism.model").Model):
         what = import_module("shiftjax.run.assemble").assemble(what, keep="all")
-    return views.view(what, members, height)
+    return views.view(what, members, height, rows)
 
 
 _answer_with(_view)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from figures.style import FOLDER
 from PIL import Image
 
-from shiftjax.editing.poser import Poser
+from shiftjax.editing.workbench import Workbench
 from shiftjax.ensembles import sweep
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.run.info import info
@@ -17,12 +19,13 @@ from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
-from shiftjax.viewer.motion.posing import PosingSession
+from shiftjax.viewer.motion.workbench import Helpers, WorkbenchSession
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 
 SIZE = (1100, 800)
 COUPLER, ROCKER = "four_bar:coupler:tip.T[0]", "four_bar:rocker:tip.T[0]"
+DRAWN = ((0.0, 0.0, 0.0), (0.0, 0.0, -0.2), (0.5, 0.0, -0.4), (0.6, 0.0, 0.0))  # ends of three bars [m]
 BOX = ((0.55, 0.15), (0.8, 0.45))  # selected in the scatter plot: its corners in parts of the plot, from below
 
 
@@ -54,20 +57,61 @@ def study_pane() -> None:
 
 def pose_by_hand() -> None:
     """An excavator whose bucket is dragged, with its boom locked."""
-    poser = Poser("excavator").lock("boom_pivot")
-    with PosingSession(poser, poser.ranges(), info(poser.model)) as session:
+    bench = Workbench("excavator").do("lock", "boom_pivot")
+    with _on_workbench(bench, "pose_by_hand.png") as (session, window):
+        at = bench.poses["excavator:bucket"][1]
+        window.state.pick_path("excavator:bucket")
+        for part in np.linspace(0.0, 1.0, 12):
+            session.grab("excavator:bucket", np.zeros(3), at + part * np.array([-0.9, 0.0, 0.45]))
+            session.settle()
+
+
+def workbench() -> None:
+    """A four-bar drawn from nothing, the curve of a point of its coupler, a mark, and the console with what was done."""
+    with _on_workbench(Workbench(), "workbench.png") as (session, window):
+        state, box = window.state, window.screen.layout.view
+        actions.run(state, "draw")
+
+        def at(place: tuple[float, float, float]) -> tuple[float, float]:
+            x, y = state.current_camera().pixel(np.array(place), (round(box.width), round(box.height)))
+            return x + box.x, y + box.y
+
+        for _ in range(3):
+            actions.run(state, "zoom_in")
+        for _ in range(2):
+            actions.run(state, "shift_up")
+        window.frames(2)
+        for start, end in zip(DRAWN, DRAWN[1:], strict=False):
+            window.drag(at(start), at(end))
+            session.settle()
+            window.frames(2)
+        for pivot in (DRAWN[0], DRAWN[-1]):
+            window.click(at(pivot))
+            session.settle()
+            window.frames(2)
+        window.key("Escape")
+        state.pick_path("mechanism:bar_2", np.array([0.2, 0.0, -0.25]))
+        window.key("T", (True, False, False))
+        session.settle()
+        window.move(at((0.3, 0.0, -0.3)))
+        window.key("M", (True, False, False))
+        window.key("J", (True, False, False))
+        while len(session.ranges) < len(session.values):
+            session.settle()
+
+
+@contextmanager
+def _on_workbench(bench: Workbench, name: str) -> Iterator[tuple[WorkbenchSession, Offscreen]]:
+    """A window on a workbench; what is shown at the end is written."""
+    with WorkbenchSession(bench, Helpers(report=info)) as session:
         scene = MemberScenes(session.history).first
         with Offscreen(WindowState(MemberScenes(session.history, scene), live=session), SIZE) as window:
             actions.run(window.state, "front")
             window.frames(2)
-            at = poser.poses["excavator:bucket"][1]
-            window.state.pick_path("excavator:bucket")
-            for part in np.linspace(0.0, 1.0, 12):
-                session.grab("excavator:bucket", np.zeros(3), at + part * np.array([-0.9, 0.0, 0.45]))
-                session.settle()
+            yield session, window
             window.frames(4)
             small = Image.fromarray(window.image()).quantize(128)
-    small.save(FOLDER / "pose_by_hand.png", optimize=True)
+    small.save(FOLDER / name, optimize=True)
 
 
-PICTURES = (study_pane, pose_by_hand)
+PICTURES = (study_pane, pose_by_hand, workbench)

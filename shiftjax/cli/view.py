@@ -13,8 +13,8 @@ from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.motion.live_channels import followed
-from shiftjax.viewer.motion.posing import PosingSession
 from shiftjax.viewer.motion.session import Session
+from shiftjax.viewer.motion.workbench import Helpers, WorkbenchSession
 from shiftjax.viewer.scene.camera import VIEWS
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.member_scenes import MemberScenes
@@ -32,7 +32,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_study(parser, needed=False)
     add = parser.add_argument
     add("--live", action="store_true", help="of a model: run it while it is watched, pulled and changed")
-    add("--pose", action="store_true", help="of a model: drag its bodies and turn its joints, loops staying closed")
+    add("--pose", action="store_true", help="a model, or none yet, on the workbench: drag it, change it, run it")
     add("--vary", action="append", default=[], metavar="PATH=low:high", help="live: a slider for this number")
     add("--step", type=parsing.positive, metavar="H", help="live: step [s]; default 1 ms")
     parsing.add_channel(parser, "of a model: plot this")
@@ -47,15 +47,15 @@ def call(options: argparse.Namespace) -> int:
         for line in context.diagnosis():
             common.put(line)
         return 0
+    if options.live and options.pose:
+        raise ModelError("--pose", "with --live", "one of them", "Leave one of them out.")
+    if options.pose:
+        return _pose(options)
     if options.study is None:
         raise ModelError("view", "no study", "a stored study or a model", "Say which, as `shiftjax view four_bar`.")
     _of_saved_view(options)
-    if options.live and options.pose:
-        raise ModelError("--pose", "with --live", "one of them", "Leave one of them out.")
     if options.live:
         return _live(options)
-    if options.pose:
-        return _pose(options)
     given = [name for name in ("vary", "step") if getattr(options, name)]
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
@@ -92,7 +92,7 @@ def _live(options: argparse.Namespace) -> int:
 
 def _refuse_stored(options: argparse.Namespace, flag: str, names: Sequence[str]) -> None:
     """Raises for a stored study, and for options that only one has."""
-    if opening.is_stored(options.study):
+    if options.study is not None and opening.is_stored(options.study):
         raise ModelError(options.study, "a stored study", "a model", f"View it without {flag}.")
     if options.view not in VIEWS:
         raise ModelError(f"--view {options.view}", f"with {flag}", "a standard view", "Views are of stored studies.")
@@ -105,23 +105,29 @@ def _pose(options: argparse.Namespace) -> int:
     """A window on a model that is posed by hand."""
     taken = ("span", "start", "member", "ghosts", "beside", "hold", "vary", "step", "channel", "drive", "tie", "derive")
     _refuse_stored(options, "--pose", taken)
-    with posing_of(options) as session:
+    with workbench_of(options) as session:
         scene = MemberScenes(session.history).first
         showing.report_warnings(scene)
         app.show(session.history, scene, live=session, **_choices(options))
     return 0
 
 
-def posing_of(options: argparse.Namespace) -> PosingSession:
-    """The model that is posed, as the options change it; coordinates have sliders as far as they go."""
-    from shiftjax.editing.poser import Poser  # it brings jax, without which a stored study is viewed
+def workbench_of(options: argparse.Namespace) -> WorkbenchSession:
+    """The model on the workbench, as the options change it; without one, an empty one."""
+    from shiftjax.editing.workbench import Workbench, steps_in_words  # they bring jax, without which a study is viewed
+    from shiftjax.ensembles.variants import sweep_variants
     from shiftjax.run.info import info
+    from shiftjax.run.live import Live
 
-    model = common.open_model(options, options.study)
-    changes = common.assigned(options, model)
-    poser = Poser(model.replace(changes) if changes else model)
-    common.say(f"how far joints of {model.name or options.study} go ...")
-    return PosingSession(poser, poser.ranges(), info(model))
+    model = None
+    if options.study is not None:
+        model = common.open_model(options, options.study)
+        changes = common.assigned(options, model)
+        model = model.replace(changes) if changes else model
+    helpers = Helpers(
+        run=lambda posed: Live(posed, step=STEP), report=info, variants=sweep_variants, help=steps_in_words()
+    )
+    return WorkbenchSession(Workbench(model), helpers)
 
 
 def live_of(options: argparse.Namespace, varied: Sequence[str]) -> Live:

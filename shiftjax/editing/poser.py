@@ -18,25 +18,33 @@ import shiftjax.run.closing.host_evaluation as host
 from shiftjax.access.frame_kinds import FrameOn
 from shiftjax.access.stated_state import StatedState, stated_state
 from shiftjax.editing.elements import consistent
+from shiftjax.editing.locks import LockNames
+from shiftjax.editing.placed_bodies import PlacedBodies
 from shiftjax.editing.scripts import line_of, replayed
-from shiftjax.editing.standing import Poses, driven_joints, poses_at, size_of, stated_at, with_joints
+from shiftjax.editing.standing import Poses, driven_joints, size_of, stated_at, with_joints
 from shiftjax.errors import ModelError, need_mapping, need_number, one_of, shown
 from shiftjax.formats.files import load, save
+from shiftjax.joints import KINDS
 from shiftjax.kinematics.positioning.goals import FrameGoal, Goal, JointGoal, ranked
-from shiftjax.kinematics.positioning.manifold import CLOSED
+from shiftjax.kinematics.positioning.ground import Footing
+from shiftjax.kinematics.positioning.lone_loops import CLOSED
 from shiftjax.kinematics.positioning.position_search import PositionSearch
 from shiftjax.kinematics.positioning.solver import ITERATIONS, solved
+from shiftjax.kinematics.positioning.stated_goals import locks_at, wanted_goals
 from shiftjax.kinematics.travel import travel
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.records import FIXED
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
+from shiftjax.run.start.prepared import Prepared
 
 QUICK = 8  # iterations of a level while a body is dragged, at most: 5 to 20 ms of library models
 PICTURE = 0.05  # s that they may take
 STEPS = ("drag", "turn", "stand", "pose", "lock", "unlock")
 ALONE = np.zeros(1, int)
+HAND = 1.5  # level of what a hand wants of a model with targets and postures: before these, after potentials
 Numbers = Sequence[float] | np.ndarray
 SLIDERS = 12  # coordinates whose travel is asked for: 0.1 to 0.3 s each
 
@@ -46,7 +54,7 @@ class PoseStep:
     """A pose by hand.
 
     Attributes:
-        q: (nq,) coordinates. locks: coordinates that stay. line: of the script, "" of the first one.
+        q: (nq,) coordinates. locks: what stays, by names. line: of the script, "" of the first one.
     """
 
     q: np.ndarray
@@ -55,10 +63,10 @@ class PoseStep:
 
 
 class Poser:
-    """A mechanism that is posed by hand: loops stay closed, stops of the model hold, locked joints stay.
+    """A mechanism that is posed by hand: loops stay closed, limits and stops hold, what is locked stays.
 
-    What is out of reach leaves the nearest pose, with what is `missed`; `undo` takes a step back. Elements are named by
-    their paths, or the ends of them.
+    What is out of reach leaves the nearest pose, with what is `missed`; `undo` takes a step back. What the hand leaves
+    free goes to the targets and postures of the model. Elements are named by their paths, or the ends of them.
 
     Args:
         model: a Model, a library name or a path.
@@ -73,16 +81,23 @@ class Poser:
     def __init__(self, model: Model | str | Path) -> None:
         self.model = model if isinstance(model, Model) else load(model)
         self._state: StatedState = stated_state(
-            self.model, q=None, v=None, vary=None, assign=None, derive=None, drive=None, tie=None, start=None, time=None
-        )
+            self.model, q=None, v=None, vary=None, assign=None, derive=None, drive=None, tie=None, start=None,
+            time=None, massless=True,
+        )  # fmt: skip
         if self._state.status[0] > 0:
             raise ModelError(self.model.name or "model", self._state.messages[0], "loops that close", "Correct it.")
         plan = self._state.prepared.plan
-        self._coordinates = {one.path: one for one in plan.coordinates if one.nq == 1}
+        kinds = {path: KINDS[joint.type] for path, joint in self._state.prepared.model.joints()}
+        plain = {one for path, kind in kinds.items() if not kind.placed for one in kind.paths(path)}
+        self._coordinates = {one.path: one for one in plan.coordinates if one.path in plain}
         self._bodies = [path for path, _ in self.model.bodies()]
-        self._history = [PoseStep(self._state.q[:, 0].copy(), frozenset(), "")]
+        self._footing = Footing.of(self._state)
+        self._placed = PlacedBodies(self._footing.lane, [FIXED, *self._bodies])
+        self._locks, self._wanted = LockNames(self.model), wanted_goals(self._state)
+        self._history = [PoseStep(self._state.q[:, 0].copy(), self._locks.stated, "")]
         self._at = 0
         self._held: PoseStep | None = None
+        self._staying: tuple[PoseStep, list[Goal]] | None = None
         self.missed = 0.0
         self._seconds = PICTURE / QUICK  # of an iteration of a drag
 
@@ -104,13 +119,13 @@ class Poser:
 
     @property
     def locks(self) -> frozenset[str]:
-        """Coordinates that stay where they are."""
+        """Coordinates, bodies, and joints that turn any way, that stay where they are: at first those of the model."""
         return self._now.locks
 
     @property
     def poses(self) -> Poses:
         """Body -> (R (3, 3), p (3,) [m]) in the world, of ground, too."""
-        return poses_at(self._state.prepared.model, self._state.prepared.plan, self._now.q)
+        return self._placed.at(self._now.q)
 
     @property
     def gap(self) -> float:
@@ -118,39 +133,75 @@ class Poser:
         return self._gap(self._now.q)
 
     def ranges(self, most: int = SLIDERS) -> dict[str, tuple[float, float]]:
-        """Coordinate -> how far it goes from here [rad or m], of the first ones: to stops and the ends of its travel.
+        """Coordinate -> how far it goes from here [rad or m], of the first ones, see `range_of`."""
+        return {path: self.range_of(path) for path in [*self._coordinates][:most]}
+
+    def range_of(self, coordinate: str) -> tuple[float, float]:
+        """How far a coordinate goes from here [rad or m]: to stops and the ends of its travel.
 
         Where there are none, or other freedoms are left, half a turn or the model's length to either side.
         """
-        size, out = size_of(self.poses), dict[str, tuple[float, float]]()
-        limits = self._search([JointGoal(path, level="posture") for path in [*self._coordinates][:1]]).goals.limits
-        stops = {
-            int(q): (float(low), float(high))
-            for q, (low,), (high,) in zip(limits.q, limits.low, limits.high, strict=True)
-        }
-        for path, one in list(self._coordinates.items())[:most]:
-            low, high = stops.get(one.q, (-np.inf, np.inf))
-            try:
-                travels = travel(self.posed, path)
-                low, high = max(low, float(travels.low)), min(high, float(travels.high))
-            except ModelError:
-                pass  # other freedoms are left, by which it goes on
-            room, at = np.pi if one.unit == "rad" else size, self.values[path]
-            out[path] = (low if np.isfinite(low) else at - room, high if np.isfinite(high) else at + room)
-        return out
+        path = self._named(coordinate, "range_of")
+        one, low, high = self._coordinates[path], -np.inf, np.inf
+        limits = self._search([JointGoal(path, level="posture")]).goals.limits
+        for q, (lowest,), (highest,) in zip(limits.q, limits.low, limits.high, strict=True):
+            low, high = (float(lowest), float(highest)) if int(q) == one.q else (low, high)
+        try:
+            travels = travel(self.posed, path)
+            low, high = max(low, float(travels.low)), min(high, float(travels.high))
+        except ModelError:
+            pass  # other freedoms are left, by which it goes on
+        room, at = np.pi if one.unit == "rad" else size_of(self.poses), self.values[path]
+        return low if np.isfinite(low) else at - room, high if np.isfinite(high) else at + room
 
     @property
     def posed(self) -> Model:
-        """The model that begins in this pose; displacements that followed from parameters are numbers where they do not
-        any more."""
+        """The model that begins in this pose, with what is locked; displacements that followed from parameters are
+        numbers where they do not any more."""
         stated = stated_at(self.model, self.poses, driven_joints(self.model))
-        model, _ = consistent(with_joints(self.model, stated))
+        model, _ = consistent(self._locks.written(with_joints(self.model, stated), self.locks))
         return dataclasses.replace(model, origin=None, replaced=())
 
     @property
     def script(self) -> str:
         """All steps to the present pose, a line each; `replay` does them again."""
         return "".join(f"{step.line}\n" for step in self._history[1 : self._at + 1])
+
+    # -- for a `Workbench` ---------------------------------------------------------------------------------------------
+
+    @property
+    def present(self) -> PoseStep:
+        """The pose of now, of a drag that goes on, too."""
+        return self._now
+
+    @property
+    def prepared(self) -> Prepared:
+        """The model made ready, with the plan of its coordinates."""
+        return self._state.prepared
+
+    @property
+    def moved(self) -> bool:
+        """Whether it stands elsewhere than the model states, or may."""
+        return self._now.line != ""
+
+    @property
+    def held(self) -> bool:
+        """Whether a drag or a turn goes on."""
+        return self._held is not None
+
+    @property
+    def locked_model(self) -> Model:
+        """The model, not posed, with what is locked."""
+        return self._locks.written(self.model, self.locks)
+
+    @property
+    def lockable(self) -> frozenset[str]:
+        """What `lock` takes, by paths."""
+        return self._locks.names
+
+    def stand_at(self, step: PoseStep) -> None:
+        """Takes up a pose of this model as the beginning of another history."""
+        self._history, self._at, self._held, self.missed = [step], 0, None, 0.0
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -207,14 +258,13 @@ class Poser:
         self._held = self._turned(coordinate, value)
         return self
 
-    def lock(self, *coordinates: str) -> Poser:
-        """Coordinates that stay where they are, whatever is dragged."""
-        return self._locked("lock", coordinates, self.locks | {self._named(one, "lock") for one in coordinates})
+    def lock(self, *paths: str) -> Poser:
+        """Coordinates, joints or bodies that stay where they are, whatever is dragged."""
+        return self._locked("lock", paths, self.locks | self._lockable(paths, "lock"))
 
-    def unlock(self, *coordinates: str) -> Poser:
-        """Coordinates that move again; all where none is named."""
-        free = {self._named(one, "unlock") for one in coordinates} or set(self.locks)
-        return self._locked("unlock", coordinates, self.locks - free)
+    def unlock(self, *paths: str) -> Poser:
+        """What moves again; all that is locked where nothing is named."""
+        return self._locked("unlock", paths, self.locks - (self._lockable(paths, "unlock") or self.locks))
 
     def stand(self, values: Mapping[str, float]) -> Poser:
         """Several coordinates at values at once, where loops let them all."""
@@ -263,17 +313,18 @@ class Poser:
 
     # -- within --------------------------------------------------------------------------------------------------------
 
-    def _locked(self, name: str, coordinates: Sequence[str], locks: frozenset[str]) -> Poser:
+    def _locked(self, name: str, paths: Sequence[str], locks: frozenset[str]) -> Poser:
         self.drop()
-        full = tuple(self._named(one, name) for one in coordinates)
+        full = tuple(one for path in paths for one in self._locks.named(path, name))
         self.missed = 0.0
-        self._put(PoseStep(self._now.q, frozenset(locks), line_of(name, full, {})))
+        self._put(PoseStep(self._now.q, locks, line_of(name, full, {})))
         return self
 
+    def _lockable(self, paths: Sequence[str], where: str) -> frozenset[str]:
+        return frozenset(one for path in paths for one in self._locks.named(path, where))
+
     def _search(self, goals: Sequence[Goal]) -> PositionSearch:
-        return PositionSearch(
-            self.model, dataclasses.replace(self._state, q=self._now.q[:, None]), goals, ranked(goals), None
-        )
+        return PositionSearch(self.model, self._standing(self._now.q), goals, ranked(goals), None, self._footing)
 
     def _dragged(self, body: str, point: Any, target: Any, iterations: int) -> PoseStep:
         full = self._body(body)
@@ -287,19 +338,35 @@ class Poser:
         return self._went([JointGoal(path, float(value))], line_of("turn", (path, float(value)), {}), ITERATIONS)
 
     def _went(self, goals: Sequence[Goal], line: str, iterations: int) -> PoseStep:
-        """From the present pose towards goals, locked joints staying."""
-        locked = [JointGoal(path, self.values[path], level="lock") for path in sorted(self.locks)]
-        search = self._search([*locked, *goals])
+        """From the present pose towards goals: what is locked stays where the last step left it, what is free goes to
+        targets and postures of the model."""
+        hand = HAND if self._wanted else "target"
+        wanted = [dataclasses.replace(goal, level=hand) for goal in goals]
+        search = self._search([*self._locked_goals(), *wanted, *self._wanted])
         came = solved(search.goals, self._now.q[:, None], ALONE, iterations)
-        level = len(search.levels) - 1
+        level = [one.name for one in search.levels].index(str(hand))
         here = search.goals.levels[level].in_si(search.goals.local(level, came.q, ALONE))
         self.missed = float(np.linalg.norm(here))
         return PoseStep(came.q[:, 0], self.locks, line)
 
+    def _locked_goals(self) -> list[Goal]:
+        """Goals by which what is locked stays where the last step left it."""
+        step = self._history[self._at]
+        if self._staying is None or self._staying[0] is not step:
+            pairs = self._locks.pairs(step.locks)
+            coordinates = [(path, self._coordinates[path].q) for path in sorted(step.locks) if path not in pairs]
+            goals: list[Goal] = [JointGoal(path, float(step.q[q]), level="lock") for path, q in coordinates]
+            self._staying = step, [*goals, *locks_at(self._standing(step.q), (), [*pairs.values()])]
+        return self._staying[1]
+
+    def _standing(self, q: np.ndarray) -> StatedState:
+        return dataclasses.replace(self._state, q=q[:, None])
+
     def _gap(self, q: np.ndarray) -> float:
         """Largest residual of all loops at coordinates (nq,), dimensionless."""
-        lane = self._state.prepared.lane_of(ALONE, 1.0)
-        blocks = range(len(self._state.prepared.plan.substructures))
+        if self._footing.lone is not None:
+            return self._footing.lone.at(q).gap
+        lane, blocks = self._footing.lane, range(len(self._state.prepared.plan.substructures))
         return max((float(np.abs(host.closure(lane, q[:, None], s)[0]).max(initial=0.0)) for s in blocks), default=0.0)
 
     def _put(self, step: PoseStep) -> None:

@@ -75,6 +75,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "gradients": ("start", "jumps", "forward", "reverse"),
     "kernels": ("elementary", "llvm", "pivoting", "gpu"),
     "kinematics": ("positioning", "workspaces"),
+    "statics": ("loads",),
     "run": ("programs", "closing", "start", "assemblies", "advance", "results", "travel"),
     "viewer": ("scene", "assimp", "members", "motion", "study", "gl", "export", "gui"),
     "viewer.gui": ("state", "actions", "picture", "widgets", "panes"),
@@ -94,7 +95,7 @@ LAZY = {
     "shiftjax/run/results/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
     "shiftjax/run/results/plotting.py": {"matplotlib"},
     "shiftjax/kinematics/workspaces/drawing.py": {"matplotlib"},
-    "shiftjax/statics/load_plot.py": {"matplotlib"},
+    "shiftjax/statics/loads/load_plot.py": {"matplotlib"},
     "viewer/scene/terrain.py": {"PIL"},  # of the extra `viewer`; models without a raster are drawn without it
     "viewer/study/opening.py": {"shiftjax"},  # histories of optimisations take 1.5 s to import
     "kernels/pivoting/elimination.py": {"shiftjax"},  # few matrices need no compiler: 0.25 s of the viewer's start
@@ -123,7 +124,8 @@ TWO_SIDES = {
 }
 PRONOUNS = {"found", "own", "told", "said", "kept", "held", "mine", "theirs", "ours"}  # of whatever is at hand
 DEPTH = (
-    18  # files from the ground to a command; 12 up to a run, one for kinds of constraints that are written on a base
+    19  # files from the ground to a command: 12 up to a run; one for kinds of constraints that are written on a base, one
+    # for a workbench, which is an editor and a poser in turn
 )
 HARD_LIMIT = 500  # lines a file
 FUNCTION_LIMIT = 60  # lines a function body

@@ -16,6 +16,7 @@ from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.actions import saved
 from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.state.panels import OPEN
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import FAST, Scene
@@ -198,12 +199,12 @@ def test_a_study_shown_lately_is_opened_from_the_menu(window: Offscreen, folder:
     window.click("menu:Open...")
     window.frames(2)
     window.click(f"recent:{STORES[1]}")
-    assert window.state.panels.requests == [f"{replacing.REQUEST}:{folder / STORES[1]}"]
+    assert window.state.panels.requests == [f"{OPEN}:{folder / STORES[1]}"]
 
 
 def test_a_dropped_study_takes_the_place_of_this_one(state: WindowState, folder: Path) -> None:
     replacing.drop(state, [str(folder / STORES[0])])
-    assert state.panels.requests == [f"{replacing.REQUEST}:{folder / STORES[0]}"]
+    assert state.panels.requests == [f"{OPEN}:{folder / STORES[0]}"]
 
 
 def test_a_dropped_view_is_opened(state: WindowState, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state.layout import roomy
 from shiftjax.viewer.gui.state.pace import FramePace
+from shiftjax.viewer.gui.state.panels import OPEN
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets.bundle import glfw, imgui
 from shiftjax.viewer.members.study_like import Design, StudyLike
@@ -325,7 +326,7 @@ class Window:
             word, _, text = request.partition(":")
             if word == "quit":
                 glfw.set_window_should_close(self._window, True)
-            elif word == replacing.REQUEST:
+            elif word == OPEN:
                 self.next_study = text
                 glfw.set_window_should_close(self._window, True)
             elif word == "fullscreen":

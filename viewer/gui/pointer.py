@@ -49,7 +49,9 @@ class Pointer:
             return
         if not self._dragging and math.dist((x, y), self._origin) > STILL:
             self._dragging = True
+            self._note(*self._origin)
             self._hold()
+        self._note(x, y)
         if self._dragging:
             side = min(self.size)
             right, up = (x - self._at[0]) / side, (self._at[1] - y) / side
@@ -63,7 +65,7 @@ class Pointer:
         self._button = ""
         if self._dragging:
             if self._drag_action:
-                actions.HOLD[self._drag_action][1](self.state)
+                actions.HOLD[self._drag_action].end(self.state)
                 self._drag_action = ""
             return
         last, px, py, when = self._last
@@ -81,8 +83,13 @@ class Pointer:
 
     def hover(self, x: float, y: float) -> None:
         """Keeps what is under the cursor, and the point for the status bar."""
+        self._note(x, y)
         self.state.selection.hovered = self._hit(x, y)
         self.state.selection.cursor = self.state.selection.hovered.point
+
+    def _note(self, x: float, y: float) -> None:
+        """Where the mouse is, for what is drawn there."""
+        self.state.selection.pixel, self.state.selection.view_size = (x, y), self.size
 
     def _text(self, gesture: str) -> str:
         ctrl, alt, shift = self._modifiers
@@ -96,13 +103,16 @@ class Pointer:
         name = self._manipulating(action.name) if action is not None else ""
         if name in actions.HOLD:
             self._drag_action = name
-            actions.HOLD[name][0](self.state, hit)
+            actions.HOLD[name].begin(self.state, hit)
 
     def _manipulating(self, name: str) -> str:
-        """While manipulating, the gesture of orbiting pulls; where a model is posed, only on a body."""
-        live = self.state.live
-        if name != "orbit" or self.state.selection.mode != "manipulate" or live is None:
+        """While manipulating, the gesture of orbiting pulls; where a model is posed, only on a body. While drawing it
+        draws."""
+        live, mode = self.state.live, self.state.selection.mode
+        if name != "orbit" or mode == "navigate" or live is None:
             return name
+        if mode == "draw":
+            return "draw_bar" if live.posing else name
         return "pull" if self._on_body or not live.posing else name
 
     def _by(self, text: str, right: float, up: float) -> None:
@@ -110,7 +120,9 @@ class Pointer:
         if action is None:
             return
         name = self._manipulating(action.name)
-        if name in actions.BY:
+        if name in actions.HOLD:
+            actions.HOLD[name].move(self.state, right, up)
+        elif name in actions.BY:
             actions.BY[name](self.state, right, up)
         elif action.call is not None:
             actions.run(self.state, action.name)
@@ -119,6 +131,10 @@ class Pointer:
         cell = self.state.explorer.hovered
         if cell is not None and text.startswith("Left"):
             grid.pick(self.state, cell, alone=text.endswith("double-click"))
+            return
+        if self.state.selection.mode == "draw" and text == "Left click":
+            self._note(x, y)
+            actions.run(self.state, "pin")
             return
         action = self.state.table.find(self.state.map, text)
         if action is None:

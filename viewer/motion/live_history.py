@@ -15,7 +15,7 @@ import numpy as np
 from shiftjax.mechanism.model import Model
 from shiftjax.poses import continuous
 from shiftjax.record import record
-from shiftjax.viewer.members.choice import Choices
+from shiftjax.viewer.members.choice import NO_SETS, Choices
 from shiftjax.viewer.members.column_names import resolved
 from shiftjax.viewer.members.study_like import NOBODY, Drawable, Placed
 from shiftjax.viewer.motion.between import Between, Tracks
@@ -226,11 +226,14 @@ class History:
         self._choices.member(member)
         return ""
 
-    def choose(self, text: str) -> np.ndarray:
-        return self._choices.choose(text)
+    def choose(self, text: str, sets: Mapping[str, np.ndarray] = NO_SETS) -> np.ndarray:
+        return self._choices.choose(text, sets)
 
-    def assumed(self, text: str) -> str:
-        return self._choices.assumed(text)
+    def assumed(self, text: str, sets: Mapping[str, np.ndarray] = NO_SETS) -> str:
+        return self._choices.assumed(text, sets)
+
+    def sense(self, name: str) -> str:
+        return self._choices.sense(name)
 
     def request(self, members: Sequence[int] | np.ndarray) -> None:
         """Does nothing: the one member is there."""

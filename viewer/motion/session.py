@@ -10,7 +10,6 @@ import itertools
 import threading
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -27,13 +26,15 @@ MAX_LAG = 0.25  # s that a run may lag behind wall time; more is not caught up
 class Engine(Protocol):
     """The protocol of `shiftjax.run.live.Live`."""
 
-    model: Model
     step: float
-    nodes: tuple[str, ...]
     units: dict[str, str]
     report: dict[str, Any]
     ended: str
 
+    @property
+    def model(self) -> Model: ...
+    @property
+    def nodes(self) -> tuple[str, ...]: ...
     @property
     def time(self) -> float: ...
     @property
@@ -50,9 +51,6 @@ class Engine(Protocol):
     def let_go(self) -> None: ...
 
 
-NOT_POSING = "Only a model that is posed has this: `shiftjax view MODEL --pose`."
-
-
 class Session:
     """A running simulation.
 
@@ -63,10 +61,11 @@ class Session:
         running: whether time advances; speed: wanted seconds of the run a second; actual_speed: those reached.
         certificate: accuracy since the run began or its numbers changed; ended: why it ended, "" while it can continue.
         pull: body, point in it, target in the world, or None. posing: whether a model is posed by hand, and nothing
-            moves by itself; locks: coordinates that stay then.
+            moves by itself; locks: coordinates that stay then; hand: what else can be done to it by hand.
     """
 
     posing = False
+    hand: Any = None
     locks: frozenset[str] = frozenset()
 
     def __init__(
@@ -162,22 +161,6 @@ class Session:
         self.pull = None
         self._command("pull", self._engine.let_go)
 
-    def undo(self) -> None:
-        """Takes back what was done by hand."""
-        self._add_message(NOT_POSING)
-
-    def redo(self) -> None:
-        """Does it again."""
-        self._add_message(NOT_POSING)
-
-    def lock(self, path: str) -> None:
-        """Locks a joint, or frees it."""
-        self._add_message(NOT_POSING)
-
-    def save(self, folder: Path) -> None:
-        """Writes the model."""
-        self._add_message(NOT_POSING)
-
     def messages(self) -> Sequence[str]:
         """Messages since the last call."""
         with self._lock:
@@ -236,7 +219,7 @@ class Session:
             call()
         except Exception as error:
             self.running = self.running and not stops
-            self._add_message(str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}")
+            self._failed(str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}")
             self.requested = dict(self._engine.values)
 
     def _advance(self, seconds: float) -> None:
@@ -269,14 +252,23 @@ class Session:
         self._engine.change({path: value})
         self._record()
 
-    def _record(self, replacing: int = 0) -> None:
-        """Appends the state to the history; replaces so many of its last instants."""
-        engine = self._engine
+    def _record(self, replacing: int = 0, history: History | None = None) -> None:
+        """Appends the state to the history; replaces so many of its last instants.
+
+        Args:
+            history: an empty one that takes the place of the present one.
+        """
+        engine, history = self._engine, history or self.history
         self.certificate, self.ended = engine.certificate(), engine.ended
         values = dict(engine.values)
-        self.history.values = {} if self.posing else values  # coordinates are no numbers of the model
-        self.history.add(engine.time, engine.poses(), engine.channels(), engine.instant(), replacing)
+        history.values = {} if self.posing else values  # coordinates are no numbers of the model
+        history.add(engine.time, engine.poses(), engine.channels(), engine.instant(), replacing)
+        self.history = history
         self.values = values  # last: readers of the values find the history up to date
+
+    def _failed(self, text: str) -> None:
+        """A command that failed, and why."""
+        self._add_message(text)
 
     def _add_message(self, text: str) -> None:
         with self._lock:

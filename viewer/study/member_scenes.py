@@ -49,6 +49,10 @@ class MemberScenes:
         if self._varied:
             self._style  # noqa: B018 - from the present numbers; those of a running simulation may change
 
+    def of_another(self, study: StudyLike) -> MemberScenes:
+        """Scenes of the members of another study."""
+        return MemberScenes(study)
+
     @property
     def number(self) -> int:
         """The first member that can be drawn."""
@@ -123,6 +127,8 @@ def last_beside(scenes: ScenesLike) -> Design | None:
 def _same(some: tuple[ScenePart, ...], others: tuple[ScenePart, ...]) -> bool:
     """Whether parts are equal to the last bit."""
     return len(some) == len(others) and all(
-        a.mesh.key == b.mesh.key and a.path == b.path and np.array_equal(a.transform, b.transform)
+        a.mesh.key == b.mesh.key
+        and (a.path, a.colour) == (b.path, b.colour)
+        and np.array_equal(a.transform, b.transform)
         for a, b in zip(some, others, strict=True)
     )

@@ -2,17 +2,21 @@
 
 An action is a function of the state, of what it acts on in a file by its subject. There are four kinds by further
 arguments: PLAIN (none), AT (the item under the cursor), BY (a movement right and up in parts of the shorter side of the
-view; the wheel is one up) and HOLD (what a drag begins with, at the item under the cursor, and ends with).
+view; the wheel is one up) and HOLD (what a drag does at its
+beginning, on the item under the cursor, on its way and at its end).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from shiftjax.record import record
 from shiftjax.viewer.gui.actions import (
     additions,
     appearance,
     beside,
+    drawing,
+    editing,
     grid,
     looking,
     movie_recording,
@@ -26,6 +30,16 @@ from shiftjax.viewer.gui.actions import (
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.camera import VIEWS
+
+
+@record
+class Held:
+    """What a drag does: at its beginning, on the way, at its end."""
+
+    begin: Callable[[WindowState, Hit], None]
+    move: Callable[[WindowState, float, float], None]
+    end: Callable[[WindowState], None]
+
 
 PLAIN: dict[str, Callable[[WindowState], None]] = {
     "play": playing.play,
@@ -86,6 +100,7 @@ PLAIN: dict[str, Callable[[WindowState], None]] = {
     "joints": lambda s: appearance.toggle_class(s, "joint"),
     "arrows": window.toggle(lambda s: s, "arrows_on"),
     "trace": appearance.trace,
+    "traces": appearance.traces,
     "shadows": appearance.shadows,
     "instants": playing.instants,
     "grouping": appearance.next_grouping,
@@ -108,7 +123,28 @@ PLAIN: dict[str, Callable[[WindowState], None]] = {
     "undo": posing.undo,
     "redo": posing.redo,
     "lock": posing.lock,
+    "target": posing.want("target"),
+    "posture": posing.want("posture"),
     "save_model": posing.save,
+    "pose": editing.pose,
+    "console": editing.console,
+    "variants": editing.variants,
+    "curve": editing.curve,
+    "mark": editing.mark,
+    "travel": editing.travel,
+    "flip": editing.flip,
+    "draw": drawing.toggle,
+    "pin": drawing.pin,
+    "add_joint": editing.add_joint,
+    "invert": editing.of_joint("invert"),
+    "merge": editing.of_joint("merge"),
+    "make_tree": editing.of_joint("make_tree"),
+    "make_closure": editing.of_joint("make_closure"),
+    "reattach_parent": editing.reattach("parent"),
+    "reattach_child": editing.reattach("child"),
+    "split": editing.split,
+    "ground": editing.of_body("ground"),
+    "root": editing.of_body("root"),
     "remove": shape_editing.remove,
     "add_shape": shape_editing.add,
     "pick_shapes": shape_editing.toggle_picking,
@@ -120,11 +156,11 @@ AT: dict[str, Callable[[WindowState, Hit], None]] = {
     "follow": lambda s, hit: looking.follow(s, hit.path),
     "pick_behind": picking.pick_behind,
 }
-HOLD: dict[str, tuple[Callable[[WindowState, Hit], None], Callable[[WindowState], None]]] = {
-    "pull": (pulling.begin, pulling.end),
+HOLD: dict[str, Held] = {
+    "pull": Held(pulling.begin, pulling.move, pulling.end),
+    "draw_bar": Held(drawing.begin, drawing.move, drawing.end),  # which takes the gesture of orbiting while one draws
 }
 BY: dict[str, Callable[[WindowState, float, float], None]] = {
-    "pull": pulling.move,
     "turn_joint": posing.turn,
     "orbit": looking.orbit,
     "pan": looking.pan,

@@ -11,7 +11,10 @@ def escape(state: WindowState) -> None:
     """Closes what lies over the view, else leaves manipulation, drops the pick or stops following."""
     if state.panels.close():
         return
-    if state.selection.mode == "manipulate":
+    if state.selection.mode == "draw":
+        state.drawn = None
+        state.set_mode("manipulate")
+    elif state.selection.mode == "manipulate":
         state.set_mode("navigate")
     elif state.selection.pick is not None:
         state.pick_path(None)

@@ -2,65 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+from shiftjax.mechanism.records import FIXED
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.motion.live_run import ByHandRun
 
 NOT_POSED = "No model is posed here: `shiftjax view MODEL --pose`."
 NO_JOINT = "Pick a joint first: a double-click on its axis, or its row in the tree."
+NO_JOINT_OR_BODY = "Pick a joint or a body first."
 TURN = 0.5  # rad, or parts of a third of the model's size, for a zoom of the wheel by 1
+
+
+def hand(state: WindowState) -> ByHandRun | None:
+    """The mechanism that is on the workbench; None, with a message, where there is none."""
+    run = state.live.hand if state.live is not None else None
+    if run is None:
+        state.say(NOT_POSED)
+    return run
 
 
 def undo(state: WindowState) -> None:
     """Takes the last step back."""
-    if state.live is None:
-        state.say(NOT_POSED)
-    else:
-        state.live.undo()
+    if run := hand(state):
+        run.undo()
 
 
 def redo(state: WindowState) -> None:
     """Does it again."""
-    if state.live is None:
-        state.say(NOT_POSED)
-    else:
-        state.live.redo()
+    if run := hand(state):
+        run.redo()
 
 
 def lock(state: WindowState) -> None:
-    """Locks the picked joint, or frees it."""
-    path = _joint(state)
-    if state.live is not None and path:
-        state.live.lock(path)
+    """Locks the picked joint or body, or frees it."""
+    if run := hand(state):
+        pick = state.selection.pick
+        if pick in state.mechanism.joints or (pick in state.node and pick != FIXED):
+            run.lock(pick or "")
+        else:
+            state.say(NO_JOINT_OR_BODY)
+
+
+def want(key: str) -> Callable[[WindowState], None]:
+    """An action: the picked joint has a "target" or a "posture" where it stands, or none any more."""
+
+    def act(state: WindowState) -> None:
+        if (run := hand(state)) and (path := _joint(state)):
+            run.want(key, path)
+
+    return act
 
 
 def save(state: WindowState) -> None:
     """Writes the model as it is posed into the folder where the command was called."""
-    if state.live is None:
-        state.say(NOT_POSED)
-    else:
-        state.live.save(Path.cwd())
+    if run := hand(state):
+        run.save(Path.cwd())
 
 
 def turn(state: WindowState, right: float, up: float) -> None:
     """Turns the picked joint by the wheel, or slides it."""
-    path = _joint(state)
-    if state.live is None or not path:
+    if not (run := hand(state)) or not (path := _joint(state)):
         return
-    if path not in state.live.requested:
+    if path not in run.requested:
         state.say(f"{path} has no coordinate of one number: drag its body")
         return
     slides = state.mechanism.model.coordinate_units().get(path) == "m"
     unit = state.scene.size / 3.0 if slides else 1.0
-    state.live.change(path, state.live.requested[path] + TURN * unit * (right + up))
-    state.live.let_go()
+    run.change(path, run.requested[path] + TURN * unit * (right + up))
+    run.let_go()
 
 
 def _joint(state: WindowState) -> str:
-    """The picked joint of a model that is posed, "" with a message where there is none."""
-    if state.live is None or not state.live.posing:
-        state.say(NOT_POSED)
-        return ""
+    """The picked joint, "" with a message where there is none."""
     if state.selection.pick not in state.mechanism.joints:
         state.say(NO_JOINT)
         return ""

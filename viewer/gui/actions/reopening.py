@@ -7,12 +7,12 @@ from pathlib import Path
 
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import saved
+from shiftjax.viewer.gui.state.panels import OPEN
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.study import opening
 
 HINT = "a stored study: NAME.zarr"
 MOST = 12  # names that are listed
-REQUEST = "open"  # of the main loop, before the path
 
 
 def names(state: WindowState, folder: Path | None = None) -> list[str]:
@@ -45,7 +45,7 @@ def replace(state: WindowState, name: str) -> bool:
         state.say(str(error), "open")
         return False
     state.panels.solved("open")
-    state.panels.requests.append(f"{REQUEST}:{name.strip()}")
+    state.panels.requests.append(f"{OPEN}:{name.strip()}")
     return True
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.editing.scripts import line_of
 from shiftjax.errors import ModelError, one_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
@@ -56,8 +57,12 @@ def edit(state: WindowState, path: str, geometry: Geometry) -> None:
 
 
 def remove(state: WindowState) -> None:
-    """Removes the picked shape of the user; anything else cannot be removed."""
+    """Removes the picked shape of the user, or a part of a mechanism on the workbench; nothing else can be removed."""
     path = state.selection.pick
+    run = state.live.hand if state.live is not None else None
+    if run is not None and path is not None and path not in state.shapes:
+        run.do(line_of("remove", (path,), {}))
+        return
     if path is None or not any(part.kind == "shape" and part.path == path for part in state.scene.parts):
         state.say("Only shapes that were added can be removed.")
         return

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.motion.live_run import LiveRun
 
+BY_HAND = (
+    ("Undo", "undo"), ("Redo", "redo"), ("Lock", "lock"), ("Draw", "draw"), ("Console", "console"), ("Run", "play"),
+    ("Save", "save_model"), ("Variants", "variants"),
+)  # fmt: skip
+RUN_BY_HAND = (("Pose", "pose"), ("Play", "play"))
 LABEL = 150.0  # of the name of a slider [points]
 
 
 def draw(state: WindowState, live: LiveRun) -> None:
     """Draws into the current pane."""
     buttons.button(state, "Restart", "restart")
-    if live.posing:
-        for label, action in (("Undo", "undo"), ("Redo", "redo"), ("Lock", "lock"), ("Save", "save_model")):
+    if live.hand is not None:
+        for label, action in BY_HAND if live.posing else RUN_BY_HAND:
             ui.beside(ui.button_width(label))
             buttons.button(state, label, action)
     else:
@@ -38,19 +45,26 @@ def draw(state: WindowState, live: LiveRun) -> None:
             ui.tell_if_cut(label, LABEL)
         if moved:
             live.change(path, value)
-    ui.facts(facts(live))
+    ui.facts(facts(live, state.mark))
     if live.ended:
         imgui.push_style_color(int(imgui.Col_.text), ui.RED)
         imgui.text_wrapped(live.ended)
         imgui.pop_style_color()
 
 
-def facts(live: LiveRun) -> list[tuple[str, str]]:
+def facts(live: LiveRun, mark: np.ndarray | None = None) -> list[tuple[str, str]]:
     """Status of the run, or of the pose."""
     if live.posing:
         locked = ", ".join(sorted(path.rpartition(":")[2] for path in live.locks)) or "none"
         gap, missed = live.certificate["gap"], live.certificate["missed"]
-        return [("loop gap", f"{gap:.2e}"), ("out of reach by", f"{missed:.3g}"), ("locked", locked)]
+        freedoms = f"{live.certificate['freedoms']:.0f}"
+        rows = [("freedoms", freedoms), ("loop gap", f"{gap:.2e}"), ("out of reach by", f"{missed:.3g}")]
+        rows.append(("locked", locked))
+        curve = live.hand.curve if live.hand is not None else None
+        if curve is not None:
+            rows.append(("curve", f"of {curve.coordinate}" + ("" if curve.closed else ", between its ends")))
+            rows += [("curve to mark", f"{curve.distance(mark):.6g} m")] if mark is not None else []
+        return rows
     speed = f"x{live.actual_speed:.2f} (x{live.speed:g} requested)" if live.running else "paused"
     return [
         ("speed", speed),

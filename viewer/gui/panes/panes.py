@@ -30,6 +30,11 @@ from shiftjax.viewer.movie import MOVIES
 from shiftjax.viewer.scene.camera import VIEWS
 from shiftjax.viewer.study import recent
 
+MECHANISM = (
+    "undo", "redo", "", "draw", "pin", "add_joint", "", "invert", "merge", "split", "reattach_parent", "reattach_child",
+    "make_tree", "make_closure", "ground", "root", "remove", "", "lock", "target", "posture", "", "flip", "travel",
+    "curve", "mark", "", "pose", "save_model", "variants", "console",
+)  # fmt: skip
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
 MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
@@ -74,7 +79,9 @@ def _menus(state: WindowState) -> float:
     if not imgui.begin_main_menu_bar():
         return 0.0
     height = imgui.get_window_height()
-    for title, lines in (("File", _file), ("Edit", _edit), ("View", _view), ("Members", _members), ("Help", _help)):
+    by_hand = state.live is not None and state.live.hand is not None
+    third = ("Mechanism", _mechanism) if by_hand else ("Members", _members)
+    for title, lines in (("File", _file), ("Edit", _edit), ("View", _view), third, ("Help", _help)):
         is_open = imgui.begin_menu(title)
         ui.remember_item(f"menu:{title}")
         if is_open:
@@ -169,6 +176,10 @@ def _edit(state: WindowState) -> None:
     _lines(state, EDIT)
 
 
+def _mechanism(state: WindowState) -> None:
+    _lines(state, MECHANISM)
+
+
 def _view(state: WindowState) -> None:
     if imgui.begin_menu("Standard views"):
         _lines(state, tuple(VIEWS))
@@ -185,6 +196,7 @@ def _view(state: WindowState) -> None:
     buttons.menu_item(state, "shadows", on=state.look.shadows)
     buttons.menu_item(state, "instants", on=state.study.at_instants)
     buttons.menu_item(state, "trace", on=state.view.trace is not None)
+    buttons.menu_item(state, "traces", on=state.choice.traces_on)
     imgui.separator()
     buttons.menu_item(state, "panes", on=state.panels.panes_on)
     buttons.menu_item(state, "study", on=state.explorer.shown_on)

@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.panes import legend, livepane, plotpane, shapepane
+from shiftjax.viewer.gui.panes import legend, livepane, numberpane, plotpane, shapepane
 from shiftjax.viewer.gui.state import elements, present, values
 from shiftjax.viewer.gui.state.display import DRAWN, PARENT
 from shiftjax.viewer.gui.state.layout import Box
@@ -19,12 +19,13 @@ from shiftjax.viewer.gui.widgets.bundle import imgui
 def draw(state: WindowState, box: Box) -> None:
     with ui.pane("Properties", box):
         live = state.live
-        title = "Pose" if live is not None and live.posing else "Live"
+        title = "By hand" if live is not None and live.posing else "Live"
         if live is not None and imgui.collapsing_header(title, int(imgui.TreeNodeFlags_.default_open)):
             livepane.draw(state, live)
         ui.wrapped(state.selection.pick or "nothing is picked")
         ui.remember_item("picked")
         ui.facts(properties(state))
+        numberpane.draw(state)
         shapepane.draw(state)
         legend.draw(state)
         if imgui.collapsing_header("Plots", int(imgui.TreeNodeFlags_.default_open)):

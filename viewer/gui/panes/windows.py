@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shiftjax.viewer.gui.actions import additions
+from shiftjax.viewer.gui.panes import console
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
 FREE = int(imgui.WindowFlags_.no_saved_settings | imgui.WindowFlags_.no_collapse)
+CONSOLE = 0.4  # share of the console in the height of the view
 ONCE = int(imgui.Cond_.appearing)
 
 
@@ -21,6 +23,9 @@ def draw(state: WindowState, view: Box) -> None:
     if state.panels.text:
         still_open = _window("To read and copy", view, 60, lambda: _text(state.panels.text))
         state.panels.text = state.panels.text if still_open else ""
+    if state.panels.console_on and state.live is not None and state.live.hand is not None:
+        run = state.live.hand
+        state.panels.console_on = _window("Console", _lower(view), 8, lambda: console.draw(state, run))
     if state.panels.info_on:
         state.panels.info_on = _window("Info", view, 90, lambda: ui.facts(info(state)))
     for k, (name, panel) in enumerate(list(state.panels.user_panels.items())):
@@ -47,6 +52,12 @@ def _window(title: str, view: Box, shift: float, inside: Callable[[], None]) -> 
     finally:
         imgui.end()
     return bool(still_open)
+
+
+def _lower(view: Box) -> Box:
+    """The lower part of the view, which leaves most of it to be seen."""
+    height = CONSOLE * view.height
+    return Box(view.x, view.y + view.height - height, view.width, height)
 
 
 def _help(state: WindowState) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.actions import additions, pulling
+from shiftjax.viewer.gui.actions import additions, drawing, pulling
 from shiftjax.viewer.gui.state.colours import ARROW, TRACE
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
@@ -37,6 +37,9 @@ def trace(state: WindowState, right: RightHalf | None = None) -> Strokes | None:
     if state.view.trace is None:
         return None
     node, point = state.view.trace
+    frames = state.mechanism.frames if right is None else {}
+    if state.view.trace_frame in frames:
+        point = frames[state.view.trace_frame][:3, 3]
     if right is None:
         return path_of(state.study, state.choice.member, node, point)
     body = state.study.nodes[node]
@@ -49,6 +52,13 @@ def path_of(study: StudyLike, member: int, node: int, point: np.ndarray) -> Stro
     """The path of a point (3,) of a node [m] of a member, over the whole run."""
     times = np.linspace(study.time[0], study.time[-1], max(2, min(TRACE_POINTS, len(study.time))))
     return line(to_world(study.poses(member, times)[:, node], point), TRACE)
+
+
+def curve_by_hand(state: WindowState) -> Strokes | None:
+    """The curve of a point through the motion of a mechanism on the workbench."""
+    run = state.live.hand if state.live is not None else None
+    curve = run.curve if run is not None else None
+    return line(curve.points, TRACE) if curve is not None else None
 
 
 def arrows(state: WindowState) -> Strokes:
@@ -71,7 +81,14 @@ def arrows(state: WindowState) -> Strokes:
 
 def strokes(state: WindowState) -> Strokes | None:
     """All lines drawn now; a user overlay that fails is reported and removed."""
-    built_in = (trace(state), arrows(state) if state.arrows_on else None, pulling.line(state))
+    built_in = (
+        trace(state),
+        arrows(state) if state.arrows_on else None,
+        pulling.line(state),
+        drawing.line(state),
+        curve_by_hand(state),
+        drawing.mark(state),
+    )
     drawn = [s for s in built_in if s is not None]
     for overlay in list(state.overlays):
         well, added = additions.user_call(state, "overlay", overlay)

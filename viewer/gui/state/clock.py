@@ -46,9 +46,9 @@ class Clock:
         """
         live.speed = self.speed
         first, last = span
-        if live.posing and self.playing:
-            self.playing = False
+        if live.posing and self.playing and not live.running:
             live.play(self.time)
+            self.playing = live.running
         ran, self._was_running = self._was_running, live.running
         if live.running and self._outdated_revision == revision:
             return ""  # the thread has not removed the later instants yet

@@ -8,6 +8,7 @@ from typing import Any
 from shiftjax.viewer.gui.state.layout import Sizes
 
 RATES = (0.0, 240.0)  # limits of the highest frame rate [1/s]; 0 for that of the screen
+OPEN = "open"  # the request for another study in place of this one, before its path
 MESSAGES = 50  # the latest are kept
 PANES = ("Menu", "Model", "Properties", "Study", "Timeline")  # that the keyboard can move in, in this order
 
@@ -17,7 +18,8 @@ class Panels:
 
     Attributes:
         panes_on: whether there are panes; sides_on: those at both sides, too, which small windows begin without.
-        help_on, info_on: which are open; text: to read and copy, "" for none.
+        help_on, info_on, console_on: which are open; line: that is typed in the console; text: to read and copy, ""
+            for none.
         sizes: of the panes, set by dragging; zoom: scale of text and panes; rows: height of what is in the pane of the
             time line [points], which has more rows in a narrow window.
         search, typed, study: contents of text boxes, of the tree, of the members and of the study to open; opened: keys
@@ -37,6 +39,7 @@ class Panels:
     def __init__(self, opened: set[str]) -> None:
         self.sides_on = True
         self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""
+        self.console_on, self.line = False, ""
         self.sizes, self.zoom, self.rows = Sizes(), 1.0, 0.0
         self.search, self.typed, self.study, self.opened = "", "", "", opened
         self.messages: list[str] = []
@@ -104,6 +107,8 @@ class Panels:
             self.text = ""
         elif self.help_on:
             self.help_on = False
+        elif self.console_on:
+            self.console_on = False
         else:
             return False
         return True

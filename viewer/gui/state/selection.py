@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-MODES = ("navigate", "manipulate")
+MODES = ("navigate", "manipulate", "draw")
 
 
 @dataclasses.dataclass
@@ -28,6 +28,7 @@ class Selection:
         stack: items under the last click, nearest first; faded: those in front of the pick.
         hue: of the highlight; None for the default of the renderer.
         mode: one of MODES; cursor: (3,) the last point under the mouse, in the world [m], or None.
+        pixel: (x, y) where the mouse is in the view, from its upper left; view_size: its width and height [pixels].
         hovered: what is under the mouse now.
     """
 
@@ -42,6 +43,7 @@ class Selection:
         self.hue: float | None = None
         self.mode = "navigate"
         self.cursor: np.ndarray | None = None
+        self.pixel, self.view_size = (0.0, 0.0), (1, 1)
         self.hovered = Hit()
 
     @property
@@ -59,7 +61,7 @@ class Selection:
     def take(self, path: str | None, point: np.ndarray | None = None) -> None:
         """Picks an item, or nothing, which ends manipulation; point: (3,) in the coordinates of its node [m]."""
         self.pick, self.pick_point, self.faded = path, point, frozenset()
-        if path is None:
+        if path is None and self.mode == "manipulate":
             self.mode = "navigate"
 
     def show_all(self) -> None:

@@ -20,6 +20,7 @@ from shiftjax.viewer.gui.state.awaited import Awaited
 from shiftjax.viewer.gui.state.clock import Clock
 from shiftjax.viewer.gui.state.current_member import Choice
 from shiftjax.viewer.gui.state.display import Display
+from shiftjax.viewer.gui.state.drawn_bar import DrawnBar
 from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.panels import Panels
 from shiftjax.viewer.gui.state.right_half import RightHalf
@@ -27,7 +28,7 @@ from shiftjax.viewer.gui.state.selection import MODES, Selection
 from shiftjax.viewer.gui.state.viewpoint import Viewpoint
 from shiftjax.viewer.latest_values import LatestValues
 from shiftjax.viewer.members.ghost_choice import drawn
-from shiftjax.viewer.members.study_like import Design, Placed, ScenesLike, span
+from shiftjax.viewer.members.study_like import Design, Placed, ScenesLike, StudyLike, span
 from shiftjax.viewer.motion.framing import Extent
 from shiftjax.viewer.motion.live_run import LiveRun
 from shiftjax.viewer.motion.mechanism import mechanism_from
@@ -54,7 +55,8 @@ class WindowState:
         look: settings of the renderer; arrows_on: directions of joints; grouping: one of `groups.BY`, colours.
         shapes: path -> a parametric shape that the user added; overlays: functions of the user that give lines.
         beside: the right half of the view, where there is one; closed_beside: the last one.
-        recording: the movie that is being written.
+        recording: the movie that is being written. drawn: the bar that is being drawn.
+        mark: (3,) a place that was marked [m], or None.
     """
 
     def __init__(self, scenes: ScenesLike, member: int | None = None, ghosts: Iterable[int] = (),
@@ -90,11 +92,14 @@ class WindowState:
         self.shapes: dict[str, Geometry] = {}
         self.overlays: list[Callable[[WindowState], Strokes]] = []
         self.recording: MovieRecording | None = None
+        self.drawn: DrawnBar | None = None
+        self.mark: np.ndarray | None = None
         if live is not None and live.posing:
             self.selection.mode = "manipulate"
         self._pane_data: dict[Any, Any] = {}
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._numbers = live.values if live is not None else {}  # for which the scene was built
+        self._locks = live.locks if live is not None else frozenset()
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -119,14 +124,38 @@ class WindowState:
             return
         for text in self.live.messages():
             self.say(text)
-        if self._numbers != self.live.values and not self.live.posing:
-            self._numbers = self.live.values
+        if self.live.history is not self.study:
+            self._take_up(self.live.history)
+        moved = self._numbers != self.live.values and not self.live.posing
+        if moved or self._locks != self.live.locks:
+            self._numbers, self._locks = self.live.values, self.live.locks
             self._load_member(self.choice.member)
         message = self.clock.follow(self.live, self.span, self.study.revision)
         if message:
             self.say(message)
         farther = isinstance(self._reach, LiveReach) and self._reach.grow(self.scene, self.poses())
         if farther and self.view.is_fitted:
+            self.view.fit(self.motion())
+
+    def _take_up(self, study: StudyLike) -> None:
+        """Another history of what is made by hand, of a model that was changed: all that was of the former one goes,
+        and what was picked or taken out of the picture stays where it is there, too."""
+        before = self.scene
+        self.study, self.scenes = study, self.scenes.of_another(study)
+        self.choice = Choice(self.scenes.number, study.kept, [])
+        self._of_member, self._at_instant = LatestValues(), LatestValues()
+        self._load_member(self.choice.member)
+        self.node = {path: k for k, path in enumerate(study.nodes)}
+        self._reach = LiveReach(self.scene, study.poses(self.choice.member, float(study.time[-1])))
+        self.explorer = Explorer(study)
+        self._pane_data.clear()
+        self.view.unfollow(self.poses())
+        self.view.trace = None
+        known = {*self.node, *self.mechanism.joints, *self.mechanism.frames}
+        for path in {*self.selection.marked, *self.selection.hidden, *self.selection.translucent} - known:
+            self.selection.forget(path)
+        self.clock.time = float(study.time[-1])
+        if self.view.is_fitted and not before.parts:
             self.view.fit(self.motion())
 
     def go_to(self, time: float) -> None:

@@ -1,0 +1,82 @@
+"""Another assembly of a mechanism that stands somewhere: the same inputs, loops closed in another way. Host code."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+
+from shiftjax.access.common_partition import common_partition
+from shiftjax.errors import ModelError, one_of
+from shiftjax.kinematics.traced_branches import branches
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed, split
+from shiftjax.mechanism.records import FIXED
+from shiftjax.run.assemblies.table import Branches
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.topology.plan import Plan
+
+
+def other_assembly(model: Model, prepared: Prepared, q: np.ndarray, name: str = "") -> tuple[str, np.ndarray]:
+    """The name and the coordinates (nq,) of another assembly, in which the inputs stand where they stand: joints of
+    ground before others.
+
+    Args:
+        model: that begins where it stands. prepared: of its plan. q: (nq,) there. name: of the assembly; the next one
+            where left out.
+
+    Raises:
+        ModelError: inputs that are no plain coordinates; no other assembly, or none of that name.
+    """
+    plan, table = prepared.plan, branches(model, _inputs(model, prepared, q))
+    every = np.array([_coordinates(table, plan, k) for k in range(len(table))])
+    present = int(np.argmin([_distance(plan, one, q) for one in every]))
+    if len(table) < 2:
+        fault = f"one assembly with these inputs ({table.complete})"
+        raise ModelError("flip", fault, "a mechanism that closes in several ways", "Move the inputs elsewhere.")
+    if name:
+        one_of("flip", name, table.names)
+    which = table.names.index(name) if name else (present + 1) % len(table)
+    return table.names[which], _unwound(plan, every[which], q)
+
+
+def _inputs(model: Model, prepared: Prepared, q: np.ndarray) -> dict[str, float]:
+    """Coordinates that lead all others, those of joints of ground where loops leave them free, and where they stand."""
+    plan, everyone = prepared.plan, np.ones(1, bool)
+    ground = {path for path, joint in model.joints() if FIXED in (joint.parent.body, joint.child.body)}
+    partition, chosen = common_partition(prepared, q[:, None], everyone, (), ()), list[int]()
+    for one in plan.coordinates:
+        if one.nq == 1 and split(one.path)[0] in ground:
+            with suppress(ModelError):  # loops do not leave these free together
+                partition = common_partition(prepared, q[:, None], everyone, (*chosen, one.v), ())
+                chosen.append(one.v)
+    dependent = {k for block in partition.blocks for k in block.dependent}
+    place = {one.v: one for one in plan.coordinates if one.nq == 1}
+    missing = [plan.speed_names()[k] for k in range(plan.nv) if k not in dependent and k not in place]
+    if missing:
+        fault = f"{listed(missing)} among what leads the others, no coordinate of one number"
+        raise ModelError("flip", fault, "inputs of one number each", "Use `branches`, and `pose` of what it gives.")
+    return {one.path: float(q[one.q]) for k, one in place.items() if k not in dependent}
+
+
+def _coordinates(table: Branches, plan: Plan, which: int) -> np.ndarray:
+    """(nq,) of an assembly."""
+    return np.concatenate([np.atleast_1d(table.q[one.path][which]) for one in plan.coordinates])
+
+
+def _distance(plan: Plan, some: np.ndarray, others: np.ndarray) -> float:
+    """Of two poses: turns count by less than half of one."""
+    apart = some - others
+    for one in plan.coordinates:
+        if one.nq == 1 and one.unit == "rad":
+            apart[one.q] = np.remainder(apart[one.q] + np.pi, 2.0 * np.pi) - np.pi
+    return float(np.abs(apart).max())
+
+
+def _unwound(plan: Plan, q: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """The same pose with angles as near as turns let them to what they were."""
+    out = q.copy()
+    for one in plan.coordinates:
+        if one.nq == 1 and one.unit == "rad":
+            out[one.q] += 2.0 * np.pi * np.round((before[one.q] - q[one.q]) / (2.0 * np.pi))
+    return out

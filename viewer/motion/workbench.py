@@ -1,0 +1,500 @@
+"""A mechanism on the workbench: posed and changed by hand in a thread of its own, controlled by a window on the main
+thread.
+
+The same queue of commands as that of a running simulation. While it is posed, time is that of the hand: each part of a
+drag is an instant of the history, so that what was done can be played, plotted and recorded. A changed model has a
+history of its own, which the window takes up, and so has a run that begins where the mechanism stands.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from shiftjax.editing.scripts import line_of
+from shiftjax.errors import ModelError
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import FIXED, FrameRef, Joint
+from shiftjax.record import record
+from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.viewer.motion.live_history import History
+from shiftjax.viewer.motion.live_run import ConsoleLine, ShownCurve
+from shiftjax.viewer.motion.session import INTERVAL, Engine, Session
+
+NO_RUN = "Nothing moves by itself here; `shiftjax view MODEL --live` runs it."
+RUNS = "End the run first, by Ctrl+P or the button Pose."
+SLIDERS = 12  # coordinates at most whose travel is asked for: 0.1 to 0.3 s each
+REACHED = 1e-6  # m or rad: less than that is not missed
+SHELL = re.compile(r"^\s*(undo|redo|flip|help)\s*(\(\s*\))?\s*$")
+
+
+class JointReach(Protocol):
+    """The protocol of `shiftjax.kinematics.travel.JointTravel`, of one design."""
+
+    @property
+    def low(self) -> Any: ...
+    @property
+    def high(self) -> Any: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def at_low(self) -> Mapping[str, Any]: ...
+    @property
+    def at_high(self) -> Mapping[str, Any]: ...
+
+
+class ByHand(Protocol):
+    """The protocol of `shiftjax.editing.workbench.Workbench`."""
+
+    @property
+    def missed(self) -> float: ...
+    @property
+    def model(self) -> Model: ...
+    @property
+    def drawn_model(self) -> Model: ...
+    @property
+    def values(self) -> dict[str, float]: ...
+    @property
+    def locks(self) -> frozenset[str]: ...
+    @property
+    def lockable(self) -> frozenset[str]: ...
+    @property
+    def locked_model(self) -> Model: ...
+    @property
+    def poses(self) -> Mapping[str, Any]: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def freedoms(self) -> int: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    @property
+    def numbers_set(self) -> Sequence[str]: ...
+    @property
+    def script(self) -> str: ...
+    def range_of(self, coordinate: str) -> tuple[float, float]: ...
+    def curve_of(self, body: str, point: Any) -> ShownCurve: ...
+    def travel_of(self, coordinate: str) -> JointReach: ...
+    def drag_on(self, body: str, point: Any, target: Any) -> Any: ...
+    def turn_on(self, coordinate: str, value: float) -> Any: ...
+    def set_on(self, path: str, value: float) -> Any: ...
+    def drop(self) -> Any: ...
+    def do(self, step: str, *args: Any, **words: Any) -> Any: ...
+    def replay(self, script: str) -> Any: ...
+    def flip(self, name: str = "") -> str: ...
+    def undo(self) -> bool: ...
+    def redo(self) -> bool: ...
+    def save(self, path: str | Path) -> None: ...
+
+
+@record
+class Helpers:
+    """What a workbench asks others for; without them it poses and changes alone.
+
+    Attributes:
+        run: a model -> a simulation of it. report: a model -> its topology, as of `info`. variants: a model, paths of
+            numbers that were set by hand, and a folder -> the path of a stored study of it.
+        help: lines that say what the steps are.
+    """
+
+    run: Callable[[Model], Engine] | None = None
+    report: Callable[[Model], Mapping[str, Any]] | None = None
+    variants: Callable[[Model, Sequence[str], Path], Path] | None = None
+    help: Sequence[str] = ()
+
+
+@dataclass
+class _BenchEngine:
+    """A workbench as the engine of a session."""
+
+    bench: ByHand
+    report: dict[str, Any]
+    step: float = INTERVAL
+    ended: str = ""
+    time: float = 0.0
+    units: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def model(self) -> Model:
+        return self.bench.drawn_model
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return (FIXED, *(path for path, _ in self.model.bodies()))
+
+    @property
+    def values(self) -> dict[str, float]:
+        return self.bench.values
+
+    def restart(self, values: Mapping[str, float] | None = None) -> None:
+        while self.bench.undo():
+            pass
+
+    def change(self, values: Mapping[str, float]) -> None:
+        for path, value in values.items():
+            self.bench.turn_on(path, value)
+
+    def advance(self, seconds: float) -> None:
+        """Nothing moves by itself."""
+
+    def instant(self) -> None:
+        """No instant is gone back to: `undo` does."""
+
+    def set_back(self, instant: Any) -> None:
+        """As `instant`."""
+
+    def poses(self) -> np.ndarray:
+        there = self.bench.poses
+        return np.array([[*there[path][1], *quaternion_of_rotation(there[path][0].tolist())] for path in self.nodes])
+
+    def channels(self) -> dict[str, Any]:
+        return {}
+
+    def certificate(self) -> dict[str, float]:
+        return {"gap": self.bench.gap, "missed": self.bench.missed, "freedoms": self.bench.freedoms}
+
+    def grab(self, body: str, point: np.ndarray, target: np.ndarray) -> None:
+        self.bench.drag_on(body, point, target)
+
+    def let_go(self) -> None:
+        self.bench.drop()
+
+
+class WorkbenchSession(Session):
+    """A mechanism that is posed and changed, as the window sees it; attributes as of `Session`, whose numbers are
+    coordinates while it is posed.
+
+    Attributes:
+        posing: whether it is; False while it runs.
+        locks: what stays; script: what was done; console: lines of it, with notes and errors.
+        curve: of the point whose curve is shown, None where there is none.
+    """
+
+    def __init__(
+        self,
+        bench: ByHand,
+        helpers: Helpers | None = None,
+    ) -> None:
+        """Starts the thread, which finds how far joints go."""
+        self._bench, self._helpers = bench, helpers or Helpers()
+        report = self._helpers.report(bench.model) if self._helpers.report else {}
+        self._bench_engine = _BenchEngine(bench, dict(report))
+        self._drawn = bench.drawn_model
+        self.posing, self.locks, self.script = True, bench.locks, ""
+        self.console: list[ConsoleLine] = []
+        self.curve: ShownCurve | None = None
+        self._curve_of: tuple[str, np.ndarray] | None = None
+        super().__init__(self._bench_engine)
+        self._command("ranges", self._find_ranges)
+
+    @property
+    def model(self) -> Model:
+        """The mechanism as it was changed and is posed."""
+        return self._bench.model
+
+    @property
+    def hand(self) -> WorkbenchSession:
+        """Itself: it is more than a run."""
+        return self
+
+    # -- called by the window ------------------------------------------------------------------------------------------
+
+    def play(self, time: float) -> None:
+        """Runs from where the mechanism stands, or goes on with the run."""
+        if not self.posing:
+            super().play(time)
+        elif self._helpers.run is None:
+            self._add_message(NO_RUN)
+        elif not self.running:
+            self.running = True
+            self._add_message("compiling ...")
+            self._command("play", self._begin_run)
+
+    def pose(self) -> None:
+        """Ends the run: back to the workbench, as the run found it."""
+        self.running, self.pull = False, None
+        self._command("pose", self._end_run)
+
+    def advance(self, time: float, seconds: float) -> None:
+        """A step of a run."""
+        if self.posing:
+            self._add_message("The mechanism is posed by hand; Space runs it.")
+        else:
+            super().advance(time, seconds)
+
+    def restart(self) -> None:
+        """Takes all steps back, or begins the run again."""
+        if not self.posing:
+            super().restart()
+            return
+        self.pull = None
+        self._command("restart", functools.partial(self._shell, self._bench_engine.restart, "all steps are taken back"))
+
+    def change(self, path: str, value: float) -> None:
+        """Turns a joint, until `let_go`."""
+        self.requested[path] = value
+        self._command(f"change {path}", functools.partial(self._turn, path, value))
+
+    def set_number(self, path: str, value: float) -> None:
+        """Gives a number of the model another value, until `let_go`."""
+        self._command(f"number {path}", functools.partial(self._set, path, value))
+
+    def grab(self, body: str, point: np.ndarray, target: np.ndarray) -> None:
+        """Drags a body's point (3,) [m, in the body] to a point of the world (3,) [m]; pulls there in a run."""
+        if not self.posing:
+            super().grab(body, point, target)
+            return
+        self.pull = (body, point, target)
+        self._command("pull", functools.partial(self._drag, body, point, target))
+
+    def let_go(self) -> None:
+        """Ends the drag at the last place that was asked for, or a turn, or a number's way: it is a step."""
+        if not self.posing:
+            super().let_go()
+            return
+        pull, self.pull = self.pull, None
+        self._command("pull", functools.partial(self._drop, pull))
+
+    def do(self, line: str) -> None:
+        """Does a line of a script, or `undo()`, `redo()`, `flip()`, `help()`."""
+        self._command(f"do {next(self._count)}", functools.partial(self._do, line))
+
+    def undo(self) -> None:
+        """Takes the last step back; no such command replaces another, so that each press counts."""
+        self.do("undo()")
+
+    def redo(self) -> None:
+        """Does the step again that was taken back."""
+        self.do("redo()")
+
+    def lock(self, path: str) -> None:
+        """Locks a joint's coordinates, or a body, or frees them."""
+        self._command(f"lock {next(self._count)}", functools.partial(self._toggle_lock, path))
+
+    def want(self, key: str, path: str) -> None:
+        """States a "target" or a "posture" of a joint where it stands, or takes those away that it has."""
+        self._command(f"want {next(self._count)}", functools.partial(self._toggle_wanted, key, path))
+
+    def save(self, folder: Path) -> None:
+        """Writes the model in this pose into a folder, under a name that is free, and what was done beside it."""
+        self._command("save", functools.partial(self._save, folder))
+
+    def show_curve(self, body: str, point: np.ndarray) -> None:
+        """Shows the curve of a body's point (3,) [m, in the body] through the motion of the mechanism, also of what it
+        is changed to."""
+        self._curve_of = (body, point)
+        self._command("curve", self._find_curve)
+
+    def hide_curve(self) -> None:
+        """Shows no curve."""
+        self._curve_of = self.curve = None
+
+    def tell_travel(self, path: str) -> None:
+        """Says how far a joint goes, and how others stand at its ends."""
+        self._command(f"travel {path}", functools.partial(self._travel, path))
+
+    def make_variants(self, folder: Path, done: Callable[[Path], None]) -> None:
+        """Makes a stored study of the mechanism as it is, with what was changed by hand varied.
+
+        Args:
+            done: is called with its path, by the thread.
+        """
+        self._command("variants", functools.partial(self._vary, folder, done))
+
+    # -- run by the thread ---------------------------------------------------------------------------------------------
+
+    def _begin_run(self) -> None:
+        assert self._helpers.run is not None
+        self._bench.drop()
+        live = self._helpers.run(self._bench.model)
+        self._engine, self.posing, self.ranges, self.requested, self.curve = live, False, {}, {}, None
+        self._new_history()
+        self._add_message("it runs; Ctrl+P, or the button Pose, goes back")
+
+    def _end_run(self) -> None:
+        if not self.posing:
+            self._engine, self.posing = self._bench_engine, True
+            self._new_history()
+            self._seen()
+            self._command("ranges", self._find_ranges)
+            self._add_message("on the workbench, as the run found it")
+
+    def _drag(self, body: str, point: np.ndarray, target: np.ndarray) -> None:
+        self._engine.grab(body, point, target)
+        self._seen()
+
+    def _drop(self, pull: tuple[str, np.ndarray, np.ndarray] | None) -> None:
+        if pull is not None:
+            self._engine.grab(*pull)
+        self._stepped(self._engine.let_go)
+        if self._bench.missed > REACHED:
+            self._add_message(f"out of reach by {self._bench.missed:.4g}: this is the nearest pose from here")
+
+    def _turn(self, path: str, value: float) -> None:
+        self._engine.change({path: value})
+        self._seen()
+
+    def _set(self, path: str, value: float) -> None:
+        self._require_posing()
+        self._bench.set_on(path, value)
+        self._seen()
+
+    def _do(self, line: str) -> None:
+        self._require_posing()
+        word = SHELL.match(line)
+        if word is None:
+            self._stepped(functools.partial(self._bench.replay, line))
+        elif word[1] == "help":
+            self._note("note", *self._helpers.help)
+        elif word[1] == "flip":
+            self._stepped(self._bench.flip)
+        else:
+            undoing = word[1] == "undo"
+            call = self._bench.undo if undoing else self._bench.redo
+            self._shell(call, f"{word[1]}()", "nothing to take back" if undoing else "nothing was taken back")
+
+    def _shell(self, call: Callable[[], Any], text: str, otherwise: str = "") -> None:
+        """A call that is no step of the script."""
+        went = call()
+        self._note("step", f"# {text}") if went is not False else self._add_message(otherwise)
+        self._seen()
+        self._command("ranges", self._find_ranges)
+
+    def _stepped(self, call: Callable[[], Any]) -> None:
+        """A call that may be a step: the console shows its line and what it changed beside that."""
+        before = self._bench.script
+        try:
+            call()
+        finally:
+            lines = self._bench.script[len(before) :].splitlines() if self._bench.script.startswith(before) else []
+            self._note("step", *lines)
+            if lines:
+                self._note("note", *self._bench.notes)
+                self._add_message("; ".join(self._bench.notes) or lines[-1].partition("  # ")[2] or lines[-1])
+                self._command("ranges", self._find_ranges)
+            self._seen()
+
+    def _toggle_lock(self, path: str) -> None:
+        self._require_posing()
+        paths = sorted(one for one in self._bench.lockable if one == path or one.startswith(f"{path}."))
+        if not paths:
+            self._add_message(f"{path}: nothing that can be locked; pick a joint or a body")
+            return
+        locked = self._bench.locks.issuperset(paths)
+        self._stepped(functools.partial(self._bench.do, "unlock" if locked else "lock", *paths))
+        self._add_message(f"{path} {'moves again' if locked else 'is locked'}")
+
+    def _toggle_wanted(self, key: str, path: str) -> None:
+        self._require_posing()
+        there = {one: value for one, value in self._bench.values.items() if one == path or one.startswith(f"{path}.")}
+        stated = bool(getattr(dict(self._bench.drawn_model.joints())[path], key))
+        if not there:
+            self._add_message(f"{path}: no coordinate of one number")
+            return
+        lines = [line_of(key, (one, None if stated else value), {}) for one, value in there.items()]
+        self._stepped(functools.partial(self._bench.replay, "; ".join(lines)))
+
+    def _save(self, folder: Path) -> None:
+        stem, k = f"{self._bench.model.name or 'mechanism'}_posed", 1
+        while (target := folder / f"{stem}{'' if k == 1 else f'_{k}'}.json").exists():
+            k += 1
+        self._bench.save(target)
+        target.with_suffix(".txt").write_text(self._bench.script, encoding="utf-8")
+        self._add_message(f"written: {target}, and what was done: {target.with_suffix('.txt').name}")
+
+    def _vary(self, folder: Path, done: Callable[[Path], None]) -> None:
+        self._require_posing()
+        self._bench.drop()
+        if self._helpers.variants is None:
+            self._add_message("Studies are made by `shiftjax view MODEL --pose`.")
+            return
+        self._add_message("simulating variants ...")
+        done(self._helpers.variants(self._bench.model, self._bench.numbers_set, folder))
+
+    def _find_curve(self) -> None:
+        if self._curve_of is None or not self.posing:
+            return
+        self.curve = None
+        self.curve = self._bench.curve_of(*self._curve_of)
+
+    def _travel(self, path: str) -> None:
+        self._require_posing()
+        travel, degrees = self._bench.travel_of(path), 180.0 / np.pi
+        lines = []
+        for side, place, there in (("lower", travel.low, travel.at_low), ("upper", travel.high, travel.at_high)):
+            if not np.isfinite(place):
+                lines.append(f"{path}: no {side} end")
+                continue
+            others = ", ".join(f"{name.rpartition(':')[2]} {float(x):.6g}" for name, x in there.items() if name != path)
+            end = f"{degrees * place:.6g} deg" if travel.unit == "rad" else f"{place:.6g} m"
+            lines.append(
+                f"{path}: {side} end at {end} ({float(place):.9g} {travel.unit}), a dead point; there {others}"
+            )
+        self._note("note", *lines)
+        self._add_message("; ".join(lines))
+
+    def _require_posing(self) -> None:
+        if not self.posing:
+            raise ModelError("workbench", "a run that goes on", "a mechanism that is posed", RUNS)
+
+    def _failed(self, text: str) -> None:
+        text = text.removeprefix("script, line 1: ")  # a script of the console has one
+        self._note("error", text)
+        super()._failed(text)
+
+    def _note(self, kind: str, *texts: str) -> None:
+        """Lines for the console; readers have the list that was there."""
+        self.console = [*self.console, *(ConsoleLine(kind, text) for text in texts)]
+
+    def _find_ranges(self, first: int = 0) -> None:
+        """How far joints go, one after the other: what is done by hand meanwhile comes first."""
+        paths = [*self._bench.values][:SLIDERS]
+        if not self.posing or self.pull is not None:
+            return
+        if not first:
+            self.ranges = {path: ends for path, ends in self.ranges.items() if path in paths}
+        if first < len(paths):
+            self.ranges = {**self.ranges, paths[first]: self._bench.range_of(paths[first])}
+            self._command("ranges", functools.partial(self._find_ranges, first + 1))
+
+    def _new_history(self) -> None:
+        engine = self._engine
+        where = f"{self._bench.model.name} {'by hand' if self.posing else 'live'}".strip()
+        history = History(
+            engine.model, engine.nodes, where=where, report=engine.report,
+            settings={"step": engine.step, "mode": "live"}, channels=engine.units,
+        )  # fmt: skip
+        history.at_instants, self._drawn = self.history.at_instants, engine.model
+        self._record(history=history)
+
+    def _report_again(self) -> None:
+        """The report of the topology, where that has changed."""
+        model = self._engine.model
+        before, after = ({path: _tied(joint) for path, joint in one.joints()} for one in (self._drawn, model))
+        if before != after and self._helpers.report is not None:
+            self._bench_engine.report = dict(self._helpers.report(model))
+
+    def _seen(self) -> None:
+        """The pose as a new instant of the history, of a new one where the model has changed."""
+        self._bench_engine.time += INTERVAL
+        if self._bench.drawn_model is not self._drawn:
+            self._report_again()
+            self._new_history()
+            self._command("curve", self._find_curve)
+        else:
+            self._record()
+        if self.locks != self._bench.locks:
+            self.history.model = self._bench.locked_model  # it is drawn so
+        self.requested = dict(self.values)
+        self.locks, self.script = self._bench.locks, self._bench.script
+
+
+def _tied(joint: Joint) -> tuple[str, FrameRef, FrameRef]:
+    """What of a joint the topology depends on."""
+    return joint.type, joint.parent, joint.child
