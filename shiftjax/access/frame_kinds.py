@@ -231,6 +231,8 @@ def placed_frame(model: Model, plan: Plan, path: Any, where: str) -> PlacedFrame
     need(where, path, str, 'the path of a body or a frame, "world", or a kind of frame')
     if path in WORLDS:
         return WORLD
+    if (frame := plan.frame_named(path)) is not None:  # a full path; others are looked for among all elements
+        return frame
     full = model.resolve(path)
     if (frame := plan.frame_named(full)) is not None:
         return frame

@@ -33,9 +33,9 @@ from shiftjax.record import record
 
 Stated = float | str | None  # in SI, or with a unit
 STEPS = (
-    "add", "add_body", "add_joint", "remove", "reattach", "change_type", "invert", "split", "merge", "ground", "root",
-    "copy", "make_closure", "make_tree", "limit", "target", "posture", "lock", "unlock", "make_virtual", "make_real",
-    "set",
+    "add", "add_body", "add_joint", "remove", "reattach", "change_type", "move_joint", "invert", "split", "merge",
+    "ground", "root", "copy", "make_closure", "make_tree", "limit", "target", "posture", "lock", "unlock",
+    "make_virtual", "make_real", "set",
 )  # fmt: skip
 
 
@@ -225,6 +225,16 @@ class Editor:
         """A joint with an end on another body, where it is; that gets a frame there."""
         words = {name: end for name, end in (("parent", parent), ("child", child)) if end is not None}
         return self._do("reattach", (joint,), words, lambda now: joints.reattach(now, joint, parent, child))
+
+    def move_joint(self, joint: str, *, at: Any = None, axis: Any = None) -> Editor:
+        """A joint elsewhere on its two bodies, which stay where they stand, as its coordinates do.
+
+        Args:
+            at: its place in the world [m], or (R, place) of its frame; where it is if left out. axis: where its axis
+                points in the world, "x", "y", "z" or (3,); as it does if left out.
+        """
+        words = {name: one for name, one in (("at", at), ("axis", axis)) if one is not None}
+        return self._do("move_joint", (joint,), words, lambda now: joints.move_joint(now, joint, at, axis))
 
     def change_type(self, joint: str, type: str, **words: Any) -> Editor:
         """A joint of another kind; its axis stays where the new kind has one and none is given."""

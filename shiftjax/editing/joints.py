@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from shiftjax.editing.carried import carried
 from shiftjax.editing.changes import Changed, End, begins_to_move, end_of, framed, new_joint, pose_of, standing_joint
@@ -20,13 +21,14 @@ from shiftjax.editing.elements import (
     with_elements,
     without,
 )
-from shiftjax.editing.standing import MISSED, frame_pose, local, rows_of
-from shiftjax.errors import ModelError, one_of
+from shiftjax.editing.standing import MISSED, after, frame_pose, local, rows_of, within
+from shiftjax.errors import ModelError, one_of, shown
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED
 from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import FIXED, Joint, Placement
+from shiftjax.real_arrays import real_array
 from shiftjax.topology.spanning_tree import spanning_tree
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -85,6 +87,40 @@ def reattach(changed: Changed, joint: str, parent: End | None, child_end: End | 
         raise ModelError(f"reattach {path}", fault, "two bodies, or a body and ground", "Name another one.")
     record = standing_joint(changed, f"reattach {path}", replace(record, comment=_chosen(record)), MISSED)
     return replace(changed, model=with_elements(changed.model, "joints", {path: record}))
+
+
+def move_joint(changed: Changed, joint: str, at: Any, axis: Any) -> Changed:
+    """A joint elsewhere on its two bodies, or along another axis of the world; its coordinates stay what they are.
+
+    With F_p M(q) = F_c before, both frames are A and A M(q) after: neither the bodies nor q move.
+    """
+    path, record = joint_of(changed.model, joint, "move_joint")
+    where = f"move_joint {path}"
+    if at is None and axis is None:
+        raise ModelError(where, "neither a place nor an axis", "at, axis, or both", "Say where it goes.")
+    first, second = (frame_pose(changed.model, ref, changed.poses) for ref in (record.parent, record.child))
+    R, p = first if at is None else pose_of(at, where)
+    R = first[0] if at is not None and np.ndim(at) == 1 and len(at) == 3 else R
+    if axis is not None:
+        R = _onto(R, record, axis, where) @ R
+    for name, there in (("parent", (R, p)), ("child", after((R, p), within(first, second)))):
+        changed, ref = framed(changed, getattr(record, name).body, record.name, there)
+        record = replace(record, **{name: ref})
+    record = standing_joint(changed, where, replace(record, comment=_chosen(record)), MISSED)
+    return replace(changed, model=with_elements(changed.model, "joints", {path: record}))
+
+
+def _onto(R: np.ndarray, joint: Joint, axis: Any, where: str) -> np.ndarray:
+    """The least rotation of the world that takes the axis of a joint, whose frame has the axes R, onto another one."""
+    direction = KINDS[joint.type].direction({"axis": joint.axis, **joint.values})
+    if direction is None:
+        todo = "Give its frame by `at`, (R, place)."
+        raise ModelError(f"{where}: axis", f"a {joint.type}", "a joint with an axis", todo)
+    wanted = real_array(AXES.get(axis, axis) if isinstance(axis, str) else axis)
+    if wanted is None or wanted.shape != (3,) or not np.isfinite(wanted).all() or not wanted.any():
+        allowed = "x, y, z, or [x, y, z] in the world"
+        raise ModelError(f"{where}: axis", shown(axis), allowed, "Give where it points.")
+    return Rotation.align_vectors([wanted], [R @ np.array(direction, float)])[0].as_matrix()
 
 
 def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any]) -> Changed:

@@ -60,7 +60,12 @@ OF_SCALARS: dict[Callable[..., Any], Callable[..., Any]] = {
 
 
 class InNumpy:
-    """A graph as a list of NumPy operations."""
+    """A graph as a list of NumPy operations.
+
+    Attributes:
+        inputs: register, and number of the input that it takes. outputs: registers. apart: whether one member alone
+            would be rounded otherwise by NumPy's scalars.
+    """
 
     def __init__(self, graph: Graph) -> None:
         lines, outputs = _lines(graph)
@@ -68,7 +73,7 @@ class InNumpy:
         for k, (_, read, _) in enumerate(lines):
             last.update((value, k) for value in read if last.get(value, 0) < len(lines))
         self._registers: list[Any] = []
-        self._inputs: list[tuple[int, int]] = []  # register, number of the input
+        self.inputs: list[tuple[int, int]] = []
         self._lines: list[Line] = []
         place: dict[int, int] = {}
         spare: list[int] = []
@@ -83,13 +88,13 @@ class InNumpy:
             if function is not None:
                 self._lines.append((function, tuple(place[j] for j in read), place[k]))
             elif isinstance(given, int):
-                self._inputs.append((place[k], given))
-        self._outputs = [place[k] for k in outputs]
+                self.inputs.append((place[k], given))
+        self.outputs = [place[k] for k in outputs]
         # Of arrays to a known power NumPy takes squares and roots, which are rounded otherwise than powers of scalars.
-        self._apart = any(function is OPERATIONS["pow"] for function, _, _ in self._lines)
+        self.apart = any(function is OPERATIONS["pow"] for function, _, _ in self._lines)
 
     @cached_property
-    def _alone(self) -> tuple[list[Any], list[Line]]:
+    def alone(self) -> tuple[list[Any], list[Line]]:
         """Registers and operations for one member: numbers of NumPy's, which divide by zero."""
         registers = [np.float64(given) if type(given) is float else given for given in self._registers]
         return registers, [
@@ -105,7 +110,7 @@ class InNumpy:
         return self._evaluated(list(self._registers), self._lines, values)
 
     def _evaluated(self, registers: list[Any], lines: list[Line], values: Sequence[Any]) -> list[Any]:
-        for place, k in self._inputs:
+        for place, k in self.inputs:
             registers[place] = values[k]
         with np.errstate(all="ignore"):
             for function, read, written in lines:
@@ -114,7 +119,18 @@ class InNumpy:
                     registers[written] = function(registers[one], registers[other])
                 else:
                     registers[written] = function(*[registers[k] for k in read])
-        return [registers[place] for place in self._outputs]
+        return [registers[place] for place in self.outputs]
+
+    def of_one(self, values: Sequence[Any]) -> list[Any]:
+        """The outputs of one member, to the bit those that it has among many.
+
+        Args:
+            values: one of NumPy's numbers for each input.
+        """
+        if self.apart:
+            return [np.ravel(x)[0] for x in self([np.array([x]) for x in values])]
+        registers, lines = self.alone
+        return self._evaluated([*registers], lines, values)
 
     def into(self, values: Sequence[np.ndarray], out: Sequence[np.ndarray]) -> None:
         """Writes the outputs for all members, some thousand at a time.
@@ -123,9 +139,8 @@ class InNumpy:
             values: (B,) or (1,) each. out: (B,) each, written.
         """
         members = len(out[0]) if out else 0
-        if members == 1 and not self._apart:
-            registers, lines = self._alone
-            for target, value in zip(out, self._evaluated([*registers], lines, [x[0] for x in values]), strict=True):
+        if members == 1:
+            for target, value in zip(out, self.of_one([x[0] for x in values]), strict=True):
                 target[0] = value
             return
         for first in range(0, members, MEMBERS):

@@ -20,6 +20,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
 from shiftjax.lanes.graph import Graph
 from shiftjax.lanes.in_numpy import InNumpy
+from shiftjax.lanes.in_python import in_python
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.lanes.outside import UserFunction
 from shiftjax.mechanism.model import Model
@@ -129,6 +130,20 @@ def test_lane_code_runs_once_for_many_members() -> None:
     assert type(known) is float and known == 0.0 and np.isnan(root[1:]).all()
     (later,) = members.numbers([-select(x * y < 1.0, two - x, y)])
     np.testing.assert_array_equal(later, -np.where(a * b < 1.0, 2.0 - a, b))
+
+
+def test_a_python_function_of_one_member_has_the_bits_of_many() -> None:
+    def function(x: list[Any]) -> list[Any]:
+        a, b = x
+        ends = [algebra.largest([a, b]), select(a < b, a / b, -b), select(a <= 0.0, 2.5, algebra.sqrt(a))]
+        return [*ends, a * b - 3.0 * a, algebra.sin(a), a / (b + b * -0.5), b, 7.0]
+
+    graph = graph_of(function, 2)
+    run = InNumpy(graph)
+    for given in ((0.3, 0.7), (1e3, -0.1), (-2.0, 0.0), (np.nan, 1.0)):
+        many, one = run([np.full(3, x) for x in given]), in_python(run)([*np.array(given)])
+        for expected, value in zip(many, one, strict=True):
+            assert np.array_equal(np.broadcast_to(expected, 3)[0], value, equal_nan=True)
 
 
 def test_a_condition_chooses_between_known_numbers() -> None:

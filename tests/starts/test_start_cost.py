@@ -118,7 +118,7 @@ def test_one_member_has_the_bits_that_it_has_among_many() -> None:
     many = np.array(pairs).T
     for with_power in (False, True):
         run = InNumpy(graph_of(partial(every, with_power=with_power), 2))
-        together, alone = np.empty((2, len(run._outputs), many.shape[1]))
+        together, alone = np.empty((2, len(run.outputs), many.shape[1]))
         run.into([*many], [*together])
         for k in range(many.shape[1]):
             run.into([*many[:, k : k + 1]], [*alone[:, k : k + 1]])

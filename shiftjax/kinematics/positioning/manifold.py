@@ -9,8 +9,9 @@ import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.access.answers import Answers
-from shiftjax.kinematics.positioning.projection import free_of, restoring_change
+from shiftjax.kinematics.positioning.lone_loops import CLOSED, LoneLoops
 from shiftjax.kinematics.positioning.rows import Level, Local
+from shiftjax.kinematics.positioning.still_rows import StillRows
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.topology.plan import Plan
@@ -18,7 +19,6 @@ from shiftjax.topology.plan import Plan
 RESTORED = 8  # iterations that restore what curvature spoils
 POLISHED = 3  # iterations that close loops alone after that
 ROUNDING = 1e-15  # residual of loops that needs none, dimensionless
-CLOSED = 1e-11  # residual of loops, dimensionless
 UNCHANGED = 1e-11  # by which a more important level may be missed by more, and limits be passed
 NEAR = 1e-10  # m or rad from a limit, where a coordinate is at it
 SHORT = 1e-13  # a step that changes nothing
@@ -67,6 +67,7 @@ class Goals:
     Attributes:
         x: (n, B) of `Ground.parts`; rows of coordinates are those of poses on their way.
         levels: the most important first; limits are the first one where there are any.
+        lone: the loops of a mechanism that is alone.
     """
 
     plan: Plan
@@ -75,10 +76,12 @@ class Goals:
     x: np.ndarray
     levels: Sequence[Level]
     limits: Limits
+    lone: LoneLoops | None = None
 
     def __post_init__(self) -> None:
         self.unit = np.asarray(self.lane.units)
         self.loops = any(block.rows for block in self.plan.substructures)
+        self.plain = not any(one.vector or one.quaternion for one in self.plan.coordinates)
         self.cap = np.where(self.unit == 1.0, *((STEP_ANGLE, STEP_LENGTH) if self.loops else (WIDE_ANGLE, WIDE_LENGTH)))
 
     def local(self, level: int, q: np.ndarray, members: np.ndarray) -> Local:
@@ -92,11 +95,17 @@ class Goals:
 
     def moved(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Coordinates (nq, B) after a dimensionless change (B, nv)."""
+        if self.plain:
+            return q + change.T * self.unit[:, None]
         return host.retract(self.plan, q, change.T * self.unit[:, None])
 
-    def closure(self, q: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals (B, r) of all loops and drivers, and their slopes (B, r, nv), dimensionless."""
-        lane, B = self.lane.of(members), q.shape[1]
+    def closure(self, q: np.ndarray, members: np.ndarray) -> StillRows:
+        """All loops and drivers, dimensionless."""
+        B = q.shape[1]
+        if self.lone is not None or not self.loops:
+            nothing = np.zeros((B, 0)), np.zeros((B, 0, self.plan.nv))
+            return StillRows(*nothing, self.lone and self.lone.at(q[:, 0]))
+        lane = self.lane.of(members)
         phi, J = [np.zeros((B, 0))], [np.zeros((B, 0, self.plan.nv))]
         for s, block in enumerate(self.plan.substructures):
             values, slopes = host.closure(lane, q, s)
@@ -104,7 +113,7 @@ class Goals:
             wide[:, :, list(block.columns)] = slopes
             phi.append(values)
             J.append(wide)
-        return np.concatenate(phi, axis=1), np.concatenate(J, axis=1)
+        return StillRows(np.concatenate(phi, axis=1), np.concatenate(J, axis=1))
 
 
 @dataclass
@@ -160,32 +169,28 @@ class Manifold:
         out[places] = np.clip(out[places], self.low, self.high)
         return out
 
-    def fixed(self, q: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What must not change: by how much it is missed (B, r), and rows (B, r, nv).
+    def fixed(self, q: np.ndarray, bound: np.ndarray) -> StillRows:
+        """What must not change.
 
         Args:
             bound: (B, L) limits that hold.
         """
-        goals, B, n = self.goals, q.shape[1], self.goals.plan.nv
-        missed, rows = np.zeros((B, 0)), np.zeros((B, 0, n))
-        if goals.loops:
-            missed, rows = goals.closure(q, self.members)
+        goals = self.goals
+        out = goals.closure(q, self.members)
         beyond = (q - self.clipped(q))[goals.limits.q].T
         if bound.any() or beyond.any():
             still = bound | (beyond != 0.0)
-            line = np.zeros((*still.shape, n))
+            line = np.zeros((*still.shape, goals.plan.nv))
             line[:, range(still.shape[1]), goals.limits.v] = still
-            missed = np.concatenate([missed, beyond / goals.unit[goals.limits.v]], axis=1)
-            rows = np.concatenate([rows, line], axis=1)
+            out = out.also(beyond / goals.unit[goals.limits.v], line)
         for k, (_, at_best) in enumerate(self.best):
             local = goals.local(k, q, self.members)
             if goals.levels[k].curved:  # what is downhill within what is still more important
-                P = free_of(rows)
-                wrong, J = (P @ local.missed[:, :, None])[:, :, 0], P @ local.J
+                Pt = out.free().transpose(0, 2, 1)
+                out = out.also((Pt @ local.missed[:, :, None])[:, :, 0], Pt @ local.J)
             else:
-                wrong, J = local.missed - at_best, local.J
-            missed, rows = np.concatenate([missed, wrong], axis=1), np.concatenate([rows, J], axis=1)
-        return missed, rows
+                out = out.also(local.missed - at_best, local.J)
+        return out
 
     def restored(self, q: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates (nq, B) back on the manifold, by the least change; (B,) whether loops are closed."""
@@ -193,10 +198,17 @@ class Manifold:
             at = self.clipped(q)
             return at, np.asarray(np.isfinite(at).all(0))
         goals, q, running = self.goals, q.copy(), np.arange(q.shape[1])
+        before = np.full(q.shape[1], np.inf)
         for _ in range(RESTORED):
-            missed, S = self.of(running).fixed(q[:, running], bound[running])
-            change = restoring_change(S, missed)
+            still = self.of(running).fixed(q[:, running], bound[running])
+            going = _improving(still.worst, before[running])
+            if not going.any():
+                if still.loops is not None and not still.rows.shape[1]:
+                    return q, still.worst <= CLOSED
+                break
+            change = still.restoring()[going]
             change /= np.maximum((np.abs(change) / goals.cap).max(1, initial=0.0), 1.0)[:, None]
+            before[running], running = still.worst, running[going]
             q[:, running] = goals.moved(q[:, running], change)
             running = running[np.abs(change).max(1, initial=0.0) > SHORT]
             if not len(running):
@@ -205,13 +217,14 @@ class Manifold:
 
     def _closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Loops alone once more, to rounding: rows that cannot be met with them keep theirs from it. As `restored`."""
-        left = np.zeros(q.shape[1])
+        left, before = np.zeros(q.shape[1]), np.full(q.shape[1], np.inf)
         for k in range(POLISHED + 1):
-            phi, J = self.goals.closure(q, self.members)
-            left = np.abs(phi).max(1, initial=0.0)
-            if k == POLISHED or not (left > ROUNDING).any():
+            loops = self.goals.closure(q, self.members)
+            left = loops.worst
+            going = _improving(left, before)
+            if k == POLISHED or not going.any():
                 break
-            q = np.where(left > ROUNDING, self.goals.moved(q, restoring_change(J, phi)), q)
+            q, before = np.where(going, self.goals.moved(q, loops.restoring()), q), left
         return q, np.asarray((left <= CLOSED) & np.isfinite(q).all(0))
 
     def unchanged(self, q: np.ndarray) -> np.ndarray:
@@ -235,12 +248,18 @@ class Manifold:
             share = np.where(~bound & (part != 0.0), np.maximum(room, 0.0) / np.abs(part), np.inf)
         return np.minimum(share.min(1, initial=np.inf), 1.0)
 
-    def projector(self, q: np.ndarray, bound: np.ndarray) -> np.ndarray | None:
-        """(B, nv, nv) on what is free; None where all is."""
+    def free(self, q: np.ndarray, bound: np.ndarray) -> np.ndarray | None:
+        """(B, nv, k) what is free, as of `StillRows.free`; None where all is."""
         if not self.whole:
-            return free_of(self.fixed(q, bound)[1])
+            return self.fixed(q, bound).free()
         if not bound.any():
             return None
         free = np.ones((len(bound), self.goals.plan.nv))
         free[:, self.goals.limits.v] = ~bound
         return free[:, :, None] * np.eye(self.goals.plan.nv)
+
+
+def _improving(now: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """(B,) whether what rows miss can become less: not where the last change did not halve what is small already, which
+    is the rounding of coordinates of many lengths."""
+    return (now > ROUNDING) & ~((now < CLOSED) & (now > 0.5 * before))

@@ -77,9 +77,10 @@ class EnergyRows:
 
 
 def as_least_squares(P: np.ndarray | None, g: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What is missed (B, n) and rows (B, n, n) whose least-squares step is Newton's, downhill within P (B, n, n)."""
+    """What is missed (B, k) and rows (B, k, k) whose least-squares step is Newton's, within columns P (B, n, k)."""
     if P is not None:
-        g, H = (P @ g[:, :, None])[:, :, 0], P @ H @ P
+        Pt = P.transpose(0, 2, 1)
+        g, H = (Pt @ g[:, :, None])[:, :, 0], Pt @ H @ P
     good = np.asarray(np.isfinite(H).all((1, 2)) & np.isfinite(g).all(1))
     w, Q = np.linalg.eigh(np.where(good[:, None, None], H, 0.0))
     size = np.abs(w)

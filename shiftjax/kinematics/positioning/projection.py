@@ -14,24 +14,28 @@ FLOOR = 1e-13  # damping at least, of the mean square of rows: those that follow
 DEPENDENT = 1e-9  # of the largest singular value of S: what is less is a row that follows from the others
 
 
-def decomposed(S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Singular values and vectors of rows (B, r, n), those of dependent rows infinite."""
+def decomposed(S: np.ndarray, size: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Singular values and vectors of rows (B, r, n), those of dependent rows infinite.
+
+    Args:
+        size: the largest singular value of what they are a part of.
+    """
     S = np.where(np.isfinite(S).all((1, 2), keepdims=True), S, 0.0)
     U, sizes, Vt = np.linalg.svd(S, full_matrices=False)
-    lost = sizes <= DEPENDENT * np.maximum(sizes[:, :1], 1e-300)
+    lost = sizes <= DEPENDENT * np.maximum(sizes[:, :1], max(size, 1e-300))
     return U, np.where(lost, np.inf, sizes), Vt
 
 
-def free_of(S: np.ndarray) -> np.ndarray:
-    """(B, n, n) the projectors on what rows (B, r, n) leave free."""
-    _, sizes, Vt = decomposed(S)
+def free_of(S: np.ndarray, size: float = 0.0) -> np.ndarray:
+    """(B, n, n) the projectors on what rows (B, r, n) leave free. As of `decomposed`."""
+    _, sizes, Vt = decomposed(S, size)
     V = np.where(np.isinf(sizes)[:, :, None], 0.0, Vt)
     return np.eye(S.shape[2]) - V.transpose(0, 2, 1) @ V
 
 
-def restoring_change(S: np.ndarray, missed: np.ndarray) -> np.ndarray:
+def restoring_change(S: np.ndarray, missed: np.ndarray, size: float = 0.0) -> np.ndarray:
     """(B, n) the least change by which rows (B, r, n) are no more missed (B, r), as far as they can be."""
-    U, sizes, Vt = decomposed(S)
+    U, sizes, Vt = decomposed(S, size)
     along = (U.transpose(0, 2, 1) @ missed[:, :, None])[:, :, 0] / sizes
     return -(Vt.transpose(0, 2, 1) @ along[:, :, None])[:, :, 0]
 

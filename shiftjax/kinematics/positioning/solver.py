@@ -11,6 +11,8 @@ not depend on the batch.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from shiftjax.kinematics.positioning.damping import EASY, FIRST, MET, MOST, STATIONARY, Positioned, following
@@ -22,6 +24,7 @@ from shiftjax.kinematics.positioning.rows import Local
 ITERATIONS = 200  # of a level
 SADDLE = 1e-7  # missed by more than that where nothing has a slope, a pose may be a saddle
 PUSH = 0.02  # by which it is left
+BACK = 0.01  # of the way that a push has led: who is nearer has come back
 ROUNDING = 1e-14  # of an energy: a short step of Newton's that changes it by less is taken
 CALM = 1e-4  # such a step
 
@@ -57,7 +60,7 @@ def _minimised(manifold: Manifold, at: Positioned, iterations: int) -> Local:
         nothing = np.zeros((len(missing), len(some.low)), bool)
         q, good = some.restored(manifold.goals.moved(at.q[:, missing], change), nothing)
         pushed = Positioned.at(q, level + 1)
-        there = _descent(some, pushed, iterations)
+        there = _descent(some, pushed, iterations, _Home(at.q[:, missing], best.value[missing] - SADDLE))
         at.iterations[missing] += pushed.iterations
         good &= (there.value < best.value[missing] - SADDLE) & some.unchanged(pushed.q)
         at.q[:, missing[good]] = pushed.q[:, good]
@@ -66,17 +69,36 @@ def _minimised(manifold: Manifold, at: Positioned, iterations: int) -> Local:
     return best
 
 
-def _descent(manifold: Manifold, at: Positioned, iterations: int) -> Local:
-    """Goes downhill from where members stand, and gives the level there."""
+@dataclass
+class _Home:
+    """Where members were pushed from (nq, B), and what of the level (B,) would be less there than it was."""
+
+    q: np.ndarray
+    value: np.ndarray
+
+    def far(self, q: np.ndarray, members: np.ndarray) -> np.ndarray:
+        """(B,) how far coordinates of some members are from it."""
+        return np.asarray(np.abs(q - self.q[:, members]).max(0, initial=0.0))
+
+
+def _descent(manifold: Manifold, at: Positioned, iterations: int, home: _Home | None = None) -> Local:
+    """Goes downhill from where members stand, and gives the level there.
+
+    Args:
+        home: where they were pushed from: those that come back there, no better than before, need not arrive.
+    """
     goals, level, B = manifold.goals, len(manifold.best), at.q.shape[1]
     curved = goals.levels[level].curved
     here = goals.local(level, at.q, manifold.members)
     damping, running = np.full(B, FIRST), np.arange(B)
+    begun = home.far(at.q, running) if home else np.zeros(B)
     for _ in range(iterations):
         within, q, now = manifold.of(running), at.q[:, running], here.some(running)
         size = np.linalg.norm(now.missed, axis=1)
         change, bound, slope = _step(within, q, now, damping[running] * size**2)
         going = (slope > STATIONARY * (1.0 if curved else size)) & np.isfinite(change).all(1)
+        if home:
+            going &= (home.far(q, running) > BACK * begun[running]) | (now.value < home.value[running])
         going &= (size > MET) & (np.abs(change).max(1, initial=0.0) > SHORT) & (damping[running] < MOST)
         if not going.any():
             return here
@@ -111,12 +133,13 @@ def _step(
     change, slope, again = np.zeros((B, n)), np.zeros(B), np.arange(B)
     for _ in range(len(limits.q) + 1):
         some = here.some(again)
-        P = manifold.of(again).projector(q[:, again], bound[again])
+        P = manifold.of(again).free(q[:, again], bound[again])
         if curved:
             e, A = as_least_squares(P, some.missed, some.J)
         else:
             e, A = some.missed, some.J if P is None else some.J @ P
-        change[again] = damped_step(A, e, damping[again])
+        step = damped_step(A, e, damping[again])
+        change[again] = step if P is None else (P @ step[:, :, None])[:, :, 0]
         slope[again] = np.linalg.norm((A.transpose(0, 2, 1) @ e[:, :, None])[:, :, 0], axis=1)
         part = change[:, limits.v]
         leaving = ~bound & ((low & (part < 0.0)) | (high & (part > 0.0)))

@@ -19,7 +19,7 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
-from shiftjax.run.closing.host_functions import NO_TANGENTS, Bend, evaluate
+from shiftjax.run.closing.host_functions import NO_TANGENTS, Bend, evaluate, made_once
 from shiftjax.run.closing.polygons import at_corners, excess, judged_loops, sides
 from shiftjax.run.closing.rounding import but_for_rounding
 from shiftjax.topology.partition import Block
@@ -270,6 +270,13 @@ def evaluate_on(
     bend: Bend | None = None,
 ) -> None:
     """A lane function of coordinates, or other rows of values (n, B), as of `host_functions.evaluate`."""
+    evaluate(*_asked(lane, values, what, function), out, tangents, bend)
+
+
+def _asked(
+    lane: Lane, values: np.ndarray, what: Hashable, function: Callable[[Lane, Vec], dict[Any, Scalar]]
+) -> tuple[list[Scalar], Hashable, Sequence[Any], Callable[[Vec], dict[Any, Scalar]]]:
+    """A lane function of rows of values (n, B) as `host_functions` takes it."""
     count, matrices = len(values), lane.params.matrices
 
     def of_values(every: Vec) -> dict[Any, Scalar]:
@@ -277,7 +284,48 @@ def evaluate_on(
         return function(valued, every[:count])
 
     owners = (lane.plan, lane.functions, matrices)
-    evaluate([*values, *lane.params.numbers, lane.t], (what, lane.length), owners, of_values, out, tangents, bend)
+    return [*values, *lane.params.numbers, lane.t], (what, lane.length), owners, of_values
+
+
+class AloneOn:
+    """A lane function of coordinates of one member that is asked again and again: what stays is looked up once.
+
+    Args:
+        lane: of one member. what, function: as of `evaluate_on`.
+
+    Attributes:
+        labels: of its results.
+    """
+
+    def __init__(self, lane: Lane, what: Hashable, function: Callable[[Lane, Vec], dict[Any, Scalar]]) -> None:
+        asked = _asked(lane, np.zeros((lane.plan.nq, 1)), what, function)
+        values, made = asked[0], made_once(*asked)
+        self.labels, self._function = made.labels, made.of_one
+        self._numbers = [x[0] for x in values[lane.plan.nq :] if isinstance(x, np.ndarray)]
+
+    def __call__(self, q: np.ndarray) -> np.ndarray:
+        """Results at coordinates (nq,), by `labels`."""
+        return np.array(self._function([*q, *self._numbers]), float)
+
+
+class LoneClosure:
+    """Residuals and Jacobian of one substructure of one member, as of `closure`; not of rounded numbers.
+
+    Attributes:
+        rows, columns: (k,) where the entries of the Jacobian stand in it.
+    """
+
+    def __init__(self, lane: Lane, index: int) -> None:
+        self._of = AloneOn(lane, ("closure", index), lambda valued, at: _closure(valued, at, index))
+        places = [(k, label) for k, label in enumerate(self._of.labels) if isinstance(label, tuple)]
+        self._entries = np.array([k for k, _ in places], int)
+        self._residuals = np.setdiff1d(np.arange(len(self._of.labels)), self._entries)  # in the order of rows
+        self.rows, self.columns = np.array([label for _, label in places], int).reshape(-1, 2).T
+
+    def __call__(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (m,), and entries (k,) of the Jacobian, dimensionless."""
+        every = self._of(q)
+        return every[self._residuals], every[self._entries]
 
 
 def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scalar]:

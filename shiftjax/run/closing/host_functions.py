@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.graph import Graph, without_dead_code
 from shiftjax.lanes.in_numpy import InNumpy
+from shiftjax.lanes.in_python import in_python
 from shiftjax.memory_cache import forget_oldest
 
 KEPT = 64  # graphs
@@ -33,14 +36,20 @@ class Bend(NamedTuple):
     tangents: Mapping[int, np.ndarray]
 
 
-class _HostFunction(NamedTuple):
+@dataclass
+class KeptFunction:
     """A function as a list of operations, and the labels of its results."""
 
     run: InNumpy
     labels: list[Any]
 
+    @cached_property
+    def of_one(self) -> Callable[[Sequence[Any]], Sequence[Any]]:
+        """Results of one member, which is evaluated again and again, by its values, NumPy's numbers."""
+        return in_python(self.run)
 
-_made: dict[tuple[Any, ...], tuple[_HostFunction, Sequence[Any]]] = {}  # and what ids in the key belong to
+
+_made: dict[tuple[Any, ...], tuple[KeptFunction, Sequence[Any]]] = {}  # and what ids in the key belong to
 _building = free_after_forks(threading.RLock())
 NO_TANGENTS: Mapping[int, np.ndarray] = {}
 
@@ -63,8 +72,28 @@ def evaluate(
         tangents: place among the values -> (B,) the tangent of the array there. Where there are any, those of the
             results are written in place of them. bend: of these tangents.
     """
-    constants = tuple([None if type(value) is ARRAY else value for value in values])
     second = () if bend is None else (tuple(bend.values), tuple(bend.tangents))
+    made = made_once(values, what, owners, function, tuple(tangents), second)
+    arrays = [*(x for x in values if type(x) is ARRAY), *tangents.values()]
+    if bend is not None:
+        arrays += [*bend.values.values(), *bend.tangents.values()]
+    made.run.into(arrays, [out(label) for label in made.labels])
+
+
+def made_once(
+    values: Sequence[Scalar],
+    what: Hashable,
+    owners: Sequence[Any],
+    function: ValueFunction,
+    tangents: Sequence[int] = (),
+    second: Sequence[Sequence[int]] = (),
+) -> KeptFunction:
+    """The function as `evaluate` runs it.
+
+    Args:
+        values, what, owners, function: as of `evaluate`. tangents, second: places of its tangents, and of its bend's.
+    """
+    constants = tuple([None if type(value) is ARRAY else value for value in values])
     key = (*map(id, owners), what, constants, *tangents, *second)
     known = _made.get(key)
     if known is None:
@@ -72,17 +101,13 @@ def evaluate(
             known = _made.get(key)
             if known is None:
                 forget_oldest(_made, KEPT - 1)
-                known = _made[key] = _built(constants, function, tuple(tangents), second), tuple(owners)
-    made = known[0]
-    arrays = [*(x for x in values if type(x) is ARRAY), *tangents.values()]
-    if bend is not None:
-        arrays += [*bend.values.values(), *bend.tangents.values()]
-    made.run.into(arrays, [out(label) for label in made.labels])
+                known = _made[key] = _built(constants, function, tangents, second), tuple(owners)
+    return known[0]
 
 
 def _built(
     constants: Sequence[float | None], function: ValueFunction, along: Sequence[int], second: Sequence[Sequence[int]]
-) -> _HostFunction:
+) -> KeptFunction:
     labels: list[Any] = []
 
     def of_arrays(arrays: Vec) -> Vec:
@@ -100,7 +125,7 @@ def _built(
         values, tangents = second
         places = [arrays[place] for place in values] + [count + along.index(place) for place in tangents]
         graph = _tangents(graph, count + len(along), places, len(labels))
-    return _HostFunction(InNumpy(graph), labels)
+    return KeptFunction(InNumpy(graph), labels)
 
 
 def _tangents(graph: Graph, inputs: int, places: Sequence[int], outputs: int) -> Graph:
