@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shiftjax.cli import common, parsing, showing
@@ -105,10 +106,16 @@ def _pose(options: argparse.Namespace) -> int:
     """A window on a model that is posed by hand."""
     taken = ("span", "start", "member", "ghosts", "beside", "hold", "vary", "step", "channel", "drive", "tie", "derive")
     _refuse_stored(options, "--pose", taken)
+    if options.study is None and options.view == "iso":
+        options.view = "front"  # bars are drawn in a plane of two axes
     with workbench_of(options) as session:
-        scene = MemberScenes(session.history).first
-        showing.report_warnings(scene)
-        app.show(session.history, scene, live=session, **_choices(options))
+        try:
+            scene = MemberScenes(session.history).first
+            showing.report_warnings(scene)
+            app.show(session.history, scene, live=session, **_choices(options))
+        finally:
+            if written := session.close_saving(Path.cwd()):
+                common.say(written)
     return 0
 
 

@@ -1,6 +1,6 @@
 """Edits of a mechanism as values: bodies stay where they stand, what is the same moves the same, notes, scripts.
 
-M10, M11, M12, M28, M31, M32, M33, M34, M35, M36, M37, M38, M40, D15.
+M10, M11, M12, M28, M31, M32, M33, M34, M35, M36, M37, M38, M40, M47, D15.
 """
 
 from collections.abc import Mapping
@@ -147,6 +147,31 @@ def test_a_joint_at_a_place_in_the_world() -> None:
     assert far(poses, edit.poses) < STAYS
 
 
+def test_a_joint_is_moved_on_its_bodies() -> None:
+    """Nothing moves at once; then the bodies turn about another place, by the same coordinate. M47."""
+    edit = shiftjax.Editor("four_bar")
+    before, place = edit.poses, np.array([0.3, 0.0, -0.2])
+    values = shiftjax.Poser(edit.model).values
+    edit.move_joint("rocker_pin", at=place.tolist())
+    assert kept(edit.model) and far(before, edit.poses) < STAYS and edit.freedoms == 1
+    assert shiftjax.Poser(edit.model).values == pytest.approx(values, abs=STAYS)
+    at = shiftjax.configuration(edit.model)
+    joint = dict(edit.model.joints())["four_bar:rocker_pin"]
+    for ref in (joint.parent, joint.child):
+        assert at.pose(ref.path)[:3, 3] == pytest.approx(place, abs=STAYS)
+    with pytest.raises(shiftjax.ModelError, match="a joint with an axis"):
+        shiftjax.Editor("stewart").move_joint("head_2", axis="x")
+
+    one = shiftjax.Editor(pair().build())
+    there = one.poses
+    one.move_joint("j2", axis=[1.0, 0.0, 1.0])
+    assert kept(one.model) and far(there, one.poses) < STAYS
+    screw = shiftjax.configuration(one.model).jacobian("two")[:3, 1]  # its angular speed by that of the joint
+    assert np.abs(np.abs(screw) - np.array([1.0, 0.0, 1.0]) / np.sqrt(2)).max() < STAYS
+    again = shiftjax.Editor(pair().build()).replay(one.script)
+    assert again.model == one.model
+
+
 def test_other_lengths_close_the_loop_again() -> None:
     edit = shiftjax.Editor("four_bar").set({"coupler:tip.T[0]": "52 cm"})
     known = shiftjax.assemble("four_bar", vary={"coupler:tip.T[0]": [0.52]}, channels=["coupler:tip.position"])
@@ -207,6 +232,9 @@ def test_a_file_keeps_where_its_loops_are_cut(tmp_path: Path) -> None:
         ("change_type('crank_pin', 'screw')", r"change_type four_bar:crank_pin: pitch: found nothing"),
         ("change_type('crank_pin', 'hinge')", r"found 'hinge'"),
         ("reattach('crank_pin')", r"neither parent nor child"),
+        ("move_joint('crank_pin')", r"neither a place nor an axis"),
+        ("move_joint('crank_pin', axis=[0, 0, 0])", r"x, y, z, or \[x, y, z\] in the world"),
+        ("move_joint('crank_pin', at=[0, 0])", r"at: found"),
         ("reattach('crank_pin', child=['rocker', 'tip'])", r"cannot stand as they are"),
         ("add_body('x', at=([[2, 0, 0], [0, 2, 0], [0, 0, 2]], [0, 0, 0]))", r"no rotation"),
         ("add_body('x:y')", r"the name 'x:y'"),

@@ -174,6 +174,18 @@ def test_a_pose_is_written(
         assert (tmp_path / "again.json").read_bytes() == (tmp_path / f"{name}.json").read_bytes()
 
 
+def test_what_was_not_written_is_written_at_the_end(tmp_path: Path) -> None:
+    """A window that is closed loses nothing; what was written is not written again."""
+    with WorkbenchSession(shiftjax.Workbench("four_bar")) as session:
+        assert session.close_saving(tmp_path) == ""
+    with WorkbenchSession(shiftjax.Workbench("four_bar")) as session:
+        session.change(CRANK, 1.3)
+        session.settle()  # not let go of: it counts all the same
+        assert "four_bar_posed.json" in session.close_saving(tmp_path)
+        assert session.close_saving(tmp_path) == ""
+    assert shiftjax.Poser(str(tmp_path / "four_bar_posed.json")).values[CRANK] == pytest.approx(1.3, abs=1e-9)
+
+
 def test_the_command(shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """`view --pose` opens a window on a session of the model, as the options change it."""
     seen = []

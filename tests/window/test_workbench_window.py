@@ -1,5 +1,5 @@
 """A mechanism built, changed, run and varied by hand in the window; every action is a line of a script. M31, M32, M33,
-M34, M35, M36, M37, M38, M39, M40, M41, M48, M50."""
+M34, M35, M36, M37, M38, M39, M40, M41, M47, M48, M50."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ NONE: Modifiers = (False, False, False)
 CTRL: Modifiers = (True, False, False)
 SHIFT: Modifiers = (False, False, True)
 ALT: Modifiers = (False, True, False)
+CTRL_ALT: Modifiers = (True, True, False)
 CTRL_SHIFT: Modifiers = (True, False, True)
 LENGTH = "mechanism:bar_3:tip.T[0]"
 GRID = 0.03  # m, of the window as it is: two steps of its grid
@@ -251,6 +252,13 @@ def test_topology_by_keys(four_bar: tuple[Offscreen, WorkbenchSession]) -> None:
     settled(window, session)
     assert press(pin, "Delete") == f"remove({pin!r})" and freedoms[-1] == 3
     assert pin not in state.mechanism.joints and state.selection.pick is None
+    window.key("Z", CTRL)
+    settled(window, session)
+    state.pick_path(pin)
+    window.key("J", CTRL_ALT)
+    assert "Mark a place first" in state.panels.message
+    state.mark = np.array([0.3, 0.0, -0.2])
+    assert press(pin, "J", CTRL_ALT) == f"move_joint({pin!r}, at=[0.3, 0.0, -0.2])"
     while session.script:
         window.key("Z", CTRL)
         settled(window, session)

@@ -61,16 +61,22 @@ def show(study: StudyLike, scene: Scene, note: str = "", **choices: Any) -> None
     those of `Window`.
 
     A study that is opened in it takes its place, in a new window of the same size, look and keys; where that fails, the
-    first study is shown again, with a message.
+    first study is shown again, with a message. A mechanism on the workbench is there again when its study is closed.
     """
     options = {name: choices[name] for name in ("look", "keys") if name in choices}
+    live: Session | None = choices.get("live")
     window = _run(study, scene, choices, note)
     while window.next_study:
         options["size"] = window.size
         try:
-            window = _reopened(window.next_study, options)
+            window, message = _reopened(window.next_study, options), ""
         except ModelError as error:
-            window = _run(study, scene, {**choices, "size": window.size}, str(error))
+            message = str(error)
+        by_hand = live is not None and live.hand is not None
+        if message or (by_hand and not window.next_study):
+            if live is not None and by_hand:
+                study, scene = live.history, MemberScenes(live.history).first
+            window = _run(study, scene, {**choices, "size": window.size}, message or "on the workbench again")
 
 
 def _run(study: StudyLike, scene: Scene, choices: dict[str, Any], message: str = "") -> Window:

@@ -188,6 +188,7 @@ class WorkbenchSession(Session):
         self._drawn = bench.drawn_model
         self.posing, self.locks, self.script = True, bench.locks, ""
         self.console: list[ConsoleLine] = []
+        self._saved = bench.script
         self.curve: ShownCurve | None = None
         self._curve_of: tuple[str, np.ndarray] | None = None
         super().__init__(self._bench_engine)
@@ -299,6 +300,16 @@ class WorkbenchSession(Session):
         """Says how far a joint goes, and how others stand at its ends."""
         self._command(f"travel {path}", functools.partial(self._travel, path))
 
+    def close_saving(self, folder: Path) -> str:
+        """Ends the thread, and writes what was done since it was written last, as `save` does.
+
+        Returns:
+            a sentence that says where, "" where there is nothing to write.
+        """
+        self.close()
+        self._bench.drop()
+        return self._written(folder) if self._bench.script != self._saved else ""
+
     def make_variants(self, folder: Path, done: Callable[[Path], None]) -> None:
         """Makes a stored study of the mechanism as it is, with what was changed by hand varied.
 
@@ -323,6 +334,7 @@ class WorkbenchSession(Session):
             self._new_history()
             self._seen()
             self._command("ranges", self._find_ranges)
+            self._command("curve", self._find_curve)
             self._add_message("on the workbench, as the run found it")
 
     def _drag(self, body: str, point: np.ndarray, target: np.ndarray) -> None:
@@ -401,12 +413,17 @@ class WorkbenchSession(Session):
         self._stepped(functools.partial(self._bench.replay, "; ".join(lines)))
 
     def _save(self, folder: Path) -> None:
+        self._add_message(self._written(folder))
+
+    def _written(self, folder: Path) -> str:
+        """Writes the model and what was done; a sentence that says where."""
         stem, k = f"{self._bench.model.name or 'mechanism'}_posed", 1
         while (target := folder / f"{stem}{'' if k == 1 else f'_{k}'}.json").exists():
             k += 1
         self._bench.save(target)
-        target.with_suffix(".txt").write_text(self._bench.script, encoding="utf-8")
-        self._add_message(f"written: {target}, and what was done: {target.with_suffix('.txt').name}")
+        self._saved = self._bench.script
+        target.with_suffix(".txt").write_text(self._saved, encoding="utf-8")
+        return f"written: {target}, and what was done: {target.with_suffix('.txt').name}"
 
     def _vary(self, folder: Path, done: Callable[[Path], None]) -> None:
         self._require_posing()
@@ -491,6 +508,7 @@ class WorkbenchSession(Session):
             self._record()
         if self.locks != self._bench.locks:
             self.history.model = self._bench.locked_model  # it is drawn so
+        self.ranges = {path: ends for path, ends in self.ranges.items() if path in self.values}
         self.requested = dict(self.values)
         self.locks, self.script = self._bench.locks, self._bench.script
 

@@ -27,6 +27,7 @@ from shiftjax.viewer.gui.actions import (
     shape_editing,
     window,
 )
+from shiftjax.viewer.gui.state.command_search import CommandSearch
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.camera import VIEWS
@@ -109,6 +110,7 @@ PLAIN: dict[str, Callable[[WindowState], None]] = {
     "forces": lambda s: appearance.toggle_class(s, "force"),
     "names": lambda s: appearance.toggle_class(s, "name"),
     "help": window.toggle(lambda s: s.panels, "help_on"),
+    "commands": lambda s: s.pane_data(CommandSearch).open(),
     "dump_keys": window.text_of(lambda s: s.table.dump()),
     "dump_display": window.text_of(lambda s: s.display.dump()),
     "info": window.toggle(lambda s: s.panels, "info_on"),
@@ -136,6 +138,7 @@ PLAIN: dict[str, Callable[[WindowState], None]] = {
     "draw": drawing.toggle,
     "pin": drawing.pin,
     "add_joint": editing.add_joint,
+    "move_joint": editing.move_joint,
     "invert": editing.of_joint("invert"),
     "merge": editing.of_joint("merge"),
     "make_tree": editing.of_joint("make_tree"),

@@ -93,6 +93,15 @@ def reattach(end: str) -> Callable[[WindowState], None]:
     return act
 
 
+def move_joint(state: WindowState) -> None:
+    """The picked joint at the mark, on the same two bodies."""
+    if (run := hand(state)) and (path := picked_joint(state)):
+        if state.mark is None:
+            state.say("Mark a place first (Ctrl+M): the joint goes there.")
+        else:
+            run.do(line_of("move_joint", (path,), {"at": state.mark.tolist()}))
+
+
 def pose(state: WindowState) -> None:
     """Ends the run, and goes on posing and changing."""
     if run := hand(state):

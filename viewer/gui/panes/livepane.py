@@ -28,13 +28,16 @@ def draw(state: WindowState, live: LiveRun) -> None:
         ui.beside(ui.checkbox_width("a change restarts"))
         _, live.restarts = imgui.checkbox("a change restarts", live.restarts)
         ui.remember_item("restarts")
-    for path, (low, high) in live.ranges.items():
+    ranges, requested = live.ranges, live.requested  # the thread may put others in their place meanwhile
+    for path, (low, high) in ranges.items():
+        if path not in requested:
+            continue
         label = path.partition(":")[2] or path
         narrow = imgui.get_content_region_avail().x < 2 * LABEL
         if narrow:
             ui.wrapped(label)
         imgui.set_next_item_width(-1 if narrow else -LABEL)
-        moved, value = imgui.slider_float(f"##{path}", live.requested[path], low, high, "%.5g")
+        moved, value = imgui.slider_float(f"##{path}", requested[path], low, high, "%.5g")
         ui.remember_item(f"slider:{path}")
         if imgui.is_item_deactivated_after_edit():
             live.let_go()

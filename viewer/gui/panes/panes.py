@@ -9,6 +9,7 @@ from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.panes import (
     borders,
     captions,
+    command_list,
     endings,
     gizmo,
     labels,
@@ -31,7 +32,7 @@ from shiftjax.viewer.scene.camera import VIEWS
 from shiftjax.viewer.study import recent
 
 MECHANISM = (
-    "undo", "redo", "", "draw", "pin", "add_joint", "", "invert", "merge", "split", "reattach_parent", "reattach_child",
+    "undo", "redo", "", "draw", "pin", "add_joint", "move_joint", "", "invert", "merge", "split", "reattach_parent", "reattach_child",
     "make_tree", "make_closure", "ground", "root", "remove", "", "lock", "target", "posture", "", "flip", "travel",
     "curve", "mark", "", "pose", "save_model", "variants", "console",
 )  # fmt: skip
@@ -67,6 +68,7 @@ def draw(state: WindowState, width: float, height: float) -> PaneLayout:
     if not explorer.cells:
         gizmo.draw(state, halves(boxes.view)[0] if state.beside is not None else boxes.view)
     windows.draw(state, boxes.view)
+    command_list.draw(state, boxes.view)
     tooltips.draw(state)
     for name in panels.clicked:
         actions.run(state, name)
@@ -225,6 +227,7 @@ def _members(state: WindowState) -> None:
 
 def _help(state: WindowState) -> None:
     buttons.menu_item(state, "help", on=state.panels.help_on)
+    buttons.menu_item(state, "commands")
     buttons.menu_item(state, "dump_keys")
     for name in keys.MAPS:
         if imgui.menu_item_simple(f"keys: {name}", "", state.map == name):

@@ -250,6 +250,7 @@ ACTIONS = (
     *_rows(
         "Window",
         ("help", "this list", "F1", "F1 | H | ?"),
+        ("commands", "all actions by name: type some letters, Enter runs one", "Ctrl+Shift+P", "Ctrl+Shift+P"),
         ("dump_keys", "every binding of both maps, to copy", "Ctrl+H", "Ctrl+H"),
         ("info", "rates and sizes", "F2", "F2"),
         ("swap_map", "the other map of keys", "F4", "F4"),
@@ -280,6 +281,7 @@ ACTIONS = (
         ("draw", "draw bars with the mouse, or stop", "Shift+D", "D"),
         ("pin", "pin the frame under the cursor to ground, by a joint; while drawing, a click", "Shift+P", "Shift+P"),
         ("add_joint", "a joint between the picked and the selected body, where it was picked", "Shift+J", "Shift+J"),
+        ("move_joint", "the picked joint at the mark, on the same two bodies", "Ctrl+Alt+J", "Ctrl+Alt+J"),
         ("invert", "the picked joint with parent and child exchanged", "%", "%"),
         ("split", "the picked body as two, welded", "*", "*"),
         ("merge", "the two bodies of the picked joint as one", "/", "/"),
