@@ -87,6 +87,7 @@ SHAPES: dict[str, str] = {
     "object": "an object",
     "list": "a list of objects",
     "anything": "any value, kept as it is",
+    "data": "any value",
 }
 
 

@@ -150,6 +150,8 @@ def merge(changed: Changed, joint: str) -> Changed:
     notes += [f"left out with {path}: {listed(others)}"] if others else []
     notes += [f"{stated} of {path} went with it"] if (stated := stated_words(record)) else []
     notes += [f"{staying} is locked, as {gone} was"] if other.lock and not one.lock else []
+    with_data = [here for here, item in ((path, record), (gone, other)) if item.data is not None]
+    notes += [f"data of {listed(with_data)} went with it"] if with_data else []
     notes += [f"{staying} is real, as one of both was"] if other.virtual != one.virtual else []
     between = _between(changed, staying, gone)
     frames, renamed = _frames_of_both(model, one, other, staying, gone, between)

@@ -134,6 +134,7 @@ def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any
         given["axis"] = AXES["z"] if direction is None else tuple(map(float, direction))
     fresh = new_joint(old.name, type, given, f"change_type {path}")
     fresh = replace(fresh, parent=old.parent, child=old.child, active=old.active, comment=_chosen(old))
+    fresh = fresh if "data" in given else replace(fresh, data=old.data)
     fresh, lost = carried(old, fresh, given)
     if before.sole and now.sole and before.units == now.units:
         numbers = {

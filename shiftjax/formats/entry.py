@@ -131,6 +131,11 @@ class Entry:
     def _anything(self, node: Node, field: Field) -> Any:
         return node.frozen()
 
+    def _data(self, node: Node, field: Field) -> Any:
+        """What says nothing is nothing."""
+        value = node.frozen()
+        return value if isinstance(value, bool | int | float) or value else None
+
     def _ascending(self, node: Node, field: Field) -> tuple[float, ...]:
         return ascending(node, lambda power: self._scale(field, power))
 

@@ -44,6 +44,7 @@ def body(node: Node, name: str, units: Units) -> Body:
         entry("gravity_scale"),
         entry("lock"),
         entry("virtual"),
+        entry("data"),
     )
     _check_physical(node, record)
     return record

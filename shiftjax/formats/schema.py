@@ -67,6 +67,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "object": {"type": "object"},
     "list": {"type": "array"},
     "anything": {},
+    "data": {},
 }  # fmt: skip
 READ_ONLY = ("$schema", "include", "parent", "parameters")  # keys of dialect 2.0 that a writer has no use for
 RESERVED = {"a body": "fixed", "an assembly": "fixed", "a frame": "origin"}

@@ -48,6 +48,7 @@ def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Join
         at.wanted("target"),
         at.wanted("posture"),
         entry("virtual"),
+        entry("data"),
     )
     check_possible(node, record)
     if beyond := starts_beyond(record):

@@ -132,7 +132,7 @@ WRITE: dict[str, Callable[[Any], Any]] = {  # shape of a field -> what a file ho
     "wanted": lambda value: (
         {name: _wanted(one) for name, one in value.items()} if isinstance(value, FrozenJson) else _wanted(value)
     ),
-    "values by path": thaw,
+    **dict.fromkeys(("values by path", "data"), thaw),
     "reference": _ref,
     "references": lambda refs: [_ref(ref) for ref in refs],
     "joint": _joint,

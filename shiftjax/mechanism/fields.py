@@ -90,6 +90,7 @@ ASSEMBLY = (
     Field("parent", "what the included file calls fixed", "reference", written=False),
     Field("parameters", "values of those of the included file, by their names there", "parameters", written=False),
 )  # fmt: skip
+DATA = Field("data", "of the user's, kept as it is; nothing here reads it", "data")
 BODY = (
     COMMENT,
     NAME,
@@ -105,6 +106,7 @@ BODY = (
     Field("lock", "whether it stays where it stands while the mechanism is posed; no run reads it", "flag",
           default=False),
     Field("virtual", "whether it stands for no part: it has no mass, and is drawn translucent", "flag", default=False),
+    DATA,
     Field("collision_geometry", "kept: bodies pass through each other, which every run notes of those that have one; "
           "convex_hull, ellipsoid or sphere", "text"),
 )  # fmt: skip
@@ -144,6 +146,7 @@ JOINT = (
         "{x}",
     ),
     Field("virtual", "whether it is drawn translucent; all else is as of other joints", "flag", default=False),
+    DATA,
     Field(
         "axis",
         "of revolute, prismatic, cylindrical and screw, in the joint's frames",

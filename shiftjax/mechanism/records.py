@@ -93,6 +93,7 @@ class Body:
     gravity_scale: float = 1.0  # of the gravity that acts on it
     lock: bool = False  # whether posing leaves it where it stands
     virtual: bool = False  # whether it stands for no part: it has no mass, and is drawn translucent
+    data: Any = None  # of the user's: a frozen JSON value
 
 
 @record
@@ -141,6 +142,7 @@ class Joint:
     target: WantedValue | FrozenJson | None = None
     posture: WantedValue | FrozenJson | None = None  # where it goes as far as targets leave it free
     virtual: bool = False  # whether it is drawn translucent
+    data: Any = None  # of the user's: a frozen JSON value
 
     def states(self, start: str, coordinate: str) -> bool:
         """Whether it says where a coordinate starts, or how fast; `start` is one of STARTS."""
