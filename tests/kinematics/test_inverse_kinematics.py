@@ -1,4 +1,5 @@
-"""Inverse kinematics with priorities: MSim's levels (M1, M13, M14, M15, M16, M17, M18, M23, M26), D21, D22, D23, F17.
+"""Inverse kinematics with priorities: MSim's levels (M1, M13, M14, M15, M16, M17, M18, M20, M23, M26), D21, D22, D23,
+F17.
 
 Tolerances: a goal that can be met is met quadratically, to rounding; a level above another one may be missed by 1e-11
 more.
@@ -253,6 +254,36 @@ def test_the_least_energy_is_an_equilibrium() -> None:
     rest = shiftjax.equilibrium("four_bar")
     for path, value in rest.q.items():
         assert result.q[path] == pytest.approx(value, abs=1e-8)
+
+
+def test_coordinates_of_an_open_chain_are_put_where_they_are_wanted() -> None:
+    """M20: nothing is iterated; the most important level decides each, by weights, and within limits."""
+    rng = np.random.default_rng(3)
+    first = rng.normal(size=40)
+    goals = [
+        JointGoal("j0", first), JointGoal("j0", 0.4, level="posture"),
+        JointGoal("j1", 0.3, weight=2.0), JointGoal("j1", first),
+        JointGoal("j2", 5.0), JointGoal("j2", level="posture"),
+    ]  # fmt: skip
+    result = inverse_kinematics(planar_arm(), goals, limits={"j2": (-1.0, 1.0)})
+    assert not result.iterations.any()
+    q = {path.rpartition(":")[2]: values for path, values in result.q.items()}
+    np.testing.assert_array_equal(q["j0"], first)
+    np.testing.assert_allclose(q["j1"], (4.0 * 0.3 + first) / 5.0, rtol=0, atol=ROUNDING)
+    assert (q["j2"] == 1.0).all() and not result.reached.any()
+    missed = np.sqrt((2.0 * (0.3 - q["j1"])) ** 2 + (first - q["j1"]) ** 2 + 4.0**2)
+    np.testing.assert_allclose(result.missed["target"], missed, rtol=0, atol=ROUNDING)
+    held = inverse_kinematics(planar_arm(), [JointGoal("j0", 0.3), JointGoal("j1")], q={"j1": 0.7})
+    assert held.reached and not held.iterations and held.q["arm:j1"] == 0.7
+
+
+def test_joints_without_goals_hang_where_energy_is_least() -> None:
+    """M20: with a potential the others of an open chain go to an equilibrium of their own."""
+    result = inverse_kinematics(planar_arm(), [JointGoal("j0", 0.5, level="lock"), PotentialGoal()], q={"j1": 0.3})
+    at = shiftjax.configuration(planar_arm(), result.coordinates)
+    forces = dict(zip(at.speed_names, np.asarray(at.gravity_forces()), strict=True))
+    assert result.q["arm:j0"] == pytest.approx(0.5, abs=ROUNDING)
+    assert max(abs(forces[name]) for name in ("arm:j1", "arm:j2")) < 1e-7 and abs(forces["arm:j0"]) > 1.0
 
 
 def test_designs_that_vary_have_goals_of_their_own() -> None:

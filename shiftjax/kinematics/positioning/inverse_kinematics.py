@@ -8,7 +8,7 @@ again from other poses, and the best one counts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.stats import qmc
@@ -19,7 +19,8 @@ from shiftjax.errors import ModelError, need_mapping, shown
 from shiftjax.formats.files import load
 from shiftjax.gradients.traced import is_traced
 from shiftjax.kinematics.positioning.damping import Positioned
-from shiftjax.kinematics.positioning.goals import KINDS, CenterGoal, Goal, PotentialGoal, Ranked, ranked
+from shiftjax.kinematics.positioning.goals import KINDS, CenterGoal, Goal, JointGoal, PotentialGoal, Ranked, ranked
+from shiftjax.kinematics.positioning.lone_joints import LoneJoints
 from shiftjax.kinematics.positioning.manifold import Manifold
 from shiftjax.kinematics.positioning.open_chain import OpenChain
 from shiftjax.kinematics.positioning.position_search import PositionSearch
@@ -172,10 +173,16 @@ class _Search(PositionSearch):
         super().__init__(model, stated, goals, levels, limits)
         self.sound = stated.status <= 0
         self.chain = OpenChain(self.goals, self.ground) if OpenChain.serves(self.goals) else None
+        alone = LoneJoints.serves(self.goals, goals)
+        self.lone = LoneJoints(model, self.goals, cast(Sequence[JointGoal], goals), stated.q) if alone else None
 
     def best(self, tries: int) -> Positioned:
         """The best pose of each member (nq, B) of several tries; NaN where loops cannot be closed."""
         out = Positioned.at(np.full_like(self.stated.q, np.nan), len(self.levels))
+        if self.lone is not None:
+            every = np.flatnonzero(self.sound)
+            self._take(out, self.lone.descended(self.stated.q[:, every], every), every, first=True)
+            return out
         spread = qmc.Halton(self.plan.nv, rng=0) if tries > 1 else None
         members = np.flatnonzero(self.sound)
         for k in range(tries):
