@@ -34,6 +34,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--live", action="store_true", help="of a model: run it while it is watched, pulled and changed")
     add("--pose", action="store_true", help="a model, or none yet, on the workbench: drag it, change it, run it")
+    add("--script", metavar="FILE", help="with --pose: steps that are done first, as the window writes them")
     add("--vary", action="append", default=[], metavar="PATH=low:high", help="live: a slider for this number")
     add("--step", type=parsing.positive, metavar="H", help="live: step [s]; default 1 ms")
     parsing.add_channel(parser, "of a model: plot this")
@@ -55,11 +56,13 @@ def call(options: argparse.Namespace) -> int:
     if options.study is None:
         raise ModelError("view", "no study", "a stored study or a model", "Say which, as `shiftjax view four_bar`.")
     _of_saved_view(options)
-    if options.live:
+    if options.live and not options.script:
         return _live(options)
     given = [name for name in ("vary", "step") if getattr(options, name)]
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
+    if options.script:
+        raise ModelError("--script", "without --pose", "a mechanism by hand", "Add --pose, or leave it out.")
     with showing.opened(options.study, showing.run_options(options), options.start) as study:
         member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
@@ -134,7 +137,23 @@ def workbench_of(options: argparse.Namespace) -> WorkbenchSession:
     helpers = Helpers(
         run=lambda posed: Live(posed, step=STEP), report=info, variants=sweep_variants, help=steps_in_words()
     )
-    return WorkbenchSession(Workbench(model), helpers)
+    bench = Workbench(model)
+    if options.script is not None:
+        bench.replay(_script(options.script))
+    return WorkbenchSession(bench, helpers)
+
+
+def _script(file: str) -> str:
+    """The text of a script.
+
+    Raises:
+        ModelError: it cannot be read.
+    """
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        todo = "Name a file that the window wrote, NAME_posed.txt."
+        raise ModelError(f"--script {file}", str(error), "a text file of steps, one a line", todo) from None
 
 
 def live_of(options: argparse.Namespace, varied: Sequence[str]) -> Live:

@@ -1,4 +1,4 @@
-"""`Workbench`: one history of changes and poses, one script. F17, M28, M39, M50, E15."""
+"""`Workbench`: one history of changes and poses, one script. F17, M6, M28, M39, M50, E15."""
 
 from __future__ import annotations
 
@@ -176,6 +176,31 @@ def test_random_changes_and_poses(tmp_path: Path) -> None:
         pass
     assert text_of(bench.model, tmp_path) == last
     assert text_of(Workbench("four_bar").replay(script).model, tmp_path) == last
+
+
+def test_a_virtual_joint_restricts_and_leads() -> None:
+    """M6: an arm whose hand holds a virtual pivot of the world turns about it, by the value of that joint; without it
+    the arm is free again."""
+    builder = shiftjax.ModelBuilder()
+    arm = builder.assembly("arm")
+    for k, start in enumerate((0.4, 0.7, -0.5)):
+        arm.body(f"l{k}", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"tip": (1.0, 0.0, 0.0)})
+        on = ("fixed", "origin") if k == 0 else (f"l{k - 1}", "tip")
+        arm.joint(f"j{k}", "revolute", parent=on, child=f"l{k}", axis="y", initial_displacement=start)
+    bench = Workbench(builder.build())
+    pivot, (R, place) = np.array([2.0, 0.0, -0.6]), bench.poses["arm:l2"]
+    bench.do("add_joint", "camera", "revolute", "fixed", "l2", at=pivot.tolist(), axis="y", virtual=True)
+    assert bench.freedoms == 1 and dict(bench.model.joints())["arm:camera"].virtual
+    bench.do("turn", "camera", 0.15)
+    turned, moved = bench.poses["arm:l2"]
+    about = (
+        shiftjax.Workbench().do("add_body", "x", assembly="a").do("add_joint", "y", "revolute", "fixed", "x", axis="y")
+    )
+    turn = about.do("turn", "y", 0.15).poses["a:x"][0]
+    np.testing.assert_allclose(turned, turn @ R, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(moved, pivot + turn @ (place - pivot), rtol=0, atol=1e-9)
+    bench.do("remove", "camera")
+    assert bench.freedoms == 3
 
 
 def test_every_step_is_told_in_words() -> None:

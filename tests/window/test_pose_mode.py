@@ -1,4 +1,5 @@
-"""A model posed in the window: bodies dragged, joints by slider and wheel, locks, undo, saving. S23, M39, M45, M56."""
+"""A model posed in the window: bodies dragged, joints by slider and wheel, locks, undo, saving. S23, M39, M45, M51,
+M56."""
 
 from __future__ import annotations
 
@@ -186,14 +187,21 @@ def test_what_was_not_written_is_written_at_the_end(tmp_path: Path) -> None:
     assert shiftjax.Poser(str(tmp_path / "four_bar_posed.json")).values[CRANK] == pytest.approx(1.3, abs=1e-9)
 
 
-def test_the_command(shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`view --pose` opens a window on a session of the model, as the options change it."""
+def test_the_command(shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """M51: `view --pose` opens a window on a session of the model, as the options change it."""
     seen = []
     monkeypatch.setattr(view.app, "show", lambda history, scene, live, **_: seen.append(dict(live.values)))
     code, _, err = shell("view", "four_bar", "--pose", "--set", "crank_pivot.initial_displacement=0.4")
     assert code == 0 and seen[0][CRANK] == pytest.approx(0.4)
     code, _, err = shell("view", "--pose")
     assert code == 0 and seen[1] == {}  # nothing but ground
+    (tmp_path / "steps.txt").write_text("turn('crank_pivot', 0.9)\ninvert('rocker_pivot')  # by hand\n")
+    code, _, err = shell("view", "four_bar", "--pose", "--script", str(tmp_path / "steps.txt"))
+    assert code == 0 and seen[2][CRANK] == pytest.approx(0.9) and not (tmp_path / "four_bar_posed.json").exists()
+    code, _, err = shell("view", "four_bar", "--script", str(tmp_path / "steps.txt"))
+    assert code == 2 and "without --pose" in err
+    code, _, err = shell("view", "four_bar", "--pose", "--script", str(tmp_path / "none.txt"))
+    assert code == 2 and "a text file of steps" in err
     for more in (["--live"], ["--span", "1"], ["--vary", "crank.mass=1:2"]):
         code, _, err = shell("view", "four_bar", "--pose", *more)
         assert code == 2 and "--pose" in err
