@@ -123,10 +123,9 @@ TWO_SIDES = {
     "Programs": {"run.advance.ensemble", "run.programs.lane_program"},
 }
 PRONOUNS = {"found", "own", "told", "said", "kept", "held", "mine", "theirs", "ours"}  # of whatever is at hand
-DEPTH = (
-    19  # files from the ground to a command: 12 up to a run; one for kinds of constraints that are written on a base, one
-    # for a workbench, which is an editor and a poser in turn
-)
+# Files from the ground to a command: 12 up to a run; one for kinds of constraints that are written on a base, one for a
+# workbench, which is an editor and a poser in turn.
+DEPTH = 19
 HARD_LIMIT = 500  # lines a file
 FUNCTION_LIMIT = 60  # lines a function body
 
