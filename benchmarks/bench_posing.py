@@ -64,7 +64,8 @@ def in_window(poser: shiftjax.Poser, point: np.ndarray) -> list[float]:
     from shiftjax.run.info import info
     from shiftjax.viewer.gui.offscreen import Offscreen
     from shiftjax.viewer.gui.state.state import WindowState
-    from shiftjax.viewer.motion.workbench import Helpers, WorkbenchSession
+    from shiftjax.viewer.motion.by_hand import Helpers
+    from shiftjax.viewer.motion.workbench import WorkbenchSession
     from shiftjax.viewer.study.member_scenes import MemberScenes
 
     body = [path for path, _ in poser.model.bodies()][-1]

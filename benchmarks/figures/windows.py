@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,8 @@ from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
-from shiftjax.viewer.motion.workbench import Helpers, WorkbenchSession
+from shiftjax.viewer.motion.by_hand import Helpers
+from shiftjax.viewer.motion.workbench import WorkbenchSession
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 
@@ -67,7 +69,7 @@ def pose_by_hand() -> None:
 
 
 def workbench() -> None:
-    """A four-bar drawn from nothing, the curve of a point of its coupler, a mark, and the console with what was done."""
+    """A four-bar drawn from nothing, the curve of a point of its coupler, a mark, and the console."""
     with _on_workbench(Workbench(), "workbench.png") as (session, window):
         state, box = window.state, window.screen.layout.view
         actions.run(state, "draw")
@@ -81,7 +83,7 @@ def workbench() -> None:
         for _ in range(2):
             actions.run(state, "shift_up")
         window.frames(2)
-        for start, end in zip(DRAWN, DRAWN[1:], strict=False):
+        for start, end in itertools.pairwise(DRAWN):
             window.drag(at(start), at(end))
             session.settle()
             window.frames(2)

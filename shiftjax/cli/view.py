@@ -13,9 +13,10 @@ from shiftjax.errors import ModelError
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
 from shiftjax.viewer.members.study_like import Design
+from shiftjax.viewer.motion.by_hand import Helpers
 from shiftjax.viewer.motion.live_channels import followed
 from shiftjax.viewer.motion.session import Session
-from shiftjax.viewer.motion.workbench import Helpers, WorkbenchSession
+from shiftjax.viewer.motion.workbench import WorkbenchSession
 from shiftjax.viewer.scene.camera import VIEWS
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.member_scenes import MemberScenes

@@ -17,7 +17,8 @@ from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.widgets import ui
-from shiftjax.viewer.motion.workbench import Helpers, WorkbenchSession
+from shiftjax.viewer.motion.by_hand import Helpers
+from shiftjax.viewer.motion.workbench import WorkbenchSession
 from tests.scenes.bars import COUPLER
 from tests.support.windows import beside_a_run
 

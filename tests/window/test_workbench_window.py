@@ -22,8 +22,9 @@ from shiftjax.viewer.gui.actions import actions, editing
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.motion.by_hand import Helpers
 from shiftjax.viewer.motion.session import Session
-from shiftjax.viewer.motion.workbench import Helpers, WorkbenchSession
+from shiftjax.viewer.motion.workbench import WorkbenchSession
 from shiftjax.viewer.scene.joint_shapes import RED
 from tests.support.windows import beside_a_run
 
