@@ -26,13 +26,14 @@ SIZES = [(640, 480), (800, 600), (1100, 760)]
 LENGTH = "four_bar:crank:tip.T[0]"
 TIMELINE = ("to_start", "play", "to_end", "time", "duration", "slower", "faster", "looped", "previous_member",
             "next_member", "beside", "members", "examples member", "ghosts", "colour_by")  # fmt: skip
-STUDY = ("expression", "examples", "show all members", "fit", "grid", "counts", "select none", "brushes",
-         "tab:Histogram")  # fmt: skip
+STUDY = ("expression", "examples", "show all members", "fit", "grid", "counts", "select none", "brushes", "set name",
+         "keep set", "tab:Histogram")  # fmt: skip
 OF_TAB = {
     "table": ("columns", "select first"),
-    "scatter": ("axis:x", "axis:y", "axis:colour", "hint", "study:scatter"),
+    "scatter": ("axis:x", "axis:y", "axis:colour", "front", "hint", "study:scatter"),
     "parallel": ("axes", "hint", "study:parallel"),
     "histogram": ("axis:bars", "hint", "study:histogram"),
+    "why": ("compared", "hint", f"why:{LENGTH}", f"why:{SWING}"),
 }
 LEAST = 50.0  # points: height of a plot in which something can be seen and brushed
 
@@ -71,7 +72,7 @@ def test_all_controls_of_the_study_pane_are_in_it(window: Offscreen, tab: str) -
     pane = window.screen.layout.study
     for name in (*STUDY, *OF_TAB[tab]):
         within(name, pane)
-    if tab != "table":
+    if tab not in ("table", "why"):
         assert ui.item_boxes[f"study:{tab}"].height >= LEAST
     for name in TIMELINE:
         within(name, window.screen.layout.timeline)

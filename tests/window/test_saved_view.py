@@ -13,7 +13,8 @@ import pytest
 
 from shiftjax.cli import main, view
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.actions import actions, choosing, grid, looking, saved, selecting
+from shiftjax.viewer.gui.actions import actions, choosing, grid, looking, saved, selecting, set_keeping
+from shiftjax.viewer.gui.actions.saved_checks import packed
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.brush import Brush, Range
@@ -22,6 +23,8 @@ from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.many import COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING
 from tests.window.test_gui_panes import run_window, xvfb
+
+ONE_SET = {"name": "A", "members": packed(np.arange(MEMBERS) < 9), "text": "member < 9", "colour": 0}
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +43,15 @@ def changed(state: WindowState) -> WindowState:
     state.choice.ghosts_on, state.choice.colour_by = True, LATE
     explorer = state.explorer
     explorer.shown_on, explorer.columns = True, ["member", SWING]
+    selecting.select(state, np.arange(MEMBERS) % 3 == 0)
+    assert set_keeping.keep(state) and set_keeping.keep(state, "thirds")
+    explorer.front.on = explorer.type_front(f"-{SWING}, {LATE}")
     explorer.sort_by(SWING, falling=True)
     explorer.open_tab("scatter")
     explorer.x, explorer.y, explorer.colour, explorer.bars, explorer.axes = CRANK, LATE, ROCKER, COUPLER, [LATE, SWING]
-    selecting.show(state, "swing > 0.2")
+    selecting.show(state, "swing > 0.2 and not thirds or A")
     selecting.select(state, explorer.table.column(SWING) > 0.5)
-    selecting.brush(state, Brush((Range(SWING, 0.6, math.inf),), "status == 'ok'"), "add")
+    selecting.brush(state, Brush((Range(SWING, 0.6, math.inf),), "A or status == 'ok'"), "add")
     choosing.choose(state, "worst:5:swing of kept")
     grid.show(state, state.choice.chosen.tolist())
     state.show_member(int(state.choice.chosen[2]))
@@ -127,6 +133,16 @@ def test_a_followed_body_is_saved_as_it_is_seen(state: WindowState, tmp_path: Pa
         ({"brushes": [{"query": "", "between": {SWING: [2]}}]}, r"found \[2\]"),
         ({"selected": "AAAA"}, "selected: found text that is none"),
         ({"selected": "eNpjAAAAAQAB"}, "a selection of 8 members"),
+        ({"front": {"on": True}}, "front: keys"),
+        ({"front": {"on": 1, "of": ""}}, "front.on: found 1"),
+        ({"front": {"on": True, "of": "swung"}}, "found 'swung'"),
+        ({"sets": {}}, "sets: found"),
+        ({"sets": [{"name": "A"}]}, r"sets\[0\]: keys"),
+        ({"sets": [ONE_SET | {"name": "status"}]}, "a word|the column status"),
+        ({"sets": [ONE_SET | {"colour": 99}]}, r"sets\[0\].colour: found 99"),
+        ({"sets": [ONE_SET | {"members": ""}]}, "set A: found nobody"),
+        ({"sets": [ONE_SET, ONE_SET]}, r"sets\[1\].name: found 'A'"),
+        ({"sets": [ONE_SET], "expression": "B"}, "choice of members"),
         ({"grid": [0]}, "grid: found 1 members"),
         ({"version": 2}, "version: found 2"),
         ({"format": "shiftjax"}, "no view"),

@@ -18,6 +18,7 @@ from shiftjax.record import record
 from shiftjax.viewer.members.column_names import resolved
 from shiftjax.viewer.members.completing import quoted
 from shiftjax.viewer.members.member_table import MemberTable
+from shiftjax.viewer.members.query import AMONG
 
 __all__ = ["Brush", "Range", "alike", "brushes_of", "name_of", "rounded", "text_of", "within"]
 
@@ -71,7 +72,8 @@ def within(brush: Brush, box: Brush) -> Brush | None:
         ranges[one.column] = Range(one.column, max(one.low, before.low), min(one.high, before.high))
         if ranges[one.column].low > ranges[one.column].high:
             return None
-    return Brush(tuple(ranges.values()), brush.query)
+    queries = [query for query in dict.fromkeys((brush.query, box.query)) if query]
+    return Brush(tuple(ranges.values()), queries[0] if len(queries) == 1 else " and ".join(f"({q})" for q in queries))
 
 
 def alike(one: Sequence[Brush], other: Sequence[Brush]) -> bool:
@@ -98,7 +100,8 @@ def text_of(brushes: Sequence[Brush], name: Callable[[str], str]) -> str:
     """
     texts = []
     for brush in brushes:
-        parts = [f"({brush.query})" if brush.ranges else brush.query] if brush.query else []
+        enclosed = brush.ranges or (len(brushes) > 1 and AMONG in brush.query.split())  # `of` goes on to the end
+        parts = [f"({brush.query})" if enclosed else brush.query] if brush.query else []
         texts.append(" and ".join([*parts, *(_between(one, name(one.column)) for one in brush.ranges)]))
     return " or ".join(texts)
 

@@ -7,6 +7,9 @@
                                         of the certificate failed members are the worst, of others they come last
     largest:5:swing   smallest:5:swing  a ranking by the numbers themselves, those that failed last
     worst:5 of kept                     the same among the members that another choice means
+    pareto(swing, -torque)              the members that no other one beats in all of these: a metric alone is good as
+                                        the study says it, with a sign or in arithmetic small is good; a query, too
+    pareto(swing, gap) of kept          the same among the members of a query
     energy_error < 1e-9 and (four_bar:coupler.mass >= 1 or status == 'stuck')
                                         a query over all quantities; `not`, chains such as 0.9 < x < 1.1, and the
                                         words above
@@ -31,15 +34,16 @@ from shiftjax.measures.aims import sense_of
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.record import record
 from shiftjax.viewer.members.column_names import resolved, short
-from shiftjax.viewer.members.query import Query
+from shiftjax.viewer.members.query import FRONT, Query
 
 EXAMPLES = "17 | 3,7,9 | 10:20 | all | kept | failed | worst:5 | best:5:NAME of kept | largest:5:NAME | a query"
-EXAMPLES += ' such as "gap < 1e-9"'
+EXAMPLES += ' such as "gap < 1e-9" or "pareto(NAME, -NAME)"'
 RANKED_BY = "energy_error"
 MAX_CHARACTERS = 100_000  # characters of a choice
 MEMBERS = re.compile(r"[0-9:,\s]+")
 RANGE = re.compile(r"([0-9]{0,15}):([0-9]{0,15})(?::([0-9]{0,15}))?")
 KEYWORDS = ("all", "kept", "failed")
+NO_SETS: Mapping[str, np.ndarray] = {}
 
 
 @record
@@ -53,8 +57,11 @@ class Choices:
     senses: Mapping[str, str] = field(default_factory=dict)
     units: Callable[[str], str] = lambda _: ""  # of each column, "" where not known
 
-    def choose(self, text: str) -> np.ndarray:
+    def choose(self, text: str, sets: Mapping[str, np.ndarray] = NO_SETS) -> np.ndarray:
         """(k,) member numbers: in the order given or ranked, otherwise ascending; without duplicates.
+
+        Args:
+            sets: names that mean members (members,) bool beside the words of the language.
 
         Raises:
             ModelError: no such form, name or member.
@@ -69,16 +76,25 @@ class Choices:
             return self._numbered(wanted)
         words = ranking(wanted)
         if words:
-            return self._ranked(wanted, words)
+            return self._ranked(wanted, words, sets)
         if wanted == "kept":
             return np.array(self.kept, np.int64)
-        if wanted not in KEYWORDS and len(wanted.split()) == 1 and not any(sign in wanted for sign in "<>=!()"):
-            forms = [*KEYWORDS, "worst:5", "best:5", "largest:5", "smallest:5"]
+        if (
+            wanted not in KEYWORDS
+            and wanted not in sets
+            and len(wanted.split()) == 1
+            and not any(sign in wanted for sign in "<>=!()")
+        ):
+            forms = [*KEYWORDS, *sets, "worst:5", "best:5", "largest:5", "smallest:5"]
             hint = nearest(wanted[:80], forms) or "A query compares, as in `gap < 1e-9`."
             raise ModelError("choice of members", short(wanted), EXAMPLES, hint)
-        words = {word: functools.partial(self.word, word) for word in KEYWORDS}
-        mask = Query(wanted, self.columns, self.units, words).evaluate()
+        mask = self._query(wanted, sets).evaluate()
         return np.flatnonzero(np.broadcast_to(mask, (self.members,)))
+
+    def _query(self, text: str, sets: Mapping[str, np.ndarray]) -> Query:
+        words = {name: functools.partial(np.asarray, mask) for name, mask in sets.items()}
+        words |= {word: functools.partial(self.word, word) for word in KEYWORDS}
+        return Query(text, self.columns, self.units, words, self.sense)
 
     def column(self, name: str, where: str) -> np.ndarray:
         """(members,) of a quantity as the user names it."""
@@ -119,18 +135,20 @@ class Choices:
             raise ModelError("member", str(number), f"0 to {self.members - 1}", "Members are numbered from 0.")
         return int(number)
 
-    def assumed(self, text: str) -> str:
+    def assumed(self, text: str, sets: Mapping[str, np.ndarray] = NO_SETS) -> str:
         """What a choice assumes of what is good, a sentence; "" where it assumes nothing."""
         words = ranking(text.strip())
-        if words is None:
-            return ""
-        known = resolved(words.column or RANKED_BY, self.columns, "choice of members")
-        return assumed(words.end, known, self._sense(known))
+        if words is not None:
+            known = resolved(words.column or RANKED_BY, self.columns, "choice of members")
+            return assumed(words.end, known, self.sense(known))
+        unjudged = self._query(text, sets).unjudged() if f"{FRONT}(" in text.replace(" ", "") else []
+        return assumed("best", " and ".join(unjudged), "") if unjudged else ""
 
-    def _sense(self, known: str) -> str:
+    def sense(self, known: str) -> str:
+        """Which values of a column are good, "small" or "large"; "" where the study says nothing of it."""
         return sense_of(known, self.senses.get(known, ""))
 
-    def _ranked(self, text: str, words: Ranking) -> np.ndarray:
+    def _ranked(self, text: str, words: Ranking, sets: Mapping[str, np.ndarray]) -> np.ndarray:
         """Of the certificate, failed members are the worst, then those with NaN; of what was measured or varied, and of
         the largest and smallest, those without a number come last, the best and the worst alike. Ties by number."""
         where = f"choice of members {short(text)}"
@@ -139,9 +157,9 @@ class Choices:
         if words.among and ranking(words.among):
             raise ModelError(where, "a ranking of a ranking", "one ranking", "Rank the members of a query or a range.")
         known = resolved(words.column or RANKED_BY, self.columns, where)
-        ids = np.sort(self.choose(words.among)) if words.among else np.arange(self.members)
+        ids = np.sort(self.choose(words.among, sets)) if words.among else np.arange(self.members)
         values = self.columns[known][ids].astype(float)
-        key = values if rising(words.end, self._sense(known)) else -values
+        key = values if rising(words.end, self.sense(known)) else -values
         worst, failed = words.end == "worst", self.columns["status"][ids] > 0
         key = np.where(np.isnan(values), -np.inf if worst else np.inf, key)
         front = failed if worst else ~failed

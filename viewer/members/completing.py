@@ -8,13 +8,15 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from shiftjax.errors import ModelError
+from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.outcome import Outcome
 from shiftjax.viewer.members.choice import KEYWORDS, RANKED_BY
 from shiftjax.viewer.members.member_table import MEMBER, STATUS, MemberTable
+from shiftjax.viewer.members.query import FRONT
 
-MOST = 8  # names, and examples
+MOST = 9  # names, and examples
 WORD = re.compile(
-    r"(?:(?P<ranking>(?:worst|best|largest|smallest):[0-9]+:)|(?<![^\s`<>=!()]))(?P<word>`[^`]*|[^\s`<>=!()]*)$"
+    r"(?:(?P<ranking>(?:worst|best|largest|smallest):[0-9]+:)|(?<=[(,\s])[+-]|(?<![^\s`<>=!()]))(?P<word>`[^`]*|[^\s`<>=!()]*)$"
 )
 PLAIN = re.compile(r"[^\s`<>=!()]+")
 UPPER, LOWER = 0.9, 0.1  # shares of the members below the limits of the examples
@@ -48,7 +50,7 @@ def examples(table: MemberTable) -> list[tuple[str, int]]:
     counted = []
     for text in _candidates(table):
         try:
-            count = len(table.study.choose(text))
+            count = len(table.choose(text))
         except ModelError:
             continue
         if count:
@@ -69,6 +71,8 @@ def _candidates(table: MemberTable) -> Iterator[str]:
         yield f"best:5:{quoted(name)} of kept"
         yield f"largest:5:{quoted(name)}"
         yield f"{quoted(name)} > {_quantile(table, name, UPPER)}"
+    if len(metrics) > 1 and metrics[1] not in CERTIFICATE:
+        yield f"{FRONT}({quoted(metrics[0])}, {quoted(metrics[1])})"
     for name in design[:1]:
         yield f"{quoted(name)} < {_quantile(table, name, LOWER)}"
     if metrics and design:

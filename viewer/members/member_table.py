@@ -7,11 +7,13 @@ order 4 MB.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 import numpy as np
 
 from shiftjax.errors import one_of
 from shiftjax.outcome import Outcome
+from shiftjax.viewer.members.choice import NO_SETS
 from shiftjax.viewer.members.member_numbers import MemberNumbers
 
 MEMBER, STATUS = "member", "status"
@@ -23,11 +25,12 @@ class MemberTable:
 
     Attributes:
         study: whose they are; names: of all columns, the member and its status first, then what is varied, metrics and
-            the certificate.
+            the certificate. sets: names of sets of members (members,) bool, which expressions may use.
     """
 
     def __init__(self, study: MemberNumbers) -> None:
         self.study = study
+        self.sets: Mapping[str, np.ndarray] = NO_SETS
         self.names: tuple[str, ...] = (MEMBER, STATUS, *study.design, *study.metrics)
         self.column = functools.cache(self._column)  # name -> (members,) read-only numbers
         self.span = functools.cache(self._span)  # name -> smallest and largest finite value
@@ -55,6 +58,10 @@ class MemberTable:
         unit = self.unit(name)
         return f"{name} [{unit}]" if unit else name
 
+    def sense(self, name: str) -> str:
+        """Which values of a column are good, "small" or "large"; "" where the study says nothing of it."""
+        return self.study.sense(name)
+
     def text(self, name: str, member: int) -> str:
         """A number of a member in words."""
         value = self.column(name)[member]
@@ -77,8 +84,15 @@ class MemberTable:
         """(members,) members by a column; NaN last in both senses, ties by member."""
         return self._rising(name, falling)
 
-    def mask(self, text: str) -> np.ndarray:
+    def choose(self, text: str) -> np.ndarray:
+        """(k,) members that an expression chooses, which may name sets. ModelError as of `mask`."""
+        return self.study.choose(text, self.sets)
+
+    def mask(self, text: str, sets: Mapping[str, np.ndarray] = NO_SETS) -> np.ndarray:
         """(members,) bool, those an expression chooses, see `choice`; all where it is empty.
+
+        Args:
+            sets: further names that mean members (members,) bool.
 
         Raises:
             ModelError: no such form, name or member.
@@ -86,5 +100,5 @@ class MemberTable:
         if not text.strip():
             return np.ones(self.rows, bool)
         mask = np.zeros(self.rows, bool)
-        mask[self.study.choose(text)] = True
+        mask[self.study.choose(text, {**self.sets, **sets})] = True
         return mask

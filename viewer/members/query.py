@@ -4,10 +4,13 @@
     negation := "not" negation | comparison
     comparison := sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)*
     sum := product (("+" | "-") product)*;   product := signed (("*" | "/") signed)*
-    signed := ("+" | "-") signed | keyword | number [unit] | name | status | "(" disjunction ")"
+    signed := ("+" | "-") signed | keyword | number [unit] | name | status | "(" disjunction ")" | front
+    front := "pareto" "(" sum ("," sum)* ")" ["of" disjunction]
 
 A status is one of `Outcome`, in quotes or bare where no column has its name. A name may hold operators where a column
-has it, or in backticks. No part of the text is evaluated as Python.
+has it, or in backticks. A front is made of the members that did not fail and have all its numbers; a column alone,
+without a sign, is good as the study says, everything else where it is small. No part of the text is evaluated as
+Python.
 """
 
 from __future__ import annotations
@@ -24,18 +27,20 @@ from shiftjax.outcome import Outcome
 from shiftjax.quantities import WORDS, unit_in_si
 from shiftjax.record import record
 from shiftjax.viewer.members.column_names import meant, resolved, short
+from shiftjax.viewer.members.pareto import nondominated
 
 MAX_DEPTH = 50  # of nested brackets
 MOST_OPERATORS = 8  # in the name of a column that is followed by another one
 STATUS = "status"
 OPERATORS = ("and", "or", "not")
+FRONT, AMONG = "pareto", "of"
 _UNIT = "|".join(sorted((re.escape(word) for word in WORDS if word.isalpha()), key=len, reverse=True))
-_NUMBER = re.compile(rf"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?=[\s<>=!()+*/-]|$|(?:{_UNIT})(?![\w.:\[]))")
-_SIGN = re.compile(r"<=|>=|==|!=|[<>()]")
+_NUMBER = re.compile(rf"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?=[\s<>=!()+*/,-]|$|(?:{_UNIT})(?![\w.:\[]))")
+_SIGN = re.compile(r"<=|>=|==|!=|[<>(),]")
 _TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
 _WORD = re.compile(r"(?:`[^`]*`|[^\s`<>=!()])+")
-_OPERATOR = re.compile(r"[+*/-]")
-_PIECE = re.compile(r"(?:`[^`]*`|[^\s`<>=!()+*/-])+")  # of a word, up to an operator
+_OPERATOR = re.compile(r"[+*/,-]")
+_PIECE = re.compile(r"(?:`[^`]*`|\[[0-9,]*\]|[^\s`<>=!()+*/,-])+")  # of a word, up to an operator
 COMPARISONS: dict[str, Callable[..., np.ndarray]] = {
     "<": np.less,
     "<=": np.less_equal,
@@ -72,13 +77,14 @@ class Query:
     """One query, parsed by recursive descent and evaluated at once."""
 
     def __init__(self, text: str, columns: Mapping[str, np.ndarray], units: Callable[[str], str],
-                 words: Mapping[str, Callable[[], np.ndarray]]) -> None:  # fmt: skip
+                 words: Mapping[str, Callable[[], np.ndarray]], sense: Callable[[str], str]) -> None:  # fmt: skip
         """Reads the words of a query.
 
         Args:
             columns: of numbers; units: of each, "" for any; words: that mean members (members,) bool.
+            sense: which values of a column are good, "small", "large", or "" where nothing says so.
         """
-        self.text, self.columns, self.units, self.words = text, columns, units, words
+        self.text, self.columns, self.units, self.words, self.sense = text, columns, units, words, sense
         self._names = list(columns)
         self.tokens = list(self._tokens())
         self.at = self.depth = 0
@@ -94,6 +100,16 @@ class Query:
         if self.word:
             raise self._error(self.word, "`and`, `or` or the end")
         return mask
+
+    def unjudged(self) -> list[str]:
+        """Columns of fronts whose small values are taken as good, since nothing says which are."""
+        depth, names = 0, []  # of brackets within a front
+        for (_, before), (kind, word), (_, behind) in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False):
+            depth += (word == "(" and (depth > 0 or before == FRONT)) - (word == ")" and depth > 0)
+            if depth == 1 and kind == "name" and before in ("(", ",") and behind in (",", ")"):
+                name = resolved(word, self.columns, self.where)
+                names += [] if self.sense(name) else [name]
+        return list(dict.fromkeys(names))
 
     # -- words -------------------------------------------------------------------------------------------------------
 
@@ -133,7 +149,12 @@ class Query:
         return "name", next(longest, piece[0])
 
     def _known(self, word: str) -> bool:
-        return word in OPERATORS or word in self.words or word in Outcome.__members__ or bool(meant(word, self._names))
+        return (
+            word in (*OPERATORS, FRONT, AMONG)
+            or word in self.words
+            or word in Outcome.__members__
+            or bool(meant(word, self._names))
+        )
 
     @property
     def kind(self) -> str:
@@ -268,6 +289,8 @@ class Query:
             self.at += 1
             self.depth -= 1
             return value
+        if word == FRONT and self.at + 1 < len(self.tokens) and self.tokens[self.at + 1][1] == "(":
+            return self._front()
         if kind not in ("number", "name", "text"):
             raise self._error(word, "a name or a number")
         self.at += 1
@@ -286,6 +309,35 @@ class Query:
         unit = _unit(self.units(name))
         return Value(column if column.dtype.kind == "f" else column.astype(float), powers=unit[1] if unit else None)
 
+    def _front(self) -> Value:
+        """The members that no other one beats."""
+        self.at += 1
+        columns: list[np.ndarray] = []
+        while not columns or self.word == ",":
+            self._deeper()
+            columns.append(self._objective())
+            self.depth -= 1
+        if self.word != ")":
+            raise self._error(self.word, "a comma, or a closing bracket")
+        self.at += 1
+        among = self.columns[STATUS] <= 0
+        if self.word == AMONG:
+            self._deeper()
+            among = among & self._mask(self._disjunction())
+            self.depth -= 1
+        rows = np.flatnonzero(among)
+        mask = np.zeros(len(among), bool)
+        mask[rows] = nondominated(np.stack([np.broadcast_to(one, among.shape)[rows] for one in columns], axis=1))
+        return Value(mask, "mask")
+
+    def _objective(self) -> np.ndarray:
+        """An objective of a front, (members,) or () numbers of which small ones are good."""
+        start, kind, name = self.at, self.kind, self.word
+        value = self._number(self._sum())
+        alone = kind == "name" and self.at == start + 1
+        large = alone and self.sense(resolved(name, self.columns, self.where)) == "large"
+        return -value.array.astype(float) if large else value.array.astype(float)
+
     def _quantity(self, number: float) -> Value:
         """A number with the units behind it."""
         powers: Powers | None = None
@@ -302,6 +354,11 @@ class Query:
             todo = nearest(name[:80], list(Outcome.__members__)) or "Statuses are in quotes, names of columns are not."
             raise ModelError(self.where, short(name), allowed, todo)
         return int(Outcome[name])
+
+
+def is_unit(text: str) -> bool:
+    """Whether a word behind a number is a unit."""
+    return _unit(text) is not None
 
 
 def _unit(text: str) -> tuple[float, Powers] | None:

@@ -15,11 +15,12 @@ def ends(values: np.ndarray) -> tuple[float, float]:
     return (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
 
 
-def ramp(values: np.ndarray) -> np.ndarray:
-    """(k, 3) colours of finite values from their smallest to their largest; grey for the others."""
+def ramp(values: np.ndarray, limits: tuple[float, float] | None = None) -> np.ndarray:
+    """(k, 3) colours of finite values between two limits, left out from their smallest to their largest; grey for the
+    others."""
     values = np.asarray(values, float)
     finite = np.isfinite(values)
-    low, high = ends(values)
+    low, high = ends(values) if limits is None else limits
     fraction = np.where(finite, (values - low) / (high - low) if high > low else 0.5, 0.5)
     knots = np.linspace(0.0, 1.0, len(RAMP))
     colours = np.stack([np.interp(fraction, knots, RAMP[:, c]) for c in range(3)], axis=1)

@@ -8,6 +8,7 @@ an exported page show the same.
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Protocol
 
 import numpy as np
 
@@ -26,6 +27,21 @@ class Texture:
     pixels: np.ndarray  # (h, w, 4) uint8, first row on top
 
 
+class Detail(Protocol):
+    """What makes a mesh finer or coarser for a picture."""
+
+    def refined(
+        self, key: str, clip: np.ndarray, size: tuple[int, int], nearest: float, before: object
+    ) -> tuple[object, Mesh] | None:
+        """What the mesh is to be made of, and itself, without pictures; None where that is as `before`.
+
+        Args:
+            key: of the mesh. clip: (4, 4) its coordinates to clip space. size: of the picture [pixels].
+            nearest: least w of clip space in the picture. before: the first of what the last call returned, or None.
+        """
+        ...
+
+
 @record
 class Mesh:
     """Triangles, lines or points in their own coordinates [m]. Equal keys mean equal arrays."""
@@ -36,6 +52,9 @@ class Mesh:
     normals: np.ndarray  # (n, 3) float32, unit; zeros for lines and points
     uv: np.ndarray | None = None  # (n, 2) float32, (0, 0) at the lower left of the texture
     texture: Texture | None = None
+    normal_map: Texture | None = None  # red along x of the mesh, green along the picture's height, blue outwards
+    specular_map: Texture | None = None  # factors of the specular colours of lights
+    detail: Detail | None = None
 
     @property
     def kind(self) -> str:
@@ -154,5 +173,6 @@ class Snapshot:
     opacity: dict[str, float] = field(default_factory=dict)  # path, or `kind:NAME` -> factor; the last one counts
     ghosts: Ghosts | None = None
     strokes: Strokes | None = None
+    paths: Strokes | None = None  # lines that are the same object, and not written to, until they change
     symbols: Strokes | None = None  # drawn over everything, without depth test
     ground: float | None = None  # height of the ground plane along up [m]; None: below the scene, or its terrain

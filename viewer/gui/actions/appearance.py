@@ -41,10 +41,28 @@ def toggle_class(state: WindowState, name: str) -> None:
 
 
 def trace(state: WindowState) -> None:
-    """Traces the picked point, or the origin of the picked body; without a pick, none."""
-    node = state.node_of(state.selection.pick) if state.selection.pick else None
+    """Traces the picked point, or the origin of the picked body or frame; without a pick, none."""
+    pick = state.selection.pick
+    node = state.node_of(pick) if pick else None
     point = np.zeros(3) if state.selection.pick_point is None else state.selection.pick_point
+    state.view.trace_frame = pick if pick is not None and pick in state.mechanism.frames else ""
+    if state.view.trace_frame:
+        point = state.mechanism.frames[state.view.trace_frame][:3, 3]
     state.view.trace = (node, point) if node else None
+
+
+def traces(state: WindowState) -> None:
+    """The path of the traced point of many members, or of the current one alone; the picked point where none is."""
+    choice = state.choice
+    if state.live is not None:
+        state.say("A running simulation has one member.")
+        return
+    if not choice.traces_on and state.view.trace is None:
+        trace(state)
+    if not choice.traces_on and state.view.trace is None:
+        state.say("Pick a point of a body first, or a frame.")
+        return
+    choice.traces_on = not choice.traces_on
 
 
 def next_grouping(state: WindowState) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.members.choice import NO_SETS
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study import design_views
 
@@ -23,12 +24,13 @@ def choose(state: WindowState, right: RightHalf, text: str) -> None:
     """Shows the first member of a choice of the right half's study, when it has come where it is simulated again;
     errors become messages."""
     try:
-        drawable = right.study.drawable(right.study.choose(text))
+        sets = state.explorer.table.sets if right.study is state.study else NO_SETS
+        drawable = right.study.drawable(right.study.choose(text, sets))
         if not len(drawable.ids):
             state.say(drawable.reason or f"{text}: no member that can be drawn", "choice at the right")
             return
         again = drawable.reason if drawable.ids[0] in drawable.again else ""
-        if notes := [note for note in (right.study.assumed(text), again) if note]:
+        if notes := [note for note in (right.study.assumed(text, sets), again) if note]:
             state.say("; ".join(notes))
         first = right.study.drawable(drawable.ids[:1])
         state.awaited.wish("right", right.study, first, lambda members: _shown(state, right, int(members[0])))

@@ -12,12 +12,12 @@ def choose(state: WindowState, text: str) -> None:
     """Chooses members by an expression and shows the first, when those have come that are simulated again; errors
     become messages."""
     try:
-        drawable = state.study.drawable(state.study.choose(text))
+        drawable = state.study.drawable(state.explorer.table.choose(text))
     except ModelError as error:
         state.say(str(error), "choice")
         return
     state.panels.solved("choice")
-    if notes := [note for note in (state.study.assumed(text), drawable.reason) if note]:
+    if notes := [note for note in (state.study.assumed(text, state.explorer.table.sets), drawable.reason) if note]:
         state.say("; ".join(notes), "choice")
     if not len(drawable.ids):
         state.say(f"{text}: no member that can be drawn", "choice")

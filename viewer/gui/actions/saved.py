@@ -21,10 +21,12 @@ from shiftjax.viewer.gui.actions import saved_checks as checks
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.brush import Brush
+from shiftjax.viewer.members.member_sets import MemberSet
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.saved_format import SAVED_VIEW, VERSION
 
 FORMAT = {"format": SAVED_VIEW, "version": VERSION}
+SETS = "sets"  # the entry whose names the others may use
 SUFFIX, HINT = ".json", "view.json"
 MOST_BYTES = 1 << 24  # of a file; a selection of a million members takes 170 kB
 MOST_GHOSTS = 4096  # chosen members that are listed
@@ -108,13 +110,26 @@ def restore(state: WindowState, document: dict[str, Any], where: str) -> None:
         if name not in ENTRIES and name not in FORMAT:
             todo = nearest(name, ENTRIES) or "Leave it out, or use a newer shiftjax."
             raise ModelError(f"{where}: key", repr(name)[:80], ", ".join(ENTRIES), todo)
-    checked = {
-        name: ENTRIES[name].check(state, f"{where}: {name}", document[name]) for name in ENTRIES if name in document
-    }
+    checked = _checked(state, document, where)
     drawn = state.study.drawable(list(dict.fromkeys(_named(checked))))
     if len(drawn.again):
         state.say(drawn.reason)
     state.awaited.wish("left", state.study, drawn, lambda _: _write(state, checked))
+
+
+def _checked(state: WindowState, document: dict[str, Any], where: str) -> dict[str, Any]:
+    """What is to be set, in the order of the table; expressions may name the sets of the document."""
+    checked, table = {}, state.explorer.table
+    before = table.sets
+    try:
+        for name in ENTRIES:
+            if name in document:
+                checked[name] = ENTRIES[name].check(state, f"{where}: {name}", document[name])
+            if name == SETS in checked:
+                table.sets = {one.name: one.mask for one in checked[SETS]}
+    finally:
+        table.sets = before
+    return checked
 
 
 def _named(checked: dict[str, Any]) -> list[int]:
@@ -172,9 +187,18 @@ def _set_selected(state: WindowState, value: np.ndarray) -> None:
     state.explorer.note = state.explorer.ghosts()[1]
 
 
+def _set_sets(state: WindowState, value: tuple[MemberSet, ...]) -> None:
+    state.explorer.put_sets(value)
+
+
 def _set_brushes(state: WindowState, value: list[Brush]) -> None:
     state.explorer.set_brushes(value)
     state.explorer.note = state.explorer.ghosts()[1]
+
+
+def _set_front(state: WindowState, value: dict[str, Any]) -> None:
+    state.explorer.front.on = value["on"]
+    state.explorer.type_front(value["of"])
 
 
 def _set_order(state: WindowState, value: dict[str, Any]) -> None:
@@ -183,6 +207,7 @@ def _set_order(state: WindowState, value: dict[str, Any]) -> None:
 
 ENTRIES: dict[str, ViewEntry] = {
     "study": ViewEntry(lambda s: str(s.study.where), checks.text, lambda s, _: None),
+    SETS: ViewEntry(lambda s: [checks.written_set(one) for one in s.explorer.sets], checks.sets, _set_sets),
     "chosen": ViewEntry(lambda s: s.choice.chosen[:MOST_GHOSTS].tolist(), checks.chosen, _set_chosen),
     "choice": _plain("choice", "text", checks.text),
     "ghosts": _plain("choice", "ghosts_on", checks.flag),
@@ -207,5 +232,6 @@ ENTRIES: dict[str, ViewEntry] = {
     "expression": ViewEntry(lambda s: s.explorer.expression, checks.expression, selecting.show),
     "selected": ViewEntry(lambda s: checks.packed(s.explorer.clicked), checks.mask, _set_selected),
     "brushes": ViewEntry(lambda s: [checks.written(b) for b in s.explorer.brushes], checks.brushes, _set_brushes),
+    "front": ViewEntry(lambda s: {"on": s.explorer.front.on, "of": s.explorer.front.text}, checks.front, _set_front),
     "grid": ViewEntry(lambda s: list(s.explorer.cells), checks.cells, _set_grid),
 }  # fmt: skip

@@ -22,6 +22,8 @@ from shiftjax.viewer.gui.state.explorer import TABS
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.brush import Brush, Range
+from shiftjax.viewer.members.member_sets import MOST_SETS, MemberSet, with_set
+from shiftjax.viewer.members.query import FRONT
 from shiftjax.viewer.scene.camera import Camera
 
 
@@ -216,6 +218,44 @@ def _range(state: WindowState, where: str, name: str, ends: Any) -> Range:
     if low > high:
         raise ModelError(f"{where}.{name}", repr(ends)[:80], allowed, "Exchange them.")
     return Range(column(state, where, name), low, high)
+
+
+def written_set(one: MemberSet) -> dict[str, Any]:
+    """A set of members as it is saved."""
+    return {"name": one.name, "members": packed(one.mask), "text": one.text, "colour": one.colour}
+
+
+def sets(state: WindowState, where: str, value: Any) -> tuple[MemberSet, ...]:
+    """Sets as `written_set` writes them."""
+    need(where, value, list, "a list of sets")
+    keys, table = {"name", "members", "text", "colour"}, state.explorer.table
+    read: tuple[MemberSet, ...] = ()
+    for k, one in enumerate(value):
+        place = f"{where}[{k}]"
+        need(place, one, dict, '{"name": NAME, "members": MEMBERS, "text": TEXT, "colour": PLACE}')
+        if one.keys() != keys:
+            raise ModelError(f"{place}: keys", ", ".join(map(repr, one))[:80], ", ".join(sorted(keys)), "All of these.")
+        name = text(state, f"{place}.name", one["name"])
+        if any(name == other.name for other in read):
+            raise ModelError(f"{place}.name", repr(name)[:80], "a name of its own", "Rename one of both.")
+        need(f"{place}.colour", one["colour"], int, f"0 to {MOST_SETS - 1}")
+        if not 0 <= one["colour"] < MOST_SETS:
+            raise ModelError(f"{place}.colour", str(one["colour"])[:80], f"0 to {MOST_SETS - 1}", "Correct it.")
+        members_of = mask(state, f"{place}.members", one["members"])
+        words = text(state, f"{place}.text", one["text"])
+        read = with_set(read, name, members_of, words, table)
+        read = (*read[:-1], dataclasses.replace(read[-1], colour=one["colour"]))
+    return read
+
+
+def front(state: WindowState, where: str, value: Any) -> dict[str, Any]:
+    """Whether the front is marked, and of which metrics, "" for both axes."""
+    need(where, value, dict, '{"on": true or false, "of": METRICS}')
+    if value.keys() != {"on", "of"}:
+        raise ModelError(f"{where}: keys", ", ".join(map(repr, value))[:80], "on, of", "Both, and no other.")
+    if text(state, f"{where}.of", value["of"]).strip():
+        expression(state, f"{where}.of", f"{FRONT}({value['of']})")
+    return {"on": flag(state, f"{where}.on", value["on"]), "of": value["of"]}
 
 
 def order(state: WindowState, where: str, value: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.brush import Brush
+from shiftjax.viewer.members.query import FRONT
 
 NEAR = 0.02  # of the longer side of a plot: a click within it finds a point
 
@@ -26,6 +27,15 @@ def type_brushes(state: WindowState, text: str) -> None:
     """Selects what an expression means; one that cannot be read changes nothing."""
     if state.explorer.type_brushes(text):
         show_ghosts(state)
+
+
+def front(state: WindowState) -> None:
+    """Selects the front; where all members are shown as a query, which stays so when others are."""
+    explorer = state.explorer
+    if explorer.expression:
+        select(state, explorer.front_mask())
+    else:
+        type_brushes(state, f"{FRONT}({explorer.objectives()})")
 
 
 def show_ghosts(state: WindowState) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from shiftjax.viewer.gui.picture import forces
 from shiftjax.viewer.gui.state import groups
-from shiftjax.viewer.gui.state.colours import SLIDES, TURNS
+from shiftjax.viewer.gui.state.colours import SLIDES, TURNS, of_set
+from shiftjax.viewer.gui.state.member_paths import MemberPaths, metric_ends
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import colourbar, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.members.ghost_choice import drawn
-from shiftjax.viewer.scene.ramp import ends
 from shiftjax.viewer.scene.scene import Colour
 
 MOST = 24  # groups listed by name
@@ -35,11 +33,12 @@ def draw(state: WindowState) -> None:
 def scale(state: WindowState) -> tuple[str, float, float] | None:
     """What the colours of ghosts mean: a metric with its unit, and the numbers at both ends of the ramp."""
     choice, name = state.choice, state.choice.colour_by
-    if not name or not choice.ghosts_on or not len(choice.others) or state.explorer.cells:
+    limits = metric_ends(state)
+    if not name or limits is None or state.explorer.cells:
         return None
-    metric = np.asarray(state.study.metrics[name], float)
-    title = state.explorer.table.title(name)
-    return (f"ghosts: {title}", *ends(metric[drawn(choice.others, metric)]))
+    of_paths, of_ghosts = len(state.pane_data(MemberPaths).members), choice.ghosts_on and len(choice.others)
+    who = "ghosts and paths" if of_paths and of_ghosts else "paths" if of_paths else "ghosts"
+    return (f"{who}: {state.explorer.table.title(name)}", *limits)
 
 
 def lines(state: WindowState) -> list[tuple[Colour | None, str]]:
@@ -53,4 +52,11 @@ def lines(state: WindowState) -> list[tuple[Colour | None, str]]:
         rows += [(TURNS, "can turn"), (SLIDES, "can slide"), (None, "the more solid, the more its loops leave free")]
     if state.display.drawn("force") != "hidden":
         rows += forces.legend(state)
+    choice, words = state.choice, state.pane_data(MemberPaths).words()
+    rows += [(None, words)] if words and not state.explorer.cells else []
+    if state.explorer.sets and choice.ghosts_on and not choice.colour_by and not state.explorer.cells:
+        ghosts = drawn(choice.others)
+        drawn_of = {one.name: int(one.mask[ghosts].sum()) for one in state.explorer.sets}
+        rows += [(of_set(one.colour), f"set {one.name}: {drawn_of[one.name]} of {int(one.mask.sum()):,} as ghosts")
+                 for one in state.explorer.sets if drawn_of[one.name]]  # fmt: skip
     return rows

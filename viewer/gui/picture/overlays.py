@@ -7,6 +7,7 @@ import numpy as np
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui.actions import additions, drawing, pulling
 from shiftjax.viewer.gui.state.colours import ARROW, TRACE
+from shiftjax.viewer.gui.state.member_paths import place_of
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.state.values import frame_in_world, screws
@@ -37,14 +38,19 @@ def trace(state: WindowState, right: RightHalf | None = None) -> Strokes | None:
     if state.view.trace is None:
         return None
     node, point = state.view.trace
-    frames = state.mechanism.frames if right is None else {}
-    if state.view.trace_frame in frames:
-        point = frames[state.view.trace_frame][:3, 3]
+    frame = state.view.trace_frame
+    if right is None and frame in state.mechanism.frames:
+        point = state.mechanism.frames[frame][:3, 3]
     if right is None:
         return path_of(state.study, state.choice.member, node, point)
     body = state.study.nodes[node]
     if body not in right.study.nodes:
         return None
+    if frame:
+        try:
+            point = place_of(right.study.model_of(right.member), frame)
+        except (KeyError, StopIteration):  # it has no such body or frame
+            return None
     return path_of(right.study, right.member, right.study.nodes.index(body), point)
 
 

@@ -39,6 +39,8 @@ class StillRenderer(Renderer):
 def _same(one: Any, other: Any) -> bool:
     """Whether two values are equal, parts of a scene as objects; entries of dicts in the same order, which counts."""
     if isinstance(one, np.ndarray):
+        if one is other and not one.flags.writeable:
+            return True
         return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=True)
     if type(one) is not type(other):
         return False
@@ -52,9 +54,11 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _copied(value: Any) -> Any:
-    """With arrays of its own: those of a state may be written to."""
+    """With arrays of its own, but lines that nobody writes to."""
     if isinstance(value, np.ndarray | dict):
         return value.copy()
+    if isinstance(value, Strokes) and not (value.ends.flags.writeable or value.colours.flags.writeable):
+        return value
     if isinstance(value, Snapshot | Ghosts | Strokes):
         return dataclasses.replace(value, **{name: _copied(getattr(value, name)) for name in _names(value)})
     return value

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from shiftjax.viewer.gui.picture import overlays, symbols
 from shiftjax.viewer.gui.state import groups, visibility
-from shiftjax.viewer.gui.state.colours import FADED, of_hue
+from shiftjax.viewer.gui.state.colours import FADED, of_hue, of_set
+from shiftjax.viewer.gui.state.member_paths import MemberPaths, metric_ends
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.scene.scene import OUTLINE, Ghosts, Snapshot
+from shiftjax.viewer.members.member_sets import first_of
+from shiftjax.viewer.scene.scene import OUTLINE, Ghosts, Snapshot, Strokes
 from shiftjax.viewer.study.ended import greyed
 from shiftjax.viewer.study.ghosts import ghosts_of
 
@@ -27,6 +31,7 @@ def snapshot(state: WindowState, right: RightHalf | None = None, *, alone: bool 
     colours, ending = groups.colours(state.mechanism, state.grouping), state.ended(right)
     if ending is not None and state.clock.time > ending.time:
         colours |= greyed((right or state).scene)
+    paths = None if alone or (right is not None and right.study is not state.study) else member_paths(state)
     others = None if alone else ghosts(state) if right is None else ghosts_at_right(state, right)
     faint = dict.fromkeys(
         [*visibility.paths_drawn(state, "translucent"), *selection.translucent, *selection.faded], FADED
@@ -42,6 +47,7 @@ def snapshot(state: WindowState, right: RightHalf | None = None, *, alone: bool 
         opacity=faint,
         ghosts=others,
         strokes=overlays.strokes(state) if right is None else overlays.trace(state, right),
+        paths=paths,
         symbols=symbols.strokes(state) if right is None else None,
         ground=state.ground(),
     )
@@ -50,7 +56,8 @@ def snapshot(state: WindowState, right: RightHalf | None = None, *, alone: bool 
 def ghosts(state: WindowState) -> Ghosts | None:
     """The chosen members except the current one."""
     others = state.choice.others if state.choice.ghosts_on else state.choice.chosen[:0]
-    return ghosts_of(state.scenes, others, state.clock.time, _metric(state))
+    metric, limits = _metric(state), _limits(state)
+    return ghosts_of(state.scenes, others, state.clock.time, metric, limits, partial(_of_sets, state))
 
 
 def ghosts_at_right(state: WindowState, right: RightHalf) -> Ghosts | None:
@@ -58,7 +65,13 @@ def ghosts_at_right(state: WindowState, right: RightHalf) -> Ghosts | None:
     if not state.choice.ghosts_on or right.study is not state.study:
         return None
     others = np.setdiff1d(np.append(state.choice.chosen, state.choice.member), [right.member])
-    return ghosts_of(right.design.scenes, others, state.clock.time, _metric(state))
+    metric, limits = _metric(state), _limits(state)
+    return ghosts_of(right.design.scenes, others, state.clock.time, metric, limits, partial(_of_sets, state))
+
+
+def member_paths(state: WindowState) -> Strokes | None:
+    """The path of the traced point of many members, as far as they are collected."""
+    return state.pane_data(MemberPaths).look(state)
 
 
 def _number(ghosts: Ghosts | None, member: int | None) -> int | None:
@@ -67,6 +80,17 @@ def _number(ghosts: Ghosts | None, member: int | None) -> int | None:
         return None
     places = np.flatnonzero(ghosts.members == member)
     return int(places[0]) if len(places) else None
+
+
+def _of_sets(state: WindowState, members: np.ndarray) -> np.ndarray:
+    """(k, 3) the colours of the sets that (k,) members are in, NaN where in none."""
+    places = first_of(state.explorer.sets, members)
+    return np.array([of_set(place)[:3] if place >= 0 else (np.nan,) * 3 for place in places.tolist()]).reshape(-1, 3)
+
+
+def _limits(state: WindowState) -> tuple[float, float] | None:
+    """Both ends of the metric that colours ghosts and paths; None where there are ghosts alone."""
+    return metric_ends(state) if len(state.pane_data(MemberPaths).members) else None
 
 
 def _metric(state: WindowState) -> np.ndarray | None:

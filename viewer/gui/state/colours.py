@@ -12,7 +12,16 @@ TRACE: Colour = (0.85, 0.15, 0.45, 1.0)
 ARROW: Colour = (0.95, 0.55, 0.05, 1.0)
 PULL: Colour = (0.10, 0.65, 0.25, 1.0)
 ROUTE: Colour = (0.10, 0.55, 0.60, 0.9)
+SETS: tuple[Colour, ...] = (  # of members; away from what is selected and from the front
+    CATEGORIES[2], CATEGORIES[4], CATEGORIES[3], CATEGORIES[5], CATEGORIES[6], (0.92, 0.92, 0.92, 1.0),
+    (0.60, 0.40, 0.25, 1.0),
+)  # fmt: skip
 TURNS, SLIDES = CATEGORIES[6], CATEGORIES[2]  # glyphs of joints that turn, and of those that slide
+
+
+def of_set(place: int) -> Colour:
+    """The colour of a set of members by its place in the list, which begins again at its end."""
+    return SETS[place % len(SETS)]
 
 
 def of_hue(hue: float) -> Colour:

@@ -15,17 +15,20 @@ import numpy as np
 from shiftjax.errors import ModelError, one_of
 from shiftjax.outcome import Outcome
 from shiftjax.viewer.gui.state.brush_boxes import Drag
+from shiftjax.viewer.gui.state.front import Front
 from shiftjax.viewer.members import completing
 from shiftjax.viewer.members.brush import Brush, alike, brushes_of, name_of, text_of, within
 from shiftjax.viewer.members.distributions import spread
 from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
 from shiftjax.viewer.members.member_numbers import MemberNumbers
+from shiftjax.viewer.members.member_sets import SHOWN, MemberSet
 from shiftjax.viewer.members.member_table import MEMBER, STATUS, MemberTable
+from shiftjax.viewer.members.query import FRONT
 
-TABS = ("table", "scatter", "parallel", "histogram")
+TABS = ("table", "scatter", "parallel", "histogram", "why")
 COMBINATIONS = ("replace", "add", "within")  # of what is brushed with what was selected before
 OF_DESIGN, OF_METRICS, OF_CERTIFICATE = 4, 4, 2  # columns shown at first
-CACHED = 24  # results of the tabs
+CACHED = 48  # results of the tabs
 
 
 class Explorer:
@@ -41,6 +44,9 @@ class Explorer:
             `selected`, of those shown. brush_typed, brush_wrong: as `typed` and `wrong`, of the brushes.
         revision: grows with every change of these two.
         note: how many of the selected members are ghosts.
+        sets: members kept under names, which expressions may use; change them by `put_sets`. set_typed: in the box
+            of a name.
+        front: what of the members shown no other one beats, in which metrics.
         cells: members of the grid in the view, empty while there is one view; hovered: the one under the cursor.
         file: typed name of a view's file.
     """
@@ -59,20 +65,27 @@ class Explorer:
         self.brushes: tuple[Brush, ...] = ()
         self.clicked = np.zeros(self.table.rows, bool)
         self.brush_typed, self.brush_wrong = "", ""
+        self.sets: tuple[MemberSet, ...] = ()
+        self.set_typed = ""
         self.revision = 0
         self.drag: Drag | None = None
         self.limits: dict[str, tuple[float, float, float, float]] = {}  # plot -> x from, to, y from, to
         self.fit = True  # whether the axes of all plots fit what is shown, in the next frame
         self.switch_to = TABS[0]  # the tab to open, once
+        self.front = Front()
         self.cells: tuple[int, ...] = ()
         self.hovered: int | None = None
         self._known: dict[str, tuple[Any, Any]] = {}
         self._short = short_names(self.table.names)
-        self._name = functools.cache(lambda column: name_of(column, self.table, self.short(column)))
+        self.name_of = functools.cache(lambda column: name_of(column, self.table, self.short(column)))
 
     def short(self, name: str) -> str:
         """The end of a column's name that no other column has."""
         return self._short[name]
+
+    def names(self) -> list[str]:
+        """What an expression may name: sets of members, and columns."""
+        return [*(one.name for one in self.sets), *self.table.names]
 
     @functools.cached_property
     def examples(self) -> list[tuple[str, int]]:
@@ -155,7 +168,7 @@ class Explorer:
         for brush in brushes:
             mask |= brush.mask(self.table)
         if not alike(brushes, self.brushes):
-            self.brush_typed, self.brush_wrong = text_of(brushes, self._name), ""
+            self.brush_typed, self.brush_wrong = text_of(brushes, self.name_of), ""
         self.brushes, self.selected = tuple(brushes), mask & self.shown
         self.revision += 1
 
@@ -232,6 +245,58 @@ class Explorer:
     def set_axes(self, names: Sequence[str]) -> None:
         """The parallel axes, two at least."""
         self.axes = list(names) if len(names) > 1 else self.axes
+
+    # -- sets and the front --------------------------------------------------------------------------------------------
+
+    def put_sets(self, sets: Sequence[MemberSet]) -> str:
+        """These sets and no others; what was lost with those that are gone, "" for nothing."""
+        self.sets, self.table.sets = tuple(sets), {one.name: one.mask for one in sets}
+        lost, before = [], self.selected
+        try:
+            self.shown = self.table.mask(self.expression)
+        except ModelError:
+            self.shown, self.expression, self.typed = np.ones(self.table.rows, bool), "", ""
+            lost.append("all members are shown")
+        try:
+            self.set_brushes(self.brushes)
+        except ModelError:
+            self.clicked = before
+            self.set_brushes(())
+            lost.append("what was selected is so without its expression")
+        if self.front.text and not self.type_front(self.front.text):
+            self.type_front("")
+            lost.append("the front is that of both axes")
+        return ", ".join(lost)
+
+    def selection_in_words(self) -> str:
+        """What the selected members were selected by, "" where that has no words."""
+        if self.clicked.any() or not self.brush_typed:
+            return ""
+        return f"({self.brush_typed}) and ({self.expression})" if self.expression else self.brush_typed
+
+    def objectives(self) -> str:
+        """What the front is of, in words: what was typed, else both axes of the scatter plot."""
+        return self.front.text or ", ".join(self.name_of(name) for name in dict.fromkeys((self.x, self.y)))
+
+    def type_front(self, text: str) -> bool:
+        """Marks the front of these metrics, separated by commas; False with a reason in `front.wrong` where they cannot
+        be read."""
+        front = self.front
+        try:
+            if text.strip():
+                self.table.mask(f"{FRONT}({text})")
+        except ModelError as error:
+            front.wrong = str(error)
+            return False
+        front.text, front.typed, front.wrong = text.strip(), text.strip(), ""
+        return True
+
+    def front_mask(self) -> np.ndarray:
+        """(members,) bool, those shown that no other one shown beats."""
+        text = f"{FRONT}({self.objectives()})"
+        return self.cached(
+            "front", (text, self.revision), lambda: self.table.mask(f"{text} of {SHOWN}", {SHOWN: self.shown})
+        )
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:

@@ -239,7 +239,7 @@ ACTIONS = (
         ("joints", "joint axes, on or off", "J", "Alt+J"),
         ("arrows", "directions of joints, on or off", "D", "N"),
         ("trace", "trace the picked point, or none", "T", "Alt+T"),
-        ("traces", "the traced point of all selected or chosen members, or of this one", "Ctrl+Shift+T", "Ctrl+Shift+T"),
+        ("traces", "the traced point of selected or chosen members, or of this one", "Ctrl+Shift+T", "Ctrl+Shift+T"),
         ("shadows", "shadows, on or off", "Shift+L", "Ctrl+L"),
         ("grouping", "colour bodies and joints by loop, substructure, assembly, or not", "X", "X"),
         ("routes", "what each joint ties to what, on or off", "Y", "Y"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from shiftjax.viewer.gui.state.member_paths import MemberPaths
 from shiftjax.viewer.gui.state.state import WindowState
 
 SETTLE = 0.7  # s after an event in which frames go on: tooltips come after 0.5 s, a click takes several frames
@@ -44,7 +45,7 @@ class FramePace:
 def moving(state: WindowState) -> bool:
     """Whether the picture changes by itself."""
     running = state.live is not None and state.live.running
-    return state.clock.playing or running or state.panels.unfinished
+    return state.clock.playing or running or state.panels.unfinished or state.pane_data(MemberPaths).unfinished
 
 
 def watched(state: WindowState) -> bool:

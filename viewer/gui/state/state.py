@@ -149,14 +149,14 @@ class WindowState:
         self._reach = LiveReach(self.scene, study.poses(self.choice.member, float(study.time[-1])))
         self.explorer = Explorer(study)
         self._pane_data.clear()
+        if not any(part.kind == "body" for part in before.parts):  # the first ones of an empty mechanism
+            self.panels.opened |= tree_rows.opened_at_first(self.rows)
         self.view.unfollow(self.poses())
         self.view.trace = None
         known = {*self.node, *self.mechanism.joints, *self.mechanism.frames}
         for path in {*self.selection.marked, *self.selection.hidden, *self.selection.translucent} - known:
             self.selection.forget(path)
         self.clock.time = float(study.time[-1])
-        if self.view.is_fitted and not before.parts:
-            self.view.fit(self.motion())
 
     def go_to(self, time: float) -> None:
         """Sets the time, within the study; pauses a running simulation."""

@@ -16,7 +16,8 @@ class Viewpoint:
         camera: without following; `current` is the one to draw with.
         kept_camera: one to return to; standard: name of the last standard view.
         followed: what the camera follows, or None; start: (3,) its middle when following began [m].
-        trace: node and point (3,) of it [m] whose path is drawn, or None.
+        trace: node and point (3,) of it [m] whose path is drawn, or None. trace_frame: where the point is the origin of
+            a frame, its path, else "".
         aspect: width over height of the picture.
         extent: what the camera was last fitted to; while nobody has moved the camera, it stays fitted to that.
     """
@@ -27,6 +28,7 @@ class Viewpoint:
         self.followed: Follow | None = None
         self.start = np.zeros(3)
         self.trace: tuple[int, np.ndarray] | None = None
+        self.trace_frame = ""
 
     @property
     def is_fitted(self) -> bool:

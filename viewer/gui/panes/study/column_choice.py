@@ -8,7 +8,7 @@ from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
-AXIS = 150.0  # width of the box of an axis [points]
+AXIS = 138.0  # width of the box of an axis [points]
 
 
 def changed(explorer: Explorer, label: str, title: str, chosen: Collection[str], item: str) -> list[str] | None:

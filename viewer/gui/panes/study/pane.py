@@ -1,9 +1,17 @@
-"""The study pane: what is shown of all members, in four tabs, over the time line."""
+"""The study pane: what is shown of all members, in five tabs, over the time line."""
 
 from __future__ import annotations
 
 from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.panes.study import histogram_tab, parallel_tab, scatter_tab, suggesting, table_tab
+from shiftjax.viewer.gui.panes.study import (
+    histogram_tab,
+    parallel_tab,
+    scatter_tab,
+    set_line,
+    suggesting,
+    table_tab,
+    why_tab,
+)
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import buttons, ui
@@ -15,22 +23,26 @@ DRAWN = {
     "scatter": ("Scatter", scatter_tab.draw),
     "parallel": ("Parallel axes", parallel_tab.draw),
     "histogram": ("Histogram", histogram_tab.draw),
+    "why": ("Why?", why_tab.draw),
 }
 WIDTH = 330.0  # of the expression [points]
 
 
 def draw(state: WindowState, box: Box) -> None:
+    fitted = state.explorer.fit
     with ui.pane("Study", box, ui.BARE):
         _expression(state)
         _brushes(state)
+        set_line.draw(state)
         _tabs(state)
-    state.explorer.fit = False
+    state.explorer.fit = state.explorer.fit and not fitted  # what a tab asks for another one holds in the next frame
 
 
 def _tabs(state: WindowState) -> None:
     explorer = state.explorer
     if not imgui.begin_tab_bar("study tabs"):
         return
+    wanted = explorer.switch_to
     for name, (title, content) in DRAWN.items():
         flags = int(imgui.TabItemFlags_.set_selected) if explorer.switch_to == name else 0
         is_open, _ = imgui.begin_tab_item(title, None, flags)
@@ -39,7 +51,8 @@ def _tabs(state: WindowState) -> None:
             explorer.tab = name
             content(state)
             imgui.end_tab_item()
-    explorer.switch_to = ""
+    if explorer.switch_to == wanted:
+        explorer.switch_to = ""
     imgui.end_tab_bar()
 
 
@@ -49,7 +62,7 @@ def _brushes(state: WindowState) -> None:
     imgui.align_text_to_frame_padding()
     imgui.text_unformatted("selected")
     imgui.same_line()
-    imgui.set_next_item_width(-1)
+    imgui.set_next_item_width(-set_line.keep_width(state))
     flags = int(imgui.InputTextFlags_.enter_returns_true)
     hint = "what brushes in the plots select; or an expression"
     done, explorer.brush_typed = imgui.input_text_with_hint("##brushes", hint, explorer.brush_typed, flags)
@@ -57,6 +70,8 @@ def _brushes(state: WindowState) -> None:
     imgui.set_item_tooltip("Enter selects what is written; an empty line removes all brushes")
     if done:
         selecting.type_brushes(state, explorer.brush_typed)
+    imgui.same_line()
+    set_line.keep_box(state)
     _wrong(explorer.brush_wrong, "wrong brushes")
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.panes.study import brushing, column_choice, images, lacking
+from shiftjax.viewer.gui.panes.study import brushing, column_choice, front_mark, images, lacking
 from shiftjax.viewer.gui.state.brush_boxes import Corner
+from shiftjax.viewer.gui.state.colours import of_set
 from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import colourbar, ui
@@ -31,7 +33,9 @@ def draw(state: WindowState) -> None:
         if attribute != "x":
             ui.beside(column_choice.axis_width(state.panels.zoom, label))
         column_choice.axis_box(explorer, state.panels.zoom, label, attribute)
+    front_mark.switch(state)
     ui.hint(f"{brushing.HINT}; click: open; right drag, wheel: move, zoom")
+    front_mark.line(state)
     lacking.draw(explorer, explorer.plotted())
     table, room = explorer.table, imgui.get_content_region_avail()
     bar = state.panels.zoom * BAR if explorer.colour or explorer.counts()[0] > DENSE else 0.0
@@ -44,6 +48,7 @@ def draw(state: WindowState) -> None:
             limits = limits_now()
             inside = _inside(state, limits)
             scale = _density(state, limits) if inside > DENSE else _points(state)
+            front_mark.draw(explorer)
             _current(state)
             boxes = brushing.in_axes(explorer, explorer.x, explorer.y)
             clicked = brushing.brush(state, name, boxes, lambda low, high: _brush(explorer, limits, low, high))
@@ -104,6 +109,7 @@ def _density(state: WindowState, limits: tuple[float, float, float, float]) -> t
     image = Textures.current.get("density", key, lambda: images.coloured(values, counts, low, high))
     corners = implot.Point(limits[0], limits[2]), implot.Point(limits[1], limits[3])
     implot.plot_image("##density", image, *corners)
+    _sets(state)
     if explorer.counts()[1]:
         marked = explorer.mark()
         few = explorer.cached("selected density", key, lambda: density(x[marked], y[marked], limits, shape)[0])
@@ -128,9 +134,24 @@ def _points(state: WindowState) -> tuple[str, float, float] | None:
             implot.plot_scatter(f"##level{k}", x[rows], y[rows], _marker(square, size, _ramp(k)))
     else:
         implot.plot_scatter("##members", x, y, _marker(square, size, STEEL))
+    _sets(state)
     if marked.any():
         implot.plot_scatter("##selected", x[marked], y[marked], _marker(square, size + 1, MARK))
     return scale
+
+
+def _sets(state: WindowState) -> None:
+    """The members of each set in its colour, of many an even choice; hollow where a column colours the points."""
+    explorer = state.explorer
+    for one in reversed(explorer.sets):
+        rows = explorer.cached(f"set {one.name}", (one.name, explorer.revision),
+                               lambda one=one: np.flatnonzero(one.mask & explorer.shown))  # fmt: skip
+        rows = rows[evenly_spaced(len(rows), DENSE)]
+        x, y = (explorer.table.column(name)[rows].astype(float) for name in (explorer.x, explorer.y))
+        colour, clear = imgui.ImVec4(*of_set(one.colour)), imgui.ImVec4(0.0, 0.0, 0.0, 0.0)
+        spec = implot.Spec(marker=int(implot.Marker_.circle), marker_size=2.5, marker_line_color=colour,
+                           marker_fill_color=clear if explorer.colour else colour)  # fmt: skip
+        implot.plot_scatter(f"##set {one.name}", x, y, spec)
 
 
 def _levels(values: np.ndarray, low: float, high: float) -> list[tuple[int, np.ndarray]]:

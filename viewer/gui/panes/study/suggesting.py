@@ -17,7 +17,7 @@ def names(explorer: Explorer, typed: str, used: str, of: str) -> str:
     Args:
         used: the text in use, for which nothing is suggested; of: the box, for the names of the buttons.
     """
-    completions = [] if typed.strip() == used else completing.completions(typed, explorer.table.names)
+    completions = [] if typed.strip() == used else completing.completions(typed, explorer.names())
     if completions:
         imgui.text_disabled("complete:")
     for label, text in completions:
@@ -31,7 +31,7 @@ def names(explorer: Explorer, typed: str, used: str, of: str) -> str:
 def above(explorer: Explorer, typed: str, used: str, of: str) -> str:
     """The same in a window over the box that was just drawn."""
     corner = imgui.get_item_rect_min()
-    if typed.strip() == used or not completing.completions(typed, explorer.table.names):
+    if typed.strip() == used or not completing.completions(typed, explorer.names()):
         return typed
     imgui.set_next_window_pos(imgui.ImVec2(corner.x, corner.y - ROW))
     imgui.begin(f"completions {of}", None, FLOATING & ~int(imgui.WindowFlags_.no_bring_to_front_on_focus))

@@ -6,6 +6,7 @@ import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import column_choice
+from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
@@ -69,9 +70,16 @@ def _headers(state: WindowState, names: list[str]) -> None:
         arrow = (" v" if explorer.falling else " ^") if name == explorer.sort else ""
         imgui.table_header(f"{explorer.short(name)}{f' [{unit}]' if unit else ''}{arrow}##{name}")
         ui.remember_item(f"column:{name}")
-        imgui.set_item_tooltip(f"{explorer.table.title(name)}\nclick: order by this column, again: the other way round")
+        title = f"{explorer.table.title(name)}{good(explorer, name)}"
+        imgui.set_item_tooltip(f"{title}\nclick: order by this column, again: the other way round")
         if imgui.is_item_clicked():
             explorer.sort_by(name)
+
+
+def good(explorer: Explorer, name: str) -> str:
+    """Which values of a column are good, in words; "" where nothing says so."""
+    sense = explorer.table.sense(name)
+    return f", {sense} is good" if sense else ""
 
 
 def _row(state: WindowState, member: int, names: list[str]) -> None:
