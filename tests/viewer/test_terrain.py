@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -16,13 +18,17 @@ from shiftjax.height_fields import height
 from shiftjax.mechanism.model import Model
 from shiftjax.poses import matrices
 from shiftjax.run.verdict import verdict
-from shiftjax.viewer.scene.affine import transformed
+from shiftjax.viewer.export.gltf import write_glb
+from shiftjax.viewer.export.web_page import write_html
+from shiftjax.viewer.scene.affine import as_tuple, transformed
 from shiftjax.viewer.scene.building import scene_of
-from shiftjax.viewer.scene.scene import Scene, ScenePart, Snapshot
+from shiftjax.viewer.scene.palette import linear
+from shiftjax.viewer.scene.scene import Scene, SceneLight, ScenePart, Snapshot
 from shiftjax.viewer.scene.terrain import EARTH, SAMPLES, WHITE, height_field, raster_surface
 from tests.scenes.lone import STILL
 from tests.scenes.studio import eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
 
+MAPPED = 0.02  # of eight bits a pixel, on screen and in a map
 SINGLE = 1e-5  # vertices of a few metres are stored in single precision
 HEIGHTS = np.array([[0.0, 1.0, 2.0], [0.5, 1.5, 2.5]])  # rises by 1 a column, and by 0.5 a row downwards
 
@@ -132,32 +138,98 @@ def test_a_switched_off_terrain_is_not_drawn_and_none_sets_the_scenes_size(tmp_p
         ({"scale": [1.0, 0.0]}, "terrain:hill.scale: found .*; allowed: one or two numbers above 0", 0),
         ({"texture_scale": "x"}, "terrain:hill.texture_scale: found 'x'", 0),
         ({"diffuse_map": "none.png"}, "none.png: found no such file", 1),
+        ({"specular_map": "none.png"}, "none.png: found no such file", 1),
+        ({"normal_map": "text.tif"}, "terrain:hill.normal_map: found text.tif: cannot identify", 1),
+        ({"normal_map": 7}, "terrain:hill.normal_map: found 7; allowed: the name of a picture file", 1),
+        ({"normal_map": "grey.png"}, "grey.png of one number a pixel; allowed: a picture with red, green and blue", 1),
     ],
 )
 def test_what_cannot_be_read_is_a_warning(tmp_path: Path, options: dict[str, Any], message: str, drawn: int) -> None:
     (tmp_path / "text.tif").write_text("no picture", encoding="ascii")
     Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(tmp_path / "colour.png")
+    Image.fromarray(np.zeros((4, 4), np.uint8)).save(tmp_path / "grey.png")
     scene = hill(tmp_path, **options)
     (warning,) = scene.warnings
     assert re.search(message, warning)
     assert len(terrain_of(scene)) == drawn
+    for part in terrain_of(scene):
+        assert part.mesh.texture is part.mesh.normal_map is part.mesh.specular_map is None
 
 
 def test_what_is_not_drawn_is_said(tmp_path: Path) -> None:
-    """Normal and specular maps and curved interpolation are in no picture: the scene and `check` name them."""
-    asked: dict[str, Any] = {
-        "normal_map": "n.png",
-        "specular_map": "s.png",
-        "bump_map": None,
-        "interpolation_type": "bicubic",
-    }
+    """Bump and property maps and unknown interpolations are in no picture: the scene and `check` name them."""
+    asked: dict[str, Any] = {"bump_map": "b.png", "property_map": "p.png", "interpolation_type": "quintic"}
     scene = hill(tmp_path, **asked)
     (warning,) = scene.warnings
-    assert warning.startswith("terrain:hill: specular_map, normal_map, interpolation_type 'bicubic'")
+    assert warning.startswith("terrain:hill: bump_map, property_map, interpolation_type 'quintic' (a bicubic surface")
     assert len(terrain_of(scene)) == 1 and warning in verdict(model_of(**asked))["notes"]
-    assert hill(tmp_path, interpolation_type="bilinear", normal_map="").warnings == ()
-    assert not any("terrain" in note for note in verdict(model_of(interpolation_type="bilinear"))["notes"])
+    drawn: dict[str, Any] = {"interpolation_type": "bilinear", "normal_map": "", "bump_map": None}
+    assert hill(tmp_path, **drawn).warnings == ()
+    for options in ({"interpolation_type": "bicubic", "normal_map": "n.png", "specular_map": "s.png"}, drawn):
+        assert not any("terrain" in note for note in verdict(model_of(**options))["notes"])
     assert hill(tmp_path, active=False, **asked).warnings == ()
+
+
+def test_a_normal_map_tilts_the_light(tmp_path: Path) -> None:
+    """Lambert's cosine against the tilted normal, along both axes, of a terrain that looks up and of one of SAE; the
+    left half of the map is straight."""
+    Image.fromarray(np.zeros((3, 3), np.float32)).save(tmp_path / "flat.tif")
+    to_light = np.array([math.sin(0.7), 0.3, math.cos(0.7)]) / math.hypot(1.0, 0.3)
+    for along_x, along_y in ((0.4, 0.0), (-0.3, 0.2), (0.0, 0.5)):
+        normal = np.array([along_x, along_y, math.sqrt(1 - along_x**2 - along_y**2)])
+        pixels = np.tile(np.round(127.5 * (np.array([0.0, 0.0, 1.0]) + 1)).astype(np.uint8), (8, 8, 1))
+        pixels[:, 4:] = np.round(127.5 * (normal + 1))
+        Image.fromarray(pixels).save(tmp_path / "n.png")
+        for sae in (False, True):
+            sign = np.array([1.0, -1.0, -1.0]) if sae else np.ones(3)  # SAE's axes are turned by pi about x
+            options: dict[str, Any] = {"coordinate_type": "sae"} if sae else {}
+            scene = hill(tmp_path, elevation_map="flat.tif", normal_map="n.png", scale=[4.0, 4.0], **options)
+            lit = lamp(-sign * to_light, diffuse=(1.4, 1.4, 1.4))
+            left, right = halves(dataclasses.replace(scene, lights=(lit,)), "bottom" if sae else "top")
+            expected = float(normal @ to_light) / to_light[2]
+            assert right / left == pytest.approx(np.full(3, expected), rel=MAPPED), (along_x, along_y, sae)
+
+
+def test_a_specular_map_shows_the_highlight_in_one_half(tmp_path: Path) -> None:
+    """Phong's specular term with the reflected ray in the eye is Ks where the map is 1, and nothing where it is 0."""
+    Image.fromarray(np.zeros((3, 3), np.float32)).save(tmp_path / "flat.tif")
+    strengths = np.zeros((8, 8), np.uint8)
+    strengths[:, 4:] = 255
+    Image.fromarray(strengths).save(tmp_path / "s.png")
+    scene = hill(tmp_path, elevation_map="flat.tif", specular_map="s.png", scale=[4.0, 4.0])
+    lit = lamp(np.array([0.0, 0.0, -1.0]), diffuse=(0.5, 0.5, 0.5), specular=(0.3, 0.2, 0.1))
+    left, right = halves(dataclasses.replace(scene, lights=(lit,)), "top")
+    assert left == pytest.approx(0.5 * linear(np.array(EARTH))[:3], abs=MAPPED)
+    assert right - left == pytest.approx(np.array([0.3, 0.2, 0.1]), abs=MAPPED)
+
+
+def lamp(direction: np.ndarray, **colours: tuple[float, float, float]) -> SceneLight:
+    black = (0.0, 0.0, 0.0)
+    shines = as_tuple(direction)
+    return SceneLight(
+        "lamp", "directional", 0, black, shines, black, **{"diffuse": black, "specular": black, **colours}
+    )
+
+
+def halves(scene: Scene, view: str) -> tuple[np.ndarray, np.ndarray]:
+    """Linear colours (3,) in the picture of a terrain of 8 m, left and right of its middle."""
+    camera = eye(view, target=(10.0, 0.0, -1.0), distance=10.0, orthographic=True)
+    image = shot(scene, Snapshot(np.stack([STILL, STILL])), camera)
+    colours = []
+    for x in (8.0, 12.0):
+        column, row = (round(k) for k in camera.pixel(np.array([x, 0.5, -1.0]), (160, 120)))
+        colours.append(linear(np.array([*(image[row, column] / 255.0), 1.0]))[:3])
+    return colours[0], colours[1]
+
+
+def test_maps_are_named_where_a_file_has_them_not(tmp_path: Path) -> None:
+    Image.fromarray(np.full((4, 4, 3), 200, np.uint8)).save(tmp_path / "n.png")
+    scene, time = hill(tmp_path, normal_map="n.png"), np.array([0.0, 0.1])
+    track = np.tile(STILL, (2, len(scene.nodes), 1))
+    remark = "normal and specular maps are not in the file: terrain:hill"
+    for write, name in ((write_glb, "a.glb"), (write_html, "a.html")):
+        assert remark in write(scene, time, {0: track}, tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1000
 
 
 def test_a_terrain_is_seen_and_hidden_by_its_path(tmp_path: Path) -> None:

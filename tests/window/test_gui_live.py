@@ -168,7 +168,7 @@ def test_a_stored_study_is_not_pulled(tmp_path_factory: pytest.TempPathFactory) 
 
     study = stored(tmp_path_factory.mktemp("study"))
     state = WindowState(MemberScenes(study), look=FAST)
-    actions.HOLD["pull"][0](state, actions.Hit(COUPLER, np.zeros(3)))
+    actions.HOLD["pull"].begin(state, actions.Hit(COUPLER, np.zeros(3)))
     assert "--live" in state.panels.messages[-1]
 
 
