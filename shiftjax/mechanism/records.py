@@ -185,8 +185,9 @@ class Light:
     options: FrozenJson = FrozenJson()
 
 
-UNDRAWN_MAPS = ("specular_map", "normal_map", "bump_map", "property_map")  # of a terrain
-STRAIGHT = ("linear", "bilinear", "none")  # what is drawn between the samples of a terrain
+UNDRAWN_MAPS = ("bump_map", "property_map")  # of a terrain
+STRAIGHT = ("linear", "bilinear", "none")  # interpolations of a terrain that are drawn bilinear
+CURVED = (None, "", "bicubic")  # those that are drawn bicubic, as contacts have it
 
 
 @record
@@ -197,14 +198,19 @@ class Terrain:
     parent: FrameRef
     options: FrozenJson = FrozenJson()
 
+    @property
+    def straight(self) -> bool:
+        """Whether it is bilinear between samples, and not bicubic."""
+        return self.options.get("interpolation_type") in STRAIGHT
+
     def undrawn(self) -> str:
         """What the file asks for and no picture has, a sentence; "" where there is nothing or it is switched off."""
         if self.options.get("active") is False:
             return ""
         lacking = [key for key in UNDRAWN_MAPS if self.options.get(key) not in (None, "")]
         between = self.options.get("interpolation_type")
-        straight = between in (None, "", *STRAIGHT)
-        lacking += [] if straight else [f"interpolation_type {between!r} (flat triangles stand between samples)"]
+        drawn = between in (*CURVED, *STRAIGHT)
+        lacking += [] if drawn else [f"interpolation_type {between!r} (a bicubic surface stands between samples)"]
         return f"terrain:{self.name}: {', '.join(lacking)}: not drawn" if lacking else ""
 
 

@@ -69,6 +69,9 @@ def motion_of(
     turn = max(widest_turn(track) for track in poses.values())
     if turn > WIDE_TURN:
         remarks.append(f"a body turns by {math.degrees(turn):.0f} degrees from one instant to the next")
+    mapped = [part.path for part in scene.parts if part.mesh.normal_map or part.mesh.specular_map]
+    if mapped:
+        remarks.append(f"normal and specular maps are not in the file: {', '.join(dict.fromkeys(mapped))}")
     return PoseTracks(time[instants], poses, tuple(remarks))
 
 

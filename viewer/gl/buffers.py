@@ -8,30 +8,48 @@ import numpy as np
 from OpenGL import GL
 
 from shiftjax.viewer.gl.part_instances import INSTANCE
-from shiftjax.viewer.gl.program import ATTRIBUTES, TEXTURE_UNIT
+from shiftjax.viewer.gl.program import ATTRIBUTES, NORMAL_UNIT, STRENGTH_UNIT, TEXTURE_UNIT
 from shiftjax.viewer.scene.scene import Mesh, Texture
 
 MODES = {"triangles": GL.GL_TRIANGLES, "lines": GL.GL_TRIANGLES, "points": GL.GL_POINTS}
+PICTURES = (  # field of a mesh, define of the shaders, texture unit, format: colours are sRGB, numbers are not
+    ("texture", "TEXTURED", TEXTURE_UNIT, GL.GL_SRGB8_ALPHA8),
+    ("normal_map", "NORMAL_MAP", NORMAL_UNIT, GL.GL_RGBA8),
+    ("specular_map", "SPECULAR_MAP", STRENGTH_UNIT, GL.GL_RGBA8),
+)
 LOCATION = {name: k for k, name in enumerate(ATTRIBUTES)}
 
 
 class MeshBuffers:
-    """Vertex and index buffers of a mesh, uploaded once."""
+    """Vertex and index buffers of a mesh, uploaded once, or whenever its level of detail changes.
+
+    Attributes:
+        pictures: texture unit and texture of each of its pictures; defines: of the shaders, which say which they are.
+        made_of: tiles of a mesh with levels of detail.
+    """
 
     def __init__(self, mesh: Mesh) -> None:
-        table, indices = _ribbons(mesh) if mesh.kind == "lines" else _table(mesh)
-        self.key, self.kind, self.count = mesh.key, mesh.kind, indices.size
+        self.key, self.kind = mesh.key, mesh.kind
+        self.made_of: object = None
         self.vertices, self.indices = (int(b) for b in GL.glGenBuffers(2))
+        self.upload(mesh)
+        shown = [(*item, getattr(mesh, item[0])) for item in PICTURES if mesh.uv is not None]
+        shown = [item for item in shown if item[-1] is not None]
+        self.defines = tuple(define for _, define, *_ in shown)
+        self.pictures = [(unit, _texture(picture, form)) for _, _, unit, form, picture in shown]
+
+    def upload(self, mesh: Mesh) -> None:
+        """The vertices and triangles of a mesh of this kind."""
+        table, indices = _ribbons(mesh) if mesh.kind == "lines" else _table(mesh)
+        self.count = indices.size
         _upload(GL.GL_ARRAY_BUFFER, self.vertices, table, GL.GL_STATIC_DRAW)
         # As vertices: an index buffer would stay bound to a vertex array, which keeps its name when it is deleted.
         _upload(GL.GL_ARRAY_BUFFER, self.indices, indices, GL.GL_STATIC_DRAW)
-        textured = mesh.texture is not None and mesh.uv is not None
-        self.texture = _texture(mesh.texture) if textured and mesh.texture else 0
 
     def release(self) -> None:
         GL.glDeleteBuffers(2, [self.vertices, self.indices])
-        if self.texture:
-            GL.glDeleteTextures(1, [self.texture])
+        for _, texture in self.pictures:
+            GL.glDeleteTextures(1, [texture])
 
 
 class Batch:
@@ -63,9 +81,9 @@ class Batch:
 
     def draw(self, count: int | None = None) -> None:
         """The first `count` instances, or all."""
-        if self.mesh.texture:
-            GL.glActiveTexture(TEXTURE_UNIT)
-            GL.glBindTexture(GL.GL_TEXTURE_2D, self.mesh.texture)
+        for unit, texture in self.mesh.pictures:
+            GL.glActiveTexture(unit)
+            GL.glBindTexture(GL.GL_TEXTURE_2D, texture)
         GL.glBindVertexArray(self._array)
         number = self.count if count is None else count
         GL.glDrawElementsInstanced(MODES[self.mesh.kind], self.mesh.count, GL.GL_UNSIGNED_INT, None, number)
@@ -131,7 +149,7 @@ def _attribute(name: str, numbers: int, stride: int, start: int, divisor: int) -
     GL.glVertexAttribDivisor(location, divisor)
 
 
-def _texture(texture: Texture) -> int:
+def _texture(texture: Texture, form: int) -> int:
     """Uploaded with its mipmaps; GL's first row is the lowest."""
     height, width = texture.pixels.shape[:2]
     handle = int(GL.glGenTextures(1))
@@ -139,7 +157,7 @@ def _texture(texture: Texture) -> int:
     GL.glBindTexture(GL.GL_TEXTURE_2D, handle)
     pixels = np.ascontiguousarray(texture.pixels[::-1], np.uint8)
     GL.glPixelStorei(GL.GL_UNPACK_ALIGNMENT, 1)
-    GL.glTexImage2D(GL.GL_TEXTURE_2D, 0, GL.GL_SRGB8_ALPHA8, width, height, 0, GL.GL_RGBA, GL.GL_UNSIGNED_BYTE, pixels)
+    GL.glTexImage2D(GL.GL_TEXTURE_2D, 0, form, width, height, 0, GL.GL_RGBA, GL.GL_UNSIGNED_BYTE, pixels)
     GL.glTexParameteri(GL.GL_TEXTURE_2D, GL.GL_TEXTURE_MIN_FILTER, GL.GL_LINEAR_MIPMAP_LINEAR)
     GL.glTexParameteri(GL.GL_TEXTURE_2D, GL.GL_TEXTURE_MAG_FILTER, GL.GL_LINEAR)
     GL.glGenerateMipmap(GL.GL_TEXTURE_2D)

@@ -12,8 +12,9 @@ import numpy as np
 from OpenGL import GL
 
 FRAME_BLOCK, FRAME_BINDING = "Frame", 0
-SAMPLERS = {"picture": 0, "shadows": 1}  # name -> texture unit
+SAMPLERS = {"picture": 0, "shadows": 1, "normals": 2, "strengths": 3}  # name -> texture unit
 TEXTURE_UNIT, SHADOW_UNIT = int(GL.GL_TEXTURE0), int(GL.GL_TEXTURE1)
+NORMAL_UNIT, STRENGTH_UNIT = int(GL.GL_TEXTURE2), int(GL.GL_TEXTURE3)
 ATTRIBUTES = ("position", "normal", "uv", "row0", "row1", "row2", "colour", "id")  # location: number in the list
 
 

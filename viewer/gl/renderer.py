@@ -15,6 +15,7 @@ from shiftjax.record import record
 from shiftjax.viewer.gl.buffers import Batch, GridBuffers, MeshBuffers
 from shiftjax.viewer.gl.framebuffer import REACH, PickBuffer, Picture, ShadowMaps
 from shiftjax.viewer.gl.ghost_instances import GhostInstances
+from shiftjax.viewer.gl.level_of_detail import refine
 from shiftjax.viewer.gl.lighting import MAX_LIGHTS, Lighting
 from shiftjax.viewer.gl.outline import HOVERED, MARKED, THIN, WIDTH, OutlineMask, window
 from shiftjax.viewer.gl.part_instances import INSTANCE, InstanceRows, PartInstances
@@ -64,7 +65,8 @@ class Renderer:
             self._picture = Picture(size, self.look.samples)
             self._pick_buffer, self._block, self._grid = PickBuffer(), UniformBlock(), GridBuffers()
             self._stroke = MeshBuffers(shapes.line(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))))
-            self._strokes = Batch(self._stroke)
+            self._strokes, self._paths = Batch(self._stroke), Batch(self._stroke)
+        self._uploaded_paths: Strokes | None = None
         self._light_defines: tuple[str, ...] = ()  # for which the programs were compiled
         self.set_scene(scene)
 
@@ -116,6 +118,7 @@ class Renderer:
         self._last = drawn, clip, snapshot
         with _gl_state(POINT_PIXELS * self._ratio):
             self._upload(drawn)
+            refine(self._parts, self._meshes, drawn, clip, self.size, camera)
             self._light(drawn, clip, snapshot, camera)
             self._picture.begin()
             GL.glEnable(GL.GL_FRAMEBUFFER_SRGB)
@@ -131,6 +134,8 @@ class Renderer:
             GL.glDepthMask(False)
             if self.look.grid and (snapshot.ground is not None or not self.scene.terrain):
                 self._draw_grid(camera, snapshot.ground)
+            if snapshot.paths is not None and len(snapshot.paths.ends):
+                self._draw_paths(snapshot.paths)  # without depth: those in one plane would hide each other
             GL.glEnable(GL.GL_CULL_FACE)
             self.draw_calls += self._draw_translucent(drawn, clip)
             if snapshot.ghosts is not None:
@@ -217,7 +222,7 @@ class Renderer:
     def release(self) -> None:
         """Frees all GL objects."""
         gl_objects = [self._picture, self._maps, self._mask, self._pick_buffer, self._block, self._grid, self._strokes,
-                self._stroke, *self._of_scene, *self._meshes, *self._programs.values()]  # fmt: skip
+                self._paths, self._stroke, *self._of_scene, *self._meshes, *self._programs.values()]  # fmt: skip
         for item in gl_objects:
             if item is not None:
                 item.release()
@@ -298,8 +303,7 @@ class Renderer:
         calls = 0
         for batch in batches:
             if batch.count:
-                plain = ("TEXTURED",) if batch.mesh.texture else ()
-                extra = plain if batch.mesh.kind == "triangles" else ("FLAT", *DEFINES[batch.mesh.kind])
+                extra = batch.mesh.defines if batch.mesh.kind == "triangles" else ("FLAT", *DEFINES[batch.mesh.kind])
                 self._program("mesh.vert", "mesh.frag", *extra).use()
                 batch.draw()
                 calls += 1
@@ -354,13 +358,16 @@ class Renderer:
         return self._draw_batches(self._uploaded(drawn, shown[np.argsort(-depths, kind="stable")]))
 
     def _draw_strokes(self, strokes: Strokes) -> None:
-        """In one call: each is an instance of the line from 0 to 1 on x."""
-        ends = np.reshape(strokes.ends, (-1, 2, 3))
-        rows = np.zeros(len(ends), INSTANCE)
-        rows["rows"][:, :, 0], rows["rows"][:, :, 3] = ends[:, 1] - ends[:, 0], ends[:, 0]
-        rows["colour"] = linear(strokes.colours)
-        self._strokes.upload(rows)
+        """In one call."""
+        self._strokes.upload(_lines(strokes))
         self._draw_batches([self._strokes])
+
+    def _draw_paths(self, paths: Strokes) -> None:
+        """The same of lines that are uploaded once."""
+        if paths is not self._uploaded_paths:
+            self._paths.upload(_lines(paths))
+            self._uploaded_paths = paths
+        self._draw_batches([self._paths])
 
     def _shown(self, camera: Camera) -> float:
         """Radius of what the camera shows [m], at least that of the scene."""
@@ -384,6 +391,15 @@ class Renderer:
         """(2,) normalized device coordinates of the middle of a pixel."""
         width, height = self.size
         return np.array([2 * (column + 0.5) / width - 1, 1 - 2 * (row + 0.5) / height])
+
+
+def _lines(strokes: Strokes) -> np.ndarray:
+    """(m,) INSTANCE: each is the line from 0 to 1 on x."""
+    ends = np.reshape(strokes.ends, (-1, 2, 3))
+    rows = np.zeros(len(ends), INSTANCE)
+    rows["rows"][:, :, 0], rows["rows"][:, :, 3] = ends[:, 1] - ends[:, 0], ends[:, 0]
+    rows["colour"] = linear(strokes.colours)
+    return rows
 
 
 def _nearest(numbers: np.ndarray, thin: np.ndarray) -> tuple[int, int] | None:

@@ -34,6 +34,7 @@ VIEWS = {  # standard views: direction to the eye in (right, forward, up) of the
 }
 VIEW_ANGLE = math.radians(40.0)
 FIT = 1.05  # margin around the bounding sphere of a model
+NEAR = 0.01  # of the near plane, in distances of the eye from the target
 LEAST = 1e-3  # distance of the eye from a single point [m]
 STEEPEST = math.radians(89.9)  # limit of the elevation: straight up or down has no upright picture
 
@@ -87,7 +88,7 @@ class Camera:
 
     def projection(self, aspect: float) -> np.ndarray:
         """(4, 4) eye to clip space for a picture `aspect` times as wide as high."""
-        near, far = self.distance * 0.01, self.distance * 100.0
+        near, far = self.distance * NEAR, self.distance * 100.0
         slope = math.tan(self.view_angle / 2) / min(aspect, 1.0)  # of the upper edge
         if self.orthographic:
             return orthographic(self.distance * slope, aspect, near, far)

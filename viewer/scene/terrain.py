@@ -1,14 +1,18 @@
-"""Terrains of a model as meshes: an elevation raster on its frame, with its image as texture.
+"""Terrains of a model: an elevation raster on its frame as a surface with levels of detail, and its pictures.
 
 Where the file format is ambiguous: a sample is a height in m; `scale` is the distance between samples [m], columns
 along x and rows along y, the middle at the frame's origin; "sae" coordinates have z down and y to the right, so heights
-go along -z there; `texture_scale` is how often the texture repeats along each side. Seen from above with x to the
-right, the raster's first row is on top.
+go along -z there; `texture_scale` is how often the pictures repeat along each side. Seen from above with x to the
+right, the raster's first row is on top. Between samples it is bicubic, as contacts have it, unless the file says that
+it is bilinear. A normal map has its normals as (colour * 2 - 1): red along x, green towards the picture's first row,
+blue upwards; a specular map has factors of the lights' specular colours. Neither is converted from sRGB.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +24,19 @@ from shiftjax.mechanism.records import Terrain
 from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.scene.affine import of_frame
 from shiftjax.viewer.scene.attachments import BuildContext
+from shiftjax.viewer.scene.relief import Relief
 from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart, Texture
+from shiftjax.viewer.scene.tile_meshes import TerrainDetail
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 EARTH: Colour = (0.60, 0.62, 0.52, 1.0)
 WHITE: Colour = (1.0, 1.0, 1.0, 1.0)  # does not change the colours of a texture
-SAMPLES = 400  # drawn along each side: 320 000 triangles; rasters of surveys have thousands
+MAPS = ("diffuse_map", "normal_map", "specular_map")
+RELIEF = 1025  # samples along each side of the surface that is drawn; rasters of surveys have thousands
+SAMPLES = 400  # along each side of a mesh without levels of detail, of exported files: 320 000 triangles
+FLAT = 1e-3  # of a terrain's side, by which such a mesh may be off between samples
 PIXELS = 2048  # largest side of a texture
 
 
@@ -49,16 +58,50 @@ def terrain_parts(context: BuildContext, find: Callable[[str], Path], warnings: 
         except ModelError as error:
             warnings.append(str(error))
             continue
-        texture = None
-        if terrain.options.get("diffuse_map") is not None:
-            try:
-                texture = _picture(_file(terrain, "diffuse_map", path, find), path)
-            except ModelError as error:
-                warnings.append(str(error))
+        colours, bent, strengths = (_map(terrain, key, path, find, warnings) for key in MAPS)
         down = terrain.options.get("coordinate_type") == "sae"
-        mesh = height_field(path, heights, spacing, down=down, repeats=repeats, texture=texture)
+        relief = relief_of(heights, spacing, down=down, curved=not terrain.straight)
+        mesh = _coarse(relief, heights, spacing, repeats, down=down)
+        detail = TerrainDetail(relief, repeats, down=down)
+        pictures = [b"" if item is None else item.pixels.tobytes() for item in (colours, bent, strengths)]
+        content = b"".join([heights.tobytes(), repr((spacing, repeats, down, terrain.straight)).encode(), *pictures])
+        mesh = replace(
+            mesh,
+            key=f"{path} {zlib.crc32(content)}",
+            texture=colours,
+            normal_map=bent,
+            specular_map=strengths,
+            detail=detail,
+        )
         where = of_frame(context.frames[terrain.parent.body], terrain.parent.frame)
-        yield ScenePart(mesh, node, where, EARTH if texture is None else WHITE, path, "ground", shadow=False)
+        yield ScenePart(mesh, node, where, EARTH if colours is None else WHITE, path, "ground", shadow=False)
+
+
+def relief_of(heights: np.ndarray, spacing: tuple[float, float], *, down: bool = False, curved: bool = True) -> Relief:
+    """The surface through a raster, about its middle; arguments as of `height_field`. Large ones are downsampled.
+
+    Args:
+        curved: whether it is bicubic, and not bilinear.
+    """
+    i, k = (evenly_spaced(n, RELIEF) for n in heights.shape)
+    rows, columns = heights.shape
+    x = (k - 0.5 * (columns - 1)) * spacing[0]
+    y = (i - 0.5 * (rows - 1)) * spacing[1] * (1 if down else -1)
+    return Relief.through(x, y, heights[np.ix_(i, k)] * (-1 if down else 1), curved=curved)
+
+
+def _coarse(relief: Relief, heights: np.ndarray, spacing: tuple[float, float], repeats: tuple[float, float], *,
+            down: bool) -> Mesh:  # fmt: skip
+    """The mesh without levels of detail, of exported files: on the samples, and between few curved ones."""
+    finer = 1
+    if relief.bends is not None and 2 * max(heights.shape) <= SAMPLES:
+        off = relief.bulges()[1].max() / max(np.ptp(relief.xs), np.ptp(relief.ys))
+        while off > FLAT * finer**2 and 2 * finer * max(heights.shape) <= SAMPLES:
+            finer *= 2
+    if finer > 1:
+        rows, columns = (np.arange(finer * (n - 1) + 1) / finer for n in heights.shape)
+        heights = relief.at(*np.meshgrid(columns, rows))[0] * (-1 if down else 1)
+    return height_field("", heights, (spacing[0] / finer, spacing[1] / finer), down=down, repeats=repeats)
 
 
 def raster_surface(terrain: Terrain, find: Callable[[str], Path], *, samples: int = 20) -> dict[str, Any]:
@@ -91,15 +134,8 @@ def raster_surface(terrain: Terrain, find: Callable[[str], Path], *, samples: in
     return {"xs": xs.tolist(), "ys": ys.tolist(), "heights": heights.tolist()}
 
 
-def height_field(
-    key: str,
-    heights: np.ndarray,
-    spacing: tuple[float, float],
-    *,
-    down: bool = False,
-    repeats: tuple[float, float] = (1.0, 1.0),
-    texture: Texture | None = None,
-) -> Mesh:
+def height_field(key: str, heights: np.ndarray, spacing: tuple[float, float], *, down: bool = False,
+                 repeats: tuple[float, float] = (1.0, 1.0)) -> Mesh:  # fmt: skip
     """A surface through samples (rows, columns) of height [m], about the middle of the raster.
 
     Large rasters are downsampled. Samples that are not finite are holes.
@@ -130,8 +166,18 @@ def height_field(
         triangles.astype(np.uint32),
         normals.reshape(-1, 3).astype(np.float32),
         np.stack([u, v], axis=-1).reshape(-1, 2).astype(np.float32),
-        texture,
     )
+
+
+def _map(terrain: Terrain, key: str, path: str, find: Callable[[str], Path], warnings: list[str]) -> Texture | None:
+    """The picture of one of MAPS; where there is none, or none that can be read, which is a warning, None."""
+    if terrain.options.get(key) in (None, ""):
+        return None
+    try:
+        return _picture(_file(terrain, key, path, find), f"{path}.{key}", coloured=key == "normal_map")
+    except ModelError as error:
+        warnings.append(str(error))
+        return None
 
 
 def _file(terrain: Terrain, key: str, path: str, find: Callable[[str], Path]) -> Path:
@@ -162,8 +208,13 @@ def _heights(file: Path, path: str) -> np.ndarray:
     return heights
 
 
-def _picture(file: Path, path: str) -> Texture:
-    image = _opened(file, path).convert("RGBA")
+def _picture(file: Path, path: str, *, coloured: bool) -> Texture:
+    """coloured: whether a picture of one number a pixel is refused."""
+    image = _opened(file, path)
+    if coloured and len(image.getbands()) < 3 and "P" not in image.mode:
+        found, allowed = f"{file.name} of one number a pixel", "a picture with red, green and blue"
+        raise ModelError(path, found, allowed, "Export the normals as colours, or leave the map out.")
+    image = image.convert("RGBA")
     image.thumbnail((PIXELS, PIXELS))
     return Texture(np.asarray(image))
 

@@ -50,7 +50,7 @@ vec4 light_direction(Light light, int kind, vec3 p) {
 
 #if LIGHTS > 0
 // Phong, Illumination for Computer Generated Pictures (1975): Ka + Kd (n.l) on the surface's colour, Ks (r.v)^s in white.
-vec3 phong_term(Light light, int kind, int first, vec3 base, vec3 p, vec3 n, vec3 v) {
+vec3 phong_term(Light light, int kind, int first, vec3 base, vec3 strength, vec3 p, vec3 n, vec3 v) {
     vec4 to = light_direction(light, kind, p);
     float cosine = max(dot(n, to.xyz), 0.0);
     float visible = to.w;
@@ -58,15 +58,17 @@ vec3 phong_term(Light light, int kind, int first, vec3 base, vec3 p, vec3 n, vec
     visible *= visibility(light, kind, first, p, n, cosine);
 #endif
     float specular = cosine > 0.0 ? pow(max(dot(reflect(-to.xyz, n), v), 0.0), settings.x) : 0.0;
-    return base * (light.ambient.rgb + light.diffuse.rgb * (cosine * visible)) + light.specular.rgb * (specular * visible);
+    vec3 highlight = light.specular.rgb * (specular * visible);
+    return base * (light.ambient.rgb + light.diffuse.rgb * (cosine * visible)) + highlight * strength;
 }
 #endif
 
-vec3 phong(vec3 base, vec3 p, vec3 n) {
+// strength: factors of the specular term.
+vec3 phong(vec3 base, vec3 strength, vec3 p, vec3 n) {
 #if LIGHTS > 0
     vec3 v = normalize(eye.xyz - eye.w * p);
     vec3 sum = vec3(0.0);
-#define EACH_LIGHT(k, kind, first) sum += phong_term(lights[k], kind, first, base, p, n, v);
+#define EACH_LIGHT(k, kind, first) sum += phong_term(lights[k], kind, first, base, strength, p, n, v);
     ALL_LIGHTS
 #undef EACH_LIGHT
     return sum;

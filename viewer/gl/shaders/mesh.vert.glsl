@@ -19,8 +19,11 @@ out vec3 world;
 out vec3 surface_normal;
 flat out float orientation;  // -1: mirrored, with reversed winding order
 #endif
-#ifdef TEXTURED
+#if defined(TEXTURED) || defined(NORMAL_MAP) || defined(SPECULAR_MAP)
 out vec2 texture_uv;
+#endif
+#ifdef NORMAL_MAP
+out vec3 mesh_x;  // in the world
 #endif
 #endif
 
@@ -62,8 +65,11 @@ void main() {
     number = id;
 #elif !defined(MASK)
     tint = colour;
-#ifdef TEXTURED
+#if defined(TEXTURED) || defined(NORMAL_MAP) || defined(SPECULAR_MAP)
     texture_uv = uv;
+#endif
+#ifdef NORMAL_MAP
+    mesh_x = vec3(row0.x, row1.x, row2.x);
 #endif
 #ifndef FLAT
     // Normals transform by the cofactor matrix, times the sign of the determinant.
