@@ -62,6 +62,19 @@ class PoseStep:
     line: str
 
 
+@record
+class Way:
+    """How far a coordinate goes.
+
+    Attributes:
+        low, high: [rad or m]. dead: coordinate -> its place at a dead point, of either end of the travel.
+    """
+
+    low: float
+    high: float
+    dead: tuple[dict[str, float], ...]
+
+
 class Poser:
     """A mechanism that is posed by hand: loops stay closed, limits and stops hold, what is locked stays.
 
@@ -137,7 +150,12 @@ class Poser:
         return {path: self.range_of(path) for path in [*self._coordinates][:most]}
 
     def range_of(self, coordinate: str) -> tuple[float, float]:
-        """How far a coordinate goes from here [rad or m]: to stops and the ends of its travel.
+        """How far a coordinate goes from here [rad or m], see `way_of`."""
+        way = self.way_of(coordinate)
+        return way.low, way.high
+
+    def way_of(self, coordinate: str) -> Way:
+        """How far a coordinate goes from here: to limits, stops and the ends of its travel.
 
         Where there are none, or other freedoms are left, half a turn or the model's length to either side.
         """
@@ -146,13 +164,17 @@ class Poser:
         limits = self._search([JointGoal(path, level="posture")]).goals.limits
         for q, (lowest,), (highest,) in zip(limits.q, limits.low, limits.high, strict=True):
             low, high = (float(lowest), float(highest)) if int(q) == one.q else (low, high)
+        dead: list[dict[str, float]] = []
         try:
             travels = travel(self.posed, path)
             low, high = max(low, float(travels.low)), min(high, float(travels.high))
+            ends = ((travels.low, travels.at_low), (travels.high, travels.at_high))
+            dead = [{name: float(x) for name, x in there.items()} for end, there in ends if np.isfinite(end)]
         except ModelError:
             pass  # other freedoms are left, by which it goes on
         room, at = np.pi if one.unit == "rad" else size_of(self.poses), self.values[path]
-        return low if np.isfinite(low) else at - room, high if np.isfinite(high) else at + room
+        low, high = low if np.isfinite(low) else at - room, high if np.isfinite(high) else at + room
+        return Way(low, high, tuple(dead))
 
     @property
     def posed(self) -> Model:

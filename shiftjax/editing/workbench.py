@@ -20,7 +20,7 @@ from shiftjax.editing.editor import STEPS as CHANGES
 from shiftjax.editing.editor import Editor
 from shiftjax.editing.other_assemblies import other_assembly
 from shiftjax.editing.poser import STEPS as MOVES
-from shiftjax.editing.poser import Numbers, Poser, PoseStep
+from shiftjax.editing.poser import Numbers, Poser, PoseStep, Way
 from shiftjax.editing.scripts import replayed
 from shiftjax.editing.standing import Poses
 from shiftjax.errors import ModelError, one_of
@@ -146,9 +146,9 @@ class Workbench:
         """By how much the last drag or turn misses what was wanted [m or rad]."""
         return self._poser.missed
 
-    def range_of(self, coordinate: str) -> tuple[float, float]:
-        """How far a coordinate goes from here [rad or m], as `Poser.range_of`."""
-        return self._poser.range_of(coordinate)
+    def way_of(self, coordinate: str) -> Way:
+        """How far a coordinate goes from here, as `Poser.way_of`."""
+        return self._poser.way_of(coordinate)
 
     @property
     def drawn_model(self) -> Model:

@@ -112,8 +112,8 @@ def test_from_nothing() -> None:
     bench.replay("add_joint('axis', 'revolute', 'fixed', 'arm', at=[0, 0, 0], axis='y')")
     bench.do("turn", "axis", 0.3)
     assert bench.values == {"robot:axis": pytest.approx(0.3)} and bench.freedoms == 1
-    low, high = bench.range_of("axis")
-    assert high - low == pytest.approx(2 * np.pi)
+    way = bench.way_of("axis")
+    assert way.high - way.low == pytest.approx(2 * np.pi) and way.dead == ()
 
 
 def test_a_curve_and_the_ends_of_a_travel() -> None:
@@ -127,6 +127,11 @@ def test_a_curve_and_the_ends_of_a_travel() -> None:
     whole = shiftjax.follow("four_bar", {"crank_pivot": curve.places[[50]]}, channels=["coupler.position"])
     tip = shiftjax.point_curve("four_bar", "coupler", [0.0, 0.0, 0.0])
     assert np.abs(tip.points[50] - np.asarray(whole.channels["coupler.position"])[0]).max() < SAME
+    way, ends = bench.way_of("rocker_pivot"), shiftjax.travel("four_bar", "rocker_pivot")
+    assert (way.low, way.high) == pytest.approx((ends.low, ends.high), abs=SAME)
+    assert [one["four_bar:crank_pivot"] for one in way.dead] == pytest.approx(
+        [ends.at_low["four_bar:crank_pivot"], ends.at_high["four_bar:crank_pivot"]], abs=SAME
+    )
     assert bench.travel_of("rocker_pivot") == shiftjax.travel("four_bar", "rocker_pivot")
 
 

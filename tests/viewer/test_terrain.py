@@ -23,7 +23,7 @@ from shiftjax.viewer.export.web_page import write_html
 from shiftjax.viewer.scene.affine import as_tuple, transformed
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.palette import linear
-from shiftjax.viewer.scene.scene import Scene, SceneLight, ScenePart, Snapshot
+from shiftjax.viewer.scene.scene import Direction, Scene, SceneLight, ScenePart, Snapshot
 from shiftjax.viewer.scene.terrain import EARTH, SAMPLES, WHITE, height_field, raster_surface
 from tests.scenes.lone import STILL
 from tests.scenes.studio import eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
@@ -203,12 +203,9 @@ def test_a_specular_map_shows_the_highlight_in_one_half(tmp_path: Path) -> None:
     assert right - left == pytest.approx(np.array([0.3, 0.2, 0.1]), abs=MAPPED)
 
 
-def lamp(direction: np.ndarray, **colours: tuple[float, float, float]) -> SceneLight:
-    black = (0.0, 0.0, 0.0)
-    shines = as_tuple(direction)
-    return SceneLight(
-        "lamp", "directional", 0, black, shines, black, **{"diffuse": black, "specular": black, **colours}
-    )
+def lamp(direction: np.ndarray, diffuse: Direction, specular: Direction = (0.0, 0.0, 0.0)) -> SceneLight:
+    zero = (0.0, 0.0, 0.0)
+    return SceneLight("lamp", "directional", 0, zero, as_tuple(direction), zero, diffuse, specular)
 
 
 def halves(scene: Scene, view: str) -> tuple[np.ndarray, np.ndarray]:

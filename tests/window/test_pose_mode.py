@@ -112,6 +112,21 @@ def test_sliders_end_at_the_ends_of_the_travel(window: Offscreen, session: Workb
     assert session.values[ROCKER] == pytest.approx(before, abs=1e-12)  # one step, however often the mouse moved
 
 
+def test_sliders_have_marks_at_dead_points(window: Offscreen, session: WorkbenchSession) -> None:
+    """Where the crank stands at either end of the rocker's way the rocker's slider would lock; red strokes are there."""
+    while len(session.ranges) < len(session.values):
+        session.settle()
+    ends = shiftjax.travel("four_bar", "rocker_pivot")
+    low, _ = session.ranges[CRANK]
+    marks = {place for place, other in session.dead_points[CRANK] if other == ROCKER}
+    wanted = [low + (float(ends_at[CRANK]) - low) % (2 * np.pi) for ends_at in (ends.at_low, ends.at_high)]
+    assert sorted(marks) == pytest.approx(sorted(wanted), abs=1e-9)
+    window.frames(2)
+    box, image = ui.item_boxes[f"slider:{CRANK}"], window.image()
+    inside = image[int(box.y) + 3 : int(box.y + box.height) - 3, int(box.x) : int(box.x + box.width)].astype(int)
+    assert ((inside[..., 0] > 150) & (inside[..., 1] < 110)).all(0).sum() >= 4
+
+
 def test_the_wheel_turns_the_picked_joint_unless_it_is_locked(window: Offscreen, session: WorkbenchSession) -> None:
     state, box = window.state, window.screen.layout.view
     x, y = box.x + 10, box.y + 10

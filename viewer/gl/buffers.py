@@ -25,12 +25,13 @@ class MeshBuffers:
 
     Attributes:
         pictures: texture unit and texture of each of its pictures; defines: of the shaders, which say which they are.
-        made_of: tiles of a mesh with levels of detail.
+        made_of, made_for: of a mesh with levels of detail its tiles, and the numbers of the view that they are for.
     """
 
     def __init__(self, mesh: Mesh) -> None:
         self.key, self.kind = mesh.key, mesh.kind
         self.made_of: object = None
+        self.made_for = np.zeros(0)
         self.vertices, self.indices = (int(b) for b in GL.glGenBuffers(2))
         self.upload(mesh)
         shown = [(*item, getattr(mesh, item[0])) for item in PICTURES if mesh.uv is not None]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class WorkbenchSession(Session):
         posing: whether it is; False while it runs.
         locks: what stays; script: what was done; console: lines of it, with notes and errors.
         curve: of the point whose curve is shown, None where there is none.
+        dead_points: coordinate -> where it stands at dead points of others, and of which.
     """
 
     def __init__(
@@ -56,6 +57,8 @@ class WorkbenchSession(Session):
         self.console: list[ConsoleLine] = []
         self._saved = bench.script
         self.curve: ShownCurve | None = None
+        self.dead_points: dict[str, list[tuple[float, str]]] = {}
+        self._dead: dict[str, Sequence[Mapping[str, float]]] = {}
         self._curve_of: tuple[str, np.ndarray] | None = None
         super().__init__(self._bench_engine)
         self._command("ranges", self._find_ranges)
@@ -306,6 +309,20 @@ class WorkbenchSession(Session):
         self.curve = None
         self.curve = self._bench.curve_of(*self._curve_of)
 
+    def _marks(self, paths: Sequence[str]) -> dict[str, list[tuple[float, str]]]:
+        """Coordinate -> where it stands within its range at a dead point of another one, and of which."""
+        units, marks = self._bench.drawn_model.coordinate_units(), dict[str, list[tuple[float, str]]]()
+        for path in paths:
+            low, high = self.ranges.get(path, (np.inf, -np.inf))
+            for other, poses in self._dead.items():
+                for there in poses if other != path else ():
+                    place = there.get(path, np.nan)
+                    if units.get(path) == "rad":
+                        place = low + np.remainder(place - low, 2.0 * np.pi)
+                    if low <= place <= high:
+                        marks.setdefault(path, []).append((float(place), other))
+        return marks
+
     def _travel(self, path: str) -> None:
         self._require_posing()
         travel, degrees = self._bench.travel_of(path), 180.0 / np.pi
@@ -342,8 +359,12 @@ class WorkbenchSession(Session):
             return
         if not first:
             self.ranges = {path: ends for path, ends in self.ranges.items() if path in paths}
+            self._dead = {}
         if first < len(paths):
-            self.ranges = {**self.ranges, paths[first]: self._bench.range_of(paths[first])}
+            way = self._bench.way_of(paths[first])
+            self._dead[paths[first]] = way.dead
+            self.ranges = {**self.ranges, paths[first]: (way.low, way.high)}
+            self.dead_points = self._marks(paths)
             self._command("ranges", functools.partial(self._find_ranges, first + 1))
 
     def _new_history(self) -> None:

@@ -212,8 +212,8 @@ def _picture(file: Path, path: str, *, coloured: bool) -> Texture:
     """coloured: whether a picture of one number a pixel is refused."""
     image = _opened(file, path)
     if coloured and len(image.getbands()) < 3 and "P" not in image.mode:
-        found, allowed = f"{file.name} of one number a pixel", "a picture with red, green and blue"
-        raise ModelError(path, found, allowed, "Export the normals as colours, or leave the map out.")
+        grey, allowed = f"{file.name} of one number a pixel", "a picture with red, green and blue"
+        raise ModelError(path, grey, allowed, "Export the normals as colours, or leave the map out.")
     image = image.convert("RGBA")
     image.thumbnail((PIXELS, PIXELS))
     return Texture(np.asarray(image))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shiftjax.viewer.gui.state.state import WindowState
@@ -41,7 +43,10 @@ def draw(state: WindowState, live: LiveRun) -> None:
         ui.remember_item(f"slider:{path}")
         if imgui.is_item_deactivated_after_edit():
             live.let_go()
-        imgui.set_item_tooltip(path)
+        marks = live.hand.dead_points.get(path, ()) if live.hand is not None else ()
+        _mark(marks, low, high)
+        of = ", ".join(dict.fromkeys(other.rpartition(":")[2] for _, other in marks))
+        imgui.set_item_tooltip(path + (f"\nmarks: dead points of {of}" if of else ""))
         if not narrow:
             imgui.same_line()
             imgui.text_unformatted(label)
@@ -53,6 +58,16 @@ def draw(state: WindowState, live: LiveRun) -> None:
         imgui.push_style_color(int(imgui.Col_.text), ui.RED)
         imgui.text_wrapped(live.ended)
         imgui.pop_style_color()
+
+
+def _mark(marks: Sequence[tuple[float, str]], low: float, high: float) -> None:
+    """Strokes on the slider that was drawn last, at places of its range."""
+    corner, size = imgui.get_item_rect_min(), imgui.get_item_rect_size()
+    grab = imgui.get_style().grab_min_size
+    for place, _ in marks:
+        x = corner.x + 0.5 * grab + (place - low) / (high - low) * (size.x - grab)
+        ends = imgui.ImVec2(x, corner.y + 1), imgui.ImVec2(x, corner.y + size.y - 1)
+        imgui.get_window_draw_list().add_line(*ends, imgui.color_convert_float4_to_u32(ui.RED), 2.0)
 
 
 def facts(live: LiveRun, mark: np.ndarray | None = None) -> list[tuple[str, str]]:

@@ -32,9 +32,9 @@ from shiftjax.viewer.scene.camera import VIEWS
 from shiftjax.viewer.study import recent
 
 MECHANISM = (
-    "undo", "redo", "", "draw", "pin", "add_joint", "move_joint", "", "invert", "merge", "split", "reattach_parent", "reattach_child",
-    "make_tree", "make_closure", "ground", "root", "remove", "", "lock", "target", "posture", "", "flip", "travel",
-    "curve", "mark", "", "pose", "save_model", "variants", "console",
+    "undo", "redo", "", "draw", "pin", "add_joint", "move_joint", "", "invert", "merge", "split", "reattach_parent",
+    "reattach_child", "make_tree", "make_closure", "ground", "root", "remove", "", "lock", "target", "posture", "",
+    "flip", "travel", "curve", "mark", "", "pose", "save_model", "variants", "console",
 )  # fmt: skip
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
