@@ -118,7 +118,11 @@ def _pose(options: argparse.Namespace) -> int:
             showing.report_warnings(scene)
             app.show(session.history, scene, live=session, **_choices(options))
         finally:
-            if written := session.close_saving(Path.cwd()):
+            try:
+                written = session.close_saving(Path.cwd())
+            except (ModelError, OSError) as error:
+                written = f"not written: {error}\nwhat was done:\n{session.script}"
+            if written:
                 common.say(written)
     return 0
 
@@ -130,15 +134,14 @@ def workbench_of(options: argparse.Namespace) -> WorkbenchSession:
     from shiftjax.run.info import info
     from shiftjax.run.live import Live
 
-    model = None
-    if options.study is not None:
-        model = common.open_model(options, options.study)
-        changes = common.assigned(options, model)
-        model = model.replace(changes) if changes else model
+    model = None if options.study is None else common.open_model(options, options.study)
+    changes = {} if model is None else common.assigned(options, model)
     helpers = Helpers(
         run=lambda posed: Live(posed, step=STEP), report=info, variants=sweep_variants, help=steps_in_words()
     )
     bench = Workbench(model)
+    if changes:
+        bench.do("set", changes)
     if options.script is not None:
         bench.replay(_script(options.script))
     return WorkbenchSession(bench, helpers)

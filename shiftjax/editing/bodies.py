@@ -104,6 +104,7 @@ def split(changed: Changed, body: str, name: str, frames: Sequence[str], words: 
     path, record = body_of(changed.model, body, "split")
     if record is None:
         raise ModelError("split", "ground", "a body", "Ground has no parts.")
+    need(f"split {path}: name", name, str, "the name of the new body")
     refuse_text("split: frames", frames)
     for frame in frames:
         if frame not in {one.name for one in record.frames}:

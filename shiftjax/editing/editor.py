@@ -28,7 +28,8 @@ from shiftjax.errors import ModelError, need, need_mapping, need_number
 from shiftjax.formats.files import load, save
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import child, listed
+from shiftjax.mechanism.paths import child, listed, parts
+from shiftjax.mechanism.records import walk
 from shiftjax.record import record
 
 Stated = float | str | None  # in SI, or with a unit
@@ -202,8 +203,9 @@ class Editor:
         """
         where: dict[str, Any] = {"assembly": assembly} if assembly is not None else {}
         where |= {} if at is None else {"at": at}
+        outer = None if assembly is None else self._outer(assembly)
         return self._do("add_joint", (name, type, parent, child), {**where, **words},
-                        lambda now: joints.add_joint(now, name, type, (parent, child), assembly, at, words),
+                        lambda now: joints.add_joint(now, name, type, (parent, child), outer, at, words),
                         keeps=isinstance(parent, str) or isinstance(child, str))  # fmt: skip
 
     def add(self, what: str, name: str, assembly: str | None = None, **words: Any) -> Editor:
@@ -246,6 +248,7 @@ class Editor:
 
     def split(self, body: str, name: str, frames: Sequence[str] = (), **words: Any) -> Editor:
         """A body as two, welded: the new one takes some frames, and has the mass and shapes of `words`."""
+        need("split: frames", frames, (list, tuple), "a list of names of frames")
         return self._do("split", (body, name, list(frames)), words,
                         lambda now: bodies.split(now, body, name, frames, words))  # fmt: skip
 
@@ -334,7 +337,8 @@ class Editor:
         if assembly is None:
             return child("", next((one.name for one in self.model.assemblies), "assembly"))
         need("assembly", assembly, str, "the path of an assembly")
-        return assembly
+        known = {path for path, _, _ in walk(self.model.assemblies)}
+        return assembly if assembly in known or ":" in assembly else child("", parts(assembly)[0])
 
     # -- within --------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 import numpy as np
@@ -17,18 +18,30 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.plan import Plan
 
 
-def other_assembly(model: Model, prepared: Prepared, q: np.ndarray, name: str = "") -> tuple[str, np.ndarray]:
-    """The name and the coordinates (nq,) of another assembly, in which the inputs stand where they stand: joints of
-    ground before others.
+def other_assembly(
+    model: Model,
+    prepared: Prepared,
+    q: np.ndarray,
+    name: str,
+    locks: Collection[str],
+    allows: Callable[[np.ndarray], bool],
+) -> tuple[str, np.ndarray]:
+    """The name and the coordinates (nq,) of another assembly, in which the inputs stand where they are: what is locked
+    before joints of ground, and these before others.
 
     Args:
         model: that begins where it stands. prepared: of its plan. q: (nq,) there. name: of the assembly; the next one
-            where left out.
+            where left out. locks: coordinates that are. allows: whether limits and locks let coordinates (nq,) be.
 
     Raises:
         ModelError: inputs that are no plain coordinates; no other assembly, or none of that name.
     """
-    plan, table = prepared.plan, branches(model, _inputs(model, prepared, q))
+    plan, inputs = prepared.plan, _inputs(model, prepared, q, locks)
+    if not inputs:
+        raise ModelError(
+            "flip", "nothing that moves", "a mechanism with loops that close in several ways", "Free a joint."
+        )
+    table = branches(model, inputs)
     every = np.array([_coordinates(table, plan, k) for k in range(len(table))])
     present = int(np.argmin([_distance(plan, one, q) for one in every]))
     if len(table) < 2:
@@ -36,17 +49,23 @@ def other_assembly(model: Model, prepared: Prepared, q: np.ndarray, name: str = 
         raise ModelError("flip", fault, "a mechanism that closes in several ways", "Move the inputs elsewhere.")
     if name:
         one_of("flip", name, table.names)
-    which = table.names.index(name) if name else (present + 1) % len(table)
-    return table.names[which], _unwound(plan, every[which], q)
+    others = [table.names.index(name)] if name else [(present + k) % len(table) for k in range(1, len(table))]
+    for which in others:
+        if allows(there := _unwound(plan, every[which], q)):
+            return table.names[which], there
+    fault = (
+        f"{len(others)} other assembl{'y' if len(others) == 1 else 'ies'}, beyond limits or where what is locked moves"
+    )
+    raise ModelError("flip", fault, "one within limits and locks", "Free what is locked, or change a limit.")
 
 
-def _inputs(model: Model, prepared: Prepared, q: np.ndarray) -> dict[str, float]:
+def _inputs(model: Model, prepared: Prepared, q: np.ndarray, locks: Collection[str]) -> dict[str, float]:
     """Coordinates that lead all others, those of joints of ground where loops leave them free, and where they stand."""
     plan, everyone = prepared.plan, np.ones(1, bool)
     ground = {path for path, joint in model.joints() if FIXED in (joint.parent.body, joint.child.body)}
     partition, chosen = common_partition(prepared, q[:, None], everyone, (), ()), list[int]()
-    for one in plan.coordinates:
-        if one.nq == 1 and split(one.path)[0] in ground:
+    for one in sorted(plan.coordinates, key=lambda one: one.path not in locks):
+        if one.nq == 1 and (one.path in locks or split(one.path)[0] in ground):
             with suppress(ModelError):  # loops do not leave these free together
                 partition = common_partition(prepared, q[:, None], everyone, (*chosen, one.v), ())
                 chosen.append(one.v)

@@ -35,7 +35,7 @@ from shiftjax.kinematics.travel import travel
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
-from shiftjax.mechanism.records import FIXED
+from shiftjax.mechanism.records import FIXED, ORIGIN
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.run.start.prepared import Prepared
@@ -43,6 +43,7 @@ from shiftjax.run.start.prepared import Prepared
 QUICK = 8  # iterations of a level while a body is dragged, at most: 5 to 20 ms of library models
 PICTURE = 0.05  # s that they may take
 STEPS = ("drag", "turn", "stand", "pose", "lock", "unlock")
+THERE = 1e-9  # rad, m or of a rotation matrix: what is locked is there still
 ALONE = np.zeros(1, int)
 HAND = 1.5  # level of what a hand wants of a model with targets and postures: before these, after potentials
 Numbers = Sequence[float] | np.ndarray
@@ -63,7 +64,7 @@ class PoseStep:
 
 
 @record
-class Way:
+class JointWay:
     """How far a coordinate goes.
 
     Attributes:
@@ -154,7 +155,7 @@ class Poser:
         way = self.way_of(coordinate)
         return way.low, way.high
 
-    def way_of(self, coordinate: str) -> Way:
+    def way_of(self, coordinate: str) -> JointWay:
         """How far a coordinate goes from here: to limits, stops and the ends of its travel.
 
         Where there are none, or other freedoms are left, half a turn or the model's length to either side.
@@ -174,7 +175,7 @@ class Poser:
             pass  # other freedoms are left, by which it goes on
         room, at = np.pi if one.unit == "rad" else size_of(self.poses), self.values[path]
         low, high = low if np.isfinite(low) else at - room, high if np.isfinite(high) else at + room
-        return Way(low, high, tuple(dead))
+        return JointWay(low, high, tuple(dead))
 
     @property
     def posed(self) -> Model:
@@ -205,6 +206,21 @@ class Poser:
     def moved(self) -> bool:
         """Whether it stands elsewhere than the model states, or may."""
         return self._now.line != ""
+
+    def allows(self, q: np.ndarray) -> bool:
+        """Whether limits and locks allow coordinates (nq,)."""
+        for name in self.locks & self._coordinates.keys():
+            if abs(q[self._coordinates[name].q] - self._now.q[self._coordinates[name].q]) > THERE:
+                return False
+        here, there = self.poses, self._placed.at(q)
+        for body in (name.removesuffix(f":{ORIGIN}") for name in self.locks - self._coordinates.keys()):
+            if body in here and max(np.abs(x - y).max() for x, y in zip(here[body], there[body], strict=True)) > THERE:
+                return False
+        if not self._coordinates:
+            return True
+        limits = self._search([JointGoal(next(iter(self._coordinates)), level="posture")]).goals.limits
+        low, high = limits.low[:, 0] - THERE, limits.high[:, 0] + THERE
+        return bool(((q[limits.q] >= low) & (q[limits.q] <= high)).all())
 
     @property
     def held(self) -> bool:

@@ -20,10 +20,10 @@ from shiftjax.editing.editor import STEPS as CHANGES
 from shiftjax.editing.editor import Editor
 from shiftjax.editing.other_assemblies import other_assembly
 from shiftjax.editing.poser import STEPS as MOVES
-from shiftjax.editing.poser import Numbers, Poser, PoseStep, Way
+from shiftjax.editing.poser import JointWay, Numbers, Poser, PoseStep
 from shiftjax.editing.scripts import replayed
 from shiftjax.editing.standing import Poses
-from shiftjax.errors import ModelError, one_of
+from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.formats.files import load, save
 from shiftjax.kinematics.point_curve import PointCurve, point_curve
@@ -146,7 +146,7 @@ class Workbench:
         """By how much the last drag or turn misses what was wanted [m or rad]."""
         return self._poser.missed
 
-    def way_of(self, coordinate: str) -> Way:
+    def way_of(self, coordinate: str) -> JointWay:
         """How far a coordinate goes from here, as `Poser.way_of`."""
         return self._poser.way_of(coordinate)
 
@@ -192,14 +192,15 @@ class Workbench:
         elif self._editor is not None:
             getattr(self._editor, step)(*args, **words)
             if step == "set":
-                self._set += [self._editor.model.resolve(path) for path in args[0]]
+                values = args[0] if args else words["values"]
+                self._set += [self._editor.model.resolve(path) for path in values]
         else:
             with self.transaction():
                 self.do(step, *args, **words)
         return self
 
     def flip(self, name: str = "") -> str:
-        """Closes the loops in another way, with the inputs where they stand, joints of ground before others.
+        """Closes the loops in another way, with the inputs where they stand: what is locked, then joints of ground.
 
         Args:
             name: of the assembly, as `branches` gives it; the next one where left out.
@@ -208,11 +209,14 @@ class Workbench:
             the name of the assembly. The script has the pose itself.
 
         Raises:
-            ModelError: inputs that are no plain coordinates; no other assembly, or none of that name.
+            ModelError: inputs that are no plain coordinates; no other assembly within limits and locks, or none of
+                that name.
         """
         self._refuse_inside("flip")
         self.drop()
-        name, q = other_assembly(self.model, self._poser.prepared, self.coordinates, name)
+        name, q = other_assembly(
+            self.model, self._poser.prepared, self.coordinates, name, self.locks, self._poser.allows
+        )
         self._poser.pose(q)
         self._posed(f"  # flip({name!r})")
         return name
@@ -233,12 +237,14 @@ class Workbench:
 
     def drag_on(self, body: str, point: Numbers, target: Numbers) -> Workbench:
         """A part of a drag, as of `Poser`; it ends, as one step, with `drop`."""
+        self._refuse_inside("drag_on")
         self._settle_number()
         self._poser.drag_on(body, point, target)
         return self
 
     def turn_on(self, coordinate: str, value: float) -> Workbench:
         """A part of a turn, as of `Poser`; it ends, as one step, with `drop`."""
+        self._refuse_inside("turn_on")
         self._settle_number()
         self._poser.turn_on(coordinate, value)
         return self
@@ -249,6 +255,8 @@ class Workbench:
         Raises:
             ModelError: loops that do not close with it; the number stays where it was.
         """
+        self._refuse_inside("set_on")
+        need_number(f"set {path}", value, "a finite number")
         if self._moving is None or self._moving.path != path:
             self.drop()
             self._moving = _MovedNumber(self._poser, self.model, path, None)
@@ -339,7 +347,7 @@ class Workbench:
 
     def _refuse_inside(self, what: str) -> None:
         if self._editor is not None:
-            allowed = f"steps that change a model: {', '.join(CHANGES)}"
+            allowed = f"steps that change a model: {', '.join(one for one in CHANGES if one not in MOVES)}"
             raise ModelError(what, "within a transaction", allowed, "End the transaction first.")
 
     def __repr__(self) -> str:

@@ -19,6 +19,7 @@ from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 
 POSES = 181  # of a curve: every two degrees of a crank
+MEETS = 1e-9  # of the size of a curve: its ends are one point
 WITHIN = 1e-7  # of a travel, from its ends, where its joint does not lead the others any more
 
 
@@ -28,8 +29,8 @@ class PointCurve:
 
     Attributes:
         coordinate: that leads it, and places: (n,) of it [rad or m]. points: (n, 3) in the world [m]. closed: whether
-            the coordinate turns round, so that the curve is the whole of its branch; else it is what lies between the
-            ends of the travel of the coordinate, behind which the mechanism may go on by others.
+            the curve closes when the coordinate has turned round. Else it is what lies between the ends of the travel
+            of the coordinate, behind which the mechanism may go on by others, or one turn of several, as with gears.
     """
 
     coordinate: str
@@ -39,6 +40,8 @@ class PointCurve:
 
     def distance(self, point: np.ndarray) -> float:
         """The least distance of a point (3,) from the chords of the curve [m]."""
+        if len(self.points) < 2:
+            return float(np.linalg.norm(self.points - point, axis=1).min(initial=np.inf))
         begin, way = self.points[:-1], np.diff(self.points, axis=0)
         length = np.maximum((way**2).sum(1), np.finfo(float).tiny)
         share = np.clip(((point - begin) * way).sum(1) / length, 0.0, 1.0)
@@ -65,26 +68,33 @@ def point_curve(
     place = real_array(point)
     if place is None or place.shape != (3,) or not np.isfinite(place).all():
         raise ModelError("point_curve: point", shown(point), "three finite numbers", "Give x, y, z in the body [m].")
+    if body == FIXED:
+        todo = "Name a body that moves."
+        raise ModelError("point_curve: body", "ground, which stands still", "the path of an active body", todo)
     path = model.resolve(body)
     if path not in dict(model.bodies()):
         raise ModelError("point_curve: body", shown(body), "the path of an active body", "Correct the name.")
     leading = _leading(model)
     low, high = float(leading.low), float(leading.high)
-    closed = bool(leading.unlimited) and leading.unit == "rad"
-    if closed:
+    turns = bool(leading.unlimited) and leading.unit == "rad"
+    if turns:
         places = float(leading.begin) + np.linspace(0.0, 2.0 * np.pi, poses)
     else:
         room = high - low
         if not np.isfinite(room):
             fault = f"{leading.coordinate}, which goes on for ever"
-            raise ModelError("point_curve", fault, "a joint that turns round, or ends", "Give it limits.")
+            raise ModelError("point_curve", fault, "a joint that turns round, or ends", "Follow it by `follow`.")
+        if not room > 0.0:
+            raise ModelError("point_curve", "a mechanism that cannot move", "one of one freedom", "Free a joint.")
         places = np.linspace(low + WITHIN * room, high - WITHIN * room, poses)
     names = [f"{path}.position", f"{path}.orientation"]
     result = follow(model, {leading.coordinate: places}, order=0, channels=names)
     frames = np.concatenate([np.asarray(result.channels[name]) for name in names], axis=1)
     points = to_world(frames, place)
     good = np.isfinite(points).all(1)
-    return PointCurve(leading.coordinate, places[good], points[good], closed and bool(good.all()))
+    size = float(np.ptp(points[good], axis=0).max(initial=0.0)) if good.any() else 0.0
+    closed = turns and bool(good.all()) and float(np.abs(points[0] - points[-1]).max()) <= MEETS * size
+    return PointCurve(leading.coordinate, places[good], points[good], closed)
 
 
 def _leading(model: Model) -> JointTravel:

@@ -208,6 +208,60 @@ def test_a_virtual_joint_restricts_and_leads() -> None:
     assert bench.freedoms == 3
 
 
+def test_names_of_assemblies_with_points() -> None:
+    """A body goes where it is said, whatever the name is, and once."""
+    bench = Workbench()
+    for name in ("one", "two"):
+        bench.do("add_body", name, "v1.2", mass=1.0)
+    assert [one.name for one in bench.model.assemblies] == ["v1.2"] and len([*bench.model.bodies()]) == 2
+    bench.do("add_joint", "pin", "revolute", "one", "two", assembly="v1.2", axis="y")
+    assert [path.rpartition(":")[2] for path, _ in bench.model.joints() if path.endswith("pin")] == ["pin"]
+
+
+def test_locks_and_limits_bound_the_other_assembly() -> None:
+    """What is locked is an input; an assembly beyond limits is none."""
+    bench = Workbench("four_bar").do("lock", "rocker_pivot")
+    before = bench.values[PIVOT]
+    bench.flip()
+    assert bench.values[PIVOT] == pytest.approx(before, abs=SAME)
+    tight = Workbench("four_bar").do("limit", "rocker_pivot", 1.0, 2.0)
+    with pytest.raises(ModelError, match="beyond limits"):
+        tight.flip()
+    with pytest.raises(ModelError, match="nothing that moves"):
+        Workbench().flip()
+
+
+def test_curves_of_what_does_not_move_or_close() -> None:
+    """No freedom is refused; with gears a turn of the crank is not the whole curve."""
+    stiff = Workbench("four_bar").do("change_type", "crank_pin", "rigid")
+    with pytest.raises(ModelError, match="cannot move"):
+        stiff.curve_of("rocker", [0.1, 0.0, 0.0])
+    with pytest.raises(ModelError, match="ground, which stands still"):
+        stiff.curve_of("fixed", [0.1, 0.0, 0.0])
+    one = shiftjax.PointCurve("x", np.zeros(1), np.ones((1, 3)), False)
+    assert one.distance(np.zeros(3)) == pytest.approx(np.sqrt(3.0))
+    builder = shiftjax.ModelBuilder()
+    part = builder.assembly("geared")
+    part.body("crank", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"tip": (0.3, 0.0, 0.0)})
+    part.body("wheel", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    part.joint("pivot", "revolute", child="crank", axis="y")
+    part.joint("pin", "revolute", parent=("crank", "tip"), child="wheel", axis="y")
+    part.constraint("gear", "gear", joints=["pivot", "pin"], ratio=1.5)
+    assert not shiftjax.point_curve(builder.build(), "geared:wheel", [0.2, 0.0, 0.0]).closed
+
+
+def test_arguments_by_name_and_of_wrong_types() -> None:
+    bench = Workbench("four_bar").do("set", values={"crank.mass": 2.0})
+    assert bench.numbers_set == ("four_bar:crank.mass",)
+    for step, args, words in (("split", ("rocker", 5), "name"), ("split", ("rocker", "h", 3), "frames")):
+        with pytest.raises(ModelError, match=words):
+            bench.do(step, *args)
+    with pytest.raises(ModelError, match="a finite number"):
+        bench.set_on("crank.mass", "x")  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="within a transaction"), bench.transaction():
+        bench.drag_on("rocker", [0, 0, 0], [0, 0, 0])
+
+
 def test_every_step_is_told_in_words() -> None:
     words = steps_in_words()
     assert [line.partition("(")[0] for line in words] == [*STEPS] and all(": " in line for line in words)

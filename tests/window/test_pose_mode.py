@@ -48,6 +48,15 @@ def settled(window: Offscreen, session: WorkbenchSession) -> None:
     window.frames(2)
 
 
+def wait_for_sliders(session: WorkbenchSession) -> None:
+    """They are found one after the other."""
+    for _ in range(100):
+        session.settle()
+        if len(session.ranges) == len(session.values):
+            return
+    raise AssertionError(session.console)
+
+
 def on_coupler(window: Offscreen) -> tuple[float, float]:
     """A pixel of the window at which the coupler is seen."""
     state, box = window.state, window.screen.layout.view
@@ -98,8 +107,7 @@ def test_beside_bodies_a_drag_turns_the_scene(window: Offscreen, session: Workbe
 
 
 def test_sliders_end_at_the_ends_of_the_travel(window: Offscreen, session: WorkbenchSession) -> None:
-    while ROCKER not in session.ranges:  # they are found one after the other
-        session.settle()
+    wait_for_sliders(session)
     window.frames(2)
     box, before = ui.item_boxes[f"slider:{ROCKER}"], session.values[ROCKER]
     window.drag(f"slider:{ROCKER}", (box.x + box.width + 20, box.y + box.height / 2))
@@ -113,9 +121,8 @@ def test_sliders_end_at_the_ends_of_the_travel(window: Offscreen, session: Workb
 
 
 def test_sliders_have_marks_at_dead_points(window: Offscreen, session: WorkbenchSession) -> None:
-    """Where the crank stands at either end of the rocker's way the rocker's slider would lock; red strokes are there."""
-    while len(session.ranges) < len(session.values):
-        session.settle()
+    """Where the crank stands at either end of the rocker's way that one would lock; red strokes are there."""
+    wait_for_sliders(session)
     ends = shiftjax.travel("four_bar", "rocker_pivot")
     low, _ = session.ranges[CRANK]
     marks = {place for place, other in session.dead_points[CRANK] if other == ROCKER}

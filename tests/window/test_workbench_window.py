@@ -338,3 +338,55 @@ def test_locks_are_red_and_goals_are_stated(four_bar: tuple[Offscreen, Workbench
     window.key("M", ALT)
     settled(window, session)
     assert dict(session.model.joints())[crank].target is None
+
+
+def test_steps_back_while_something_is_held(empty: tuple[Offscreen, WorkbenchSession]) -> None:
+    """Undo while a body is dragged, while a bar is drawn from it, and a run of ground alone: nothing breaks."""
+    window, session = empty
+    state = window.state
+    window.key("D", SHIFT)
+    bar(window, session, [0, 0, 0], [0.3, 0, 0])
+    session.grab("mechanism:bar_1", np.zeros(3), np.array([0.1, 0.0, 0.1]))
+    session.settle()
+    for _ in range(2):
+        window.key("Z", CTRL)
+    settled(window, session)
+    assert session.pull is None or session.pull[0] not in state.node
+    window.key("Z", CTRL_SHIFT)
+    settled(window, session)
+    (x0, y0), (x1, y1) = pixel(window, [0.3, 0, 0]), pixel(window, [0.5, 0, 0.2])
+    window.screen.mouse_move(x0, y0)
+    window.screen.mouse_button("Left", x0, y0, NONE, 5.0, down=True)
+    window.screen.mouse_move(x1, y1)
+    window.frames()
+    session.undo()
+    settled(window, session)
+    window.screen.mouse_button("Left", x1, y1, NONE, 6.0, down=False)
+    settled(window, session)
+    window.key("Space")
+    waited(window, lambda: not session.posing or not session.running)
+    window.frames(3)
+    window.key("P", CTRL)
+    settled(window, session)
+    assert session.posing
+
+
+def test_drags_that_follow_each_other_at_once_are_steps(four_bar: tuple[Offscreen, WorkbenchSession]) -> None:
+    """Each drop counts, however busy the thread is; what waits is done before a window is closed."""
+    _, session = four_bar
+    session.show_curve("four_bar:coupler", np.zeros(3))  # keeps the thread busy
+    for body, place in (("four_bar:crank", [0.1, 0, 0.2]), ("four_bar:rocker", [0.4, 0, 0.3])):
+        session.grab(body, np.array([0.1, 0.0, 0.0]), np.array(place))
+        session.let_go()
+    session.settle()
+    assert session.script.count("pose(") == 2
+
+
+def test_a_bar_between_depths(four_bar: tuple[Offscreen, WorkbenchSession]) -> None:
+    """Frames at different depths are joined by a bar that is no plane one."""
+    window, session = four_bar
+    session.do("add_body('far', at=[0.2, 0.15, -0.3], frames={'end': [0, 0, 0]}, mass=0.1)")
+    settled(window, session)
+    window.key("D", SHIFT)
+    bar(window, session, [0.0, 0.0, 0.0], [0.2, 0.15, -0.3])
+    assert not any(one.kind == "error" for one in session.console), session.console[-1]

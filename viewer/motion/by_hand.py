@@ -33,7 +33,7 @@ class JointReach(Protocol):
 
 
 class CoordinateWay(Protocol):
-    """The protocol of `shiftjax.editing.poser.Way`."""
+    """The protocol of `shiftjax.editing.poser.JointWay`."""
 
     @property
     def low(self) -> float: ...

@@ -195,6 +195,8 @@ class History:
 
     def _placed(self, t: np.ndarray) -> Placed:
         block = self._block
+        if len(self.nodes) < 2:  # ground alone
+            return Placed(np.repeat(block.poses[:1], len(t), axis=0), np.zeros(len(t), bool))
         last, which = np.array([block.count - 1]), np.zeros(len(t), np.int64)
         what = Tracks(block.time[: block.count], [block.poses[: block.count]], last, ONLY, which, t)
         return self._between.at(what, snap=self.at_instants)

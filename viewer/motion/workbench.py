@@ -28,8 +28,19 @@ from shiftjax.viewer.motion.session import INTERVAL, Session
 NO_RUN = "Nothing moves by itself here; `shiftjax view MODEL --live` runs it."
 RUNS = "End the run first, by Ctrl+P or the button Pose."
 SLIDERS = 12  # coordinates at most whose travel is asked for: 0.1 to 0.3 s each
+UNSAFE = re.compile(r"[^\w.-]+")  # in names of files
 REACHED = 1e-6  # m or rad: less than that is not missed
-SHELL = re.compile(r"^\s*(undo|redo|flip|help)\s*(\(\s*\))?\s*$")
+SHELL = re.compile(r"""^\s*(undo|redo|flip|help)\s*(?:\(\s*(?:["']([^"']*)["'])?\s*\))?\s*$""")
+AT_THE_END = (
+    "do",
+    "drop",
+    "change",
+    "number",
+    "lock",
+    "want",
+    "restart",
+    "save",
+)  # commands that a closed window still does
 
 
 class WorkbenchSession(Session):
@@ -53,7 +64,7 @@ class WorkbenchSession(Session):
         report = self._helpers.report(bench.model) if self._helpers.report else {}
         self._bench_engine = BenchEngine(bench, dict(report))
         self._drawn = bench.drawn_model
-        self.posing, self.locks, self.script = True, bench.locks, ""
+        self.posing, self.locks, self.script = True, bench.locks, bench.script
         self.console: list[ConsoleLine] = []
         self._saved = bench.script
         self.curve: ShownCurve | None = None
@@ -104,7 +115,7 @@ class WorkbenchSession(Session):
             super().restart()
             return
         self.pull = None
-        self._command("restart", functools.partial(self._shell, self._bench_engine.restart, "all steps are taken back"))
+        self._command("restart", self._take_all_back)
 
     def change(self, path: str, value: float) -> None:
         """Turns a joint, until `let_go`."""
@@ -129,7 +140,7 @@ class WorkbenchSession(Session):
             super().let_go()
             return
         pull, self.pull = self.pull, None
-        self._command("pull", functools.partial(self._drop, pull))
+        self._command(f"drop {next(self._count)}", functools.partial(self._drop, pull))
 
     def do(self, line: str) -> None:
         """Does a line of a script, or `undo()`, `redo()`, `flip()`, `help()`."""
@@ -176,6 +187,11 @@ class WorkbenchSession(Session):
             a sentence that says where, "" where there is nothing to write.
         """
         self.close()
+        with self._lock:
+            commands, self._commands = self._commands, {}
+        for kind, command in commands.items():
+            if kind.startswith(AT_THE_END):
+                self._guarded(command, stops=False)
         self._bench.drop()
         return self._written(folder) if self._bench.script != self._saved else ""
 
@@ -206,20 +222,29 @@ class WorkbenchSession(Session):
             self._command("curve", self._find_curve)
             self._add_message("on the workbench, as the run found it")
 
+    def _take_all_back(self) -> None:
+        self._require_posing()
+        self._shell(self._bench_engine.restart, "all steps are taken back")
+
     def _drag(self, body: str, point: np.ndarray, target: np.ndarray) -> None:
+        if not self.posing or body not in self._bench_engine.nodes:
+            return  # a part that came late
         self._engine.grab(body, point, target)
         self._seen()
 
     def _drop(self, pull: tuple[str, np.ndarray, np.ndarray] | None) -> None:
-        if pull is not None:
+        if not self.posing:
+            return
+        if pull is not None and pull[0] in self._bench_engine.nodes:
             self._engine.grab(*pull)
         self._stepped(self._engine.let_go)
         if self._bench.missed > REACHED:
             self._add_message(f"out of reach by {self._bench.missed:.4g}: this is the nearest pose from here")
 
     def _turn(self, path: str, value: float) -> None:
-        self._engine.change({path: value})
-        self._seen()
+        if self.posing and path in self._bench.values:
+            self._engine.change({path: value})
+            self._seen()
 
     def _set(self, path: str, value: float) -> None:
         self._require_posing()
@@ -234,7 +259,9 @@ class WorkbenchSession(Session):
         elif word[1] == "help":
             self._note("note", *self._helpers.help)
         elif word[1] == "flip":
-            self._stepped(self._bench.flip)
+            self._add_message("looking for other assemblies ...")
+            self._stepped(functools.partial(self._bench.flip, word[2] or ""))
+            self._command("curve", self._find_curve)
         else:
             undoing = word[1] == "undo"
             call = self._bench.undo if undoing else self._bench.redo
@@ -246,6 +273,7 @@ class WorkbenchSession(Session):
         self._note("step", f"# {text}") if went is not False else self._add_message(otherwise)
         self._seen()
         self._command("ranges", self._find_ranges)
+        self._command("curve", self._find_curve)
 
     def _stepped(self, call: Callable[[], Any]) -> None:
         """A call that may be a step: the console shows its line and what it changed beside that."""
@@ -286,8 +314,8 @@ class WorkbenchSession(Session):
 
     def _written(self, folder: Path) -> str:
         """Writes the model and what was done; a sentence that says where."""
-        stem, k = f"{self._bench.model.name or 'mechanism'}_posed", 1
-        while (target := folder / f"{stem}{'' if k == 1 else f'_{k}'}.json").exists():
+        stem, k = f"{UNSAFE.sub('_', self._bench.model.name) or 'mechanism'}_posed", 1
+        while any((target := folder / f"{stem}{'' if k == 1 else f'_{k}'}{end}").exists() for end in (".txt", ".json")):
             k += 1
         self._bench.save(target)
         self._saved = self._bench.script
@@ -300,24 +328,33 @@ class WorkbenchSession(Session):
         if self._helpers.variants is None:
             self._add_message("Studies are made by `shiftjax view MODEL --pose`.")
             return
+        numbers = self._bench.model.numbers()
+        still = [path for path in self._bench.numbers_set if numbers[path] == 0.0]
+        self._note("note", *(f"{path} is 0, of which a tenth is nothing: it does not vary" for path in still))
         self._add_message("simulating variants ...")
         done(self._helpers.variants(self._bench.model, self._bench.numbers_set, folder))
 
     def _find_curve(self) -> None:
         if self._curve_of is None or not self.posing:
             return
-        self.curve = None
-        self.curve = self._bench.curve_of(*self._curve_of)
+        wanted, self.curve = self._curve_of, None
+        try:
+            curve = self._bench.curve_of(*wanted)
+        except ModelError:
+            self._curve_of = None  # it is said once
+            raise
+        if self._curve_of is wanted:
+            self.curve = curve
 
     def _marks(self, paths: Sequence[str]) -> dict[str, list[tuple[float, str]]]:
         """Coordinate -> where it stands within its range at a dead point of another one, and of which."""
         units, marks = self._bench.drawn_model.coordinate_units(), dict[str, list[tuple[float, str]]]()
-        for path in paths:
-            low, high = self.ranges.get(path, (np.inf, -np.inf))
+        for path in (path for path in paths if path in self.ranges):
+            low, high = self.ranges[path]
             for other, poses in self._dead.items():
                 for there in poses if other != path else ():
                     place = there.get(path, np.nan)
-                    if units.get(path) == "rad":
+                    if units.get(path) == "rad" and np.isfinite(place):
                         place = low + np.remainder(place - low, 2.0 * np.pi)
                     if low <= place <= high:
                         marks.setdefault(path, []).append((float(place), other))
@@ -370,8 +407,11 @@ class WorkbenchSession(Session):
     def _new_history(self) -> None:
         engine = self._engine
         where = f"{self._bench.model.name} {'by hand' if self.posing else 'live'}".strip()
+        model = self._bench.locked_model if self.posing else engine.model
+        if self.pull is not None and self.pull[0] not in engine.nodes:
+            self.pull = None
         history = History(
-            engine.model, engine.nodes, where=where, report=engine.report,
+            model, engine.nodes, where=where, report=engine.report,
             settings={"step": engine.step, "mode": "live"}, channels=engine.units,
         )  # fmt: skip
         history.at_instants, self._drawn = self.history.at_instants, engine.model

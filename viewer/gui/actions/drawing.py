@@ -69,7 +69,7 @@ def pin(state: WindowState) -> None:
         state.say("Click on the end of a bar, or on a frame (E shows them), to pin it to ground.")
     elif run := hand(state):
         axis = (new_parts.placed(state, ref)[:3, :3].T @ new_parts.normal_of(state)).round(12)
-        name = new_parts.free_name("pivot", state.mechanism.joints, new_parts.first_assembly(state))
+        name = new_parts.free_name(state, "pivot", ref.body.rpartition(":")[0])
         run.do(
             line_of("add_joint", (name, "revolute", FIXED, (ref.body, ref.frame)), {"axis": new_parts.axis_words(axis)})
         )
@@ -94,36 +94,46 @@ def mark(state: WindowState) -> Strokes | None:
 def _lines(state: WindowState, bar: DrawnBar) -> list[str]:
     """The calls that put a bar in: the body, and a joint for each end that is on a frame."""
     assembly, length = new_parts.first_assembly(state), bar.length
-    name = new_parts.free_name("bar", state.node, assembly)
+    name = new_parts.free_name(state, "bar", assembly)
     along = (bar.end.point - bar.start.point) / length
-    R = np.stack([along, bar.normal, np.cross(along, bar.normal)], axis=1) + 0.0
+    across = _across(along, bar.normal)
+    R = np.stack([along, across, np.cross(along, across)], axis=1) + 0.0
     mass = _round(PER_METRE * length)
-    across = _round(mass * length**2 / 12.0)
+    inertia = _round(mass * length**2 / 12.0)
     words = {
         "at": (R.tolist(), bar.start.point.tolist()),
         "mass": mass,
         "center_of_mass": [0.5 * length, 0.0, 0.0],
-        "inertia": {"Ixx": _round(mass * (length / SLENDER) ** 2 / 2.0), "Iyy": across, "Izz": across},
+        "inertia": {"Ixx": _round(mass * (length / SLENDER) ** 2 / 2.0), "Iyy": inertia, "Izz": inertia},
         "frames": {TIP: [length, 0.0, 0.0]},
     }
     lines = [line_of("add_body", (name, assembly), words)]
-    joints = list(state.mechanism.joints)
+    joints: list[str] = []
     for which, frame in ((bar.start, ORIGIN), (bar.end, TIP)):
         if which.frame is not None:
-            joint = new_parts.free_name("joint", joints, assembly)
-            joints.append(f"{assembly}:{joint}")
-            lines.append(_joint_line(state, bar, joint, which, which.frame, (f"{assembly}:{name}", frame)))
+            joint = new_parts.free_name(state, "joint", assembly, joints)
+            joints.append(joint)
+            lines.append(_joint_line(state, bar, joint, which, which.frame, (f"{assembly}:{name}", frame), across))
     return lines
 
 
 def _joint_line(
-    state: WindowState, bar: DrawnBar, name: str, end: BarEnd, on: FrameRef, of_bar: tuple[str, str]
+    state: WindowState, bar: DrawnBar, name: str, end: BarEnd, on: FrameRef, of_bar: tuple[str, str], across: np.ndarray
 ) -> str:
-    """A joint of a bar's end and a frame: between frames, where both have the same axis along the normal."""
-    if abs(new_parts.placed(state, on)[:3, 1] @ bar.normal - 1.0) < ALONG:
+    """A joint of a bar's end and a frame: between frames, where both have the bar's axis `across` it."""
+    if abs(new_parts.placed(state, on)[:3, 1] @ across - 1.0) < ALONG:
         return line_of("add_joint", (name, "revolute", (on.body, on.frame), of_bar), {"axis": "y"})
-    axis = new_parts.axis_words(bar.normal)
+    axis = new_parts.axis_words(across)
     return line_of("add_joint", (name, "revolute", on.body, of_bar[0]), {"at": end.point.tolist(), "axis": axis})
+
+
+def _across(along: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """(3,) perpendicular to a bar, nearest to the normal of the plane; where the bar goes along that, another one."""
+    for axis in (normal, *np.roll(np.eye(3), 1, axis=0)):
+        across = axis - (axis @ along) * along
+        if np.linalg.norm(across) > 0.1:
+            return across / np.linalg.norm(across)
+    raise AssertionError("no axis is along all three")
 
 
 def _round(number: float) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax.editing.scripts import line_of
+from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui.actions import new_parts
 from shiftjax.viewer.gui.actions.posing import NO_JOINT, hand
@@ -19,6 +20,7 @@ from shiftjax.viewer.gui.state.state import WindowState
 
 NO_BODY = "Pick a body first: a double-click on it, or its row in the tree."
 TWO_BODIES = "Pick one body and select another one (S): the joint is put where the pick was made."
+BEGINS = ".initial_displacement"  # which sliders and drags say
 PLACE = ".T["  # in the path of a place, which is changed most and stands first
 JOINT_AND_BODY = "Pick a joint, and select the body (S) that this end goes to."
 
@@ -47,7 +49,7 @@ def split(state: WindowState) -> None:
     """Splits the picked body in two, welded: the other one has no frames yet."""
     if (run := hand(state)) and (path := picked_body(state)):
         outer, _, name = path.rpartition(":")
-        run.do(line_of("split", (path, new_parts.free_name(f"{name}_part", state.node, outer)), {}))
+        run.do(line_of("split", (path, new_parts.free_name(state, f"{name}_part", outer)), {}))
 
 
 def change_type(state: WindowState, kind: str) -> None:
@@ -72,7 +74,7 @@ def add_joint(state: WindowState) -> None:
         state.say(TWO_BODIES)
         return
     place = to_world(state.body_poses()[path], state.selection.pick_point)
-    name = new_parts.free_name("joint", state.mechanism.joints, new_parts.first_assembly(state))
+    name = new_parts.free_name(state, "joint", next(one for one in (other, path) if one != FIXED).rpartition(":")[0])
     words = {"at": place.round(6).tolist(), "axis": new_parts.axis_words(new_parts.normal_of(state))}
     run.do(line_of("add_joint", (name, "revolute", path, other), words))
 
@@ -166,7 +168,7 @@ def numbers_of_pick(state: WindowState) -> Mapping[str, tuple[float, str]]:
     def made() -> dict[str, tuple[float, str]]:
         model = state.mechanism.model
         units, numbers = model.number_units(), model.numbers()
-        paths = [path for path in numbers if path.startswith((f"{pick}.", f"{pick}:"))]
+        paths = [path for path in numbers if path.startswith((f"{pick}.", f"{pick}:")) and BEGINS not in path]
         return {path: (numbers[path], units[path]) for path in sorted(paths, key=lambda path: PLACE not in path)}
 
     return state.cached_for_member(f"numbers of {pick}", made)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.mechanism.paths import parts
-from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef
+from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef, walk
 from shiftjax.viewer.gui.state.drawn_bar import BarEnd, DrawnBar
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.state.values import frame_in_world
@@ -55,6 +54,9 @@ def nearest_frame(state: WindowState, *, but: FrameRef | None = None, ground: bo
     for ref in frames(state):
         if ref == FrameRef(FIXED) or (ref.body == FIXED and not ground) or (but is not None and ref.body == but.body):
             continue
+        place = placed(state, ref)[:3, 3]
+        if not camera.orthographic and (place - camera.eye) @ camera.axes()[2] >= 0.0:
+            continue  # behind the eye
         distance = math.dist(camera.pixel(placed(state, ref)[:3, 3], size), state.selection.pixel)
         if distance < nearest:
             nearest, nearest_ref = distance, ref
@@ -77,15 +79,17 @@ def placed(state: WindowState, ref: FrameRef) -> np.ndarray:
     return frame_in_world(state.mechanism, ref, state.body_poses())
 
 
-def free_name(stem: str, taken: Iterable[str], assembly: str) -> str:
-    """A name that is not taken in an assembly: stem_1, or the next one."""
-    names = {parts(path)[-1] for path in taken if path.startswith(f"{assembly}:")}
+def free_name(state: WindowState, stem: str, assembly: str, taken: Iterable[str] = ()) -> str:
+    """A name that no body or joint of an assembly has, switched off or not: stem_1, or the next one."""
+    assemblies = walk(state.mechanism.model.assemblies)
+    names = {one.name for path, inner, _ in assemblies if path == assembly for one in (*inner.bodies, *inner.joints)}
+    names |= set(taken)
     return next(name for k in range(1, len(names) + 2) if (name := f"{stem}_{k}") not in names)
 
 
 def first_assembly(state: WindowState) -> str:
-    """The name of the assembly that new parts go to."""
-    return next((one.name for one in state.mechanism.model.assemblies), "mechanism")
+    """The path of the assembly that new parts go to: the first one that is on."""
+    return next((path for path, _, on in walk(state.mechanism.model.assemblies) if on and ":" not in path), "mechanism")
 
 
 def axis_words(axis: np.ndarray) -> Any:

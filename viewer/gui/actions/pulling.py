@@ -50,7 +50,7 @@ def end(state: WindowState) -> None:
 def line(state: WindowState) -> Strokes | None:
     """From the pulled point to the target, which is a small cross; None without a pull."""
     pull = state.live.pull if state.live is not None else None
-    if pull is None:
+    if pull is None or pull[0] not in state.body_poses():
         return None
     body, point, target = pull
     arms = CROSS * state.scene.size * np.eye(3)

@@ -64,7 +64,7 @@ def _mark(marks: Sequence[tuple[float, str]], low: float, high: float) -> None:
     """Strokes on the slider that was drawn last, at places of its range."""
     corner, size = imgui.get_item_rect_min(), imgui.get_item_rect_size()
     grab = imgui.get_style().grab_min_size
-    for place, _ in marks:
+    for place, _ in marks if high > low else ():
         x = corner.x + 0.5 * grab + (place - low) / (high - low) * (size.x - grab)
         ends = imgui.ImVec2(x, corner.y + 1), imgui.ImVec2(x, corner.y + size.y - 1)
         imgui.get_window_draw_list().add_line(*ends, imgui.color_convert_float4_to_u32(ui.RED), 2.0)
@@ -72,10 +72,11 @@ def _mark(marks: Sequence[tuple[float, str]], low: float, high: float) -> None:
 
 def facts(live: LiveRun, mark: np.ndarray | None = None) -> list[tuple[str, str]]:
     """Status of the run, or of the pose."""
-    if live.posing:
+    certificate = live.certificate  # of one instant: the thread may have gone on to a run
+    if "missed" in certificate:
         locked = ", ".join(sorted(path.rpartition(":")[2] for path in live.locks)) or "none"
-        gap, missed = live.certificate["gap"], live.certificate["missed"]
-        freedoms = f"{live.certificate['freedoms']:.0f}"
+        gap, missed = certificate["gap"], certificate["missed"]
+        freedoms = f"{certificate['freedoms']:.0f}"
         rows = [("freedoms", freedoms), ("loop gap", f"{gap:.2e}"), ("out of reach by", f"{missed:.3g}")]
         rows.append(("locked", locked))
         curve = live.hand.curve if live.hand is not None else None
@@ -86,7 +87,7 @@ def facts(live: LiveRun, mark: np.ndarray | None = None) -> list[tuple[str, str]
     speed = f"x{live.actual_speed:.2f} (x{live.speed:g} requested)" if live.running else "paused"
     return [
         ("speed", speed),
-        ("loop gap", f"{live.certificate['gap']:.2e}"),
-        ("energy error", f"{live.certificate['energy_error']:.2e}"),
-        ("pivot ratio", f"{live.certificate['pivot_ratio']:.3g}"),
+        ("loop gap", f"{certificate['gap']:.2e}"),
+        ("energy error", f"{certificate['energy_error']:.2e}"),
+        ("pivot ratio", f"{certificate['pivot_ratio']:.3g}"),
     ]

@@ -149,14 +149,17 @@ class WindowState:
         self._reach = LiveReach(self.scene, study.poses(self.choice.member, float(study.time[-1])))
         self.explorer = Explorer(study)
         self._pane_data.clear()
+        self.clock.time = float(study.time[-1])
         if not any(part.kind == "body" for part in before.parts):  # the first ones of an empty mechanism
             self.panels.opened |= tree_rows.opened_at_first(self.rows)
         self.view.unfollow(self.poses())
         self.view.trace = None
-        known = {*self.node, *self.mechanism.joints, *self.mechanism.frames}
+        self.drawn = None
+        model = self.mechanism.model
+        acting = (path for items in (model.restraints(), model.acting()) for path, _ in items)
+        known = {*self.node, *self.mechanism.joints, *self.mechanism.frames, *acting}
         for path in {*self.selection.marked, *self.selection.hidden, *self.selection.translucent} - known:
             self.selection.forget(path)
-        self.clock.time = float(study.time[-1])
 
     def go_to(self, time: float) -> None:
         """Sets the time, within the study; pauses a running simulation."""
