@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -195,7 +196,7 @@ def coupler_passes_a_mark(window: Offscreen, session: WorkbenchSession) -> None:
         assert session.curve is not None and state.mark is not None
         return session.curve.distance(state.mark)
 
-    best = minimize_scalar(distance, bounds=(0.3, 0.6), method="bounded", options={"xatol": 1e-3})
+    best: Any = minimize_scalar(distance, bounds=(0.3, 0.6), method="bounded", options={"xatol": 1e-3})
     assert distance(best.x) < NEAR
 
 
