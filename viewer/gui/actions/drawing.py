@@ -21,7 +21,8 @@ from shiftjax.viewer.scene.scene import Strokes
 PER_METRE = 1.0  # kg, the mass of a bar
 SLENDER = 40.0  # lengths of a bar over its radius, by which it has an inertia about its axis, too
 SHORTEST = 1e-6  # m
-ALONG = 1e-9  # of an axis of a frame that is the normal of the plane
+ALONG = 1e-9  # of an axis of a frame that is that of a bar
+OBLIQUE = 0.1  # of the length of a unit vector across a bar: less is along it
 DRAWING = "Drag from one end to the other; a click on an end pins it to ground. Escape ends it."
 TIP = "tip"
 CROSS = 0.02  # half size of the cross of a mark, in model sizes
@@ -63,7 +64,7 @@ def end(state: WindowState) -> None:
 
 
 def pin(state: WindowState) -> None:
-    """Pins the frame under the cursor to ground, by a joint that turns about the normal of the picture."""
+    """Pins the frame under the cursor to ground, by a joint that turns about the normal of the plane of drawing."""
     ref = new_parts.nearest_frame(state, ground=False)
     if ref is None:
         state.say("Click on the end of a bar, or on a frame (E shows them), to pin it to ground.")
@@ -113,12 +114,12 @@ def _lines(state: WindowState, bar: DrawnBar) -> list[str]:
         if which.frame is not None:
             joint = new_parts.free_name(state, "joint", assembly, joints)
             joints.append(joint)
-            lines.append(_joint_line(state, bar, joint, which, which.frame, (f"{assembly}:{name}", frame), across))
+            lines.append(_joint_line(state, joint, which, which.frame, (f"{assembly}:{name}", frame), across))
     return lines
 
 
 def _joint_line(
-    state: WindowState, bar: DrawnBar, name: str, end: BarEnd, on: FrameRef, of_bar: tuple[str, str], across: np.ndarray
+    state: WindowState, name: str, end: BarEnd, on: FrameRef, of_bar: tuple[str, str], across: np.ndarray
 ) -> str:
     """A joint of a bar's end and a frame: between frames, where both have the bar's axis `across` it."""
     if abs(new_parts.placed(state, on)[:3, 1] @ across - 1.0) < ALONG:
@@ -131,7 +132,7 @@ def _across(along: np.ndarray, normal: np.ndarray) -> np.ndarray:
     """(3,) perpendicular to a bar, nearest to the normal of the plane; where the bar goes along that, another one."""
     for axis in (normal, *np.roll(np.eye(3), 1, axis=0)):
         across = axis - (axis @ along) * along
-        if np.linalg.norm(across) > 0.1:
+        if np.linalg.norm(across) > OBLIQUE:
             return across / np.linalg.norm(across)
     raise AssertionError("no axis is along all three")
 

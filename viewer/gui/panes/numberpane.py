@@ -15,12 +15,11 @@ SPEED = 2e-3  # of a number, or of the model's size, that a drag by a point chan
 
 def draw(state: WindowState) -> None:
     """Draws into the current pane."""
-    numbers = editing.numbers_of_pick(state)
-    pick = state.selection.pick or ""
+    numbers, pick, live = editing.numbers_of_pick(state), state.selection.pick or "", state.live
+    if live is not None and live.hand is not None and live.posing and pick in state.mechanism.joints:
+        _kind(state, pick)
     if not numbers:
         return
-    if pick in state.mechanism.joints:
-        _kind(state, pick)
     is_open = imgui.collapsing_header("Numbers", int(imgui.TreeNodeFlags_.default_open))
     ui.remember_item("header:Numbers")
     if not is_open:
