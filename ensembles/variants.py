@@ -9,7 +9,7 @@ from shiftjax.ensembles.execution.sweep import SUFFIX, sweep
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
-from shiftjax.formats.files import save
+from shiftjax.formats.files import free_stem, save
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 
@@ -36,7 +36,7 @@ def sweep_variants(model: Model, paths: Sequence[str], folder: Path, members: in
     if not vary:
         fault = f"{listed(values)}, which are 0" if values else "no number that was changed by hand"
         raise ModelError("variants", fault, "numbers to vary by a tenth", "Change a number first, as a length.")
-    stem = _free(folder, f"{model.name or 'mechanism'}_variants")
+    stem = free_stem(folder, f"{model.name or 'mechanism'}_variants", (".json", ".toml", SUFFIX))
     save(model, folder / f"{stem}.json")
     study = Definition(
         f"{stem}.json",
@@ -50,12 +50,3 @@ def sweep_variants(model: Model, paths: Sequence[str], folder: Path, members: in
     study_file.write(study, folder / f"{stem}.toml")
     sweep(folder / f"{stem}.toml", folder / f"{stem}{SUFFIX}")
     return folder / f"{stem}{SUFFIX}"
-
-
-def _free(folder: Path, stem: str) -> str:
-    """A name of which there is no file yet."""
-    name, k = stem, 1
-    while any((folder / f"{name}{suffix}").exists() for suffix in (".json", ".toml", SUFFIX)):
-        k += 1
-        name = f"{stem}_{k}"
-    return name

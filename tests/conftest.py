@@ -164,3 +164,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def many_members(tmp_path_factory: pytest.TempPathFactory) -> ViewedStudy:
     """The study of `many`, opened; no test changes its store."""
     return ViewedStudy.open(many.swept(tmp_path_factory.mktemp("many")))
+
+
+@pytest.fixture(scope="module")
+def many_scene(many_members: ViewedStudy) -> Scene:
+    """The scene of the first member of `many_members`."""
+    return MemberScenes(many_members).first

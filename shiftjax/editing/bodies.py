@@ -42,7 +42,7 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.drawn import drawn
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED, Model, unused
-from shiftjax.mechanism.paths import child, listed, parts
+from shiftjax.mechanism.paths import child, listed, matching, parts
 from shiftjax.mechanism.paths import split as split_path
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, FrameRef, Geometry, Inertia
 
@@ -72,8 +72,8 @@ def remove(changed: Changed, paths: Sequence[str]) -> Changed:
     every, asked, frames = elements_of(changed.model), list[tuple[str, str]](), list[FrameRef]()
     for path in paths:
         need("remove", path, str, "the path of an element")
-        matches = [key for key in every if key[1] == path or key[1].endswith(f":{path}")]
-        matches = [key for key in matches if key[1] == path] or matches
+        meant = matching((full for _, full in every), path)
+        matches = [key for key in every if key[1] in meant]
         if not matches and (ref := _frame(changed.model, path)) is not None:
             frames.append(ref)
         elif len(matches) == 1:

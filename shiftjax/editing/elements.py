@@ -16,7 +16,7 @@ from shiftjax.mechanism.events import Event, event_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.parameters import agrees, name_of_path, value_of_text
-from shiftjax.mechanism.paths import child, parts, split
+from shiftjax.mechanism.paths import child, matching, parts, split
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, FrameRef, Joint, walk
 
 LONGEST = 200  # characters of a name
@@ -47,8 +47,7 @@ def element_of(model: Model, path: str, kind: str, where: str) -> tuple[str, Any
     what = kind.replace("_", " ")
     need(where, path, str, f"the path of one of the {what}")
     known = list_of(model, kind)
-    matches = [full for full in known if full == path or full.endswith(f":{path}")]
-    matches = [path] if path in matches else matches
+    matches = matching(known, path)
     if len(matches) != 1:
         fault = f"{path!r}, {len(matches)} of the {what}" if matches else f"{path!r}, none of the {what}"
         todo = (

@@ -10,7 +10,7 @@ from shiftjax.errors import ModelError, need
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import child, listed
+from shiftjax.mechanism.paths import child, listed, matching
 from shiftjax.mechanism.posing import locked_coordinates, pair_of, path_of
 from shiftjax.mechanism.records import ORIGIN
 
@@ -53,8 +53,7 @@ class LockNames:
         """
         need(where, given, str, "the path of a coordinate, a joint or a body")
         known = {**{name: (name,) for name in self.names}, **self._several}
-        matches = [name for name in known if name == given or name.endswith(f":{given}")]
-        matches = [given] if given in matches else matches
+        matches = matching(known, given)
         if len(matches) > 1:
             fault = f"{given}, of which there are {len(matches)}"
             raise ModelError(where, fault, listed(sorted(matches)), "Write the path in full.")

@@ -14,7 +14,7 @@ from shiftjax.joints import KINDS
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.fields import numbers_of
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import listed, split
+from shiftjax.mechanism.paths import listed, matching, split
 from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.posing import starts_beyond, with_coordinate
 from shiftjax.mechanism.records import WantedValue
@@ -74,8 +74,7 @@ def virtual(changed: Changed, paths: Sequence[str], *, on: bool) -> Changed:
     known = [*active["bodies"], *active["joints"]]
     for path in paths:
         need(where, path, str, "the path of a body or a joint")
-        matches = {full for full in known if full == path or full.endswith(f":{path}")}
-        matches = {path} if path in matches else matches
+        matches = set(matching(known, path))
         if len(matches) != 1:
             which = listed(sorted(matches)) or "a body or a joint that is on"
             todo = "Write the path in full." if matches else nearest(path, known) or "Name one of them."

@@ -12,7 +12,6 @@ from shiftjax.errors import ModelError, one_of
 from shiftjax.kinematics.traced_branches import branches
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed, split
-from shiftjax.mechanism.records import FIXED
 from shiftjax.run.assemblies.table import Branches
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.plan import Plan
@@ -62,7 +61,7 @@ def other_assembly(
 def _inputs(model: Model, prepared: Prepared, q: np.ndarray, locks: Collection[str]) -> dict[str, float]:
     """Coordinates that lead all others, those of joints of ground where loops leave them free, and where they stand."""
     plan, everyone = prepared.plan, np.ones(1, bool)
-    ground = {path for path, joint in model.joints() if FIXED in (joint.parent.body, joint.child.body)}
+    ground = {path for path, joint in model.joints() if joint.on_ground}
     partition, chosen = common_partition(prepared, q[:, None], everyone, (), ()), list[int]()
     for one in sorted(plan.coordinates, key=lambda one: one.path not in locks):
         if one.nq == 1 and (one.path in locks or split(one.path)[0] in ground):

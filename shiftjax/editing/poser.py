@@ -24,7 +24,6 @@ from shiftjax.editing.scripts import line_of, replayed
 from shiftjax.editing.standing import Poses, driven_joints, size_of, stated_at, with_joints
 from shiftjax.errors import ModelError, need_mapping, need_number, one_of, shown
 from shiftjax.formats.files import load, save
-from shiftjax.joints import KINDS
 from shiftjax.kinematics.positioning.goals import FrameGoal, Goal, JointGoal, ranked
 from shiftjax.kinematics.positioning.ground import Footing
 from shiftjax.kinematics.positioning.lone_loops import CLOSED
@@ -32,9 +31,9 @@ from shiftjax.kinematics.positioning.position_search import PositionSearch
 from shiftjax.kinematics.positioning.solver import ITERATIONS, solved
 from shiftjax.kinematics.positioning.stated_goals import locks_at, wanted_goals
 from shiftjax.kinematics.travel import travel
-from shiftjax.mechanism.coordinates import plain_coordinate
+from shiftjax.mechanism.coordinates import plain_coordinate, plain_coordinates
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.paths import listed, matching
 from shiftjax.mechanism.records import FIXED, ORIGIN
 from shiftjax.real_arrays import real_array
 from shiftjax.record import record
@@ -101,8 +100,7 @@ class Poser:
         if self._state.status[0] > 0:
             raise ModelError(self.model.name or "model", self._state.messages[0], "loops that close", "Correct it.")
         plan = self._state.prepared.plan
-        kinds = {path: KINDS[joint.type] for path, joint in self._state.prepared.model.joints()}
-        plain = {one for path, kind in kinds.items() if not kind.placed for one in kind.paths(path)}
+        plain = plain_coordinates(self._state.prepared.model)
         self._coordinates = {one.path: one for one in plan.coordinates if one.path in plain}
         self._bodies = [path for path, _ in self.model.bodies()]
         self._footing = Footing.of(self._state)
@@ -413,8 +411,7 @@ class Poser:
         self._at += 1
 
     def _body(self, body: str) -> str:
-        matches = [path for path in self._bodies if path == body or path.endswith(f":{body}")]
-        matches = [body] if body in matches else matches
+        matches = matching(self._bodies, body)
         if len(matches) > 1:
             fault = f"{body}, of which there are {len(matches)}"
             raise ModelError("body to drag", fault, listed(matches), "Write the path in full.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +144,12 @@ def write_text(path: Path, text: str) -> None:
         os.replace(temporary, path)
     except OSError as error:
         raise ModelError(str(path), error.strerror or str(error), "a place that can be written", "Check it.") from error
+
+
+def free_stem(folder: Path, stem: str, suffixes: Sequence[str]) -> str:
+    """A name of which a folder has no file with one of these suffixes: the stem, else stem_2, and so on."""
+    name, k = stem, 1
+    while any((folder / f"{name}{suffix}").exists() for suffix in suffixes):
+        k += 1
+        name = f"{stem}_{k}"
+    return name

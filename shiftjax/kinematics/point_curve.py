@@ -9,10 +9,11 @@ import numpy as np
 
 from shiftjax.errors import ModelError, need_count, shown
 from shiftjax.formats.files import load
-from shiftjax.joints import KINDS
 from shiftjax.kinematics.follow import follow
 from shiftjax.kinematics.travel import JointTravel, travel
+from shiftjax.mechanism.coordinates import plain_coordinates
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import split
 from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import to_world
 from shiftjax.real_arrays import real_array
@@ -100,9 +101,8 @@ def point_curve(
 def _leading(model: Model) -> JointTravel:
     """The travel of the joint that leads the curve."""
     widest: JointTravel | None = None
-    joints = sorted(model.joints(), key=lambda item: FIXED not in (item[1].parent.body, item[1].child.body))
-    kinds = {path: KINDS[joint.type] for path, joint in joints}
-    plain = [one for path, kind in kinds.items() if not kind.placed for one in kind.paths(path)]
+    joints = dict(model.joints())
+    plain = sorted(plain_coordinates(model), key=lambda one: not joints[split(one)[0]].on_ground)
     fault: ModelError | None = None
     for coordinate in plain:
         try:

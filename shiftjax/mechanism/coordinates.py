@@ -43,6 +43,12 @@ def coordinates_at(model: Joints, paths: Iterable[str], where: str) -> tuple[str
     return tuple(dict.fromkeys(named))
 
 
+def plain_coordinates(model: Joints) -> list[str]:
+    """The paths of all coordinates that are one number, of joints that are no balls, floats and welds."""
+    kinds = ((path, KINDS[joint.type]) for path, joint in model.joints())
+    return [one for path, kind in kinds if not kind.placed for one in kind.paths(path)]
+
+
 def plain_coordinate(model: Joints, path: str, where: str) -> str:
     """The path of the one coordinate, of one number, that a path of the user names.
 
@@ -51,7 +57,7 @@ def plain_coordinate(model: Joints, path: str, where: str) -> str:
     """
     full, field = split(model.resolve(path))
     kinds = {joint_path: KINDS[joint.type] for joint_path, joint in model.joints()}
-    plain = [one for joint, kind in kinds.items() for one in kind.paths(joint) if not kind.placed]
+    plain = plain_coordinates(model)
     named = [kinds[full].path_of(full, k) for k in kinds[full].named(field)] if full in kinds else []
     if len(named) == 1 and named[0] in plain:
         return named[0]

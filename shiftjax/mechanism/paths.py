@@ -62,6 +62,12 @@ def shortened(path: str, wanted: str, tail: int) -> bool:
     return path == wanted or (path.endswith(":" + wanted) and wanted.count(":") + 1 >= tail)
 
 
+def matching(paths: Iterable[str], given: str) -> list[str]:
+    """The paths that a user may mean by one, or by the end of one: one that is written in full is meant alone."""
+    known = list(paths)
+    return [given] if given in known else [path for path in known if path.endswith(f":{given}")]
+
+
 def listed(paths: Iterable[str], limit: int = 4) -> str:
     """A few of the paths, for a message."""
     every = list(paths)

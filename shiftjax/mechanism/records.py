@@ -144,6 +144,11 @@ class Joint:
     virtual: bool = False  # whether it is drawn translucent
     data: Any = None  # of the user's: a frozen JSON value
 
+    @property
+    def on_ground(self) -> bool:
+        """Whether one of its ends is on ground."""
+        return FIXED in (self.parent.body, self.child.body)
+
     def states(self, start: str, coordinate: str) -> bool:
         """Whether it says where a coordinate starts, or how fast; `start` is one of STARTS."""
         return start in self.stated or f"{start}.{coordinate}" in self.stated

@@ -23,14 +23,9 @@ SHIFT, CTRL = (False, False, True), (True, False, False)
 PIXEL = 0.01  # of what an axis shows: two pixels of a plot of some 300, and the rounding of the ends
 
 
-@pytest.fixture(scope="module")
-def bars(many_members: ViewedStudy) -> Scene:
-    return MemberScenes(many_members).first
-
-
 @pytest.fixture
-def window(many_members: ViewedStudy, bars: Scene) -> Iterator[Offscreen]:
-    with with_study_pane(many_members, bars, SIZE) as screen:
+def window(many_members: ViewedStudy, many_scene: Scene) -> Iterator[Offscreen]:
+    with with_study_pane(many_members, many_scene, SIZE) as screen:
         yield screen
 
 
@@ -189,13 +184,13 @@ def test_members_that_come_back_are_selected_again(window: Offscreen) -> None:
 
 
 def test_brushes_are_saved_with_the_view(
-    window: Offscreen, many_members: ViewedStudy, bars: Scene, tmp_path: Path
+    window: Offscreen, many_members: ViewedStudy, many_scene: Scene, tmp_path: Path
 ) -> None:
     explorer = window.state.explorer
     selecting.type_brushes(window.state, f"0.2 <= swing <= 0.6 and {COUPLER} <= 1.1 or swing >= 0.8")
     window.frames()
     saved.save(window.state, tmp_path / "brushed.json")
-    with Offscreen(WindowState(MemberScenes(many_members, bars), look=FAST), SIZE) as other:
+    with Offscreen(WindowState(MemberScenes(many_members, many_scene), look=FAST), SIZE) as other:
         saved.load(other.state, tmp_path / "brushed.json")
         other.frames(2)
         again = other.state.explorer

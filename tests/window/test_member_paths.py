@@ -28,15 +28,10 @@ LONG = 60.0  # s, in which all paths are collected
 CLOSED = 1e-9  # of poses beside recorded places [m]
 
 
-@pytest.fixture(scope="module")
-def bars(many_members: ViewedStudy) -> Scene:
-    return MemberScenes(many_members).first
-
-
 @pytest.fixture
-def state(many_members: ViewedStudy, bars: Scene) -> WindowState:
+def state(many_members: ViewedStudy, many_scene: Scene) -> WindowState:
     """Of a study in which nobody was simulated again."""
-    return WindowState(MemberScenes(ViewedStudy.open(many_members.where), bars), look=BARE)
+    return WindowState(MemberScenes(ViewedStudy.open(many_members.where), many_scene), look=BARE)
 
 
 def traced(state: WindowState) -> tuple[MemberPaths, Strokes]:
@@ -189,8 +184,8 @@ def test_nothing_is_traced_without_a_point(state: WindowState) -> None:
 
 
 @pytest.fixture
-def window(many_members: ViewedStudy, bars: Scene) -> Iterator[Offscreen]:
-    with Offscreen(WindowState(MemberScenes(many_members, bars), look=BARE), (900, 700)) as screen:
+def window(many_members: ViewedStudy, many_scene: Scene) -> Iterator[Offscreen]:
+    with Offscreen(WindowState(MemberScenes(many_members, many_scene), look=BARE), (900, 700)) as screen:
         screen.frames(2)
         yield screen
 

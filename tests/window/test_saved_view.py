@@ -27,14 +27,9 @@ from tests.window.test_gui_panes import run_window, xvfb
 ONE_SET = {"name": "A", "members": packed(np.arange(MEMBERS) < 9), "text": "member < 9", "colour": 0}
 
 
-@pytest.fixture(scope="module")
-def bars(many_members: ViewedStudy) -> Scene:
-    return MemberScenes(many_members).first
-
-
 @pytest.fixture
-def state(many_members: ViewedStudy, bars: Scene) -> WindowState:
-    return WindowState(MemberScenes(many_members, bars))
+def state(many_members: ViewedStudy, many_scene: Scene) -> WindowState:
+    return WindowState(MemberScenes(many_members, many_scene))
 
 
 def changed(state: WindowState) -> WindowState:
@@ -70,13 +65,15 @@ def test_the_tree_has_the_numbers_of_the_member(state: WindowState, many_members
         assert float(row.value.split()[0]) == pytest.approx(many_members.value(COUPLER, int(member)), rel=1e-3)
 
 
-def test_what_is_saved_is_restored(state: WindowState, many_members: ViewedStudy, bars: Scene, tmp_path: Path) -> None:
+def test_what_is_saved_is_restored(
+    state: WindowState, many_members: ViewedStudy, many_scene: Scene, tmp_path: Path
+) -> None:
     fresh = saved.document(state)
     path = saved.save(changed(state), tmp_path / "one.json")
     written = saved.document(state)
     same = {name for name in written if written[name] == fresh[name]}
     assert same == {"format", "version", "study", "beside"}, "the test changes all the others"
-    other = WindowState(MemberScenes(many_members, bars))
+    other = WindowState(MemberScenes(many_members, many_scene))
     saved.load(other, path)
     assert saved.document(other) == written
     assert other.explorer.cells == state.explorer.cells and other.choice.member == state.choice.member
@@ -87,12 +84,12 @@ def test_what_is_saved_is_restored(state: WindowState, many_members: ViewedStudy
 
 
 def test_a_member_beside_is_restored(
-    state: WindowState, many_members: ViewedStudy, bars: Scene, tmp_path: Path
+    state: WindowState, many_members: ViewedStudy, many_scene: Scene, tmp_path: Path
 ) -> None:
     choosing.choose(state, "kept")
     actions.run(state, "beside")
     path = saved.save(state, tmp_path / "two.json")
-    other = WindowState(MemberScenes(many_members, bars))
+    other = WindowState(MemberScenes(many_members, many_scene))
     saved.load(other, path)
     assert other.beside is not None and state.beside is not None and other.beside.member == state.beside.member
 
@@ -171,12 +168,12 @@ def test_files_of_other_things_are_refused(state: WindowState, tmp_path: Path, t
 
 
 def test_a_member_that_was_not_kept_is_simulated_again(
-    state: WindowState, many_members: ViewedStudy, bars: Scene, tmp_path: Path
+    state: WindowState, many_members: ViewedStudy, many_scene: Scene, tmp_path: Path
 ) -> None:
     path = saved.save(state, tmp_path / "view.json")
     path.write_text(json.dumps(saved.document(state) | {"member": 3, "time": 0.05, "grid": [0, 3]}))
     study = ViewedStudy.open(many_members.where)
-    other = WindowState(MemberScenes(study, bars))
+    other = WindowState(MemberScenes(study, many_scene))
     saved.load(other, path)
     assert other.choice.member == 0 and not other.explorer.cells, "it waits"
     study.prepare([3])
@@ -256,9 +253,9 @@ def test_a_grid_grows_and_ends(state: WindowState) -> None:
     assert state.explorer.cells == () and "two members" in state.panels.messages[-1]
 
 
-def test_at_most_64_ghosts_spread_over_the_selection(many_members: ViewedStudy, bars: Scene) -> None:
+def test_at_most_64_ghosts_spread_over_the_selection(many_members: ViewedStudy, many_scene: Scene) -> None:
     study = ViewedStudy.open(many_members.where)
-    state = WindowState(MemberScenes(study, bars))
+    state = WindowState(MemberScenes(study, many_scene))
     explorer = state.explorer
     selecting.select(state, np.arange(MEMBERS) < MEMBERS // 2)
     assert len(state.choice.chosen) == KEPT // 2 and explorer.note.startswith(f"{KEPT // 2} of 10,000 selected")

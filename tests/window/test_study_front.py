@@ -11,7 +11,6 @@ from shiftjax.viewer.gui.panes.study import front_mark
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.members.pareto import nondominated
 from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.many import COUPLER, LATE, SWING
 from tests.support.windows import open_tab, with_study_pane
@@ -20,14 +19,9 @@ SIZE = (1100, 860)
 PINK = np.array([242, 51, 191])
 
 
-@pytest.fixture(scope="module")
-def bars(many_members: ViewedStudy) -> Scene:
-    return MemberScenes(many_members).first
-
-
 @pytest.fixture
-def window(many_members: ViewedStudy, bars: Scene) -> Iterator[Offscreen]:
-    with with_study_pane(many_members, bars, SIZE) as screen:
+def window(many_members: ViewedStudy, many_scene: Scene) -> Iterator[Offscreen]:
+    with with_study_pane(many_members, many_scene, SIZE) as screen:
         screen.state.explorer.x, screen.state.explorer.y = COUPLER, SWING
         open_tab(screen, "Scatter")
         yield screen

@@ -26,14 +26,9 @@ ORANGE = (255, 140, 20)
 FEW = 0.003  # part of a plot's pixels that must change where something is drawn
 
 
-@pytest.fixture(scope="module")
-def bars(many_members: ViewedStudy) -> Scene:
-    return MemberScenes(many_members).first
-
-
 @pytest.fixture
-def window(many_members: ViewedStudy, bars: Scene) -> Iterator[Offscreen]:
-    with with_study_pane(many_members, bars, SIZE) as screen:
+def window(many_members: ViewedStudy, many_scene: Scene) -> Iterator[Offscreen]:
+    with with_study_pane(many_members, many_scene, SIZE) as screen:
         yield screen
 
 
@@ -214,7 +209,7 @@ def test_an_expression_is_typed_completed_and_explained(window: Offscreen) -> No
 
 
 def test_worst_five_in_a_grid_saved_and_reopened(
-    window: Offscreen, many_members: ViewedStudy, bars: Scene, tmp_path: Path
+    window: Offscreen, many_members: ViewedStudy, many_scene: Scene, tmp_path: Path
 ) -> None:
     state = window.state
     window.click("members")
@@ -235,7 +230,7 @@ def test_worst_five_in_a_grid_saved_and_reopened(
     state.explorer.file = str(tmp_path / "worst.json")
     saved.save_here(state)
     assert "written" in state.panels.messages[-1]
-    with Offscreen(WindowState(MemberScenes(many_members, bars), look=BARE), SIZE) as other:
+    with Offscreen(WindowState(MemberScenes(many_members, many_scene), look=BARE), SIZE) as other:
         saved.load(other.state, tmp_path / "worst.json")
         other.frames(3)
         assert saved.document(other.state) == saved.document(state)

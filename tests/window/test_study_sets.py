@@ -12,7 +12,6 @@ from shiftjax.viewer.gui.picture.snapshot import ghosts
 from shiftjax.viewer.gui.state.colours import of_set
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.many import COUPLER, KEPT, LATE, MEMBERS, SWING
 from tests.support.windows import open_tab, with_study_pane
@@ -21,14 +20,9 @@ SIZE = (1100, 860)
 SHIFT, CTRL = (False, False, True), (True, False, False)
 
 
-@pytest.fixture(scope="module")
-def bars(many_members: ViewedStudy) -> Scene:
-    return MemberScenes(many_members).first
-
-
 @pytest.fixture
-def window(many_members: ViewedStudy, bars: Scene) -> Iterator[Offscreen]:
-    with with_study_pane(many_members, bars, SIZE) as screen:
+def window(many_members: ViewedStudy, many_scene: Scene) -> Iterator[Offscreen]:
+    with with_study_pane(many_members, many_scene, SIZE) as screen:
         yield screen
 
 

@@ -21,14 +21,9 @@ SIZE = (1300, 860)
 LONG = 60.0  # s, in which every column is compared
 
 
-@pytest.fixture(scope="module")
-def bars(many_members: ViewedStudy) -> Scene:
-    return MemberScenes(many_members).first
-
-
 @pytest.fixture
-def window(many_members: ViewedStudy, bars: Scene) -> Iterator[Offscreen]:
-    with with_study_pane(many_members, bars, SIZE) as screen:
+def window(many_members: ViewedStudy, many_scene: Scene) -> Iterator[Offscreen]:
+    with with_study_pane(many_members, many_scene, SIZE) as screen:
         yield screen
 
 
@@ -73,8 +68,8 @@ def test_nothing_to_compare_is_said(window: Offscreen) -> None:
     assert ui.item_boxes[f"why:{SWING}"].y > ui.item_boxes[f"why:{CRANK}"].y, "one block below the other"
 
 
-def test_the_chosen_members_where_nobody_is_selected(many_members: ViewedStudy, bars: Scene) -> None:
-    state = WindowState(MemberScenes(many_members, bars))
+def test_the_chosen_members_where_nobody_is_selected(many_members: ViewedStudy, many_scene: Scene) -> None:
+    state = WindowState(MemberScenes(many_members, many_scene))
     choosing.choose(state, "worst:10:swing of kept")
     comparison = Comparison()
     calls = 1

@@ -61,7 +61,7 @@ class Mechanism:
         joint = self.joints[path]
         if path not in self.closures:
             return "tree joint"
-        root = FIXED in (joint.parent.body, joint.child.body) and KINDS[joint.type].nv > 0
+        root = joint.on_ground and KINDS[joint.type].nv > 0
         return "root closure" if root else "closure joint"
 
 

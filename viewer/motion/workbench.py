@@ -18,6 +18,7 @@ import numpy as np
 
 from shiftjax.editing.scripts import line_of
 from shiftjax.errors import ModelError
+from shiftjax.formats.files import free_stem
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FrameRef, Joint
 from shiftjax.viewer.motion.by_hand import BenchEngine, ByHand, Helpers
@@ -314,9 +315,8 @@ class WorkbenchSession(Session):
 
     def _written(self, folder: Path) -> str:
         """Writes the model and what was done; a sentence that says where."""
-        stem, k = f"{UNSAFE.sub('_', self._bench.model.name) or 'mechanism'}_posed", 1
-        while any((target := folder / f"{stem}{'' if k == 1 else f'_{k}'}{end}").exists() for end in (".txt", ".json")):
-            k += 1
+        stem = f"{UNSAFE.sub('_', self._bench.model.name) or 'mechanism'}_posed"
+        target = folder / f"{free_stem(folder, stem, ('.json', '.txt'))}.json"
         self._bench.save(target)
         self._saved = self._bench.script
         target.with_suffix(".txt").write_text(self._saved, encoding="utf-8")

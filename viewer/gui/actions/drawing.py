@@ -12,6 +12,7 @@ from shiftjax.editing.scripts import line_of
 from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef
 from shiftjax.viewer.gui.actions import new_parts
 from shiftjax.viewer.gui.actions.posing import hand
+from shiftjax.viewer.gui.actions.pulling import cross
 from shiftjax.viewer.gui.state.colours import PULL
 from shiftjax.viewer.gui.state.drawn_bar import BarEnd, DrawnBar
 from shiftjax.viewer.gui.state.selection import Hit
@@ -25,7 +26,6 @@ ALONG = 1e-9  # of an axis of a frame that is that of a bar
 OBLIQUE = 0.1  # of the length of a unit vector across a bar: less is along it
 DRAWING = "Drag from one end to the other; a click on an end pins it to ground. Escape ends it."
 TIP = "tip"
-CROSS = 0.02  # half size of the cross of a mark, in model sizes
 
 
 def toggle(state: WindowState) -> None:
@@ -88,8 +88,7 @@ def mark(state: WindowState) -> Strokes | None:
     """The place that was marked, as a cross."""
     if state.mark is None:
         return None
-    arms = CROSS * state.scene.size * np.eye(3)
-    return Strokes(np.array([[state.mark - arm, state.mark + arm] for arm in arms]), np.tile(np.array(PULL), (3, 1)))
+    return Strokes(cross(state, state.mark), np.tile(np.array(PULL), (3, 1)))
 
 
 def _lines(state: WindowState, bar: DrawnBar) -> list[str]:

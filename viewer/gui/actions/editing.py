@@ -14,7 +14,7 @@ from shiftjax.editing.scripts import line_of
 from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui.actions import new_parts
-from shiftjax.viewer.gui.actions.posing import NO_JOINT, hand
+from shiftjax.viewer.gui.actions.posing import hand, picked_joint
 from shiftjax.viewer.gui.state.panels import OPEN
 from shiftjax.viewer.gui.state.state import WindowState
 
@@ -162,7 +162,7 @@ def console(state: WindowState) -> None:
 def numbers_of_pick(state: WindowState) -> Mapping[str, tuple[float, str]]:
     """Path -> value and unit of the numbers of the pick, places first, of a mechanism that is changed by hand."""
     pick = state.selection.pick
-    if pick is None or state.live is None or state.live.hand is None or not state.live.posing:
+    if pick is None or state.hand is None or not state.hand.posing:
         return {}
 
     def made() -> dict[str, tuple[float, str]]:
@@ -172,14 +172,6 @@ def numbers_of_pick(state: WindowState) -> Mapping[str, tuple[float, str]]:
         return {path: (numbers[path], units[path]) for path in sorted(paths, key=lambda path: PLACE not in path)}
 
     return state.cached_for_member(f"numbers of {pick}", made)
-
-
-def picked_joint(state: WindowState) -> str:
-    """The picked joint, "" with a message where there is none."""
-    if state.selection.pick not in state.mechanism.joints:
-        state.say(NO_JOINT)
-        return ""
-    return state.selection.pick or ""
 
 
 def picked_body(state: WindowState) -> str:

@@ -17,10 +17,9 @@ TURN = 0.5  # rad, or parts of a third of the model's size, for a zoom of the wh
 
 def hand(state: WindowState) -> ByHandRun | None:
     """The mechanism that is on the workbench; None, with a message, where there is none."""
-    run = state.live.hand if state.live is not None else None
-    if run is None:
+    if state.hand is None:
         state.say(NOT_POSED)
-    return run
+    return state.hand
 
 
 def undo(state: WindowState) -> None:
@@ -49,7 +48,7 @@ def want(key: str) -> Callable[[WindowState], None]:
     """An action: the picked joint has a "target" or a "posture" where it stands, or none any more."""
 
     def act(state: WindowState) -> None:
-        if (run := hand(state)) and (path := _joint(state)):
+        if (run := hand(state)) and (path := picked_joint(state)):
             run.want(key, path)
 
     return act
@@ -63,7 +62,7 @@ def save(state: WindowState) -> None:
 
 def turn(state: WindowState, right: float, up: float) -> None:
     """Turns the picked joint by the wheel, or slides it."""
-    if not (run := hand(state)) or not (path := _joint(state)):
+    if not (run := hand(state)) or not (path := picked_joint(state)):
         return
     if path not in run.requested:
         state.say(f"{path} has no coordinate of one number: drag its body")
@@ -74,7 +73,7 @@ def turn(state: WindowState, right: float, up: float) -> None:
     run.let_go()
 
 
-def _joint(state: WindowState) -> str:
+def picked_joint(state: WindowState) -> str:
     """The picked joint, "" with a message where there is none."""
     if state.selection.pick not in state.mechanism.joints:
         state.say(NO_JOINT)

@@ -47,13 +47,18 @@ def end(state: WindowState) -> None:
         state.live.let_go()
 
 
+def cross(state: WindowState, place: np.ndarray) -> np.ndarray:
+    """(3, 2, 3) a small cross at a place (3,) of the world."""
+    arms = CROSS * state.scene.size * np.eye(3)
+    return np.stack([place - arms, place + arms], axis=1)
+
+
 def line(state: WindowState) -> Strokes | None:
     """From the pulled point to the target, which is a small cross; None without a pull."""
     pull = state.live.pull if state.live is not None else None
     if pull is None or pull[0] not in state.body_poses():
         return None
     body, point, target = pull
-    arms = CROSS * state.scene.size * np.eye(3)
     pulled = to_world(state.body_poses()[body], point)
-    ends = np.array([[pulled, target], *([target - arm, target + arm] for arm in arms)])
+    ends = np.array([[pulled, target], *cross(state, target)])
     return Strokes(ends, np.tile(np.array(PULL), (len(ends), 1)))

@@ -59,9 +59,8 @@ def edit(state: WindowState, path: str, geometry: Geometry) -> None:
 def remove(state: WindowState) -> None:
     """Removes the picked shape of the user, or a part of a mechanism on the workbench; nothing else can be removed."""
     path = state.selection.pick
-    run = state.live.hand if state.live is not None else None
-    if run is not None and path is not None and path not in state.shapes:
-        run.do(line_of("remove", (path,), {}))
+    if state.hand is not None and path is not None and path not in state.shapes:
+        state.hand.do(line_of("remove", (path,), {}))
         return
     if path is None or not any(part.kind == "shape" and part.path == path for part in state.scene.parts):
         state.say("Only shapes that were added can be removed.")

@@ -15,8 +15,8 @@ SPEED = 2e-3  # of a number, or of the model's size, that a drag by a point chan
 
 def draw(state: WindowState) -> None:
     """Draws into the current pane."""
-    numbers, pick, live = editing.numbers_of_pick(state), state.selection.pick or "", state.live
-    if live is not None and live.hand is not None and live.posing and pick in state.mechanism.joints:
+    numbers, pick, run = editing.numbers_of_pick(state), state.selection.pick or "", state.hand
+    if run is not None and run.posing and pick in state.mechanism.joints:
         _kind(state, pick)
     if not numbers:
         return
@@ -32,8 +32,8 @@ def draw(state: WindowState) -> None:
         ui.remember_item(f"number:{path}")
         if moved:
             editing.set_number(state, path, float(f"{wanted:.{DIGITS}g}"))
-        if imgui.is_item_deactivated_after_edit() and state.live is not None:
-            state.live.let_go()
+        if imgui.is_item_deactivated_after_edit() and run is not None:
+            run.let_go()
         imgui.set_item_tooltip(f"{path}: drag it, or Ctrl+click to type; the console takes more than {DIGITS} digits")
         imgui.same_line()
         imgui.text_unformatted(label)

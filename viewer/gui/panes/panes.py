@@ -81,8 +81,7 @@ def _menus(state: WindowState) -> float:
     if not imgui.begin_main_menu_bar():
         return 0.0
     height = imgui.get_window_height()
-    by_hand = state.live is not None and state.live.hand is not None
-    third = ("Mechanism", _mechanism) if by_hand else ("Members", _members)
+    third = ("Mechanism", _mechanism) if state.hand is not None else ("Members", _members)
     for title, lines in (("File", _file), ("Edit", _edit), ("View", _view), third, ("Help", _help)):
         is_open = imgui.begin_menu(title)
         ui.remember_item(f"menu:{title}")

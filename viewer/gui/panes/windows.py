@@ -23,8 +23,8 @@ def draw(state: WindowState, view: Box) -> None:
     if state.panels.text:
         still_open = _window("To read and copy", view, 60, lambda: _text(state.panels.text))
         state.panels.text = state.panels.text if still_open else ""
-    if state.panels.console_on and state.live is not None and state.live.hand is not None:
-        run = state.live.hand
+    run = state.hand
+    if state.panels.console_on and run is not None:
         state.panels.console_on = _window("Console", _lower(view), 8, lambda: console.draw(state, run))
     if state.panels.info_on:
         state.panels.info_on = _window("Info", view, 90, lambda: ui.facts(info(state)))

@@ -62,8 +62,7 @@ def path_of(study: StudyLike, member: int, node: int, point: np.ndarray) -> Stro
 
 def curve_by_hand(state: WindowState) -> Strokes | None:
     """The curve of a point through the motion of a mechanism on the workbench."""
-    run = state.live.hand if state.live is not None else None
-    curve = run.curve if run is not None else None
+    curve = state.hand.curve if state.hand is not None else None
     return line(curve.points, TRACE) if curve is not None else None
 
 

@@ -30,7 +30,7 @@ from shiftjax.viewer.latest_values import LatestValues
 from shiftjax.viewer.members.ghost_choice import drawn
 from shiftjax.viewer.members.study_like import Design, Placed, ScenesLike, StudyLike, span
 from shiftjax.viewer.motion.framing import Extent
-from shiftjax.viewer.motion.live_run import LiveRun
+from shiftjax.viewer.motion.live_run import ByHandRun, LiveRun
 from shiftjax.viewer.motion.mechanism import mechanism_from
 from shiftjax.viewer.motion.reach import LiveReach, Shown, StoredReach
 from shiftjax.viewer.recording import MovieRecording
@@ -100,6 +100,11 @@ class WindowState:
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._numbers = live.values if live is not None else {}  # for which the scene was built
         self._locks = live.locks if live is not None else frozenset()
+
+    @property
+    def hand(self) -> ByHandRun | None:
+        """The mechanism on the workbench, posed or running; None where none is."""
+        return self.live.hand if self.live is not None else None
 
     # -- time --------------------------------------------------------------------------------------------------------
 
