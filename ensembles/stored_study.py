@@ -14,11 +14,11 @@ import numpy as np
 from shiftjax.ensembles.report.writing import write as write_report
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.store.ranking import ranked
-from shiftjax.ensembles.store.recipe import Recipe, designs_of
+from shiftjax.ensembles.store.recipe import AS_STORED, Recipe, designs_of, with_values
 from shiftjax.ensembles.study.definition import Definition, from_document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import MemberGroup, with_growths
-from shiftjax.errors import ModelError, need_count, need_path, one_of, refuse_text, shown, wrong
+from shiftjax.errors import ModelError, need, need_count, need_path, one_of, refuse_text, shown, wrong
 from shiftjax.formats.files import load
 from shiftjax.markup import html_table
 from shiftjax.mechanism.frozen_json import FrozenJson
@@ -134,11 +134,15 @@ class Study:
         (recipe,) = self.recipes([k])
         return recipe.model, dict(recipe.vary), dict(recipe.settings)
 
-    def recipes(self, members: Sequence[int]) -> list[Recipe]:
+    def recipes(self, members: Sequence[int], values: Mapping[str, float] = AS_STORED) -> list[Recipe]:
         """How members are simulated again, those of one model together.
 
+        Args:
+            members: their numbers.
+            values: number path -> the value that all of them have in place of their own.
+
         Raises:
-            ModelError: no such member, or one that has not run.
+            ModelError: no such member, or one that has not run; a number that does not vary.
         """
         listed = isinstance(members, Sequence | np.ndarray) and not isinstance(members, str)
         if not listed or getattr(members, "ndim", 1) != 1:
@@ -159,8 +163,9 @@ class Study:
             known = group.model.numbers()
             derived = {*group.settings.get("derive", ()), *group.model.expressions}
             vary = {path: v for path, v in designs_of(rows).items() if path in known and path not in derived}
-            still, led = self.definition.assemble_only, self.definition.kind == "follow"
-            recipes.append(Recipe(numbers, group.model, vary, dict(group.settings), still, led))
+            vary = with_values(vary, values, str(self.path))
+            still = self.definition.assemble_only
+            recipes.append(Recipe(numbers, group.model, vary, dict(group.settings), still, group.kind))
         return recipes
 
     def _refuse_missing(self, members: np.ndarray, messages: np.ndarray) -> None:
@@ -184,7 +189,14 @@ class Study:
         tree = self.xarray
         return write_report(tree, load(json.loads(tree.attrs["model"])), path, force=force)
 
-    def view(self, members: int | str | Sequence[int] = "", *, height: int = 480, rows: int = 50_000) -> Any:
+    def view(
+        self,
+        members: int | str | Sequence[int] = "",
+        *,
+        height: int = 480,
+        rows: int | None = None,
+        server: bool = False,
+    ) -> Any:
         """The study as a page: members that move, with sliders for member and time as in `Result.view`, and a table, a
         scatter plot and parallel axes of all members, in which ranges are chosen.
 
@@ -193,12 +205,17 @@ class Study:
                 poses were kept, else the first one. A page has 12 at most; without poses they are simulated again.
             height: of the frame in the notebook [pixels].
             rows: members in the table and the plots, 20 bytes or so each; of a study with more a random sample, which
-                the page says. 0 for the moving members alone.
+                the page says. 0 for the moving members alone. Left out, 50 000.
+            server: the page asks a server of this process for what it shows: it has all members, and whichever is
+                clicked moves. It ends with the process, or by `stop`; see `shiftjax view --web`.
 
         Raises:
-            ModelError: no such member, or none that started; no packages of the viewer.
+            ModelError: no such member, or none that started; no packages of the viewer; rows of a served page.
         """
-        return view(self.path, members, height=height, rows=rows)
+        need("view: server", server, bool, "True or False")
+        if server and rows is not None:
+            raise ModelError(f"view: rows={rows}", "with server=True", "a page without a server", "Leave it out.")
+        return view(self.path, members, height=height, rows=50_000 if rows is None else rows, server=server)
 
     def _repr_html_(self) -> str:
         members = self.xarray["members"].to_dataset()

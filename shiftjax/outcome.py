@@ -12,6 +12,7 @@ from enum import IntEnum
 class Outcome(IntEnum):
     """How a run ended: 0 good; below 0 finished with a warning; above 0 ended early."""
 
+    out_of_reach = -7
     event = -6
     impossible_inertia = -5
     inaccurate = -4
@@ -30,6 +31,7 @@ class Outcome(IntEnum):
     too_small = 9
     singular_pose = 10
     no_equilibrium = 11
+    unlimited = 12
 
 
 GOOD = (Outcome.ok, Outcome.event)  # statuses of members of which nothing is to be said
@@ -44,6 +46,10 @@ class WithRemedy(str):
 REMEDY: dict[Outcome, str] = {
     Outcome.ok: "",
     Outcome.event: "an event has stopped the run, as was asked: `events` and `final` of the result say where",
+    Outcome.out_of_reach: (
+        "its goals cannot all be met, or not from where it begins, and it stands at the nearest pose that was come to: "
+        "try from other poses (`tries`), or ask for less"
+    ),
     Outcome.near_singular: (
         "the run stayed near a pose where the rank of the loops drops; positions there are less certain: "
         "check the certificate's pivot_ratio, or change the step so that the pose is crossed elsewhere"
@@ -91,6 +97,10 @@ REMEDY: dict[Outcome, str] = {
     Outcome.no_equilibrium: (
         "forces still move the mechanism after many steps downhill: hold what falls or turns freely by a spring or a "
         "drive, or begin nearer to the equilibrium"
+    ),
+    Outcome.unlimited: (
+        "a joint has no end of its travel, which a metric asks for: it turns round, or slides on for ever; make a "
+        "metric of its turning margin, or change the lengths"
     ),
     Outcome.interrupted: "the run was stopped from outside before this member's end: run it again",
 }

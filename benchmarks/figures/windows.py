@@ -68,6 +68,21 @@ def pose_by_hand() -> None:
             session.settle()
 
 
+def kept_goal() -> None:
+    """A bucket whose goal was kept, and a goal of its stick that a limit blocks, while it is dragged away."""
+    bench = Workbench("excavator")
+    bench.do("limit", "stick_pivot", -0.75, None).do("keep", "bucket", T=[6.0, 0.0, -4.0], at=[0.5, 0.0, 0.1])
+    bench.do("keep", "stick_pivot", -1.0, level=1.0)
+    with _on_workbench(bench, "kept_goal.png") as (session, window):
+        for action in ("zoom_in", *["shift_left"] * 4):
+            actions.run(window.state, action)
+        at = bench.poses["excavator:bucket"][1]
+        window.state.pick_path("excavator:bucket")
+        for part in np.linspace(0.0, 1.0, 12):
+            session.grab("excavator:bucket", np.zeros(3), at + part * np.array([-0.9, 0.0, 2.6]))
+            session.settle()
+
+
 def workbench() -> None:
     """A four-bar drawn from nothing, the curve of a point of its coupler, a mark, and the console."""
     with _on_workbench(Workbench(), "workbench.png") as (session, window):
@@ -116,4 +131,4 @@ def _on_workbench(bench: Workbench, name: str) -> Iterator[tuple[WorkbenchSessio
     small.save(FOLDER / name, optimize=True)
 
 
-PICTURES = (study_pane, pose_by_hand, workbench)
+PICTURES = (study_pane, pose_by_hand, kept_goal, workbench)

@@ -63,7 +63,7 @@ def again(
             progress((before + done * size) / len(members))
 
         tell(0.0)
-        simulated = to_tree(recipe.run(channels=_channels(tree, recipe), keep="all", progress=tell))
+        simulated = to_tree(recipe.run(channels=recorded_channels(tree, recipe), keep="all", progress=tell))
         rows = tree["members"].to_dataset().isel(member=recipe.members)
         table = simulated["members"].to_dataset()
         differing = _differences(rows, table, str(tree.attrs.get("shiftjax_version", "")))
@@ -79,7 +79,7 @@ def _recipes(path: str | Path, tree: xr.DataTree, members: Sequence[int]) -> lis
     return [of_result(tree, members, str(path))]
 
 
-def _channels(tree: xr.DataTree, recipe: Recipe) -> list[str]:
+def recorded_channels(tree: xr.DataTree, recipe: Recipe) -> list[str]:
     """What was recorded: of a study by the words of its definition, some of which a model may not have."""
     if "channels" in recipe.settings or study_store.is_study(tree.attrs):
         return list(recipe.settings.get("channels", []))

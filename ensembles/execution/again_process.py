@@ -1,7 +1,8 @@
-"""The process that simulates members of stores again, for a viewer, which stays without jax.
+"""The process that simulates members of stores again, and designs beside them, for a viewer, which stays without jax.
 
 `python -m shiftjax.ensembles.execution.again_process N` answers requests on the pipe of file number N until its
-other end is closed: a request names a store and members, the answers are those of `again_messages`.
+other end is closed: a request names a store and members; or a design, and a member that it is like in all else; or
+ranges of designs, of which a store of their own is made. The answers are those of `again_messages`.
 """
 
 from __future__ import annotations
@@ -9,10 +10,15 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
 
 from shiftjax.ensembles.execution.again import Again, again
 from shiftjax.ensembles.execution.again_messages import DONE, FAILED, FOUND, PROGRESS, READY, packed
+from shiftjax.ensembles.execution.another_design import another_design, more_like
+from shiftjax.ensembles.execution.sent_tree import parts_of
 from shiftjax.errors import ModelError
 
 EVERY = 0.1  # s between two messages of how far it is
@@ -28,7 +34,7 @@ def main(number: int) -> None:
         except EOFError:
             return
         try:
-            _serve(pipe, request["store"], request["members"])
+            _serve(pipe, request)
         except (BrokenPipeError, ConnectionResetError):  # nobody listens any more
             return
         except ModelError as error:
@@ -38,8 +44,8 @@ def main(number: int) -> None:
             pipe.send_bytes(packed(FAILED, [request["store"], fault, "members that can run", "Report it."]))
 
 
-def _serve(pipe: Connection, store: str, members: list[int]) -> None:
-    """Simulates the members of a request and sends what comes of them."""
+def _serve(pipe: Connection, request: dict[str, Any]) -> None:
+    """Simulates what a request asks for and sends what comes of it."""
     sent = -EVERY
 
     def progress(done: float) -> None:
@@ -49,9 +55,22 @@ def _serve(pipe: Connection, store: str, members: list[int]) -> None:
             sent = now
             pipe.send_bytes(packed(PROGRESS, done))
 
-    for some in again(store, members, progress):
-        pipe.send_bytes(_message_of(some))
+    if "members" in request:
+        for some in again(request["store"], request["members"], progress):
+            pipe.send_bytes(_message_of(some))
+    else:
+        pipe.send_bytes(_of_designs(request, progress))
     pipe.send_bytes(packed(DONE))
+
+
+def _of_designs(request: dict[str, Any], progress: Callable[[float], None]) -> bytes:
+    """The message of a design that is simulated, or of a study of many."""
+    store, like = request["store"], request["like"]
+    if "design" in request:
+        return packed(FOUND, *parts_of(another_design(store, like, request["design"], progress)))
+    ranges = {path: (low, high) for path, (low, high) in request["ranges"].items()}
+    made = more_like(store, like, ranges, request["count"], Path(request["folder"]), progress)
+    return packed(FOUND, str(made))
 
 
 def _message_of(some: Again) -> bytes:

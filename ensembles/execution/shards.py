@@ -16,7 +16,7 @@ import xarray as xr
 
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import GROWTH, MemberGroup
-from shiftjax.kinematics.follow import follow
+from shiftjax.ensembles.study.posed import posed
 from shiftjax.record import record
 from shiftjax.run.advance.repeats import sample_size
 from shiftjax.run.assemble import assemble
@@ -144,13 +144,13 @@ def probed(group: MemberGroup, definition: Definition) -> tuple[Result, Need, xr
 
 
 def simulated(part: Portion, definition: Definition, more: Mapping[str, Any]) -> Result:
-    """The result of the members of a part, or of those whose numbers stand in `more`: simulated, followed along a path,
-    or only assembled."""
+    """The result of the members of a part, or of those whose numbers stand in `more`: simulated, posed as the kind of
+    the study says, or only assembled."""
     given = {**part.group.settings, "vary": part.group.vary(part.begin, part.end), **more}
     if definition.assemble_only:
         return assemble(part.group.model, **{k: value for k, value in given.items() if k not in OF_MOTION})
-    if definition.kind == "follow":
-        return follow(part.group.model, **{k: v for k, v in given.items() if k == "progress" or k not in OF_MOTION})
+    if not part.group.moves:
+        return posed(part.group.kind, part.group.model, given)
     if given.get("output_step", 0) is None:  # nothing is recorded but the ends
         given["output_step"] = given.get("span") or part.group.model.settings.span
     return simulate(part.group.model, **given)

@@ -16,8 +16,8 @@ import numpy as np
 
 from shiftjax.ensembles.optimization.trail import COLUMNS, Trail, column, trail
 from shiftjax.ensembles.store import store
+from shiftjax.ensembles.study.posed import posed
 from shiftjax.errors import ModelError
-from shiftjax.kinematics.follow import follow
 from shiftjax.measures.aims import Aim
 from shiftjax.mechanism.model import Model
 from shiftjax.run.results.result import Result
@@ -33,7 +33,8 @@ EVERY = 0.01  # of the run, between two lines
 def run(trail: Trail, progress: Callable[[float], None] = lambda done: None) -> Result:
     """The designs, with all their poses; what the optimisation says of each is among their metrics."""
     given: dict[str, Any] = {**trail.group.settings, "keep": "all", "vary": trail.vary, "progress": progress}
-    result = follow(trail.group.model, **given) if trail.group.led else _simulated(trail.group.model, given)
+    group = trail.group
+    result = _simulated(group.model, given) if group.moves else posed(group.kind, group.model, given)
     columns = {column(name, result.metrics): trail.columns[name] for name in COLUMNS}
     return dataclasses.replace(
         result,

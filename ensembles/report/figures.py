@@ -240,9 +240,18 @@ def statuses(content: Content) -> Any:
 
 def status_colour(outcome: Outcome) -> str:
     """Good, with a warning, failed."""
-    shades = {0: style.TEAL, -1: "#e3b341", -2: "#d8a02c", -3: "#c98f1b", -4: "#b57e10", -5: "#9d6b08", -6: "#7fb8b5"}
+    shades = {
+        0: style.TEAL,
+        -1: "#e3b341",
+        -2: "#d8a02c",
+        -3: "#c98f1b",
+        -4: "#b57e10",
+        -5: "#9d6b08",
+        -6: "#7fb8b5",
+        -7: "#cbb26a",
+    }
     reds = (
         *("#b8322c", "#8f2420", "#d4655f", "#6e1815", "#e08d88", "#a0463f", "#c77872", "#571210"),
-        *("#e8503a", "#b56a5c", "#9c4a5e"),
+        *("#e8503a", "#b56a5c", "#9c4a5e", "#7a3b4f"),
     )
     return shades[int(outcome)] if outcome <= 0 else reds[(int(outcome) - 1) % len(reds)]

@@ -9,12 +9,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from shiftjax.ensembles.study.definition import OF_IK
 from shiftjax.ensembles.study.group import MemberGroup
+from shiftjax.ensembles.study.posed import TAKEN, of_kind
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.kinematics.path_function import PathFunction
 from shiftjax.kinematics.traced_paths import path_function
+from shiftjax.kinematics.travels import TravelFunction
 from shiftjax.run.beginning import Begun
 from shiftjax.run.options import DesignOptions, Options, options_of
 
@@ -47,10 +50,15 @@ class Runs:
             followed = tuple(path for path in full if path in followed or path not in self.paths)
         given = {**group.settings, "channels": list(channels), "threads": threads, "assign": assign or None}
         given.pop("derive", None)
-        self._run: DifferentiableRun | PathFunction
+        self._run: DifferentiableRun | PathFunction | TravelFunction
         if group.led:
             path = self._run = path_function(group.model, full, given, DesignOptions(assign=assign), warns=False)
             self.units, self.time = path.static.metric_units, path.static.time
+        elif not group.moves:
+            stated = options_of(**{name: value for name, value in given.items() if name in TAKEN and name not in OF_IK})
+            stated = stated.changed(assign=assign or None)
+            poses = self._run = _of_poses(group, full, stated)
+            self.units, self.time = poses.static.metric_units, poses.static.time
         else:
             run = self._run = DifferentiableRun(group.model, full, _of_run(group, given), traced=followed, warns=False)
             self.units, self.time = run.static["metric_units"], run.static["time"]
@@ -116,6 +124,15 @@ class Runs:
 
     def _named(self, x: Array) -> dict[str, Array]:
         return {path: x[:, k] for k, path in enumerate(self.paths)}
+
+
+def _of_poses(group: MemberGroup, names: Sequence[str], given: Options) -> TravelFunction:
+    """Members that are asked how far their joints go, or are put where goals want them, which answer alike."""
+    if group.kind != "ik":
+        return TravelFunction(group.model, names, given, warns=False)
+    goals, limits, tries = (group.settings.get(name) for name in OF_IK)
+    function = of_kind("ik", "PoseStudyFunction")
+    return function(group.model, names, given, goals or (), limits, tries or 1, warns=False)
 
 
 def _of_run(group: MemberGroup, given: Mapping[str, Any]) -> Options:

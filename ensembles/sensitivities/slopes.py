@@ -28,12 +28,12 @@ from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, opened_group
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup
+from shiftjax.ensembles.study.posed import posed
 from shiftjax.ensembles.study.run_flags import check_flags
 from shiftjax.errors import ModelError, need, need_number, need_path, one_of
 from shiftjax.gradients.differences import BESIDE, PLACES, MovedRuns, central
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.gradients.planning import DIRECTIONS, Planned, Planner, by_differences, without_derivative
-from shiftjax.kinematics.follow import follow
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.options import options_of
 from shiftjax.shield import interruptible
@@ -207,8 +207,8 @@ def _planned(plan: StudyPlan, direction: str | None, threads: int | None) -> Pla
     paths, outcomes = tuple(group.vary()), len(plan.definition.metrics)
     if why := _without_derivative(group, paths):
         return by_differences(len(paths), why, direction)
-    if group.led:
-        return _along_paths(outcomes, len(paths), direction)
+    if not group.moves:
+        return _of_poses(outcomes, len(paths), direction)
     members = min(BLOCK, plan.size, group.members)
     planner = Planner(Runs(group, paths, threads=threads).begun)
     return planner.planned(outcomes, len(paths), members, direction=direction)
@@ -216,7 +216,7 @@ def _planned(plan: StudyPlan, direction: str | None, threads: int | None) -> Pla
 
 def _without_derivative(group: MemberGroup, paths: tuple[str, ...]) -> str:
     """Why members of a group have no derivative but by differences, "" where they have."""
-    if not group.led:
+    if group.moves:
         return without_derivative(options_of(**group.settings))
     try:
         Runs(group, paths)
@@ -225,8 +225,8 @@ def _without_derivative(group: MemberGroup, paths: tuple[str, ...]) -> str:
     return ""
 
 
-def _along_paths(outcomes: int, parameters: int, direction: str | None) -> Planned:
-    """The way to slopes of paths, each pose of which has its own: what takes fewer products with their Jacobians."""
+def _of_poses(outcomes: int, parameters: int, direction: str | None) -> Planned:
+    """The way to slopes of poses, each of which has its own: what takes fewer products with their Jacobians."""
     if direction is not None:
         one_of("direction", direction, DIRECTIONS)
         return Planned(direction, "it was asked for")
@@ -234,21 +234,21 @@ def _along_paths(outcomes: int, parameters: int, direction: str | None) -> Plann
     return Planned("forward" if forward else "reverse", "one product a number" if forward else "one product a metric")
 
 
-class _MovedPaths:
-    """Metrics of plain paths of one model, as `MovedRuns` has those of runs.
+class _MovedPoses:
+    """Metrics of plain paths or travels of one model, as `MovedRuns` has those of runs.
 
     Args:
         vary: full paths of the V numbers that vary.
     """
 
     def __init__(self, group: MemberGroup, vary: Sequence[str], **more: Any) -> None:
-        self.model, self.vary, self.settings = group.model, tuple(vary), {**group.settings, **more}
+        self.group, self.vary, self.settings = group, tuple(vary), {**group.settings, **more}
         self.metrics = tuple(group.settings.get("metrics") or ())
 
     def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Metrics (B, M) and status (B,) of designs (B, V)."""
         columns = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
-        result = follow(self.model, **{**self.settings, "vary": columns})
+        result = posed(self.group.kind, self.group.model, {**self.settings, "vary": columns})
         return np.stack([result.metrics[name] for name in self.metrics], axis=1).astype(float), result.status
 
 
@@ -264,8 +264,8 @@ class _Slopes:
         self._runs = None if differs else Runs(group, self.parameters, threads=threads)
         self._needs, self._precision = list[Need](), group.settings.get("precision", "f64")
         more: dict[str, Any] = {"channels": [], "threads": threads, "announce": self._needs.append}
-        if group.led:
-            self._moved = _MovedPaths(group, self.parameters, **more)
+        if not group.moves:
+            self._moved = _MovedPoses(group, self.parameters, **more)
         else:
             given = options_of(**group.settings).changed(keep="none", **more)
             given = given.changed(output_step=given.numerics.span or group.model.settings.span)

@@ -18,12 +18,13 @@ import xarray as xr
 from shiftjax.constraints.drives import TYPES, Drive
 from shiftjax.constraints.pose_drives import POSE_TYPES, PoseDrive
 from shiftjax.ensembles.store.members import role_of
-from shiftjax.errors import ModelError
+from shiftjax.ensembles.study.posed import POSED, posed
+from shiftjax.errors import ModelError, nearest
 from shiftjax.formats.files import load
-from shiftjax.kinematics.follow import follow
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import Assembly, Element
 from shiftjax.plugins import need_plugins
 from shiftjax.record import record
@@ -38,7 +39,7 @@ KEYWORDS += ["branch", "strict_inertia", "singular", "accuracy", "error_growth"]
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")  # a limit that is infinite is null in JSON
 STILL = ("channels", "metrics", "hold", "branch", "backend", "precision", "strict_start", "derive", "drive", "keep",
          "threads", "announce")  # fmt: skip  # keywords that mean something where nothing moves
-LED = "channels metrics branch backend precision strict_start derive drive tie keep threads announce progress".split()
+AS_STORED: Mapping[str, float] = {}
 FUNCTION = " of recorded channels"  # the end of the text of a metric that is a function of Python
 
 
@@ -51,7 +52,8 @@ class Recipe:
         model: with their switches and drives.
         vary: number path -> (k,) values.
         settings: further keywords of `simulate`, or of `assemble`.
-        still: whether their loops are closed and nothing is run. led: whether they are followed along a path.
+        still: whether their loops are closed and nothing is run. kind: of their study, of members that do not move in
+            time one of `study.posed.POSED`.
     """
 
     members: np.ndarray
@@ -59,7 +61,7 @@ class Recipe:
     vary: Mapping[str, np.ndarray]
     settings: Mapping[str, Any]
     still: bool = False
-    led: bool = False
+    kind: str = "run"
 
     def run(self, **more: Any) -> Result:
         """The members, with further keywords of `simulate`; those that mean nothing where nothing moves in time are
@@ -67,8 +69,8 @@ class Recipe:
         given = {**self.settings, **more, "vary": dict(self.vary)}
         if self.still:
             return assemble(self.model, **{name: given[name] for name in (*STILL, "vary") if name in given})
-        if self.led:
-            return follow(self.model, **{name: given[name] for name in (*LED, "vary") if name in given})
+        if self.kind in POSED:
+            return posed(self.kind, self.model, given)
         return simulate(self.model, **given)
 
 
@@ -82,20 +84,36 @@ def designs_of(rows: xr.Dataset) -> dict[str, np.ndarray]:
     }
 
 
-def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
+def with_values(designs: Mapping[str, np.ndarray], values: Mapping[str, float], where: str) -> dict[str, np.ndarray]:
+    """Designs with other values of some numbers; ModelError for one that does not vary.
+
+    Args:
+        designs: number path -> (k,). values: number path -> the value of all. where: the store's name, for messages.
+    """
+    for path in values:
+        if path not in designs:
+            allowed = f"numbers that vary there: {listed(designs)}" if designs else "nothing, no number varies there"
+            raise ModelError(f"{where}: another design", path, allowed, nearest(path, designs) or "Leave it out.")
+    return {**designs, **{path: np.full_like(designs[path], value) for path, value in values.items()}}
+
+
+def of_result(tree: xr.DataTree, members: Sequence[int], where: str, values: Mapping[str, float] = AS_STORED) -> Recipe:
     """The recipe of members of a result, as `run` and `sweep` of a model write it.
 
     Args:
         tree: of `store.read`. members: (k,) numbers. where: the store's name, for messages.
+        values: number path -> the value that all of them have in place of their own.
 
     Raises:
-        ModelError: a result that went on from another one, or with functions of Python.
+        ModelError: a result that went on from another one, or with functions of Python; a number that does not vary.
     """
     about, rows = tree.attrs, tree["members"].to_dataset().isel(member=np.asarray(members, np.int64))
     asked: dict[str, Any] = json.loads(about["settings"])
     need_plugins(where, about)
     if "parameter" in asked:
         raise _lost(where, "poses along a path, whose places stand in studies of kind follow only")
+    if "goals" in asked:
+        raise _lost(where, "poses for goals, which stand in studies of kind ik only")
     if asked.get("t0"):
         raise _lost(where, "a run that goes on from another one, the end of which no store holds")
     ties = asked.get("tie") or {}
@@ -104,7 +122,9 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
     document = json.loads(about["model"])
     model = dataclasses.replace(load(document), source=str(about["model_source"]))
     model = with_origin(model, json.loads(about.get("model_origin", "[]")))
-    model, drive, vary = _driven_again(model, asked.get("drive") or {}, designs_of(rows), where)
+    model, drive, vary = _driven_again(
+        model, asked.get("drive") or {}, with_values(designs_of(rows), values, where), where
+    )
     still = asked["span"] == 0.0
     settings: dict[str, Any] = {name: asked[name] for name in KEYWORDS if name in asked}
     settings |= {name: math.inf if asked[name] is None else asked[name] for name in LIMITS if name in asked}

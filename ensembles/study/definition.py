@@ -49,9 +49,10 @@ MOTION = (
     "events",
     *LIMITS,
 )
-# Of no use to `follow`: refused beside it.
-UNFOLLOWED = (*MOTION, "hold", "assemble_only")
-SETTINGS = (*MOTION, "precision", "backend", "branch", "strict_start", "channels", "hold", "tie")
+# Of no use where members do not move in time: refused there.
+UNMOVED = (*MOTION, "hold", "assemble_only")
+OF_IK = ("goals", "limits", "tries")  # of no use elsewhere
+SETTINGS = (*MOTION, "precision", "backend", "branch", "strict_start", "channels", "hold", "tie", "tries")
 EMPTY = FrozenJson()
 MOST = 1_000_000  # numbers of a range: a study is stored as text
 
@@ -71,7 +72,8 @@ class Definition:
         table: the path of a .csv or .parquet file of designs.
         derive: number path -> a formula, number paths in braces.
         switch: assembly, body, joint, force, constraint or driver -> [True, False].
-        kind: "run", or "follow": each member is led along the places of `drive`, and nothing moves in time.
+        kind: "run"; "follow": each member is led along the places of `drive`; "travel": metrics are of how far
+            joints can go; or "ik": each is put where `goals` want it. Nothing moves in time but in the first.
         set: number path -> the value of all members, in SI or as "30deg".
         drive: joint -> a constant speed, a text such as "harmonic(amplitude=0.3, frequency=2)", or a `Harmonic` and
             its like; its numbers have paths, as JOINT_drive.amplitude, that vary, set and derive name. Where members
@@ -82,6 +84,8 @@ class Definition:
         span, step, output_step: [s], as those of `simulate`.
         tolerance, method, precision, backend: as those of `simulate`.
         channels: what is recorded of the members that are kept.
+        goals: name -> a goal of inverse kinematics, as a table; limits: coordinate -> its ends; tries: poses from which
+            members begin. Of kind "ik".
         metrics: name -> a text, or a mapping with `of`, in which `good` says whether small or large values are good
             and `limits` between which ones a member is as it should be.
         events: name -> an expression of channels that comes to zero, or a mapping of the arguments of `Event`; False
@@ -126,6 +130,9 @@ class Definition:
     precision: str | None = None
     backend: str | None = None
     channels: Sequence[str] = ()
+    goals: Mapping[str, Mapping[str, Any]] = EMPTY
+    limits: Mapping[str, Sequence[float | str]] = EMPTY
+    tries: int | None = None
     metrics: Mapping[str, str | Mapping[str, Any]] = EMPTY
     events: Mapping[str, str | Mapping[str, Any] | bool] = EMPTY
     keep: str | int | Sequence[int] | Mapping[str, Any] = EMPTY
@@ -197,7 +204,7 @@ class Definition:
 
     @property
     def simulated(self) -> bool:
-        """Whether its members move in time; else they are followed along a path, or assembled alone."""
+        """Whether its members move in time; else they are followed, asked for travels, posed or assembled alone."""
         return self.kind == "run" and not self.assemble_only
 
     @property
@@ -234,13 +241,41 @@ class Definition:
             if follow and not is_path(thaw(words)):
                 raise ModelError(where, f'{shown(thaw(words))}, of kind "follow"', "places, from:to:count or a list",
                                  'Write it like "0deg:360deg:73".')  # fmt: skip
-            if not follow and is_path(thaw(words)):
+            if self.kind == "run" and is_path(thaw(words)):
                 todo = 'Add kind = "follow", or write a motion, as harmonic(amplitude=0.3, frequency=2).'
                 raise ModelError(where, f"{shown(thaw(words))}, the places of a path", "a motion in time", todo)
-        for name in UNFOLLOWED if follow else ():
+        for name in UNMOVED if self.kind != "run" else ():
             if getattr(self, name) != FIELDS[name].default:
-                fault = f'{shown(thaw(getattr(self, name)))}, of kind "follow"'
+                fault = f'{shown(thaw(getattr(self, name)))}, of kind "{self.kind}"'
                 raise ModelError(name, fault, "nothing: members do not move in time", "Leave it out.")
+        if self.kind == "travel":
+            self._check_travel()
+        self._check_goals()
+
+    def _check_goals(self) -> None:
+        """Raises for goals of other studies, and for what says nothing beside goals."""
+        for name in OF_IK if self.kind != "ik" else ():
+            if getattr(self, name) != FIELDS[name].default:
+                fault = f'{shown(thaw(getattr(self, name)))}, of kind "{self.kind}"'
+                raise ModelError(name, fault, 'nothing but of kind "ik"', 'Add kind = "ik", or leave it out.')
+        if self.kind == "ik" and self.drive:
+            todo = "Make a goal of its coordinate."
+            raise ModelError("drive", f'{", ".join(self.drive)}, of kind "ik"', "nothing: goals lead joints", todo)
+        if self.kind == "ik" and self.optimize.get("data") is not None:
+            todo = "Make residuals of metrics, without data."
+            raise ModelError("optimize.data", 'a table, of kind "ik"', "nothing: poses have no instants", todo)
+
+    def _check_travel(self) -> None:
+        """Raises for keys that say nothing of a study of travels."""
+        if not self.metrics:
+            todo = 'Add [metrics] with swing = "range(rocker_pivot)".'
+            raise ModelError("metrics", 'nothing, of kind "travel"', "what is asked of travels", todo)
+        if self.drive:
+            fault, allowed = f'{", ".join(self.drive)}, of kind "travel"', "nothing: metrics name the joints"
+            raise ModelError("drive", fault, allowed, 'Leave it out, or take kind = "follow".')
+        if self.optimize.get("data") is not None:
+            todo = "Make residuals of metrics, without data."
+            raise ModelError("optimize.data", 'a table, of kind "travel"', "nothing: travels have no instants", todo)
 
     def _check_together(self) -> None:
         """Raises where the keys do not go together."""

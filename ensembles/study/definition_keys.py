@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shiftjax.ensembles.study.correlation import correlation
+from shiftjax.ensembles.study.goal_words import LIMITS as WAY
+from shiftjax.ensembles.study.goal_words import SCHEMA as GOAL
+from shiftjax.ensembles.study.goal_words import goal_of, limits_of
 from shiftjax.ensembles.study.keeping import keep_words
 from shiftjax.ensembles.study.motion_words import motion
 from shiftjax.ensembles.study.optimization_words import SCHEMA as OPTIMIZE
@@ -35,7 +38,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
 ABOVE_ZERO = {"type": "number", "exclusiveMinimum": 0}
 TEXTS = {"type": "array", "items": TEXT}
-KINDS = ("run", "follow")  # of studies
+KINDS = ("run", "follow", "travel", "ik")  # of studies
 VALUES = {"type": "array", "items": {"anyOf": [NUMBER, TEXT]}, "minItems": 1}
 
 
@@ -182,6 +185,18 @@ def _switch(where: str, path: str, value: Any) -> Any:
     return list(values)
 
 
+def _goal(where: str, name: str, value: Any) -> Any:
+    if not name.isidentifier():
+        raise ModelError(where, f"the name {name!r}", "letters, digits and _", "Call it something else.")
+    goal_of(value, where)
+    return value
+
+
+def _limits(where: str, path: str, value: Any) -> Any:
+    limits_of(value, where)
+    return value
+
+
 def _metric(where: str, name: str, value: Any) -> Any:
     if not name.strip() or "/" in name:
         raise ModelError(where, f"the name {name!r}", "a name without /", "Call it something.")
@@ -300,8 +315,10 @@ KEYS: dict[str, Key] = {
         Key("model", _model, TEXT, "what is simulated: a name of the library, or a file beside the study",
             "required", 'model = "four_bar"'),
         Key("kind", _word(KINDS), {"enum": list(KINDS)},
-            "what is done with each member: `run` it in time, or `follow` its poses along the places of `[drive]`, of "
-            "whose parameter metrics are, as of `shiftjax.follow`", "`run`", 'kind = "follow"'),
+            "what is done with each member: `run` it in time, `follow` its poses along the places of `[drive]`, of "
+            "whose parameter metrics are, as of `shiftjax.follow`, take the `travel` of the joints that its metrics "
+            "name, as of `shiftjax.travel`, or put it where `[goals]` want it, as `shiftjax.inverse_kinematics` does "
+            "(`ik`)", "`run`", 'kind = "follow"'),
         Key("span", _seconds, ABOVE_ZERO, "duration of every run", "the model file's", "span = 2.0", "s"),
         Key("step", _seconds, ABOVE_ZERO, "step of the integration",
             "1 ms, or the next smaller whole fraction of the output step", "step = 1e-3", "s"),
@@ -377,6 +394,17 @@ KEYS: dict[str, Key] = {
         Key("tie", _entries(_tie), _table_schema(TEXT),
             "name -> an equation of coordinates of joints, `JOINT.q`, and the time `t`, that always holds", "none",
             '[tie]\ngear = "rocker_pivot.q == 0.5 * crank_pivot.q"', "SI"),
+        Key("goals", _entries(_goal), _table_schema(GOAL),
+            "what is wanted of poses, of `kind = \"ik\"`: name -> a `frame` with a place `T`, a rotation vector `R`, a "
+            "`coordinate` or an expression `of` channels with a `value`, the `center` of mass with a `T`, or "
+            "`potential`; with `level`, `weight`, `box` and all else of a goal. The place is the point `points.NAME`, "
+            "the value the parameter `parameters.NAME`, which vary as any numbers do", "none",
+            '[goals.reach]\nframe = "tool"\nT = [0.3, 0, "200 mm"]', "SI, or stated"),
+        Key("limits", _entries(_limits), _table_schema(WAY),
+            'coordinate -> its lower and upper end, `"-"` for none, above all goals', "those of the model",
+            '[limits]\nelbow = ["-90deg", "90deg"]', "SI, or stated"),
+        Key("tries", _count(1), {"type": "integer", "minimum": 1},
+            "from how many poses members begin that miss a goal", "1", "tries = 10"),
         Key("metrics", _entries(_metric), _table_schema(METRIC),
             'name -> what is computed of every member: a text, or a table of it as `of`, which values are `good` '
             '("small" or "large") and between which `limits` they should be', "none",

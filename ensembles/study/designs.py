@@ -10,6 +10,7 @@ What is switched off has no numbers there: a varied path of it is NaN in the des
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ import numpy as np
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.definition_keys import inside
 from shiftjax.ensembles.study.design_table import columns
+from shiftjax.ensembles.study.goals import goals_in
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.motion_words import motion
 from shiftjax.ensembles.study.observing import observed
@@ -53,6 +55,7 @@ def designs(definition: Definition) -> tuple[MemberGroup, ...]:
     if not isinstance(definition, Definition):
         raise wrong("designs: definition", definition, "a Definition")
     model, drivers = _whole(definition)
+    model, goals = goals_in(definition, model)
     axes = _axes(definition, model)
     whole = switched(model, {path: any(states) for path, states in axes.items()})
     names = _Names(definition, whole)
@@ -67,7 +70,8 @@ def designs(definition: Definition) -> tuple[MemberGroup, ...]:
     for states in itertools.product(*axes.values()):
         on = dict(zip(axes, states, strict=True))
         variant = _without_idle(switched(model, on), drivers)
-        groups.append(_group(definition, names, variant, on, len(groups) * members, members, values, led))
+        group = _group(definition, names, variant, on, len(groups) * members, members, values, led)
+        groups.append(dataclasses.replace(group, settings={**group.settings, **goals}))
     return observed(groups, definition)
 
 
@@ -100,7 +104,7 @@ def _group(
     derive = {path: formula for path, formula in names.derive.items() if path in known}
     if derive:
         settings["derive"] = derive
-    group = MemberGroup(FrozenJson(on), model, first, members, columns, absent, settings)
+    group = MemberGroup(FrozenJson(on), model, first, members, columns, absent, settings, definition.kind)
     try:
         with_derived(model, group.vary(0, 1), None, derive)
     except ModelError as error:  # a formula that says nothing, or of a number that is switched off

@@ -26,6 +26,7 @@ class MemberGroup:
         values: full path of a number -> (members,) values in SI; NaN for a number that is switched off.
         absent: paths of `values` that are switched off.
         settings: keywords of `simulate` beside `vary`, of what there is in this model.
+        kind: of the study: "run", or one of `posed.POSED`.
         unrecorded, unmeasured: channels and names of metrics of the study that there are not in this model.
     """
 
@@ -36,6 +37,7 @@ class MemberGroup:
     values: Mapping[str, np.ndarray] = dataclasses.field(compare=False, hash=False)
     absent: tuple[str, ...]
     settings: Mapping[str, Any] = dataclasses.field(compare=False, hash=False)
+    kind: str = "run"
     unrecorded: tuple[str, ...] = ()
     unmeasured: tuple[str, ...] = ()
 
@@ -49,7 +51,12 @@ class MemberGroup:
     @property
     def led(self) -> bool:
         """Whether its members are led along a path, whose places are the `drive` of the settings."""
-        return "drive" in self.settings
+        return self.kind == "follow"
+
+    @property
+    def moves(self) -> bool:
+        """Whether its members move in time."""
+        return self.kind == "run"
 
     def with_growth(self, growth: float | None) -> MemberGroup:
         """The group whose settings say by what estimates of errors are multiplied; None for the group as it is."""

@@ -14,8 +14,11 @@ from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup, total
 from shiftjax.errors import ModelError
 from shiftjax.expressions.expression import is_path, names
+from shiftjax.kinematics.positioning.results.pose_metric_texts import channels_in
+from shiftjax.kinematics.travel_metric_texts import joints_in
 from shiftjax.measures.channels import channels
 from shiftjax.measures.metric_texts import parsed
+from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.events import is_off, of_run
 from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model
@@ -32,10 +35,20 @@ def observed(groups: Sequence[MemberGroup], definition: Definition) -> tuple[Mem
         lacking = {k for k, plan in enumerate(plans) if plan and not _has(plan, groups[k].model, paths)}
         return frozenset() if len(lacking) == len(groups) else frozenset(lacking)
 
+    def unmeasured(words: Any) -> frozenset[int]:
+        """Groups that do not have all that a metric is of."""
+        if definition.kind == "ik":
+            return lost(channels_in(words))
+        if definition.kind != "travel":
+            return lost(_paths(words, events))
+        joints = joints_in(words)
+        lacking = {k for k, group in enumerate(groups) if not all(_has_joint(group.model, joint) for joint in joints)}
+        return frozenset() if len(lacking) == len(groups) else frozenset(lacking)
+
     of_channels = {path: lost([path]) for path in thaw(definition.channels)}
     asked = {} if not definition.simulated else of_run(groups[0].model.events, definition.settings.get("events"))
     events = {name: () if is_off(words) else _paths(words) for name, words in asked.items()}
-    of_metrics = {name: lost(_paths(words, events)) for name, words in definition.measured.items()}
+    of_metrics = {name: unmeasured(words) for name, words in definition.measured.items()}
     of_events = {name: lost(paths) for name, paths in events.items()}
     every = (_with(group, k, of_channels, of_metrics, definition) for k, group in enumerate(groups))
     return tuple(_with_events(group, k, asked, of_events) for k, group in enumerate(every))
@@ -94,6 +107,13 @@ def _has(plan: Plan, model: Model, paths: Sequence[str]) -> bool:
     except ModelError:
         return False
     return True
+
+
+def _has_joint(model: Model, path: str) -> bool:
+    try:
+        return bool(plain_coordinate(model, path, ""))
+    except ModelError:
+        return False
 
 
 def _paths(words: str | Mapping[str, Any], events: Mapping[str, Sequence[str]] | None = None) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Loops are closed as `assemble` closes them; nothing is compiled. What is asked i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ from shiftjax.access.answers import Question, answers_of
 from shiftjax.access.asking import answered
 from shiftjax.access.closing import LoopsInJax, independent_places
 from shiftjax.access.common_partition import common_partition
-from shiftjax.access.derivatives import along_motion, with_number, with_places, with_speeds
+from shiftjax.access.derivatives import along_closed, along_motion, with_number, with_places, with_speeds
 from shiftjax.access.dynamic_questions import DynamicQuestions
 from shiftjax.access.kinematic_questions import KinematicQuestions
 from shiftjax.access.lane_state import Ground
@@ -151,6 +152,29 @@ class Configuration(KinematicQuestions, DynamicQuestions):
             known = ["q", "v", *self.numbers]
             raise ModelError("wrt", repr(wrt), listed(known), nearest(path, known) or "Name it in `vary`.")
         return with_number(question, [*self.numbers].index(path), closed=closed)
+
+    @answered
+    def along(
+        self, name: str, *args: Any, places: Any = None, numbers: Mapping[str, Any] | None = None, **options: Any
+    ) -> Question:
+        """(...) the slope of anything in one direction, with all loops closed.
+
+        Args:
+            name: of a method, "derivative" among them; args, options: what it takes.
+            places: (n,) or (B, n) displacements of the independent coordinates. numbers: path of a varied number -> its
+                change, one or (B,). Both are 0 where they are left out.
+        """
+        question, known = self._question(name, args, options), [*self.numbers]
+        changes = {self.model.resolve(path): change for path, change in (numbers or {}).items()}
+        for path in changes:
+            if path not in known:
+                raise ModelError("numbers", repr(path), listed(known), nearest(path, known) or "Name it in `vary`.")
+        n = len(self._ground.independent)
+        rates = np.zeros(n) if places is None else np.asarray(places, float)
+        if rates.shape[-1:] != (n,):
+            raise ModelError("places", f"an array of shape {rates.shape}", f"(..., {n})", "Give one a coordinate.")
+        extras = (*np.moveaxis(rates, -1, 0), *(np.asarray(changes.get(path, 0.0), float) for path in known))
+        return replace(along_closed(question), extras=(*question.extras, *extras))
 
     def function(self, name: str, *args: Any, **options: Any) -> Callable[..., Any]:
         """Anything as a pure function of one member for `jax.jit`, `grad`, `vmap`.

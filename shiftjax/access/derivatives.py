@@ -103,6 +103,28 @@ def along_direction(question: Question, parts: Sequence[str]) -> Question:
     return replace(question, key=("along", tuple(parts), question.key), answer=answer)
 
 
+def along_closed(question: Question) -> Question:
+    """The slope in a direction that is given as further extras: n displacements of independent coordinates, loops
+    closed, then changes of all varied numbers; all else follows."""
+    first = len(question.extras)
+
+    def answer(at: LaneState) -> Nested:
+        n = len(at.Z)
+        change = at.direction(numbers=at.extra[first + n :])
+        (gaps,) = at.along(lambda x: [phi for rows in x.rows for phi in rows.phi], [change])
+        displacement: Column = {}
+        rest = iter(negative(gaps))
+        for block, rows in zip(at.ground.partition.blocks, at.rows, strict=True):
+            displacement |= at.lane.solve(block, rows, [next(rest) for _ in rows.phi]).particular
+        for column, share in zip(at.Z, at.extra[first : first + n], strict=True):
+            for k, entry in column.items():
+                displacement[k] = displacement.get(k, 0.0) + entry * share
+        (slope,) = at.along(lambda x: flattened(question.answer(x)), [_closed(at, change, displacement)])
+        return shaped(slope, shape_of(question.answer(at)))
+
+    return replace(question, key=("along closed", question.key), answer=answer)
+
+
 def _closed(at: LaneState, change: Vec, displacement: Column) -> Vec:
     """A direction in which coordinates are displaced, and speeds follow, independent ones held."""
     moved = list(change)

@@ -72,6 +72,20 @@ def parse(text: str, where: str, dialect: Dialect, base: Callable[[str], float] 
         raise dialect.refused(where, repr(text)[:80], dialect.allowed, str(error)) from None
 
 
+def with_paths(text: str, change: Callable[[str], str]) -> str:
+    """A text in which each path, with a point, a colon or in braces, is another one, and all else as it was.
+
+    Args:
+        change: a path without its braces -> what stands in its place.
+    """
+    out, at = list[str](), 0
+    while at < len(text) and (match := _TOKEN.match(text, at)) is not None:
+        token, at = match[0], match.end()
+        path = (match["path"] or match["braces"] or "").strip()
+        out.append(token.replace(path, change(path), 1) if path else token)
+    return "".join(out) + text[at:]
+
+
 class _Parser:
     """Recursive descent over the tokens of one text."""
 

@@ -33,10 +33,12 @@ class Solutions:
         equations: of the answers. x: (count, K) inputs at the solutions. parameters: columns of the numbers of members
             (B, P) that the parameters of the equations are; -1 of one that stays as it is. members: (K,) whose they
             are. outputs: columns of the answers (B, M) that those of the equations are, (answers,) or (K, answers).
-            solved: (K,) False of those that are no solutions, which have no slopes.
+            solved: (K,) False of those that are no solutions, which have no slopes. least: whether unknowns that
+            nothing holds go with the least change, so that answers that depend on them have slopes, too.
 
     Attributes:
-        near: (K,) whether slopes are to be doubted. blind: (K, answers) answers that have none.
+        near: (K,) whether slopes are to be doubted. blind: (K, answers) answers that have none. loose: (K,) whether an
+            answer depends on unknowns that nothing holds.
     """
 
     equations: Equations
@@ -45,8 +47,10 @@ class Solutions:
     members: np.ndarray
     outputs: Sequence[int] | np.ndarray
     solved: np.ndarray | None = None
+    least: bool = False
     near: np.ndarray = field(init=False)
     blind: np.ndarray = field(init=False)
+    loose: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         F_x, self._y_x = self.equations.slopes(self.x)
@@ -63,7 +67,9 @@ class Solutions:
         self.near = good & (smallest < NEAR * s.max(1, initial=0.0))
         along = self._y_x - (self._y_x @ self._inverse) @ F_x
         size = np.abs(self._y_x).max(2, initial=0.0)
-        self.blind = (np.abs(along).max(2, initial=0.0) > BLIND * size) | ~good[:, None]
+        free = np.abs(along).max(2, initial=0.0) > BLIND * size
+        self.loose = good & free.any(1)
+        self.blind = (free & (not self.least)) | ~good[:, None]
 
     def tangent(self, dx: np.ndarray) -> np.ndarray:
         """(K, answers) changes from those of the numbers of all members (B, P); NaN where there is none."""
@@ -128,12 +134,13 @@ class Answered:
 
     Attributes:
         y: (B, M) answers. parts: of which slopes are known; what is in none has the slope 0. messages: (B,) what runs
-            say of members without an answer.
+            say of members without an answer. causes: why slopes of members are to be doubted, beside those of parts.
     """
 
     y: np.ndarray
     parts: Sequence[Solutions]
     messages: Sequence[str] = ()
+    causes: Sequence[Cause] = ()
 
 
 class Implicit:
@@ -190,7 +197,7 @@ class Implicit:
         for part in answered.parts:
             near[part.members[part.near]] = True
         texts = list(answered.messages) or [""] * B
-        nowhere, causes = [""] * B, [Cause(near, NEAR_SINGULAR)]
+        nowhere, causes = [""] * B, [Cause(near, NEAR_SINGULAR), *answered.causes]
         self.doubts = doubts_of(lost, texts, none, none, nowhere, np.ones(B), "f64", causes)
         if self.warns:
             warn(self.doubts)

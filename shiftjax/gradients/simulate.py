@@ -17,7 +17,7 @@ from shiftjax.formats.files import load
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.traced import is_traced
-from shiftjax.gradients.traced_design import column_of, design_of, refuse_assigned
+from shiftjax.gradients.traced_design import design_of, refuse_assigned, traced_drives
 from shiftjax.gradients.transforms import Differentiable, Same, differentiable
 from shiftjax.measures.run_metrics import check_name, text_of_function
 from shiftjax.mechanism.model import Model
@@ -27,7 +27,6 @@ from shiftjax.run.options import Options, options_of
 from shiftjax.run.programs.precision import need_x64
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.simulate import simulate as run_simulate
-from shiftjax.run.start.drives import driven
 from shiftjax.shield import interruptible
 
 Array = Any  # of JAX, traced
@@ -105,7 +104,7 @@ def _traced(of: Callable[[_Key], TracedRun], model: Model | str, options: Option
     with jax.ensure_compile_time_eval():  # what follows from known numbers alone is known, also inside of jax.jit
         if options.design.derive or model.expressions:
             design, assign = derived(model, design_of(model, design), assign, options.design.derive or {})
-        model, columns, drive = _driven(model, motions or {})
+        model, columns, drive = traced_drives(model, motions or {})
     design = design_of(model, {**design, **columns})
     _refuse(len(next(iter(design.values()))), options)
     functions = {name: metric for name, metric in asked.items() if callable(metric)}
@@ -140,21 +139,6 @@ def _traced(of: Callable[[_Key], TracedRun], model: Model | str, options: Option
         kept=np.zeros(0, int),
         wall_s=clock.perf_counter() - begun,
     )
-
-
-def _driven(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Array], dict[str, Any]]:
-    """As `run.start.drives.driven`, where a drive may be traced speeds, (B,) one a member."""
-    speeds = {name: column_of(name, motion) for name, motion in drive.items() if is_traced(motion)}
-    for name, values in speeds.items():
-        if values.ndim != 1:
-            fault, allowed = f"traced numbers of shape {values.shape}", "one speed a member, shape (B,)"
-            raise ModelError(f"drive {name}", fault, allowed, "Flatten it." if values.ndim else "Write [speed].")
-    still = {name: np.zeros(values.shape) for name, values in speeds.items()}
-    whole, columns, functions = driven(model, {**drive, **still})
-    for name, values in speeds.items():
-        (path,) = driven(model, {name: still[name]})[1]
-        columns[path] = values
-    return whole, columns, functions
 
 
 def _refuse(members: int, options: Options) -> None:

@@ -14,6 +14,7 @@ from shiftjax.gradients.derived import derived
 from shiftjax.gradients.traced import is_traced
 from shiftjax.mechanism.model import Model
 from shiftjax.run.options import DesignOptions
+from shiftjax.run.start.drives import driven
 from shiftjax.run.start.prepare import varied_values
 
 Array = Any  # of JAX, traced
@@ -65,3 +66,22 @@ def refuse_assigned(assign: object) -> None:
         if is_traced(value):
             todo = f"Use vary={{{path!r}: [value]}}, one value a member."
             raise ModelError(f"assign {path}", "a number that JAX traces", "known numbers", todo)
+
+
+def traced_drives(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Array], dict[str, Any]]:
+    """As `run.start.drives.driven`, where a drive may be traced speeds, (B,) one a member.
+
+    Raises:
+        ModelError: as there; traced speeds of another shape.
+    """
+    speeds = {name: column_of(name, motion) for name, motion in drive.items() if is_traced(motion)}
+    for name, values in speeds.items():
+        if values.ndim != 1:
+            fault, allowed = f"traced numbers of shape {values.shape}", "one speed a member, shape (B,)"
+            raise ModelError(f"drive {name}", fault, allowed, "Flatten it." if values.ndim else "Write [speed].")
+    still = {name: np.zeros(values.shape) for name, values in speeds.items()}
+    whole, columns, functions = driven(model, {**drive, **still})
+    for name, values in speeds.items():
+        (path,) = driven(model, {name: still[name]})[1]
+        columns[path] = values
+    return whole, columns, functions

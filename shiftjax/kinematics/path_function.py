@@ -19,11 +19,12 @@ from shiftjax.algebra import Vec
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError
 from shiftjax.expressions.evaluation import evaluate
-from shiftjax.gradients.doubts import Doubts
+from shiftjax.gradients.doubts import Cause, Doubts
 from shiftjax.gradients.implicit import Answered, Implicit, Solutions
 from shiftjax.gradients.transforms import differentiable
 from shiftjax.kinematics.inputs import Inputs, as_drives
-from shiftjax.kinematics.placed_terms import PlacedTerm, placed_term
+from shiftjax.kinematics.placed_instants import PathInstants
+from shiftjax.kinematics.placed_terms import PlacedInstant, PlacedTerm, placed_term
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.metric_texts import Metric, Reader
@@ -131,7 +132,7 @@ class PathFunction:
         """The outputs of the answers (B, ...): metrics in the place of their terms."""
         first, values = self.recorded, dict[str, list[Array]]()
         for placed in self.terms:
-            seen = y[:, first : first + placed.size].reshape(len(y), placed.places, placed.term.signal.size)
+            seen = y[:, first : first + placed.size].reshape(len(y), placed.places, placed.width)
             values[placed.term.text()] = [placed.value(seen)]
             first += placed.size
         metrics = [jnp.asarray(evaluate(one.node, values, name)[0], float) for name, one in self.metrics.items()]
@@ -188,15 +189,21 @@ class PathFunction:
             q[at[path[:-2]]] = np.moveaxis(values.reshape(*values.shape[:2], -1), 2, 0)
         y, parts = np.zeros((len(x), self._answers)), list[Solutions]()
         first = self._record(result, prepared, q, y, parts)
+        good, messages, causes = np.asarray(result.status) <= 0, list(result.messages), list[Cause]()
         for k, placed in enumerate(self.terms):
             places = [result.metrics[PLACE.format(k, i)] for i in range(len(placed.searched))]
-            places += [np.full(len(x), place) for place in placed.fixed]
-            good = np.asarray(result.status) <= 0
-            self._take(prepared, q, placed, np.where(good, places, np.nan), y, parts, first)
+            if isinstance(placed, PlacedInstant):
+                instants = self._instants(prepared, q, placed, np.array(places), good, y, first)
+                parts, causes = [*parts, *instants.parts], [*causes, *instants.causes]
+                for member, text in zip(instants.member, instants.lost, strict=True):
+                    messages[member] = messages[member] or text
+            else:
+                places += [np.full(len(x), place) for place in placed.fixed]
+                self._take(prepared, q, placed, np.where(good, places, np.nan), y, parts, first)
             first += placed.size
         y[:, first] = result.status
         y[:, first + 1 :] = np.stack([np.asarray(values) for values in result.certificate.values()], axis=1)
-        return Answered(y, parts, result.messages)
+        return Answered(y, parts, messages, causes)
 
     def _record(self, result: Result, prepared: Prepared, q: np.ndarray, y: np.ndarray, parts: list[Solutions]) -> int:
         """Writes the channels, and how they follow from numbers; returns how many columns they take."""
@@ -249,10 +256,58 @@ class PathFunction:
         Args:
             q: (nq, B, n) at the poses. first: its column.
         """
-        size, parameter = placed.term.signal.size, self.inputs.parameter
+        size = placed.width
         y[:, first : first + placed.size] = np.nan
         number, member = np.nonzero(np.isfinite(places))
-        place = places[number, member] - parameter[0]
+        guess, lines = self._at_places(q, member, places[number, member])
+        columns = first + number[:, None] * size + np.arange(size)
+        signal = placed.term.signal
+        function = _observed([one for _, one in signal.channels], lambda seen: signal.value(seen, 0.0))
+        for one in self._solutions(prepared, guess, member, lines, function, columns):
+            y[one.places] = one.equations.values(one.x)[1]
+            parts.append(one)
+
+    def _instants(
+        self, prepared: Prepared, q: np.ndarray, placed: PlacedInstant, places: np.ndarray, good: np.ndarray,
+        y: np.ndarray, first: int,
+    ) -> PathInstants:  # fmt: skip
+        """Writes a term that is a place of the path, or a count of such, and how it follows from numbers.
+
+        Args:
+            q: (nq, B, n) at the poses. places: (2, B) the term, and the range of its signal. good: (B,) members that
+                came to the end of the path. first: its column.
+        """
+        y[:, first] = np.where(good, places[0], np.nan)
+        member = np.flatnonzero(good & (placed.condition is not None))
+        parameter, range_of_signal = self.inputs.parameter, np.nan_to_num(places[1])
+        absent = ~np.isfinite(places[0, member])
+        place = np.where(absent, parameter[0], places[0, member])
+        guess, lines = self._at_places(q, member, place)
+        numbers = self._numbers(prepared, member, lines)
+        closing = _equations(prepared, lambda lane, q, _: (_rows(lane, q), []))
+        guess, _, _ = closing.solved(guess, numbers)
+        instants = PathInstants(
+            placed, prepared, numbers, member, guess, place, absent, self._columns(prepared), first,
+            (float(parameter[0]), float(parameter[-1])), self.inputs.step,
+            float(range_of_signal[member].max(initial=0.0)) or 1.0, len(y),
+        )  # fmt: skip
+        if len(member):
+            signal = placed.term.signal
+            observe = _observed([one for _, one in signal.channels], lambda seen: signal.value(seen, 0.0))
+            J = closing.slopes(closing.inputs(guess, numbers))[0]
+            for partition, some in _partitions(prepared, J):
+                instants.take(some, _rows, observe(partition))
+        return instants
+
+    def _at_places(
+        self, q: np.ndarray, member: np.ndarray, places: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Coordinates (nq, K) near places (K,) of members (K,), and driver -> (coefficients, K) of its line there.
+
+        Args:
+            q: (nq, B, n) at the poses.
+        """
+        place = places - self.inputs.parameter[0]
         share = place / self.inputs.step
         pose = np.clip(share.astype(int), 0, self.inputs.count - 2)
         share -= pose
@@ -262,12 +317,22 @@ class PathFunction:
             begin, rate = (self._of(a, path, member, 0 * member) for a in (self.inputs.places, self.inputs.rates))
             lines[path] = np.zeros((len(self.inputs.numbers) - 1, len(member)))
             lines[path][:2] = begin + rate * place, rate
-        columns = first + number[:, None] * size + np.arange(size)
-        signal = placed.term.signal
-        function = _observed([one for _, one in signal.channels], lambda seen: signal.value(seen, 0.0))
-        for one in self._solutions(prepared, guess, member, lines, function, columns):
-            y[one.places] = one.equations.values(one.x)[1]
-            parts.append(one)
+        return guess, lines
+
+    def _numbers(self, prepared: Prepared, member: np.ndarray, lines: Mapping[str, np.ndarray]) -> np.ndarray:
+        """(P, K) of members (K,), drivers on polynomials (coefficients, K)."""
+        plan, numbers = prepared.plan, prepared.values[:, member].copy()
+        for path, line in lines.items():
+            group = next(
+                g for g in plan.constraints if g.prescribes and plan.coordinates[g.coordinates[0]].path == path
+            )
+            for number, values in zip(self.inputs.numbers, (*line, np.zeros(len(member))), strict=True):
+                numbers[prepared.vary.index(f"{group.name}.{number}")] = values
+        return numbers
+
+    def _columns(self, prepared: Prepared) -> list[int]:
+        """Of the numbers of members, those that vary; -1 of a driver's."""
+        return [self.names.index(path) if path in self.names else -1 for path in prepared.vary]
 
     def _solutions(
         self,
@@ -283,15 +348,7 @@ class PathFunction:
         Args:
             outputs: (K, answers) their columns.
         """
-        plan = prepared.plan
-        numbers = prepared.values[:, member].copy()
-        for path, line in lines.items():
-            group = next(
-                g for g in plan.constraints if g.prescribes and plan.coordinates[g.coordinates[0]].path == path
-            )
-            for number, values in zip(self.inputs.numbers, (*line, np.zeros(len(member))), strict=True):
-                numbers[prepared.vary.index(f"{group.name}.{number}")] = values
-        columns = [self.names.index(path) if path in self.names else -1 for path in prepared.vary]
+        numbers, columns = self._numbers(prepared, member, lines), self._columns(prepared)
         closing = _equations(prepared, lambda lane, q, _: (_rows(lane, q), []))
         q, _, size = closing.solved(q, numbers)
         J = closing.slopes(closing.inputs(q, numbers))[0]

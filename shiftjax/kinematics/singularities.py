@@ -10,8 +10,9 @@ Numerical Continuation Methods, section 8.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from scipy.optimize import brentq
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.constraints import CoordinateFunction
+from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
+from shiftjax.kinematics.crossing_slopes import DesignDirections, MeetingPlace
 from shiftjax.kinematics.follow import follow
 from shiftjax.kinematics.inputs import inputs_of
 from shiftjax.kinematics.travel import travel
@@ -53,6 +56,9 @@ class Singularity:
         parameter: of the path. inputs: driven coordinate -> its place [rad or m]. q: coordinate -> its place; empty at
             an end. tangents: each coordinate -> its speed, the first one along the path, of unit length, dimensionless.
         loops: chords of the substructure that loses rank.
+        slopes: number, or direction of numbers, -> slope of the parameter, where they were asked for. NaN where the
+            number takes the pose away, nothing says where it goes, or several drivers lead to an end. removed_by: names
+            of those that take it away: curves that crossed only come near to each other then.
     """
 
     kind: str
@@ -61,12 +67,15 @@ class Singularity:
     q: Mapping[str, float]
     tangents: tuple[Mapping[str, float], ...]
     loops: tuple[str, ...]
+    slopes: Mapping[str, float]
+    removed_by: tuple[str, ...]
 
 
 def singularities(
     model: Model | str,
     drive: Mapping[str, Any],
     *,
+    slopes: Sequence[str] | Mapping[str, Mapping[str, float]] = (),
     assign: Mapping[str, float | str] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
 ) -> tuple[Singularity, ...]:
@@ -76,6 +85,8 @@ def singularities(
         model: a Model, a library name or a path; it needs no masses.
         drive: driven coordinate -> its places along the path, (n,) [rad or m], as of `follow`; between two of them at
             most one pose is singular.
+        slopes: paths of numbers by which the parameters of the poses are to have slopes; or name -> number -> its
+            share, of numbers that go together, as lengths that keep a parallelogram one.
         assign, tie: as those of `simulate`.
 
     Returns:
@@ -83,10 +94,12 @@ def singularities(
         driver to 1e-10, of several the last pose of the path that is there.
 
     Raises:
-        ModelError: anything that `follow` refuses; a path that cannot be followed.
+        ModelError: anything that `follow` refuses; a path that cannot be followed; slopes by what is
+            no number of the model.
     """
     model = model if isinstance(model, Model) else load(model)
     path = _Followed.of(model, drive, assign, tie)
+    path.directions = DesignDirections(path.prepared.model, slopes)
     poses: list[tuple[float, Singularity]] = []
     for s, block in enumerate(path.prepared.plan.substructures):
         if any(path.prepared.plan.constraints[k].prescribes for k in block.groups):
@@ -116,6 +129,7 @@ class _Followed:
 
     Attributes:
         q: (nq, n) coordinates at its poses; parameter: (n,) of them, and places of drivers: coordinate -> (n,).
+        directions: of the numbers by which slopes are wanted.
     """
 
     model: Model
@@ -126,6 +140,7 @@ class _Followed:
     q: np.ndarray
     parameter: np.ndarray
     places: dict[str, np.ndarray]
+    directions: DesignDirections | None = None
 
     @classmethod
     def of(cls, model: Model, drive: Mapping[str, Any], assign: Any, tie: Any) -> _Followed:
@@ -145,9 +160,14 @@ class _Followed:
         places = {path: values[0, known] for path, values in inputs.places.items()}
         return cls(model, assign, tie, prepared, int(result.status), q[:, known], inputs.parameter[known], places)
 
+    @cached_property
+    def lane(self) -> Lane:
+        """With the numbers of the model as it was given, those that are assigned among them."""
+        return self.prepared.with_numbers(self.prepared.own_numbers)
+
     def jacobians(self, s: int, q: np.ndarray) -> np.ndarray:
         """(n, m, k) of a substructure, dimensionless, at coordinates (nq, n)."""
-        return host.closure(self.prepared.file_lane(), q, s)[1]
+        return host.closure(self.lane, q, s)[1]
 
     def changes(self, s: int) -> Iterator[tuple[int, _System]]:
         """Poses k between which and the next one a determinant of a substructure vanishes, with its system.
@@ -195,7 +215,21 @@ class _Followed:
         inputs = {path: float(x[k] + share * (x[k + 1] - x[k])) for path, x in self.places.items()}
         coordinates = {one.path: float(q[one.q]) for one in plan.coordinates if one.nq == 1}
         chords = tuple(group.name for group in groups if group.loop)
-        return Singularity(kind, float(first + share * (last - first)), inputs, coordinates, tangents, chords)
+        slopes, removed = self._slopes(system, k, q, inputs)
+        parameter = float(first + share * (last - first))
+        return Singularity(kind, parameter, inputs, coordinates, tangents, chords, slopes, removed)
+
+    def _slopes(
+        self, system: _System, k: int, q: np.ndarray, inputs: Mapping[str, float]
+    ) -> tuple[Mapping[str, float], tuple[str, ...]]:
+        """How the parameter of a singular pose (nq,) between poses k and k + 1 goes with numbers, and which take it
+        away."""
+        if self.directions is None or not self.directions.paths:
+            return {}, ()
+        step = float(self.parameter[k + 1] - self.parameter[k])
+        lines = {path: (inputs[path], float(x[k + 1] - x[k]) / step) for path, x in self.places.items()}
+        place = MeetingPlace(system.index, tuple(system.rows), q, lines)
+        return self.directions.of_place(place, self.tie)
 
     def _bracketed(self, system: _System, k: int) -> float:
         """Where the determinant changes its sign between two poses, to 1e-6 of the way, or the end where it is zero."""
@@ -210,7 +244,7 @@ class _Followed:
 
     def _poses(self, s: int, k: int, shares: np.ndarray) -> np.ndarray:
         """(nq, K) poses at shares of the way from pose k to the next one, on the branch of those about them."""
-        plan, lane, n = self.prepared.plan, self.prepared.file_lane(), self.q.shape[1]
+        plan, lane, n = self.prepared.plan, self.lane, self.q.shape[1]
         near = slice(max(0, k - 2), min(n, k + 4))
         guess = BarycentricInterpolator(np.arange(n)[near] - k, self.q[:, near], axis=1)(shares)
         columns = plan.substructures[s].columns
@@ -227,7 +261,7 @@ class _Followed:
     def _curves(self, system: _System, q: np.ndarray, ahead: np.ndarray) -> tuple[str, tuple[dict[str, float], ...]]:
         """What kind of pose it is, and the tangents of the curves through it, that of the path first."""
         s, plan, at = system.index, self.prepared.plan, q[:, None]
-        loops, columns = host.Loops(plan, self.prepared.file_lane(), s), plan.substructures[s].columns
+        loops, columns = host.Loops(plan, self.lane, s), plan.substructures[s].columns
         J = self.square(system, at)[0]
         w = np.linalg.svd(J)[0][:, -1]
         along = self._speeds(s, ahead)[system.columns]
@@ -257,7 +291,7 @@ class _Followed:
 
     def _speeds(self, s: int, change: np.ndarray) -> np.ndarray:
         """(k,) a change of plain coordinates (nq,) as speeds of a substructure, dimensionless."""
-        plan, units = self.prepared.plan, self.prepared.file_lane().units
+        plan, units = self.prepared.plan, self.lane.units
         speeds = np.zeros(plan.nv)
         for one in plan.coordinates:
             if one.nq == 1:
@@ -270,11 +304,15 @@ class _Followed:
             return ()
         if self.status != Outcome.locked or len(self.places) != 1:
             inputs = {path: float(places[-1]) for path, places in self.places.items()}
-            return (Singularity("end", float(self.parameter[-1]), inputs, {}, (), ()),)
+            none = dict.fromkeys(self.directions.directions if self.directions else (), float("nan"))
+            return (Singularity("end", float(self.parameter[-1]), inputs, {}, (), (), none, ()),)
         ((path, places),) = self.places.items()
         reach = travel(self.model, path, assign=self.assign, tie=self.tie)
-        place = float(reach.high if places[-1] >= places[0] else reach.low)
-        return (Singularity("end", place, {path: place}, {}, (), ()),)
+        high = bool(places[-1] >= places[0])
+        place, slopes = float(reach.high if high else reach.low), dict[str, float]()
+        if self.directions is not None and self.directions.paths:
+            slopes = self.directions.of_end(path, high=high, model=self.model, assign=self.assign, tie=self.tie)
+        return (Singularity("end", place, {path: place}, {}, (), (), slopes, ()),)
 
 
 def _root(function: Callable[[float], float], between: tuple[float, float], within: float) -> float:

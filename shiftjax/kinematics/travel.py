@@ -23,6 +23,7 @@ from shiftjax.gradients.traced import is_traced
 from shiftjax.gradients.traced_design import traced_design
 from shiftjax.gradients.transforms import differentiable
 from shiftjax.kinematics.freedoms import refuse_freedoms, refuse_laws_in_time
+from shiftjax.kinematics.turning import TurningMargin
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
@@ -43,7 +44,8 @@ TURNS = 4.0 * np.pi  # rad: who goes so far in one direction goes on for ever
 FAR = 100.0  # of the model's length, for a joint that slides
 SOLVED = 1e-11  # residual of an end that is stationary, dimensionless
 SAME = 1e-6  # of its place, which was followed to 1e-10: another end
-SIDES = ("low", "high")
+FIRST = 5  # answers before the places at the ends: begin, whether assembled, low, high, turning margin
+LOW, HIGH, MARGIN = 2, 3, 4  # which of them
 Array = Any  # of NumPy, or of JAX where it is traced
 
 
@@ -54,6 +56,9 @@ class JointTravel:
     Attributes:
         coordinate: the joint's. unit: rad or m. begin: (B,) where it stands. low, high: (B,) the ends, infinite where
             there is none. assembled: (B,) whether the loops close where it begins; ends are NaN where not.
+        turning_margin: (B,) of a joint of a planar loop of four joints that turn, by how much the bars may be off
+            before whether it turns round changes [m]: above zero where it does, negative where it ends at dead points.
+            None of other joints; NaN of a member that is not planar, or not assembled.
         at_low, at_high: coordinate of its loops -> (B,) its place at either end [rad or m], at the dead points; NaN
             where there is none.
     """
@@ -64,6 +69,7 @@ class JointTravel:
     low: Array
     high: Array
     assembled: Array
+    turning_margin: Array | None
     at_low: Mapping[str, Array]
     at_high: Mapping[str, Array]
 
@@ -105,42 +111,43 @@ def travel(
     options = options_of(vary=vary, assign=assign, derive=derive, tie=tie, branch=branch)
     if any(is_traced(values) for values in (vary or {}).values()):
         return _traced(model, path, options)
-    ends = _TravelEnds.of(model, path, replace(options, design=options.design.worked_out(model)))
+    ends = TravelEnds.of(model, path, replace(options, design=options.design.worked_out(model)))
     y = ends.answers()
     return _shown(ends, (y if options.design.vary is not None else y[0]).T)
 
 
-def _shown(ends: _TravelEnds, rows: Array) -> JointTravel:
+def _shown(ends: TravelEnds, rows: Array) -> JointTravel:
     """The record of answers (answers, B) or (answers,)."""
-    names, (begin, assembled, low, high) = ends.names, rows[:4]
-    poses = [dict(zip(names, rows[4 + k * len(names) :], strict=False)) for k in range(2)]
-    return JointTravel(ends.path, ends.unit, begin, low, high, assembled > 0.0, *poses)
+    names, (begin, assembled, low, high, margin) = ends.names, rows[:FIRST]
+    poses = [dict(zip(names, rows[FIRST + k * len(names) :], strict=False)) for k in range(2)]
+    turning_margin = None if ends.turning is None else margin
+    return JointTravel(ends.path, ends.unit, begin, low, high, assembled > 0.0, turning_margin, *poses)
 
 
 def _traced(model: Model, path: str, options: Options) -> JointTravel:
     """The travels of designs that JAX traces."""
     columns, design = traced_design(model, options.design)
     with jax.ensure_compile_time_eval():
-        named = _TravelEnds.of(model, path, replace(options, design=replace(design, vary={})), only_named=True)
+        named = TravelEnds.of(model, path, replace(options, design=replace(design, vary={})), only_named=True)
 
     def answer(x: np.ndarray) -> Answered:
         vary = dict(zip(columns, x.T, strict=True))
-        return _TravelEnds.of(model, path, replace(options, design=replace(design, vary=vary))).answered(columns)
+        return TravelEnds.of(model, path, replace(options, design=replace(design, vary=vary))).answered(columns)
 
-    host = Implicit(4 + 2 * len(named.names), answer)
+    host = Implicit(named.count, answer)
     y = differentiable(host)(jnp.stack([*columns.values()], axis=1))
     return _shown(named, y.T)
 
 
 @dataclass
-class _TravelEnds:
+class TravelEnds:
     """Ends of the travel of a coordinate, of all members of a prepared model with a driver that leads it.
 
     Attributes:
         index: the substructure that it moves; None where it moves by itself. names: plain coordinates of that, and
             rows: where they stand. begin: (B,); closed: (B,). ends: (2, B) low and high. poses: (2, nq, B) there.
             dead: (2, B) whether they are dead points. multipliers: (2, rows, B). varied: how many of the numbers that
-            vary are the caller's; those of the driver follow.
+            vary are the caller's; those of the driver follow. turning: of joints that have a margin, and margin: (B,).
     """
 
     prepared: Prepared
@@ -156,10 +163,13 @@ class _TravelEnds:
     poses: np.ndarray
     dead: np.ndarray
     multipliers: np.ndarray
+    margin: np.ndarray
+    start: np.ndarray
+    turning: TurningMargin | None = None
     equations: Equations | None = None
 
     @classmethod
-    def of(cls, model: Model, path: str, options: Options, *, only_named: bool = False) -> _TravelEnds:
+    def of(cls, model: Model, path: str, options: Options, *, only_named: bool = False) -> TravelEnds:
         prepared, varied = _led_where_it_stands(model, path, options)
         plan, B = prepared.plan, prepared.members
         driver = next(k for k, group in enumerate(plan.constraints)
@@ -171,13 +181,17 @@ class _TravelEnds:
         ends = cls(
             prepared, varied, path, moved.unit, index, [one.path for one in plain], [one.q for one in plain],
             np.zeros(B), np.zeros(B, bool), np.full((2, B), np.nan), np.full((2, plan.nq, B), np.nan),
-            np.zeros((2, B), bool), np.zeros((2, 0, B)),
+            np.zeros((2, B), bool), np.zeros((2, 0, B)), np.full(B, np.nan), prepared.file_start.q,
         )  # fmt: skip
+        driven = plan.constraints[driver].coordinates[0]
+        ends.turning = TurningMargin.of(prepared, varied, index, driven, prepared.file_start.q)
         if not only_named:
             faulty = unsound(prepared, 0.0, 0.0, strict=False)
             began = on_branch(prepared, start_from(prepared, None, faulty, massless=True), faulty)
-            ends.begin, ends.closed = began.q[moved.q], began.closed
+            ends.begin, ends.closed, ends.start = began.q[moved.q], began.closed, began.q
             members = np.flatnonzero(began.closed)
+            if ends.turning is not None and len(members):
+                ends.margin[members] = ends.turning.values(began.q[:, members], members)
             if index is not None and len(members):
                 refuse_laws_in_time(prepared, {driver}, index)
                 refuse_freedoms(prepared, topology_report(prepared), index)
@@ -225,9 +239,20 @@ class _TravelEnds:
         )  # fmt: skip
         return self._slopes.stationary(0)
 
+    @property
+    def count(self) -> int:
+        """Answers of every member."""
+        return FIRST + 2 * len(self.names)
+
+    def place_at(self, coordinate: str, *, high: bool) -> int:
+        """Which answer is the place of a coordinate at an end."""
+        return FIRST + high * len(self.names) + self.names.index(coordinate)
+
     def answers(self) -> np.ndarray:
-        """(B, 4 + 2 names): where it begins, whether loops close there, both ends, the places of all at each."""
-        return np.concatenate([[self.begin, self.closed, *self.ends], *(pose[self.rows] for pose in self.poses)]).T
+        """(B, count): where it begins, whether loops close there, both ends, the turning margin, the places of all at
+        each end."""
+        first = [self.begin, self.closed, *self.ends, self.margin]
+        return np.concatenate([first, *(pose[self.rows] for pose in self.poses)]).T
 
     def answered(self, paths: Mapping[str, Any]) -> Answered:
         """The answers with their slopes by numbers, as columns in the order of `paths`."""
@@ -239,8 +264,10 @@ class _TravelEnds:
             if self.equations is not None and len(members):
                 numbers = self.prepared.values[: self.varied][:, members]
                 x = self.equations.inputs(self.poses[row][:, members], numbers, self.multipliers[row][:, members])
-                outputs = [2 + row, *range(4 + row * n, 4 + (row + 1) * n)]
+                outputs = [LOW + row, *range(FIRST + row * n, FIRST + (row + 1) * n)]
                 parts.append(Solutions(self.equations, x, columns, members, outputs, self.dead[row, members]))
+        if self.turning is not None and len(members := np.flatnonzero(np.isfinite(self.margin))):
+            parts.append(self.turning.solutions(self.start[:, members], members, columns, MARGIN))
         return Answered(y, parts)
 
 

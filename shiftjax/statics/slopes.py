@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.statics.at_rest import AtRest, Change, Linear, all_finite, along
 
+OPEN = 1e-7  # of a change of loops: what no motion takes back
 NEUTRAL = 1e-11  # of the largest singular value of the stiffness: a motion that has less stays where it is
 
 
@@ -55,6 +57,17 @@ def tangent(
     way = {"q": motion.T * unit, "states": settled}
     multipliers = rest.borne(parts, rest.slopes(q, states, linear.multipliers, way, numbers)[0])
     return Change(numbers, motion, settled, multipliers)
+
+
+def opened(rest: AtRest, q: np.ndarray, numbers: Mapping[int, np.ndarray]) -> np.ndarray:
+    """(B,) whether numbers of the model open loops so that no motion closes them again; as of `tangent`."""
+    out = np.zeros(q.shape[1], bool)
+    _, parts = rest.motions(q)
+    for s, (U, _, _) in enumerate(parts):
+        phi = host.closure_slopes(rest.lane, q, s, {rest.plan.nq + place: x for place, x in numbers.items()})[0]
+        left = phi - (U @ (U.transpose(0, 2, 1) @ phi[:, :, None]))[:, :, 0]
+        out |= np.abs(left).max(1, initial=0.0) > OPEN * np.abs(phi).max(1, initial=0.0)
+    return out
 
 
 def matrices(linear: Linear, units: np.ndarray, speeds: Sequence[int]) -> Matrices:

@@ -19,7 +19,7 @@ from shiftjax.statics.at_rest import Linear, all_finite
 from shiftjax.statics.independent import independent_speeds
 from shiftjax.statics.search import Search
 from shiftjax.statics.settling import NEUTRAL
-from shiftjax.statics.stability import by_mass
+from shiftjax.statics.stability import by_mass, odd, squares_of
 
 DEPENDENT = 1e-10  # of the largest singular value: coordinates that do not tell all motions apart
 
@@ -102,8 +102,11 @@ def natural_motions(linear: Linear, units: np.ndarray) -> tuple[np.ndarray, np.n
     A = W.transpose(0, 2, 1) @ linear.K @ W
     finite = all_finite(A)
     squares, Q = np.linalg.eigh(np.where(finite[:, None, None], 0.5 * (A + A.transpose(0, 2, 1)), 0.0))
-    squares = np.where(finite[:, None], squares, np.nan)
     modal = W @ Q  # of unit mass
+    squares = np.where(odd(linear)[:, None], squares, squares_of(linear, modal))
+    order = np.argsort(squares, axis=1)
+    modal = np.take_along_axis(modal, order[:, None], 2)
+    squares = np.where(finite[:, None], np.take_along_axis(squares, order, 1), np.nan)
     damping = (modal * (linear.C @ modal)).sum(1)
     with np.errstate(all="ignore"):
         ratios = damping / (2.0 * np.sqrt(squares))

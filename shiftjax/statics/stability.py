@@ -26,6 +26,18 @@ def by_mass(M: np.ndarray) -> np.ndarray:
         return V / np.sqrt(np.where(massless | ~finite[:, None], np.nan, m))[:, None, :]
 
 
+def squares_of(linear: Linear, modal: np.ndarray) -> np.ndarray:
+    """(B, k) squared frequencies of symmetric stiffness by its modes (B, k, k), as Rayleigh quotients.
+
+    Eigenvalues of W^T K W are off by a rounding of the largest one; quotients by M and K themselves by one of each,
+    times what K loses on its mode, and by the square of what the mode is off: the lowest frequency of a beam of 20
+    links, 6e-3 of the highest, comes to 5e-15 in place of 1e-12 (Parlett, The Symmetric Eigenvalue Problem, ch. 4).
+    """
+    K = 0.5 * (linear.K + linear.K.transpose(0, 2, 1))
+    with np.errstate(all="ignore"):
+        return np.asarray((modal * (K @ modal)).sum(1) / (modal * (linear.M @ modal)).sum(1))
+
+
 def odd(linear: Linear) -> np.ndarray:
     """(B,) whether the stiffness is not symmetric: forces have no potential."""
     return np.abs(linear.K - linear.K.transpose(0, 2, 1)).max((1, 2), initial=0.0) > ODD * linear.size
@@ -41,7 +53,8 @@ def squared_frequencies(linear: Linear) -> np.ndarray:
     other = odd(linear)
     if A.shape[1]:
         plain, rest = good & ~other, good & other
-        out[plain] = np.linalg.eigvalsh(0.5 * (A + A.transpose(0, 2, 1))[plain])
+        Q = np.linalg.eigh(0.5 * (A + A.transpose(0, 2, 1))[plain])[1]
+        out[plain] = np.sort(squares_of(linear.some(plain), W[plain] @ Q))
         out[rest] = np.sort_complex(np.linalg.eigvals(A[rest]))
     return out
 

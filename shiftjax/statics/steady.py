@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.access.configuration import Configuration, configuration
@@ -18,12 +20,17 @@ from shiftjax.access.stated_state import number_or_members
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_mapping, refuse_text
 from shiftjax.formats.files import load
+from shiftjax.gradients.traced import is_traced
+from shiftjax.gradients.traced_design import traced_design, traced_drives
+from shiftjax.gradients.transforms import differentiable
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
 from shiftjax.run.derive import Formula
+from shiftjax.run.options import DesignOptions
 from shiftjax.run.start.drives import Drivable, driven
+from shiftjax.statics.steady_slopes import HostSteady, SteadyState, traced_eigenvalues
 
 ITERATIONS = 60
 FARTHEST = 0.2  # rad or m, of one change
@@ -57,8 +64,8 @@ class SteadyMotion:
     M: np.ndarray
     C: np.ndarray
     K: np.ndarray
-    eigenvalues: np.ndarray
-    frequencies: np.ndarray
+    eigenvalues: Any  # of NumPy, or of JAX where it traces numbers
+    frequencies: Any
     stability: np.ndarray
     channels: dict[str, np.ndarray]
     status: np.ndarray
@@ -88,26 +95,44 @@ def steady_motion(
         channels: paths to record there, as "shaft.drive_load".
         vary, assign, derive, tie: as those of `equilibrium`.
 
+    Returns:
+        Where JAX traces numbers of `vary`, or a speed (B,) in the place of a `ConstantSpeed`, arrays of JAX with first
+        derivatives in both modes, of frequencies that differ; `stability` and messages, which are texts, are empty, and
+        `state` is that of the model's own numbers.
+
     Raises:
         ModelError: anything the model or the arguments make impossible; balls among the independent coordinates;
             forces with internal states; drivers that leave no coordinate to stand; a motion along which the matrices
             change, in all members.
     """
     refuse_text("channels", channels)
+    model = model if isinstance(model, Model) else load(model)
+    given = {"assign": assign, "tie": tie, "independent": independent}
+    if any(is_traced(x) for group in (vary, drive, q) if isinstance(group, Mapping) for x in group.values()):
+        return _traced(model, {} if drive is None else drive, q, channels, vary, derive, given)
     vary, begin = _arrays("vary", vary), _arrays("q", q)
-    model, columns, laws = driven(model if isinstance(model, Model) else load(model), {} if drive is None else drive)
-    numbers = {**vary, **columns}
+    model, columns, laws = driven(model, {} if drive is None else drive)
+    at, stated, names = _sought(model, {**vary, **columns}, begin, {**given, "drive": laws, "derive": derive})
+    return _about(at, stated, names, channels)
+
+
+def _sought(
+    model: Model, numbers: Mapping[str, np.ndarray], begin: Mapping[str, np.ndarray], given: Mapping[str, Any]
+) -> tuple[Configuration, Configuration, tuple[str, ...]]:
+    """Where members with numbers come to rest, from where they are stated, and their independent coordinates.
+
+    Args:
+        begin: coordinate -> where the search begins. given: all else of `configuration`.
+    """
     many = max((len(x) for x in (*numbers.values(), *begin.values()) if x.ndim), default=1)
     numbers = {path: x[0] if x.shape == (1,) and many > 1 else x for path, x in numbers.items()}
     at = configuration(
         model, begin, vary={path: np.broadcast_to(x, many) if x.ndim == 0 and many > 1 else x
-                            for path, x in numbers.items()},
-        assign=assign, derive=derive, drive=laws, tie=tie, independent=independent,
+                            for path, x in numbers.items()}, **given,
     )  # fmt: skip
     stated, names = at, _plain(at)
     rest = dict.fromkeys(names, 0.0)
-    begin = {name: _of(at, name) for name in names}
-    at = at.changed(q=begin, v=rest)
+    at = at.changed(q={name: _of(at, name) for name in names}, v=rest)
     moving = np.ones(np.shape(at.status) or (1,), bool)
     for _ in range(ITERATIONS):
         a, slope = _accelerations(at, names), _slopes(at, names, "q")
@@ -121,7 +146,44 @@ def steady_motion(
         at = at.changed(q={name: _of(at, name) + change[..., k] for k, name in enumerate(names)}, v=rest)
         if (size[moving] <= 1e-9).all():  # quadratic: the next one would be rounding
             moving &= size > 1e-9
-    return _about(at, stated, names, channels)
+    return at, stated, names
+
+
+def _traced(
+    model: Model, drive: Mapping[str, Any], q: Any, channels: Sequence[str], vary: Any, derive: Any,
+    given: Mapping[str, Any],
+) -> SteadyMotion:  # fmt: skip
+    """Steady motions of designs and speeds that JAX traces."""
+    if any(is_traced(x) for x in (q or {}).values()):
+        raise ModelError("q", "a number that JAX traces", "known numbers, where the search begins", "Take its value.")
+    with jax.ensure_compile_time_eval():
+        model, columns, laws = traced_drives(model, drive)
+    design, rest = traced_design(model, DesignOptions({**(vary or {}), **columns}, given["assign"], derive))
+    given = {**given, "assign": rest.assign, "drive": laws}
+    with jax.ensure_compile_time_eval():
+        begin, known = _arrays("q", q), model.replace(dict(rest.assign or {})).numbers()
+        place = {name: np.asarray(x.flat[0]) for name, x in begin.items()}
+        drawn, _, names = _sought(model, {path: np.asarray(known[path]) for path in design}, place, given)
+        rows = tuple(_rows(drawn, names))
+
+        def search(numbers: Mapping[str, np.ndarray]) -> SteadyState:
+            at, stated, _ = _sought(model, numbers, begin, {**given, "independent": names})
+            return SteadyState(at, rows, np.atleast_1d(_about(at, stated, names, ()).status))
+
+        host = HostSteady(search, tuple(design), channels, SteadyState(drawn, rows, np.zeros(1, int)))
+    y = differentiable(host)(jnp.stack([*design.values()], axis=1))
+    parts, stopped = host.parts(y), jax.lax.stop_gradient
+    q, v = ({path: parts[f"{what} {path}"] for path in host.coordinates} for what in "qv")
+    eigenvalues = traced_eigenvalues(parts["by_place"], parts["by_speed"])
+    limit = NEUTRAL * jnp.abs(stopped(eigenvalues)).max(1, initial=0.0, keepdims=True)
+    swinging = jnp.where(eigenvalues.imag > 1e3 * limit, eigenvalues.imag / (2.0 * np.pi), jnp.nan)
+    M = parts["M"]
+    return SteadyMotion(
+        independent=tuple(names), q=q, v=v, M=M, C=-M @ parts["by_speed"], K=-M @ parts["by_place"],
+        eigenvalues=eigenvalues, frequencies=jnp.sort(swinging, axis=1)[:, : len(names)],
+        stability=np.zeros(0, "<U8"), channels={path: parts[f"channel {path}"] for path in channels},
+        status=stopped(y[:, -1]).astype(int), messages=(), state=drawn,
+    )  # fmt: skip
 
 
 def _arrays(where: str, given: Any) -> dict[str, np.ndarray]:

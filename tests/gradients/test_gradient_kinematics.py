@@ -223,7 +223,6 @@ def test_metrics_of_places_along_a_path_have_slopes(way: np.ndarray) -> None:
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("time_of_maximum(rocker_pivot.q)", "where a metric has slopes"),
         ("maximum(rocker_pivot.q - t)", "t, in a metric that has slopes"),
         (lambda u, channels: u, "a function"),
     ],

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import shiftjax
-from shiftjax import CenterGoal, FrameGoal, JointGoal, ModelError, PotentialGoal, inverse_kinematics
+from shiftjax import CenterGoal, FrameGoal, FunctionGoal, JointGoal, ModelError, PotentialGoal, inverse_kinematics
 from shiftjax.cli import main
 from shiftjax.mechanism.model import Model
 
@@ -383,3 +384,109 @@ def test_what_falls_for_ever_is_not_reached() -> None:
     result = inverse_kinematics(builder.build(), [PotentialGoal()])
     assert not result.reached
     assert "falls" in str(result.messages)
+
+
+def test_goals_of_functions_of_ones_own() -> None:
+    """D21: an expression of channels at a value or in a region, and a lane function, on any level."""
+    goals = [
+        FunctionGoal("norm(l2:tip.position)", 1.7, level=0),
+        FunctionGoal("j0.q + j1.q + j2.q == 0.5"),
+        FunctionGoal("j1.q", box=(0.9, np.inf), level="posture"),
+    ]
+    result = inverse_kinematics(planar_arm(), goals, q={"j1": 0.7, "j2": -0.5})
+    at = shiftjax.configuration(planar_arm(), result.coordinates)
+    assert result.labels[0] == "norm(l2:tip.position) [m]"
+    assert np.linalg.norm(at.pose("l2:tip")[:3, 3]) == pytest.approx(1.7, abs=ROUNDING)
+    assert result.coordinates.sum() == pytest.approx(0.5, abs=ROUNDING)
+
+    def bends(state: Any) -> list[Any]:
+        return [state.q[1] * state.q[2], state.q[1] - state.q[2]]
+
+    both = inverse_kinematics(planar_arm(), FunctionGoal(bends, [0.2, 0.25], unit="rad"), q={"j1": 0.7, "j2": 0.4})
+    product, difference = both.coordinates[:, 1] * both.coordinates[:, 2], both.coordinates @ [0.0, 1.0, -1.0]
+    np.testing.assert_allclose([product, difference], [[0.2, 0.25]] * 2, rtol=0, atol=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    ("goal", "says"),
+    [
+        (FunctionGoal("j0.v"), "depends on speeds"),
+        (FunctionGoal("j0.a"), "accelerations"),
+        (FunctionGoal("t - 1"), "depends on the time"),
+        (FunctionGoal("l2:tip.position"), "one number"),
+        (FunctionGoal("elbow.q"), "elbow"),
+        (FunctionGoal("j0.q", unit="m"), "channels have units"),
+        (FunctionGoal(3.0), "a function of a LaneState"),
+        (FunctionGoal(lambda at: at.elbow), "shiftjax.algebra"),
+        (FunctionGoal("j0.q", box=(1.0, -1.0)), "Exchange"),
+    ],
+)
+def test_functions_that_are_no_goals_are_refused(goal: Any, says: str) -> None:
+    with pytest.raises(ModelError) as error:
+        inverse_kinematics(planar_arm(), goal)
+    assert says in str(error.value)
+
+
+def test_limits_of_a_joint_that_closes_a_loop_hold() -> None:
+    """M4: it keeps its coordinate where the loop is cut, so that its limits are those of any joint."""
+    goal = FrameGoal("left_rod:tip", T=(0.5, 0, 1.0), along="xz")
+    free = inverse_kinematics(five_bar(), goal)
+    assert free.reached and free.q["five:tool"] < -2.3
+    held_back = inverse_kinematics(five_bar(), goal, limits={"tool": (-2.0, -1.0)})
+    assert held_back.q["five:tool"] == pytest.approx(-2.0, abs=ROUNDING)
+    assert shiftjax.configuration(five_bar(), held_back.coordinates).gap <= 1e-14
+    stated = shiftjax.Editor(five_bar()).limit("tool", -2.0, -1.0).model
+    np.testing.assert_array_equal(inverse_kinematics(stated, goal).coordinates, held_back.coordinates)
+
+
+def test_a_posture_goes_along_the_edges_of_a_region_above_it() -> None:
+    """D23: the best place in a region for a lower level is at a corner of it or on an edge, as SLSQP finds it; an edge
+    that is pressed no more is let go."""
+    model, begin, target = planar_arm(), {"j1": 0.7, "j2": -0.5}, np.array([1.5, -0.5])
+
+    def place(q: Any) -> np.ndarray:
+        return shiftjax.configuration(model, q).pose("l2:tip")[[0, 2], 3]
+
+    for wanted in ((-1.0, 0.1), (0.8, 0.1), (0.1, -0.9)):
+        goals: list[Any] = [JointGoal(name, x, level="posture") for name, x in zip(("j0", "j2"), wanted, strict=True)]
+        goals.append(FrameGoal("l2:tip", T=(1.5, 0, -0.5), along="xz", box=(0.05, 0, 0.05)))
+        result = inverse_kinematics(model, goals, q=begin)
+        oracle = minimize(
+            lambda q, wanted=wanted: 0.5 * ((q[0] - wanted[0]) ** 2 + (q[2] - wanted[1]) ** 2), result.coordinates,
+            constraints=[{"type": "ineq", "fun": lambda q: 0.05 - np.abs(place(q) - target)}], method="SLSQP",
+            options={"ftol": 1e-14, "maxiter": 300},
+        )  # fmt: skip
+        assert result.missed["target"] <= ROUNDING
+        assert 0.5 * result.missed["posture"] ** 2 == pytest.approx(oracle.fun, abs=1e-9)
+
+
+@pytest.mark.parametrize(("limits", "rest"), [(None, 0.0), ((0.2, 0.5), 0.2), ((-0.5, -0.3), -0.3)])
+def test_a_stiff_joint_rests_at_zero_or_at_its_nearest_limit(limits: Any, rest: float) -> None:
+    """M19: a spring that states no rest pulls to 0, and where limits keep the joint from there, to the nearest one."""
+    builder = shiftjax.ModelBuilder()
+    rows = builder.assembly("lever")
+    rows.body("bar", mass=1.0, inertia=(1e-2, 1e-2, 1e-2))
+    rows.joint("pin", "Ry", child="bar", initial_displacement=0.4, **({} if limits is None else {"limits": limits}))
+    rows.force("spring", "joint_spring", joint="pin", k=3.0)
+    result = inverse_kinematics(builder.build(), PotentialGoal())
+    assert result.reached
+    assert result.q["lever:pin"] == pytest.approx(rest, abs=1e-9)
+
+
+def test_loops_that_cannot_close_open_by_as_little_as_can_be() -> None:
+    """M13: two chains of 2.5 m, 7 m apart: both stretch along the line and miss by 2 m at the joint that closes them;
+    joints of the tree are exact, a lower level costs the gap nothing, and loops that close are as ever."""
+    apart = np.array([1.0, 7.0])
+    goal = FrameGoal("left_rod:tip", T=(0.5, 0.0, 1.0), along="xz")
+    result = inverse_kinematics(five_bar(), goal, vary={"fixed:right.T[0]": apart}, open_loops=True)
+    assert list(result.status) == [0, shiftjax.Outcome.not_assembled]
+    assert list(result.reached) == [True, False]
+    assert result.gap == pytest.approx([0.0, 2.0], abs=1e-9)
+    rows = [k for k, label in enumerate(result.labels) if label.startswith("five:tool opens")]
+    assert np.sort(np.abs(result.by_goal[1, rows])) == pytest.approx([0.0] * 5 + [2.0], abs=1e-6)
+    assert "five:tool opens" in result.messages[1]
+    assert np.sin(result.coordinates[1, :4]) == pytest.approx(0.0, abs=1e-4)  # stretched, a double root
+    closed = inverse_kinematics(five_bar(), goal)
+    assert result.q["five:left_pivot"][0] == pytest.approx(float(closed.q["five:left_pivot"]), abs=1e-8)
+    plain = inverse_kinematics(five_bar(), goal, vary={"fixed:right.T[0]": apart})
+    assert np.isnan(plain.coordinates[1]).all()

@@ -12,6 +12,7 @@ import pytest
 from shiftjax.constraints import Harmonic
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.kinematics.travel import travel
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.options import options_of
@@ -228,3 +229,21 @@ def test_a_crank_too_fast_for_the_steps_is_not_locked(backwards: bool) -> None:
     assert all("take a smaller" in message for message in result.messages)
     fine = simulate("four_bar", span=0.02, step=1e-5, drive={"crank_pivot": speeds[:2]})
     assert (fine.status <= 0).all(), fine.messages
+
+
+def test_bars_that_lie_side_by_side_end_where_flat_ones_do() -> None:
+    """Offsets along the axes are no lengths of bars: those of the links of a real mechanism were taken for such."""
+    ends = []
+    for offset in (0.0, 0.5):
+        builder = ModelBuilder().frame("right", T=(GROUND, 0.0, 0.0))
+        a = builder.assembly("a")
+        for name, length, aside in (("crank", CRANK, 1.0), ("coupler", COUPLER, -0.5), ("rocker", ROCKER, 0.5)):
+            a.body(name, frames={"tip": (length, 0.0, aside * offset)})
+        a.joint("crank_pivot", "Rz", child="crank", initial_displacement=1.0)
+        a.joint("crank_pin", "Rz", parent=("crank", "tip"), child="coupler", initial_displacement=-1.0)
+        a.joint("hinge", "Rz", parent=("fixed", "right"), child="rocker", initial_displacement=-1.5)
+        a.joint("pin", "Rz", parent=("coupler", "tip"), child=("rocker", "tip"))
+        one = travel(builder.build(), "hinge")
+        ends.append([one.low, one.high])
+    assert ends[1] == pytest.approx(ends[0], abs=1e-12)
+    assert min(abs(np.subtract(ends[0], REACH))) < 1e-12 or min(abs(np.add(ends[0], REACH))) < 1e-12

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from shiftjax.cli import main
 from shiftjax.ensembles.study import study_file
-from shiftjax.ensembles.study.definition import Definition, document, from_document
+from shiftjax.ensembles.study.definition import OF_IK, Definition, document, from_document
 from shiftjax.ensembles.study.definition_keys import KEYS
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.spec import NUMBERS
@@ -94,8 +94,10 @@ def test_every_key_has_an_example_that_is_read_and_a_row(key: str) -> None:
     assert tomllib.loads(KEYS[key].example).keys() == {key}
 
 
-# One takes the place of the others; of a study whose members are followed most keys say nothing.
-@pytest.mark.parametrize("without", [{"kind", "tolerance"}, {"kind", "step", "method"}])
+OF_KINDS = {"kind", *OF_IK}  # of studies whose members do not move in time, of which most other keys say nothing
+
+
+@pytest.mark.parametrize("without", [{*OF_KINDS, "tolerance"}, {*OF_KINDS, "step", "method"}])  # in place of each other
 def test_the_examples_together_are_a_study(without: set[str], tmp_path: Path) -> None:
     examples = [key.example for key in KEYS.values() if key.name not in without]
     text = "\n".join(sorted(examples, key=lambda example: example.startswith("[")))

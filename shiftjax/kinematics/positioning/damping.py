@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+REACHED = 1e-9  # dimensionless: a goal that is missed by less is met
 MET = 1e-14  # what is missed by less is met, dimensionless
 STATIONARY = 1e-9  # slope of |e| below which it is as small as it can be: |e| is then to some 1e-16 of it
 FIRST, LEAST, MOST = 0.1, 1e-12, 1e8  # damping d

@@ -85,6 +85,28 @@ class JointGoal:
 
 
 @record
+class FunctionGoal:
+    """A number of one's own that follows from the pose, at a value or in a region.
+
+    Attributes:
+        of: an expression of channels as of metrics and events, "distance(hook, load) - 0.2" or "elbow.q + wrist.q"; or
+            a lane function, of an `access.lane_state.LaneState` to a scalar or a list of them. What depends on speeds,
+            forces or the time is refused.
+        value: () or (B,), in SI; of a function of several numbers that of each. box: half width, or (2,) lower and
+            upper end, of an interval about it that does as well.
+        unit: of a lane function, "rad", "m" or "1" (None); metres count in parts of the model's length, all else as it
+            is. level, weight: as of `FrameGoal`.
+    """
+
+    of: Any
+    value: Any = 0.0
+    box: Any = None
+    unit: str | None = None
+    level: Level = "target"
+    weight: float = 1.0
+
+
+@record
 class PotentialGoal:
     """The least potential energy, of gravity and of all springs and conservative loads; alone on its level.
 
@@ -95,9 +117,9 @@ class PotentialGoal:
     level: Level = "potential"
 
 
-Goal = FrameGoal | CenterGoal | JointGoal | PotentialGoal
-KINDS = (FrameGoal, CenterGoal, JointGoal, PotentialGoal)
-KINDS_TEXT = "a FrameGoal, CenterGoal, JointGoal or PotentialGoal"
+Goal = FrameGoal | CenterGoal | JointGoal | FunctionGoal | PotentialGoal
+KINDS = (FrameGoal, CenterGoal, JointGoal, FunctionGoal, PotentialGoal)
+KINDS_TEXT = "a FrameGoal, CenterGoal, JointGoal, FunctionGoal or PotentialGoal"
 
 
 @record

@@ -43,7 +43,11 @@ class LoneJoints:
     @staticmethod
     def serves(goals: Goals, given: Sequence[Goal]) -> bool:
         """Whether these mechanisms and goals are such."""
-        return not goals.loops and all(isinstance(goal, JointGoal) and goal.box is None for goal in given)
+        return (
+            not goals.loops
+            and not goals.opened
+            and all(isinstance(goal, JointGoal) and goal.box is None for goal in given)
+        )
 
     def descended(self, q: np.ndarray, members: np.ndarray) -> Positioned:
         """Where some members (B,), that begin at coordinates (nq, B), are put."""

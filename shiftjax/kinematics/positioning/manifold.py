@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.access.answers import Answers
+from shiftjax.kinematics.positioning.edges import Edges, edge_rows, edges_at
 from shiftjax.kinematics.positioning.lone_loops import CLOSED, LoneLoops
-from shiftjax.kinematics.positioning.rows import Level, Local
+from shiftjax.kinematics.positioning.rows import GoalRows, Level, Local
 from shiftjax.kinematics.positioning.still_rows import StillRows
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.closing.host_evaluation import StartLane
@@ -67,7 +69,7 @@ class Goals:
     Attributes:
         x: (n, B) of `Ground.parts`; rows of coordinates are those of poses on their way.
         levels: the most important first; limits are the first one where there are any.
-        lone: the loops of a mechanism that is alone.
+        lone: the loops of a mechanism that is alone. opened: whether loops are a level, and may open.
     """
 
     plan: Plan
@@ -77,12 +79,14 @@ class Goals:
     levels: Sequence[Level]
     limits: Limits
     lone: LoneLoops | None = None
+    opened: bool = False
 
     def __post_init__(self) -> None:
         self.unit = np.asarray(self.lane.units)
-        self.loops = any(block.rows for block in self.plan.substructures)
+        closed = any(block.rows for block in self.plan.substructures)
+        self.loops = closed and not self.opened
         self.plain = not any(one.vector or one.quaternion for one in self.plan.coordinates)
-        self.cap = np.where(self.unit == 1.0, *((STEP_ANGLE, STEP_LENGTH) if self.loops else (WIDE_ANGLE, WIDE_LENGTH)))
+        self.cap = np.where(self.unit == 1.0, *((STEP_ANGLE, STEP_LENGTH) if closed else (WIDE_ANGLE, WIDE_LENGTH)))
 
     def local(self, level: int, q: np.ndarray, members: np.ndarray) -> Local:
         """A level at coordinates (nq, B) of some members, slopes by dimensionless speeds."""
@@ -147,6 +151,28 @@ class Manifold:
         low, high = np.minimum(low, at), np.maximum(high, at)
         return replace(self, low=low, high=high, best=[*self.best, (best.value, best.missed)])
 
+    @cached_property
+    def edge_rows(self) -> list[tuple[int, np.ndarray]]:
+        """Rows of more important levels that have a region."""
+        return edge_rows(self._regions)
+
+    @property
+    def _regions(self) -> dict[int, GoalRows]:
+        return {k: one for k, one in enumerate(self.goals.levels[: len(self.best)]) if isinstance(one, GoalRows)}
+
+    @property
+    def ends(self) -> int:
+        """How many ends of ways and of regions may hold."""
+        return len(self.goals.limits.q) + sum(len(rows) for _, rows in self.edge_rows)
+
+    def edges(self, q: np.ndarray) -> Edges | None:
+        """Of regions of more important levels at coordinates (nq, B); None where there are none."""
+        if not self.edge_rows:
+            return None
+        x, goals = self.goals.x[:, self.members], self.goals
+        x[: goals.plan.nq] = q
+        return edges_at(self._regions, self.edge_rows, goals.answers, x, self.members, goals.unit)
+
     @property
     def whole(self) -> bool:
         """Whether limits are all there is."""
@@ -173,23 +199,29 @@ class Manifold:
         """What must not change.
 
         Args:
-            bound: (B, L) limits that hold.
+            bound: (B, ends) limits that hold, then edges of regions.
         """
         goals = self.goals
         out = goals.closure(q, self.members)
         beyond = (q - self.clipped(q))[goals.limits.q].T
         if bound.any() or beyond.any():
-            still = bound | (beyond != 0.0)
+            still = bound[:, : beyond.shape[1]] | (beyond != 0.0)
             line = np.zeros((*still.shape, goals.plan.nv))
             line[:, range(still.shape[1]), goals.limits.v] = still
             out = out.also(beyond / goals.unit[goals.limits.v], line)
+        edges = self.edges(q)
         for k, (_, at_best) in enumerate(self.best):
             local = goals.local(k, q, self.members)
             if goals.levels[k].curved:  # what is downhill within what is still more important
                 Pt = out.free().transpose(0, 2, 1)
                 out = out.also((Pt @ local.missed[:, :, None])[:, :, 0], Pt @ local.J)
             else:
-                out = out.also(local.missed - at_best, local.J)
+                missed, J = local.missed - at_best, local.J
+                if edges and k in edges.rows:  # a row that is beyond by a rounding is held where a step leads out
+                    missed, J = edges.without(k, missed, J)
+                out = out.also(missed, J)
+        if edges and (at_edge := bound[:, beyond.shape[1] :] & edges.inside).any():
+            out = out.also(edges.off * at_edge, edges.J * at_edge[:, :, None])
         return out
 
     def restored(self, q: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -242,7 +274,7 @@ class Manifold:
         limits = self.goals.limits
         if self.whole or not len(limits.q):  # clipping does, where it spoils nothing else
             return np.ones(q.shape[1])
-        part, at = change[:, limits.v], q[limits.q].T
+        part, at, bound = change[:, limits.v], q[limits.q].T, bound[:, : len(limits.q)]
         room = np.where(part > 0.0, self.high.T - at, at - self.low.T) / self.goals.unit[limits.v]
         with np.errstate(all="ignore"):
             share = np.where(~bound & (part != 0.0), np.maximum(room, 0.0) / np.abs(part), np.inf)

@@ -17,6 +17,7 @@ from shiftjax.errors import ModelError, shown
 from shiftjax.kinematics.positioning.goals import Goal, Ranked
 from shiftjax.kinematics.positioning.ground import Footing, number_of, parts_of
 from shiftjax.kinematics.positioning.manifold import Goals, LimitRows, Limits
+from shiftjax.kinematics.positioning.open_loops import LOOPS, LoopRows
 from shiftjax.kinematics.positioning.potential import EnergyRows
 from shiftjax.kinematics.positioning.rows import Tasks, coordinate_named
 from shiftjax.kinematics.stops import ends_of_ways
@@ -30,7 +31,8 @@ class PositionSearch:
 
     Args:
         stated: where members begin. levels: of the goals. limits: coordinate -> (low, high).
-        footing: of these mechanisms, where it is known from another call.
+        footing: of these mechanisms, where it is known from another call. open_loops: whether loops are the first
+            level.
 
     Attributes:
         levels: with that of limits, where there are any. goals: as the solver takes them. ground: of their questions.
@@ -41,23 +43,26 @@ class PositionSearch:
 
     def __init__(
         self, model: Model, stated: StatedState, goals: Sequence[Goal], levels: Sequence[Ranked],
-        limits: Mapping[str, Any] | None, footing: Footing | None = None,
+        limits: Mapping[str, Any] | None, footing: Footing | None = None, *, open_loops: bool = False,
     ) -> None:  # fmt: skip
         self.stated = stated
         prepared, self.plan = stated.prepared, stated.prepared.plan
         footing = footing or Footing.of(stated)
         ground, x = footing.ground, parts_of(stated)
-        tasks = Tasks(model, self.plan, prepared.setup.length, goals, stated.q)
+        tasks = Tasks(model, self.plan, prepared.setup.length, goals, stated.q, ground)
         between, lane = _limits(model, stated, limits), footing.lane
-        self.levels = [*([Ranked("limits")] if len(between.q) else ()), *levels]
+        opened = open_loops and any(block.rows for block in self.plan.substructures)
+        loops = [LoopRows(lane, prepared.file_lane(), prepared.file_start.q[:, 0].tolist())] if opened else []
+        self.levels = [*(Ranked(LOOPS) for _ in loops), *([Ranked("limits")] if len(between.q) else ()), *levels]
         self.goals = Goals(
             self.plan, lane, answers_of(ground), x, [
+                *loops,
                 *([LimitRows(between, np.asarray(lane.units), _beyond(self.plan, between))] if len(between.q) else ()),
                 *(EnergyRows(self.plan, self._energy(ground, x)) if one.energy else tasks.rows_of(one.goals)
                   for one in levels),
-            ], between, footing.lone,
+            ], between, None if opened else footing.lone, opened,
         )  # fmt: skip
-        self.ground = ground
+        self.ground, self.tasks = ground, tasks
 
     def _energy(self, ground: Ground, x: np.ndarray) -> float:
         """What energies are compared with [J]: that of all weight at the model's length, and the largest at a start."""

@@ -8,7 +8,7 @@ row within its region is missed by nothing and has no slope.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -18,13 +18,15 @@ import numpy as np
 from shiftjax.access import kinematic_terms as terms
 from shiftjax.access.answers import Answers, Question
 from shiftjax.access.frame_kinds import FrameChain, FrameChains, FrameOn
-from shiftjax.access.lane_state import LaneState
-from shiftjax.algebra import Vec, select, zeros
+from shiftjax.access.lane_state import Ground, LaneState
+from shiftjax.algebra import Vec, scale, select, zeros
 from shiftjax.errors import ModelError, shown
+from shiftjax.kinematics.positioning.function_rows import function_rows, pose_function
 from shiftjax.kinematics.positioning.goals import (
     LETTERS,
     CenterGoal,
     FrameGoal,
+    FunctionGoal,
     Goal,
     JointGoal,
     PotentialGoal,
@@ -34,7 +36,7 @@ from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.plan_elements import ORIGIN
 from shiftjax.real_arrays import real_array
-from shiftjax.rotations import vector_of_rotation
+from shiftjax.rotations import quaternion_of_rotation, vector_of_rotation
 from shiftjax.topology.plan import Plan
 
 Rows = tuple[Vec, list[Vec]]  # by how much, and one line of slopes a row
@@ -91,26 +93,32 @@ class Task:
 
     Attributes:
         key: equal for goals of equal code. rows: lane code of a state; the goal's numbers are among `LaneState.extra`.
+        values: lane code of the rows without their slopes, with whether a rotation is met, where its vector has none.
         unit: (m,) what makes rows dimensionless, their weight included: values times it. ends: (m, 2) of the region, in
-            m and rad. labels: (m,) what each row is, in words.
+            m and rad. labels: (m,) what each row is, in words. places: name of an array of the goal -> the first of its
+            numbers among `LaneState.extra`.
     """
 
     key: Any
     rows: Callable[[LaneState], Rows]
+    values: Callable[[LaneState, bool], Vec]
     unit: np.ndarray
     ends: np.ndarray
     labels: tuple[str, ...]
+    places: Mapping[str, int]
 
 
 class Tasks:
     """All goals of one call as rows.
 
     Args:
-        begun: (nq, B) where the members begin, for joints that are to stay there.
+        begun: (nq, B) where the members begin, for joints that are to stay there. ground: of states of these members.
     """
 
-    def __init__(self, model: Model, plan: Plan, length: float, goals: Sequence[Goal], begun: np.ndarray) -> None:
-        self.model, self.plan, self.length, self.begun = model, plan, length, begun
+    def __init__(
+        self, model: Model, plan: Plan, length: float, goals: Sequence[Goal], begun: np.ndarray, ground: Ground
+    ) -> None:
+        self.model, self.plan, self.length, self.begun, self.ground = model, plan, length, begun, ground
         self.chains = FrameChains(model, plan)
         self.tasks = {
             k: self._of(goal, f"goals[{k}]") for k, goal in enumerate(goals) if not isinstance(goal, PotentialGoal)
@@ -123,9 +131,11 @@ class Tasks:
             raise ModelError("goals", f"{len(value)} values", f"one, or {count}, one a member", "Give as many.")
         return np.broadcast_to(np.asarray(value, float), (count,))
 
-    def _of(self, goal: FrameGoal | CenterGoal | JointGoal, where: str) -> Task:
+    def _of(self, goal: FrameGoal | CenterGoal | JointGoal | FunctionGoal, where: str) -> Task:
         if isinstance(goal, FrameGoal):
             return self._frame(goal, where)
+        if isinstance(goal, FunctionGoal):
+            return self._function(goal, where)
         return self._center(goal, where) if isinstance(goal, CenterGoal) else self._joint(goal, where)
 
     def _frame(self, goal: FrameGoal, where: str) -> Task:
@@ -139,9 +149,12 @@ class Tasks:
         name = goal.frame if isinstance(goal.frame, str) else type(goal.frame).__name__
         labels = (*(f"{name} along {LETTERS[k]} [m]" for k in linear),
                   *(f"{name} about {LETTERS[k]} [rad]" for k in angular))  # fmt: skip
-        rows = partial(_frame_rows, frame=frame, target=target, linear=linear, angular=angular)
+        chosen = {"frame": frame, "target": target, "linear": linear, "angular": angular}
+        rows, values = partial(_frame_rows, **chosen), partial(_frame_values, **chosen)
         key = ("frame", frame.key(), target.key(), linear, angular)
-        return Task(key, rows, unit, np.concatenate([box[list(linear)], turn[list(angular)]]), labels)
+        first = target.links[-1][1]
+        ends = np.concatenate([box[list(linear)], turn[list(angular)]])
+        return Task(key, rows, values, unit, ends, labels, {"T": first, "R": first + 3})
 
     def _center(self, goal: CenterGoal, where: str) -> Task:
         target = self.chains.of(FrameOn(goal.relative_to, goal.T), f"{where}.relative_to")
@@ -149,9 +162,11 @@ class Tasks:
         linear = tuple(map(LETTERS.index, goal.along))
         unit = np.full(len(linear), goal.weight / self.length)
         labels = tuple(f"centre of mass along {LETTERS[k]} [m]" for k in linear)
-        rows = partial(_center_rows, nodes=nodes, target=target, linear=linear)
+        chosen = {"nodes": nodes, "target": target, "linear": linear}
+        rows, values = partial(_center_rows, **chosen), partial(_center_values, **chosen)
         ends = bounds_of(f"{where}.box", goal.box, 3)[list(linear)]
-        return Task(("center", nodes, target.key(), linear), rows, unit, ends, labels)
+        key = ("center", nodes, target.key(), linear)
+        return Task(key, rows, values, unit, ends, labels, {"T": target.links[-1][1]})
 
     def _nodes(self, of: Any, where: str) -> tuple[int, ...]:
         nodes = {node.path: k for k, node in enumerate(self.plan.nodes) if k and not node.virtual}
@@ -163,19 +178,37 @@ class Tasks:
 
     def _joint(self, goal: JointGoal, where: str) -> Task:
         one = coordinate_named(self.model, self.plan, goal.coordinate, f"{where}.coordinate")
-        value = self.begun[one.q] if goal.value is None else real_array(goal.value)
+        place = self._place_of(self.begun[one.q] if goal.value is None else real_array(goal.value), goal, where)
+        angle = one.unit == "rad"
+        unit = np.array([goal.weight if angle else goal.weight / self.length])
+        rows = partial(_joint_rows, place=place, q=one.q, v=one.v)
+        ends = bounds_of(f"{where}.box", goal.box, 1)
+        values = partial(_joint_values, place=place, q=one.q)
+        labels = (f"{one.path} [{one.unit}]",)
+        return Task(("joint", place, one.q), rows, values, unit, ends, labels, {"value": place})
+
+    def _function(self, goal: FunctionGoal, where: str) -> Task:
+        one = pose_function(self.model, self.ground, goal, where)
+        place = self._place_of(real_array(goal.value), goal, where)
+        unit = np.full(one.size, goal.weight / (self.length if one.unit == "m" else 1.0))
+        rows = partial(function_rows, one=one, place=place)
+
+        def values(at: LaneState, met: bool) -> Vec:
+            return [value - at.extra[place] for value in one.values(at)]
+
+        ends = np.repeat(bounds_of(f"{where}.box", goal.box, 1), one.size, axis=0)
+        numbers = [""] if one.size == 1 else [f"[{k}]" for k in range(one.size)]
+        labels = tuple(f"{one.name}{number} [{one.unit}]" for number in numbers)
+        return Task((*one.key, place), rows, values, unit, ends, labels, {"value": place})
+
+    def _place_of(self, value: Any, goal: JointGoal | FunctionGoal, where: str) -> int:
+        """Where the wanted value of a goal stands among the numbers of frames."""
         if value is None or value.ndim > 1 or not value.size or not np.isfinite(value).all():
             raise ModelError(
                 f"{where}.value", shown(goal.value), "a number, or one for each member", "Give (B,) of them."
             )
-        place = len(self.chains.numbers)
         self.chains.numbers.append(value)
-        angle = one.unit == "rad"
-        unit = np.array([goal.weight if angle else goal.weight / self.length])
-        rows = partial(_joint_rows, place=place, q=one.q, v=one.v)
-        return Task(
-            ("joint", place, one.q), rows, unit, bounds_of(f"{where}.box", goal.box, 1), (f"{one.path} [{one.unit}]",)
-        )
+        return len(self.chains.numbers) - 1
 
     def rows_of(self, tasks: Sequence[int]) -> GoalRows:
         """Those of some goals, in their order."""
@@ -240,14 +273,22 @@ class GoalRows:
             slopes.append([x * counts for x in line])
         return missed, slopes
 
+    def values(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> np.ndarray:
+        """(B, m) what rows are [m or rad], of regions, too. As of `at`."""
+        return self.whole(answers, x, members)[:, :, 0]
+
+    def whole(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> np.ndarray:
+        """(B, m, 1 + nv) what rows are, and their slopes by speeds. As of `at`."""
+        extras = tuple(one[members] for one in self.question.extras)
+        return answers.in_numpy(Question(self.question.key, self._answer, extras), x)
+
     def at(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> Local:
         """The goals of some members, dimensionless but for speeds.
 
         Args:
             x: (n, B) of `Ground.parts` without numbers of goals. members: (B,) whose goals they are.
         """
-        extras = tuple(one[members] for one in self.question.extras)
-        whole = answers.in_numpy(Question(self.question.key, self._answer, extras), x)
+        whole = self.whole(answers, x, members)
         value, J = whole[:, :, 0], whole[:, :, 1:]
         missed = value - np.clip(value, self.ends[:, 0], self.ends[:, 1])
         slopes = J * self.unit[:, None]
@@ -268,6 +309,28 @@ def _frame_rows(
         turned = vector_of_rotation(seen.R)
         values, slopes = values + [turned[k] for k in angular], slopes + [J[k] for k in angular]
     return values, slopes
+
+
+def _frame_values(
+    at: LaneState, met: bool, *, frame: FrameChain, target: FrameChain, linear: Sequence[int], angular: Sequence[int]
+) -> Vec:
+    """The rows of a frame; of a rotation that is met twice the vector of its quaternion, which is the same to third
+    order, and smooth there."""
+    seen = terms.relative_motion(at, frame, target, terms.POSE)
+    values = [seen.p[k] for k in linear]
+    if angular:
+        turned = scale(2.0, quaternion_of_rotation(seen.R)[1:]) if met else vector_of_rotation(seen.R)
+        values += [turned[k] for k in angular]
+    return values
+
+
+def _center_values(at: LaneState, met: bool, *, nodes: Sequence[int], target: FrameChain, linear: Sequence[int]) -> Vec:
+    place = terms.center_of_mass(at, nodes, target, None, terms.POSE)
+    return [place[k] for k in linear]
+
+
+def _joint_values(at: LaneState, met: bool, *, place: int, q: int) -> Vec:
+    return [at.q[q] - at.extra[place]]
 
 
 def _center_rows(at: LaneState, *, nodes: Sequence[int], target: FrameChain, linear: Sequence[int]) -> Rows:

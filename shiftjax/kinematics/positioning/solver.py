@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftjax.kinematics.positioning.damping import EASY, FIRST, MET, MOST, STATIONARY, Positioned, following
+from shiftjax.kinematics.positioning.edges import Edges
 from shiftjax.kinematics.positioning.manifold import NEAR, SHORT, Goals, Manifold
 from shiftjax.kinematics.positioning.potential import as_least_squares
 from shiftjax.kinematics.positioning.projection import damped_step
@@ -57,7 +58,7 @@ def _minimised(manifold: Manifold, at: Positioned, iterations: int) -> Local:
     if len(missing):
         some = manifold.of(missing)
         change = np.broadcast_to(PUSH * np.sin(1.0 + np.arange(n)), (len(missing), n))
-        nothing = np.zeros((len(missing), len(some.low)), bool)
+        nothing = np.zeros((len(missing), some.ends), bool)
         q, good = some.restored(manifold.goals.moved(at.q[:, missing], change), nothing)
         pushed = Positioned.at(q, level + 1)
         there = _descent(some, pushed, iterations, _Home(at.q[:, missing], best.value[missing] - SADDLE))
@@ -122,16 +123,19 @@ def _descent(manifold: Manifold, at: Positioned, iterations: int, home: _Home | 
 def _step(
     manifold: Manifold, q: np.ndarray, here: Local, damping: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The step (B, nv) of the next level, which limits hold (B, L), and the slope (B,) of what is missed.
+    """The step (B, nv) of the next level, which ends hold (B, ends), and the slope (B,) of what is missed.
 
-    A limit holds where the step would lead a coordinate that is there beyond it; limits are added until none does.
+    A limit holds where the step would lead a coordinate that is there beyond it, and the edge of a region where it
+    would lead a row of a more important level out; ends are added until none does. Edges are taken one by one, and
+    one that others keep from being pressed is let go, once.
     """
-    goals, limits = manifold.goals, manifold.goals.limits
+    goals, limits, edges = manifold.goals, manifold.goals.limits, manifold.edges(q)
     B, n, curved = q.shape[1], goals.plan.nv, goals.levels[len(manifold.best)].curved
-    bound = np.zeros((B, len(limits.q)), bool)
+    bound = np.zeros((B, manifold.ends), bool)
     low, high = (q[limits.q] <= manifold.low + NEAR).T, (q[limits.q] >= manifold.high - NEAR).T
     change, slope, again = np.zeros((B, n)), np.zeros(B), np.arange(B)
-    for _ in range(len(limits.q) + 1):
+    let_go: np.ndarray = np.zeros_like(bound)
+    for _ in range(manifold.ends + 1 if edges is None else 2 * manifold.ends + 1):
         some = here.some(again)
         P = manifold.of(again).free(q[:, again], bound[again])
         if curved:
@@ -142,11 +146,42 @@ def _step(
         change[again] = step if P is None else (P @ step[:, :, None])[:, :, 0]
         slope[again] = np.linalg.norm((A.transpose(0, 2, 1) @ e[:, :, None])[:, :, 0], axis=1)
         part = change[:, limits.v]
-        leaving = ~bound & ((low & (part < 0.0)) | (high & (part > 0.0)))
-        bound |= leaving
+        leaving: np.ndarray = np.asarray((low & (part < 0.0)) | (high & (part > 0.0)))
+        if edges:
+            beyond = leaving & ~bound[:, : len(limits.q)]
+            leaving = np.concatenate([beyond, edges.leaving(change, bound)], axis=1)
+            idle = _idle(manifold, q, here, edges, bound) & ~let_go & ~leaving.any(1, keepdims=True)
+            bound, let_go, leaving = bound & ~idle, let_go | idle, leaving | idle
+            bound |= leaving & ~idle
+        else:
+            leaving &= ~bound
+            bound |= leaving
         again = np.flatnonzero(leaving.any(1))
         if not len(again):
             break
     change /= np.maximum((np.abs(change) / goals.cap).max(1, initial=0.0), 1.0)[:, None]
     change *= manifold.ahead(q, change, bound)[:, None]
     return change, bound, slope
+
+
+def _idle(manifold: Manifold, q: np.ndarray, here: Local, edges: Edges, bound: np.ndarray) -> np.ndarray:
+    """(B, ends) the edge that holds though the level presses it least, as its multiplier says, where one does."""
+    first = len(manifold.goals.limits.q)
+    out, some = np.zeros_like(bound), np.flatnonzero(bound[:, first:].any(1))
+    if not len(some):
+        return out
+    others = bound[some].copy()
+    others[:, first:] = False
+    J, at_edge = here.J[some], bound[some, first:]
+    curved, missed = manifold.goals.levels[len(manifold.best)].curved, here.missed[some]
+    slope: np.ndarray = missed if curved else (J.transpose(0, 2, 1) @ missed[:, :, None])[:, :, 0]
+    P = manifold.of(some).free(q[:, some], others)
+    rows = edges.J[some] * at_edge[:, :, None]
+    if P is not None:
+        rows, slope = rows @ P, (P.transpose(0, 2, 1) @ slope[:, :, None])[:, :, 0]
+    borne = (np.linalg.pinv(rows.transpose(0, 2, 1)) @ slope[:, :, None])[:, :, 0]
+    outwards = np.where(edges.high[some], -1.0, 1.0) * borne  # above 0 where the level presses outwards
+    idle = at_edge & (outwards < -ROUNDING * np.abs(slope).max(1, initial=0.0)[:, None])
+    worst = np.argmin(np.where(idle, outwards, 0.0), axis=1)
+    out[some[idle.any(1)], first + worst[idle.any(1)]] = True
+    return out

@@ -82,12 +82,7 @@ class CurveFamily:
     def __init__(self, reaching: Reaching, limit: Limit | None) -> None:
         self.reaching, self.limit = reaching, limit
         self.others = [one for one in reaching.limits if one != limit]
-        if limit is None:
-            self.equations: Equations = reaching.base.singular((0, 1))
-        else:
-            size = next(1.0 if c.unit == "rad" else reaching.prepared.setup.length
-                        for c in reaching.plan.coordinates if c.q == limit.place)  # fmt: skip
-            self.equations = reaching.system(lambda _, q: [(q[limit.place] - limit.value) * (1.0 / size)])
+        self.equations: Equations = reaching.folds if limit is None else reaching.at_limit(limit)
         self.n, self.units = len(reaching.columns), self.equations.layout.units
         self.limited = {one.place for one in reaching.limits}
 
@@ -95,7 +90,7 @@ class CurveFamily:
 
     def seeds(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates (nq, K) and other unknowns of points of the curves, from closed poses (nq, B)."""
-        x = self.equations.inputs(poses, self.reaching.none(poses))
+        x = self.equations.inputs(poses, self.reaching.numbers(poses))
         if self.limit is None:
             J = np.concatenate(self.reaching.base.slopes(x[: self.reaching.base.layout.count]), axis=1)
             others = np.linalg.svd(J)[0][:, :, -1].T
@@ -103,13 +98,13 @@ class CurveFamily:
             poses = poses.copy()
             poses[self.limit.place] = self.limit.value
             others = np.zeros((0, poses.shape[1]))
-        q, others, size = self.equations.solved(poses, self.reaching.none(poses), others)
+        q, others, size = self.equations.solved(poses, self.reaching.numbers(poses), others)
         good = (size < CLOSED) & self.reaching.closed(q)
         return q[:, good], others[:, good]
 
     def node(self, q: np.ndarray, others: np.ndarray, before: np.ndarray | None) -> CurvePoint:
         """The node at a solution, its tangent along the one before."""
-        x = self.equations.inputs(q[:, None], np.zeros((0, 1)), others[:, None])
+        x = self.equations.inputs(q[:, None], self.reaching.values[:, None], others[:, None])
         slopes, of_image = (one[0] for one in self.equations.slopes(x))
         image = self.equations.values(x)[1][0]
         tangent = np.linalg.svd(slopes)[2][-1]
@@ -230,10 +225,11 @@ class CurveFamily:
 
     def _ahead(self, node: CurvePoint, stride: float) -> CurvePoint | None:
         """The node a stride along the tangent; None where the curve is not met there."""
-        x = self.equations.inputs(node.q[:, None], np.zeros((0, 1)), node.others[:, None])
+        numbers = self.reaching.values[:, None]
+        x = self.equations.inputs(node.q[:, None], numbers, node.others[:, None])
         x = self.equations.moved(x, stride * node.tangent[None])
         nq, others = len(node.q), x[self.equations.layout.count - self.equations.layout.others :]
-        q, others, size = self.equations.solved(x[:nq], np.zeros((0, 1)), others, 8)
+        q, others, size = self.equations.solved(x[:nq], numbers, others, 8)
         if size[0] > CLOSED:
             return None
         there = self.node(q[:, 0], others[:, 0], node.tangent)

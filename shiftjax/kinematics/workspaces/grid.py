@@ -59,7 +59,7 @@ class Flood:
 
     def begin(self, poses: np.ndarray) -> None:
         """Floods from closed poses (nq, K), each at the grid's point that is nearest to it."""
-        at = self.reaching.base.values(self.reaching.base.inputs(poses, self.reaching.none(poses)))[1]
+        at = self.reaching.base.values(self.reaching.base.inputs(poses, self.reaching.numbers(poses)))[1]
         near = np.stack([np.abs(axis[:, None] - x).argmin(0) for axis, x in zip(self.axes, at.T, strict=True)])
         goals = np.ravel_multi_index(tuple(near), self.shape)
         goals, first = np.unique(goals, return_index=True)
@@ -118,7 +118,7 @@ class Flood:
 
     def _solved(self, q: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         base, n = self.reaching.base, self.reaching.plan.nv
-        x, far, size = base.inputs(q, self.reaching.none(q)), np.zeros(len(goals)), np.full(len(goals), np.inf)
+        x, far, size = base.inputs(q, self.reaching.numbers(q)), np.zeros(len(goals)), np.full(len(goals), np.inf)
         going = np.arange(len(goals))
         length = self._sizes
         for _ in range(NEWTON):
@@ -149,7 +149,7 @@ class Flood:
     def _walked(self, q: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Poses as far as straight ways lead to points, whether they are there, and (K, D) ends of the others."""
         q, ends = q.copy(), self.points[goal]
-        begin = self.reaching.base.values(self.reaching.base.inputs(q, self.reaching.none(q)))[1]
+        begin = self.reaching.base.values(self.reaching.base.inputs(q, self.reaching.numbers(q)))[1]
         share, stride = np.zeros(len(goal)), np.ones(len(goal))
         while len(going := np.flatnonzero((share < 1.0) & (stride > SMALL))):
             to = np.minimum(share[going] + stride[going], 1.0)
@@ -169,7 +169,7 @@ class Flood:
         for first in range(0, len(ends), CHUNK):
             some = ends[first : first + CHUNK]
             q = some[:, D:].T.copy()
-            J, G = base.slopes(base.inputs(q, self.reaching.none(q)))
+            J, G = base.slopes(base.inputs(q, self.reaching.numbers(q)))
             limit, normals = self._at_limits(q, J, G)
             U, sizes, _ = np.linalg.svd(np.concatenate([J, G / self._sizes[:, None]], axis=1))
             fold = ~limit & (sizes[:, -1] < FLAT * sizes[:, 0])

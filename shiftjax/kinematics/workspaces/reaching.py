@@ -6,15 +6,15 @@ latter, the inputs of a mechanism, the same curves are its singular ones over th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
-from shiftjax.algebra import Scalar, Vec
-from shiftjax.constraints import CoordinateFunction
+from shiftjax.algebra import Scalar, Vec, atan2
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError, refuse_text, shown
 from shiftjax.forces.stops import FAR
@@ -22,8 +22,10 @@ from shiftjax.kinematics.stops import ends_of_ways
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
+from shiftjax.run.beginning import unsound
 from shiftjax.run.closing.equations import Equations, Function, closures
-from shiftjax.run.options import options_of
+from shiftjax.run.options import Options
+from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.branches import spread_poses
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
@@ -45,6 +47,7 @@ class Limit:
 
     Attributes:
         coordinate: its path. place: in q. speed: in v. end: -1 of the lower, 1 of the upper one. value: [rad or m].
+        number: its place among the plan's numbers.
     """
 
     coordinate: str
@@ -52,14 +55,17 @@ class Limit:
     speed: int
     end: int
     value: float
+    number: int
 
 
 @dataclass
 class Reaching:
-    """A model and the coordinates in which its workspace lies.
+    """A model and the coordinates in which its workspace lies, of one design.
 
     Attributes:
-        names, units: of the coordinates. made: their lane code.
+        names, units: of the coordinates. made: their lane code. start: (nq,) where the design stands, closed. values:
+            (P,) of the numbers that vary, which the equations have as parameters. systems: equations, which all designs
+            share.
     """
 
     prepared: Prepared
@@ -67,23 +73,42 @@ class Reaching:
     units: tuple[str, ...]
     made: tuple[Coordinate, ...]
     limits: tuple[Limit, ...]
+    start: np.ndarray
+    values: np.ndarray
+    systems: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
-        cls,
-        model: Model,
-        asked: str | Sequence[str],
-        assign: Mapping[str, float | str] | None,
-        tie: Mapping[str, CoordinateFunction | str] | None,
-        *,
-        stops: bool,
-    ) -> Reaching:
-        """Raises ModelError: no such frame or coordinate; fewer than two that move, or more than three."""
-        options = options_of(assign=assign, tie=tie)
-        prepared = prepare(model, {}, options)
-        if not prepared.file_start.closed[0]:
+    def of_all(
+        cls, model: Model, asked: str | Sequence[str], options: Options, *, stops: bool
+    ) -> list[Reaching | None]:
+        """Of every design, None of one that cannot be assembled.
+
+        Args:
+            options: of designs that are worked out.
+
+        Raises:
+            ModelError: no such frame or coordinate; fewer than two that move, or more than three; designs none of which
+                can be assembled.
+        """
+        vary = options.design.vary
+        prepared = prepare(model, vary or {}, options)
+        began = prepared.file_start if vary is None else start_of(prepared, unsound(prepared, 0.0, 0.0, strict=False))
+        if not began.closed.any():
             fault = "loops that do not close where it stands"
             raise ModelError(f"model {model.name}", fault, "a model that can be assembled", "Correct its start.")
+        first = int(np.flatnonzero(began.closed)[0])
+        one = cls._of(prepared, asked, began.q[:, first], prepared.values[:, first], stops=stops)
+        out = list[Reaching | None]()
+        for k, closed in enumerate(began.closed):
+            values = prepared.values[:, k]
+            limits = _limits(prepared, values) if stops and closed else ()
+            out.append(replace(one, start=began.q[:, k], values=values, limits=limits) if closed else None)
+        return out
+
+    @classmethod
+    def _of(
+        cls, prepared: Prepared, asked: str | Sequence[str], start: np.ndarray, values: np.ndarray, *, stops: bool
+    ) -> Reaching:
         plan = prepared.plan
         made: dict[str, tuple[str, Coordinate]] = {}
         if not isinstance(asked, str):
@@ -91,9 +116,9 @@ class Reaching:
         for text in [f"{asked}.{axis}" for axis in AXES] if isinstance(asked, str) else asked:
             name, unit, function = _coordinate(prepared.model, plan, text)
             made[name] = unit, function
-        ends = _limits(prepared) if stops else ()
+        ends = _limits(prepared, values) if stops else ()
         names, parts = tuple(made), tuple(made.values())
-        whole = cls(prepared, names, tuple(p[0] for p in parts), tuple(p[1] for p in parts), ends)
+        whole = cls(prepared, names, tuple(p[0] for p in parts), tuple(p[1] for p in parts), ends, start, values)
         if isinstance(asked, str):
             whole = whole._moving()
         if len(whole.names) not in (2, 3):
@@ -106,12 +131,27 @@ class Reaching:
     def _moving(self) -> Reaching:
         """The same without coordinates of a frame that never move."""
         poses = self.poses(SPREAD)
-        values = self.base.values(self.base.inputs(poses, self.none(poses)))[1]
+        values = self.base.values(self.base.inputs(poses, self.numbers(poses)))[1]
         size = max(np.abs(values).max(initial=0.0), self.prepared.setup.length)
         moves = np.ptp(values, axis=0) > MOVES * size
         which = np.flatnonzero(moves)
         names, units = (tuple(group[k] for k in which) for group in (self.names, self.units))
-        return Reaching(self.prepared, names, units, tuple(self.made[k] for k in which), self.limits)
+        return replace(self, names=names, units=units, made=tuple(self.made[k] for k in which), systems={})
+
+    def with_angle(self) -> Reaching:
+        """Both places of a frame in a plane, and its angle there, about the third axis."""
+        frame = self.names[0].rpartition(".")[0]
+        place = self.plan.frame_named(self.prepared.model.resolve(frame))
+        assert place is not None
+        a, b = (AXES.index(name[-1]) for name in self.names)
+        sign = 1.0 if (b - a) % 3 == 1 else -1.0
+
+        def angle(lane: Lane, q: Vec) -> Scalar:
+            R = lane.motion(q, None).pose(place)[0]
+            return atan2(sign * R[b][a], R[a][a])
+
+        names, units = (*self.names, f"{frame}.angle"), (*self.units, "rad")
+        return replace(self, names=names, units=units, made=(*self.made, angle), systems={})
 
     @property
     def plan(self) -> Plan:
@@ -122,15 +162,36 @@ class Reaching:
         """All speeds."""
         return list(range(self.plan.nv))
 
-    @staticmethod
-    def none(q: np.ndarray) -> np.ndarray:
-        """(0, B): no number of the model differs."""
-        return np.zeros((0, q.shape[1]))
+    def numbers(self, q: np.ndarray) -> np.ndarray:
+        """(P, B) the numbers that vary, for coordinates (nq, B)."""
+        return np.repeat(self.values[:, None], q.shape[1], axis=1)
 
-    @cached_property
+    def _shared(self, what: Hashable, make: Callable[[], Any]) -> Any:
+        """What all designs have in common, made once."""
+        if what not in self.systems:
+            self.systems[what] = make()
+        return self.systems[what]
+
+    @property
     def base(self) -> Equations:
         """The closures, and as answers the coordinates."""
-        return self.system(lambda lane, q: [])
+        return self._shared("base", lambda: self.system(lambda lane, q: []))
+
+    @property
+    def folds(self) -> Equations:
+        """Where both coordinates lose rank together with the closures."""
+        return self._shared("folds", lambda: self.base.singular((0, 1)))
+
+    def at_limit(self, limit: Limit) -> Equations:
+        """The closures with a joint at the end of its way."""
+        size = next(1.0 if c.unit == "rad" else self.prepared.setup.length
+                    for c in self.plan.coordinates if c.q == limit.place)  # fmt: skip
+        row = limit.place, limit.number
+
+        def more(lane: Lane, q: Vec) -> Vec:
+            return [(q[row[0]] - lane.params.numbers[row[1]]) * (1.0 / size)]
+
+        return self._shared(("limit", *row), lambda: self.system(more))
 
     def system(self, more: Callable[[Lane, Vec], Vec]) -> Equations:
         """Closures that do not follow from others, some equations more, and as answers the coordinates."""
@@ -142,19 +203,25 @@ class Reaching:
         return self._equations(function)
 
     def _equations(self, function: Function) -> Equations:
-        return Equations.of(self.prepared.setup, self.prepared.own_numbers, (), self.columns, function)
+        prepared = self.prepared
+        return Equations.of(prepared.setup, prepared.own_numbers, prepared.places, self.columns, function)
 
-    @cached_property
+    @property
     def whole(self) -> Equations:
         """All closures, also those that follow from others."""
         every = range(len(self.plan.substructures))
-        return self._equations(lambda lane, q, _: (closures(lane, q, every, drivers=True), []))
+        return self._shared(
+            "whole", lambda: self._equations(lambda lane, q, _: (closures(lane, q, every, drivers=True), []))
+        )
 
-    @cached_property
+    @property
     def _rows(self) -> list[int]:
-        """Closures that do not follow from others where the model stands."""
-        q = self.prepared.file_start.q
-        J = self.whole.slopes(self.whole.inputs(q, self.none(q)))[0]
+        """Closures that do not follow from others where the first design stands."""
+        return self._shared("rows", self._independent)
+
+    def _independent(self) -> list[int]:
+        q = self.start[:, None]
+        J = self.whole.slopes(self.whole.inputs(q, self.numbers(q)))[0]
         if not J.size:
             return []
         pivots = complete_pivoting(J, RANK)
@@ -162,7 +229,10 @@ class Reaching:
 
     def closed(self, q: np.ndarray) -> np.ndarray:
         """(B,) whether loops are closed at coordinates (nq, B): the rows of equations vanish half a turn off, too."""
-        lane, good = self.prepared.with_numbers(self.prepared.own_numbers), np.ones(q.shape[1], bool)
+        every: list[Scalar] = list(self.prepared.own_numbers)
+        for place, value in zip(self.prepared.places, self.values, strict=True):
+            every[place] = float(value)
+        lane, good = self.prepared.with_numbers(every), np.ones(q.shape[1], bool)
         for s in range(len(self.plan.substructures)):
             good &= np.abs(host.closure(lane, q, s)[0]).max(1, initial=0.0) < CLOSED
         return good
@@ -174,15 +244,14 @@ class Reaching:
 
     def poses(self, count: int) -> np.ndarray:
         """(nq, K) closed poses all over: where the model stands, and others that are closed from spread ones."""
-        start = self.prepared.file_start.q
         free = range(len(self.plan.coordinates))
-        spread = spread_poses(self.plan, start[:, 0], free, self.prepared.setup.length, count)
-        q = np.stack([start[:, 0], *spread], axis=1)
+        spread = spread_poses(self.plan, self.start, free, self.prepared.setup.length, count)
+        q = np.stack([self.start, *spread], axis=1)
         for place, (low, high) in self._ways.items():
             one = next(one for one in self.plan.coordinates if one.q == place)
             share = q[place, 1:] / (2.0 * (np.pi if one.unit == "rad" else self.prepared.setup.length)) + 0.5
             q[place, 1:] = low + share * (high - low)
-        there, _, _ = self.base.solved(q, self.none(q))
+        there, _, _ = self.base.solved(q, self.numbers(q))
         return there[:, self.closed(there)]
 
     def within(self, q: np.ndarray, slack: float = 0.0) -> np.ndarray:
@@ -221,24 +290,26 @@ class Reaching:
     def spans(self) -> bool:
         """Whether at some pose the coordinates move in as many directions as there are coordinates."""
         poses = self.poses(SPREAD)
-        J, P = self.base.slopes(self.base.inputs(poses, self.none(poses)))
+        J, P = self.base.slopes(self.base.inputs(poses, self.numbers(poses)))
         P = P / np.maximum(np.abs(P).max((0, 2), keepdims=True), 1e-300)
         motions = np.linalg.svd(J)[2][:, -self.freedoms :] if J.size else np.eye(P.shape[2])[None]
         sizes = np.linalg.svd(P @ motions.transpose(0, 2, 1), compute_uv=False)
         return bool(sizes[:, len(self.names) - 1 :].max(initial=0.0) > FLAT)
 
 
-def _limits(prepared: Prepared) -> tuple[Limit, ...]:
-    """Ends of ways: of stops and limits of the model, the tighter one.
+def _limits(prepared: Prepared, values: np.ndarray) -> tuple[Limit, ...]:
+    """Ends of ways: of stops and limits of a design of numbers (P,) that vary, the tighter one.
 
     Raises:
         ModelError: ends of a coordinate between which nothing lies.
     """
     ends: dict[tuple[int, int], Limit] = {}
+    varied = dict(zip(prepared.places, values, strict=True))
     for one in ends_of_ways(prepared.model, prepared.plan):
-        x, key = float(prepared.own_numbers[one.number]), (one.coordinate.q, one.end)
+        x = float(varied.get(one.number, prepared.own_numbers[one.number]))
+        key = one.coordinate.q, one.end
         if abs(x) < FAR and (key not in ends or one.end * (x - ends[key].value) < 0.0):
-            ends[key] = Limit(one.coordinate.path, one.coordinate.q, one.coordinate.v, one.end, x)
+            ends[key] = Limit(one.coordinate.path, one.coordinate.q, one.coordinate.v, one.end, x, one.number)
     for (place, end), low in ends.items():
         if end < 0 and (high := ends.get((place, 1))) is not None and low.value > high.value:
             fault, todo = f"{low.value:g} and {high.value:g}", "Correct its limits, or its stop."

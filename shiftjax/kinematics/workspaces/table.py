@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.kinematics.workspaces.drawing import draw
+from shiftjax.kinematics.workspaces.weights import cell_weights
 from shiftjax.markup import html_lines
 from shiftjax.record import record
 from shiftjax.run.results.plain_values import plain
@@ -52,7 +53,9 @@ class ReachableSpace:
             reached, and none is zero where a pose was met. Most curves that were missed show by it, but not all.
         axes: of the grid, values of each coordinate; () without one. mask: (n, ...) which of its points are reached.
             margin: (n, ...) distance to the boundary, negative outside. ball: centre and radius of the largest one
-            inside whose centre is a point of the grid; None without a grid.
+            inside: of all, where asked for, else of those whose centre is a point of the grid; None without a grid.
+        square: centre and side of the largest one inside along the coordinates, where asked for.
+        dexterous: (n, n) which points of the grid are reached with every orientation, where asked for.
         notes: what is to be known beside.
     """
 
@@ -67,6 +70,17 @@ class ReachableSpace:
     margin: np.ndarray | None
     ball: tuple[np.ndarray, float] | None
     notes: tuple[str, ...]
+    square: tuple[np.ndarray, float] | None = None
+    dexterous: np.ndarray | None = None
+
+    @property
+    def dexterous_area(self) -> float:
+        """Of the dexterous part, by the cells of the points that belong to it: off by half a cell along its boundary;
+        NaN where it was not asked for."""
+        if self.dexterous is None:
+            return np.nan
+        cell = float(np.prod([axis[1] - axis[0] for axis in self.axes]))
+        return float((self.dexterous * cell_weights(self.axes)).sum()) * cell
 
     @property
     def boundary(self) -> tuple[BoundaryCurve, ...]:
@@ -89,13 +103,16 @@ class ReachableSpace:
             for row, one in zip(self.table(), self.curves, strict=True)
         ]  # fmt: skip
         ball = None if self.ball is None else {"centre": self.ball[0].tolist(), "radius": self.ball[1]}
+        square = None if self.square is None else {"centre": self.square[0].tolist(), "side": self.square[1]}
         return {
             "coordinates": list(self.coordinates), "units": list(self.units), "freedoms": self.freedoms,
             "area": plain(self.area), "consistent": self.consistent, "curves": curves,
             "axes": [axis.tolist() for axis in self.axes],
             "mask": None if self.mask is None else self.mask.tolist(),
             "margin": None if self.margin is None else plain(self.margin),
-            "ball": ball, "notes": list(self.notes),
+            "ball": ball, "square": square, "notes": list(self.notes),
+            "dexterous": None if self.dexterous is None else self.dexterous.tolist(),
+            "dexterous_area": plain(self.dexterous_area),
         }  # fmt: skip
 
     def to_json(self) -> str:
@@ -137,4 +154,9 @@ class ReachableSpace:
             lines.append(
                 f"  largest ball: radius {self.ball[1]:.6g} about {np.array2string(self.ball[0], precision=6)}"
             )
+        if self.square is not None:
+            at = np.array2string(self.square[0], precision=6)
+            lines.append(f"  largest square: side {self.square[1]:.6g} about {at}")
+        if self.dexterous is not None:
+            lines.append(f"  {int(self.dexterous.sum())} points with every orientation: area {self.dexterous_area:.6g}")
         return [*lines, *(f"  {note}" for note in self.notes)]

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, overload
 
+import jax.numpy as jnp
 import numpy as np
 from scipy.spatial import KDTree
 
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import ModelError, need_count, shown
+from shiftjax.errors import ModelError, need, need_count, shown
 from shiftjax.formats.files import load
+from shiftjax.gradients.traced import is_traced
+from shiftjax.gradients.traced_design import traced_design
+from shiftjax.gradients.transforms import differentiable
+from shiftjax.kinematics.workspaces.areas import AreaFunction, area_slopes
 from shiftjax.kinematics.workspaces.curves import CurveArc, CurveFamily
+from shiftjax.kinematics.workspaces.dexterous import dexterous_part
 from shiftjax.kinematics.workspaces.grid import Flood
-from shiftjax.kinematics.workspaces.plane import BESIDE, PARTS, Arrangement, CountedArc, cubics, points
+from shiftjax.kinematics.workspaces.inscribed import BoundaryDistance, largest_circle, largest_square
+from shiftjax.kinematics.workspaces.many import ReachableSpaces
+from shiftjax.kinematics.workspaces.plane import BESIDE, Arrangement, CountedArc, cubics
 from shiftjax.kinematics.workspaces.reaching import Reaching
 from shiftjax.kinematics.workspaces.table import BoundaryCurve, ReachableSpace
+from shiftjax.kinematics.workspaces.weights import cell_weights
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.real_arrays import real_array
+from shiftjax.record import record
+from shiftjax.run.derive import Formula
+from shiftjax.run.options import Options, options_of
 
 SEARCHED = 100  # poses from which curves are sought
 MOVING = 1e-4  # of the largest speed: joints that move in a singular motion
+Slopes = Callable[[], np.ndarray]
 POINT = 1e-9  # of the size of all curves: images of arcs that are a point, to the rounding of their nodes
-DENSE = 64  # points of a cubic, of which one is the nearest to a point
 
 
+@overload
 def workspace(
     model: Model | str,
     coordinates: str | Sequence[str],
@@ -33,10 +47,45 @@ def workspace(
     box: Sequence[Sequence[float]] | None = None,
     points: int | Sequence[int] = 0,
     stops: bool = True,
+    inscribed: bool = False,
+    orientations: int = 0,
     searched: int = SEARCHED,
+    vary: None = None,
     assign: Mapping[str, float | str] | None = None,
+    derive: Mapping[str, Formula] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
-) -> ReachableSpace:
+) -> ReachableSpace: ...
+@overload
+def workspace(
+    model: Model | str,
+    coordinates: str | Sequence[str],
+    *,
+    box: Sequence[Sequence[float]] | None = None,
+    points: int | Sequence[int] = 0,
+    stops: bool = True,
+    inscribed: bool = False,
+    orientations: int = 0,
+    searched: int = SEARCHED,
+    vary: Mapping[str, Any],
+    assign: Mapping[str, float | str] | None = None,
+    derive: Mapping[str, Formula] | None = None,
+    tie: Mapping[str, CoordinateFunction | str] | None = None,
+) -> ReachableSpaces: ...
+def workspace(
+    model: Model | str,
+    coordinates: str | Sequence[str],
+    *,
+    box: Sequence[Sequence[float]] | None = None,
+    points: int | Sequence[int] = 0,
+    stops: bool = True,
+    inscribed: bool = False,
+    orientations: int = 0,
+    searched: int = SEARCHED,
+    vary: Mapping[str, Any] | None = None,
+    assign: Mapping[str, float | str] | None = None,
+    derive: Mapping[str, Formula] | None = None,
+    tie: Mapping[str, CoordinateFunction | str] | None = None,
+) -> ReachableSpace | ReachableSpaces:
     """What a frame, or any two or three coordinates, of a mechanism can reach.
 
     Of two freedoms and two coordinates the boundary is traced: curves on which poses meet and end, and on which a joint
@@ -50,37 +99,118 @@ def workspace(
         box: (low, high) of each coordinate [m or rad], which the grid covers; with `points`, and needed for it.
         points: of the grid, in all directions alike or one number each; 0 for none. Without curves it must be there.
         stops: whether joints end at limits of the model and at its stops (forces of type `stop`).
+        inscribed: whether the largest circle and the largest square along the coordinates are sought, anywhere within
+            boundary curves: the circle to 2e-7 and the square to 1e-4 of their size, where no other place is better by
+            more than 2e-3 of it.
+        orientations: with how many angles of the frame, evenly over a turn, points of the grid must be reached that
+            belong to its dexterous part; 0 for none, at least 12. Of frames in a plane, with at least 3 freedoms.
         searched: poses all over, at least 1, from which curves are sought, and the grid is flooded. A curve that none
             of them leads to is missed, with what it bounds; more find more.
-        assign, tie: as those of `simulate`.
+        vary, assign, derive, tie: as those of `simulate`.
 
     Returns:
-        a ReachableSpace. Areas within curves, and distances from them, are good to some 1e-7 of themselves. Margins
-        of a grid that is flooded are to planes through points of the boundary: off by 1 % of the spacing h and by the
-        curvature times h^2 / 8, beyond edges by up to h. Its volume counts cells by margins.
+        a ReachableSpace, with `vary` ReachableSpaces of all designs. Areas within curves, and distances from them, are
+        good to some 1e-7 of themselves. Margins of a grid that is flooded are to planes through points of the boundary:
+        off by 1 % of the spacing h and by the curvature times h^2 / 8, beyond edges by up to h. Its volume counts cells
+        by margins. Where JAX traces numbers of `vary` the area is a JAX array with first derivatives, and there is
+        nothing else.
 
     Raises:
         ModelError: anything the model or the arguments make impossible.
     """
     need_count("searched", searched, 1)
+    need("inscribed", inscribed, bool, "True or False")
+    need_count("orientations", orientations, 0)
     model = model if isinstance(model, Model) else load(model)
-    reaching = Reaching.of(model, coordinates, assign, tie, stops=stops)
-    axes = _axes(reaching, box, points)
-    traced = reaching.freedoms == 2 and len(reaching.names) == 2
-    if reaching.freedoms < len(reaching.names):
-        fault = f"{len(reaching.names)} coordinates of a mechanism of {reaching.freedoms} freedoms"
-        raise ModelError("coordinates", fault, "at most as many coordinates as freedoms", "Leave one out.")
-    if not reaching.spans():
-        locus = "a curve" if len(reaching.names) == 2 else "a surface"
-        fault = f"{listed(list(reaching.names))}, which move together on {locus}"
-        raise ModelError("coordinates", fault, "coordinates that move on their own", "Name others, or another frame.")
-    if not traced and not axes:
-        fault = f"no grid, for {reaching.freedoms} freedoms"
-        raise ModelError(
-            "points", fault, "a number of points, and a box", "Give both, as box=[(-1, 1)] * 3, points=50."
-        )
-    poses = reaching.poses(searched)
-    return _by_curves(reaching, poses, axes) if traced else _by_grid(reaching, poses, axes)
+    options = options_of(vary=vary, assign=assign, derive=derive, tie=tie)
+    asked = _Asked(model, coordinates, box, points, stops, inscribed, orientations, searched)
+    if any(is_traced(values) for values in (vary or {}).values()):
+        return _traced(asked, options)
+    options = replace(options, design=options.design.worked_out(model))
+    every = [one and one[0] for one in asked.of(options)]
+    if options.design.vary is None:
+        assert every[0] is not None
+        return every[0]
+    design = {path: np.asarray(values) for path, values in options.design.vary.items()}
+    return ReachableSpaces(design, tuple(every), np.array([np.nan if one is None else one.area for one in every]))
+
+
+@record
+class _Asked:
+    """What is asked of every design: arguments of `workspace`."""
+
+    model: Model
+    coordinates: str | Sequence[str]
+    box: Any
+    points: Any
+    stops: bool
+    inscribed: bool
+    orientations: int
+    searched: int
+
+    def of(self, options: Options) -> list[tuple[ReachableSpace, Slopes] | None]:
+        """What designs reach, and what gives the slopes (P,) of their areas; None of one that cannot be assembled."""
+        every = Reaching.of_all(self.model, self.coordinates, options, stops=self.stops)
+        first = next(one for one in every if one is not None)
+        axes = _axes(first, self.box, self.points)
+        self._refuse(first, axes)
+        return [None if one is None else self._one(one, axes) for one in every]
+
+    def _one(self, reaching: Reaching, axes: tuple[np.ndarray, ...]) -> tuple[ReachableSpace, Slopes]:
+        poses = reaching.poses(self.searched)
+        if not _is_traced_out(reaching):
+            space = _by_grid(reaching, poses, axes)
+            if self.orientations:
+                part = dexterous_part(reaching, axes, self.orientations, self.searched)
+                space = replace(space, dexterous=part)
+            return space, lambda: np.full(len(reaching.values), np.nan)
+        return _by_curves(reaching, poses, axes, inscribed=self.inscribed)
+
+    def _refuse(self, reaching: Reaching, axes: tuple[np.ndarray, ...]) -> None:
+        """Raises for what no design can be asked."""
+        if reaching.freedoms < len(reaching.names):
+            fault = f"{len(reaching.names)} coordinates of a mechanism of {reaching.freedoms} freedoms"
+            raise ModelError("coordinates", fault, "at most as many coordinates as freedoms", "Leave one out.")
+        if not reaching.spans():
+            locus = "a curve" if len(reaching.names) == 2 else "a surface"
+            fault = f"{listed(list(reaching.names))}, which move together on {locus}"
+            todo = "Name others, or another frame."
+            raise ModelError("coordinates", fault, "coordinates that move on their own", todo)
+        traced_out = _is_traced_out(reaching)
+        if self.orientations and traced_out:
+            fault = f"a mechanism of {reaching.freedoms} freedoms"
+            raise ModelError("orientations", fault, "at least 3: two places and an angle", "Leave orientations out.")
+        if traced_out:
+            return
+        if not axes:
+            fault = f"no grid, for {reaching.freedoms} freedoms"
+            todo = "Give both, as box=[(-1, 1)] * 3, points=50."
+            raise ModelError("points", fault, "a number of points, and a box", todo)
+        if self.inscribed:
+            fault = f"true, for {len(reaching.names)} coordinates of {reaching.freedoms} freedoms"
+            todo = "Leave it out: the grid has the largest ball about one of its points."
+            raise ModelError("inscribed", fault, "two coordinates of two freedoms, whose boundary is traced", todo)
+
+
+def _is_traced_out(reaching: Reaching) -> bool:
+    """Whether its boundary is made of curves."""
+    return reaching.freedoms == 2 and len(reaching.names) == 2
+
+
+def _traced(asked: _Asked, options: Options) -> ReachableSpaces:
+    """The areas of designs of which JAX traces numbers."""
+    columns, design = traced_design(asked.model, options.design)
+
+    def answer(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        vary = dict(zip(columns, x.T, strict=True))
+        areas, slopes = np.full(len(x), np.nan), np.full(x.shape, np.nan)
+        for k, one in enumerate(asked.of(replace(options, design=replace(design, vary=vary)))):
+            if one is not None:
+                areas[k], slopes[k] = one[0].area, one[1]()
+        return areas, slopes
+
+    area = differentiable(AreaFunction(answer))(jnp.stack([*columns.values()], axis=1))
+    return ReachableSpaces(columns, (), area[:, 0])
 
 
 def _axes(reaching: Reaching, box: Any, count: Any) -> tuple[np.ndarray, ...]:
@@ -101,7 +231,10 @@ def _axes(reaching: Reaching, box: Any, count: Any) -> tuple[np.ndarray, ...]:
     return tuple(np.linspace(low, high, n) for (low, high), n in zip(ends, counts, strict=True))
 
 
-def _by_curves(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...]) -> ReachableSpace:
+def _by_curves(
+    reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...], *, inscribed: bool
+) -> tuple[ReachableSpace, Slopes]:
+    """What is within curves, and what gives the slopes (P,) of its area."""
     arcs = [arc for limit in (None, *reaching.limits) for arc in CurveFamily(reaching, limit).arcs(poses)]
     arcs = _extended(arcs)
     plane = Arrangement([_side(k, arc) for k, arc in enumerate(arcs)])
@@ -118,27 +251,34 @@ def _by_curves(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ..
         notes.append("the curves do not account for each other: some were not met; raise `searched`")
     good = consistent and not endless and not turning
     curves = tuple(_curve(reaching, arcs, plane, k, turning, counted=good) for k in range(len(plane.groups)))
-    mask = margin = ball = None
+    mask = margin = ball = square = None
     if axes and good:
         at = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
         mask = plane.numbers(at.reshape(-1, 2)).reshape(at.shape[:2]) > 0
-        margin = np.where(mask, 1.0, -1.0) * _distances(plane, at.reshape(-1, 2)).reshape(mask.shape)
+        margin = np.where(mask, 1.0, -1.0) * BoundaryDistance(plane)(at.reshape(-1, 2)).reshape(mask.shape)
         ball = _ball(axes, mask, margin)
     elif axes:
         notes.append("so that no point of the grid is judged")
+    if inscribed and good:
+        centre, half = largest_square(plane)
+        ball, square = largest_circle(plane), (centre, 2.0 * half)
+
+    def slopes() -> np.ndarray:
+        return area_slopes(reaching, arcs, plane) if good else np.full(len(reaching.values), np.nan)
+
     return ReachableSpace(
         reaching.names, reaching.units, reaching.freedoms, curves, plane.area if good else np.nan, good,
-        axes if good else (), mask, margin, ball, tuple(notes),
-    )  # fmt: skip
+        axes if good else (), mask, margin, ball, tuple(notes), square,
+    ), slopes  # fmt: skip
 
 
 def _accounts(reaching: Reaching, plane: Arrangement, poses: np.ndarray) -> bool:
     """Whether a pose is counted where poses (nq, B) within limits are, but for those next to the boundary."""
     poses = poses[:, reaching.within(poses)]
-    at = reaching.base.values(reaching.base.inputs(poses, reaching.none(poses)))[1]
+    at = reaching.base.values(reaching.base.inputs(poses, reaching.numbers(poses)))[1]
     if not plane.boundary or not len(at):
         return not len(at)
-    at = at[_distances(plane, at) > BESIDE * plane.size]
+    at = at[BoundaryDistance(plane)(at) > BESIDE * plane.size]
     return bool((plane.numbers(at) > 0).all())
 
 
@@ -194,16 +334,6 @@ def _within(arc: CurveArc, side: CountedArc) -> list[Any]:
     return [arc.nodes[int(k)] for k in np.atleast_1d(tree.query(at)[1])]
 
 
-def _distances(plane: Arrangement, at: np.ndarray) -> np.ndarray:
-    """(K,) of points (K, 2) from the boundary: the nearest of many points of it, and a step onto the curve there."""
-    every = np.concatenate([plane.sides[plane.groups[k][0]].cubics for k in plane.boundary])
-    shares = (np.arange(DENSE // PARTS) + 0.5) / (DENSE // PARTS)
-    dense = np.stack([points(every, t) for t in shares], axis=1)
-    _, which = KDTree(dense.reshape(-1, 2)).query(at)
-    one, t = every[which // len(shares)], shares[which % len(shares)]
-    return plane.nearest(one, t, at)
-
-
 def _ball(axes: tuple[np.ndarray, ...], mask: np.ndarray, margin: np.ndarray) -> tuple[np.ndarray, float] | None:
     inside = np.where(mask & np.isfinite(margin), margin, -np.inf)
     k = tuple(int(i) for i in np.argwhere(inside == inside.max())[0])
@@ -220,7 +350,8 @@ def _by_grid(reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...]
     size = float(np.prod(cell))
     depth = margin / size ** (1.0 / len(axes))
     share = np.where(np.isnan(depth), mask, np.clip(0.5 + depth, 0.0, 1.0))  # of a cell that the boundary may cut
+    volume = float((share * cell_weights(axes)).sum() * size)
     return ReachableSpace(
-        reaching.names, reaching.units, reaching.freedoms, (), float(share.sum() * size), True, axes, mask, margin,
+        reaching.names, reaching.units, reaching.freedoms, (), volume, True, axes, mask, margin,
         _ball(axes, mask, margin), (),
     )  # fmt: skip

@@ -56,11 +56,12 @@ class SystemLayout:
     columns: tuple[int, ...]
     others: int
     standing: tuple[int, ...] = ()
+    given: int = 0
 
     @property
     def first(self) -> int:
         """Of the unknowns."""
-        return self.plan.nq + len(self.places)
+        return self.plan.nq + len(self.places) + self.given
 
     @property
     def unknowns(self) -> int:
@@ -72,7 +73,7 @@ class SystemLayout:
 
     @property
     def parameters(self) -> list[int]:
-        """Inputs by which answers have slopes: the numbers, then coordinates that stand."""
+        """Inputs by which answers have slopes: the numbers, those that are given, then coordinates that stand."""
         return [*range(self.plan.nq, self.first), *self.standing]
 
     @property
@@ -104,22 +105,26 @@ class Equations:
         *,
         others: int = 0,
         standing: Sequence[int] = (),
+        given: int = 0,
     ) -> Equations:
-        """The system of a lane function of a lane, coordinates (nq,) and other unknowns.
+        """The system of a lane function of a lane, coordinates (nq,) and other unknowns, behind which the numbers stand
+        that are given.
 
         Args:
-            numbers: of the model, in the order of the plan's. places, columns, others, standing: of the layout.
+            numbers: of the model, in the order of the plan's. places, columns, others, standing, given: of the layout.
         """
-        layout = SystemLayout(setup.plan, setup.length, tuple(places), tuple(columns), others, tuple(standing))
+        layout = SystemLayout(setup.plan, setup.length, tuple(places), tuple(columns), others, tuple(standing), given)
         rows: list[int] = []
 
         def whole(x: list[Scalar]) -> Vec:
             plan, moved = layout.plan, x[layout.first : layout.first + len(layout.columns)]
-            every = with_values(numbers, layout.places, x[plan.nq : layout.first])
+            last = plan.nq + len(layout.places)
+            every = with_values(numbers, layout.places, x[plan.nq : last])
             lane = Lane(plan, Parameters(every, setup.matrices), setup.length, setup.functions, 0.0)
             change = {k: unit * d for k, unit, d in zip(layout.columns, layout.units, moved, strict=True)}
             q = retract(plan, x[: plan.nq], change)
-            equations, answers = function(lane, q, x[layout.first + len(layout.columns) :])
+            others = [*x[layout.first + len(layout.columns) :], *x[last : layout.first]]
+            equations, answers = function(lane, q, others)
             rows[:] = [len(equations)]
             return [*equations, *answers]
 
@@ -142,6 +147,22 @@ class Equations:
         """
         weights = {k: self.rows + i for i, k in enumerate(answers)}
         return self._with_multipliers(lambda new, _: new.const(0.0), weights, normed=True, sign=0)
+
+    def holding(self, answers: Sequence[int]) -> Equations:
+        """With some answers, that stay answers, as equations more: they vanish."""
+        equations, every = self.graph.outputs[: self.rows], self.graph.outputs[self.rows :]
+        return self._with_outputs([*equations, *(every[k] for k in answers)], every)
+
+    def answering(self, answers: Sequence[int]) -> Equations:
+        """With some of the answers alone."""
+        equations, every = self.graph.outputs[: self.rows], self.graph.outputs[self.rows :]
+        return self._with_outputs(equations, [every[k] for k in answers])
+
+    def _with_outputs(self, equations: Sequence[int], answers: Sequence[int]) -> Equations:
+        new = Graph(signed_zeros=self.graph.signed_zeros)
+        copies = copy_into(new, self.graph)
+        new.outputs = [copies[ref >> 1] ^ (ref & 1) for ref in (*equations, *answers)]
+        return Equations(self.layout, without_dead_code(new), len(equations))
 
     def _with_multipliers(
         self, known: Callable[[Graph, int], int], weights: dict[int, int], *, normed: bool, sign: int
@@ -184,7 +205,8 @@ class Equations:
     # -- values and slopes --------------------------------------------------------------------------------------------
 
     def inputs(self, q: np.ndarray, p: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-        """(count, B) at coordinates (nq, B), numbers (P, B) and other unknowns, displacements zero."""
+        """(count, B) at coordinates (nq, B), numbers (P, B), those that are given behind them, and other unknowns,
+        displacements zero."""
         x = np.zeros((self.layout.count, q.shape[1]))
         x[: len(q)], x[len(q) : self.layout.first] = q, p
         if others is not None:

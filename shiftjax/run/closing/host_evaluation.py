@@ -245,14 +245,14 @@ def can_close(lane: Lane, q: np.ndarray, index: int, holding: Sequence[int]) -> 
 
 
 def loop_sides(lane: Lane, q: np.ndarray, group: int, holding: Sequence[int]) -> np.ndarray:
-    """(n, B) sides of the polygon of a loop whose free joints only turn [m], the joints `holding` as in q (nq, B)."""
+    """(n, B) sides of the polygon of a planar loop whose free joints only turn [m], across their axes; the joints
+    `holding` as in q (nq, B)."""
     plan = lane.plan
     lengths: dict[int, np.ndarray] = {}
 
     def function(valued: Lane, at: Vec) -> dict[int, Scalar]:
-        return dict(
-            enumerate(sides(plan, valued.motion(at_corners(plan, at, group, holding), None), group, holding)[0])
-        )
+        motion = valued.motion(at_corners(plan, at, group, holding), None)
+        return dict(enumerate(sides(plan, motion, group, holding, in_plane=True)[0]))
 
     evaluate_on(
         lane, q, ("sides", group, *holding), function, lambda label: lengths.setdefault(label, np.empty(q.shape[1]))

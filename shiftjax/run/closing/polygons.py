@@ -13,7 +13,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shiftjax.algebra import Scalar, Vec, largest, matvec, minus, norm_squared, plus, sqrt, total, transpose, zeros
+from shiftjax.algebra import (
+    Scalar,
+    Vec,
+    dot,
+    largest,
+    matvec,
+    minus,
+    norm_squared,
+    plus,
+    scale,
+    sqrt,
+    total,
+    transpose,
+    zeros,
+)
 from shiftjax.joints.primitives import Ball, Rotation, RotationVector
 from shiftjax.plan_elements import Loop, MotionView
 from shiftjax.topology.plan import Plan
@@ -59,25 +73,45 @@ def excess(plan: Plan, motion: MotionView, length: float, group: int, holding: S
     return 2.0 * largest(lengths) - around - MARGIN * size
 
 
-def sides(plan: Plan, motion: MotionView, group: int, holding: Sequence[int]) -> tuple[Vec, Vec]:
-    """The sides of a loop's polygon, and the distances of the cut from the last corners of both branches [m]."""
+def sides(
+    plan: Plan, motion: MotionView, group: int, holding: Sequence[int], *, in_plane: bool = False
+) -> tuple[Vec, Vec]:
+    """The sides of a loop's polygon, and the distances of the cut from the last corners of both branches [m].
+
+    Args:
+        in_plane: whether they are measured across the axis of the first corner, to which all others are parallel: bars
+            that lie side by side are no longer for it.
+    """
     loop, (placed,) = plan.constraints[group].loop, plan.constraints[group].frames
     corners = _corners(plan, loop, holding)
     assert loop is not None and corners is not None
     chain = motion.chain(loop.base)
     virtual, (R, p) = chain.node(loop.virtual), chain.frame(placed)
     near, far = ([chain.frame(plan.joints[k].near_place)[1] for k in part] for part in corners)
-    lengths = [_length(minus(a, b)) for part in (near, far) for a, b in pairwise(part)]
     # the last corner of a branch, from the cut and along the axes of its body; the cut is rigid
     a = matvec(transpose(virtual.R), minus(near[-1], virtual.p)) if near else zeros()
     b = matvec(transpose(R), minus(far[-1], p)) if far else zeros()
+    between = [minus(one, other) for part in (near, far) for one, other in pairwise(part)]
+    across_cut = [a, b]
     if near and far:
-        lengths += [_length(minus(near[0], far[0])), _length(minus(a, b))]
+        between.append(minus(near[0], far[0]))
+        across_cut.append(minus(a, b))
     elif near:
-        lengths.append(_length(minus(plus(p, matvec(R, a)), near[0])))
+        between.append(minus(plus(p, matvec(R, a)), near[0]))
     else:
-        lengths.append(_length(minus(plus(virtual.p, matvec(virtual.R, b)), far[0])))
-    return lengths, [_length(a), _length(b)]
+        between.append(minus(plus(virtual.p, matvec(virtual.R, b)), far[0]))
+    if in_plane:
+        axis = chain.screws_of([*corners[0], *corners[1]][0])[0].angular
+        between = [_across(axis, x) for x in between]
+        axis = matvec(transpose(virtual.R), axis)
+        across_cut = [_across(axis, x) for x in across_cut]
+    of_cut = [_length(x) for x in across_cut]
+    return [*(_length(x) for x in between), *of_cut[2:]], of_cut[:2]
+
+
+def _across(axis: Vec, x: Vec) -> Vec:
+    """What of a vector is across a unit axis."""
+    return minus(x, scale(dot(axis, x), axis))
 
 
 def _length(x: Vec) -> Scalar:

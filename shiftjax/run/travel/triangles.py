@@ -34,14 +34,25 @@ def end_in_closed_form(
     driven = plan.constraints[driver].coordinates[0]
     now = q[plan.coordinates[driven].q]
     end = np.where(target == now, now, np.nan)
+    group = triangle_of(plan, index, driven)
+    if group is not None:
+        flat = in_one_plane(plan, lane, index, group, q) & (target != now)
+        if flat.any():
+            end[flat] = _end(plan, lane.of(flat), group, driven, q[:, flat], target[flat])
+    return end
+
+
+def triangle_of(plan: Plan, index: int, driven: int) -> int | None:
+    """The constraint that closes a substructure which is one loop of a driven joint and three others that turn.
+
+    Args:
+        driven: number of the coordinate that turns or slides. None of any other substructure.
+    """
     block = plan.substructures[index]
     groups = [k for k in block.groups if plan.constraints[k].loop is not None]
     loop = plan.constraints[groups[0]].loop if len(groups) == 1 and len(block.groups) == 2 else None
-    if loop is not None and _three_corners(plan, block.joints, loop, plan.coordinates[driven].joint):
-        flat = _flat(plan, lane, index, loop, q) & (target != now)
-        if flat.any():
-            end[flat] = _end(plan, lane.of(flat), groups[0], driven, q[:, flat], target[flat])
-    return end
+    joint = plan.coordinates[driven].joint
+    return groups[0] if loop is not None and _three_corners(plan, block.joints, loop, joint) else None
 
 
 def _end(plan: Plan, lane: Lane, group: int, driven: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -75,9 +86,14 @@ def _three_corners(plan: Plan, joints: tuple[int, ...], loop: Loop, driven: int)
     return kinds.pop(driven) in ([Rotation], [Translation]) and all(kind == [Rotation] for kind in kinds.values())
 
 
-def _flat(plan: Plan, lane: Lane, index: int, loop: Loop, q: np.ndarray) -> np.ndarray:
-    """(B,) whether all axes are of one plane: turning ones parallel to its normal, sliding ones in it."""
-    members = q.shape[1]
+def in_one_plane(plan: Plan, lane: Lane, index: int, group: int, q: np.ndarray) -> np.ndarray:
+    """(B,) whether all axes of a closed loop are of one plane: turning ones parallel to its normal, sliding ones in it.
+
+    Args:
+        index: its substructure. group: the constraint that closes it. q: (nq, B).
+    """
+    loop, members = plan.constraints[group].loop, q.shape[1]
+    assert loop is not None
     motion, values = host.motion_of(lane, q)
     chain = motion.chain(loop.base)
     turns, slides = [], []

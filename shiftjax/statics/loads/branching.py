@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from shiftjax.statics.at_rest import AtRest
@@ -17,7 +19,8 @@ class Branching:
 
     Attributes:
         courses: of every curve; member: whose; begins: the number of the critical pose where it begins, -1 under the
-            first load. critical: (curve, number of the pose before, arclength, pose).
+            first load. critical: (curve, number of the pose before, arclength, pose). interrupted: whether Ctrl-C came,
+            so that curves end where they were.
 
     Args:
         search: where members stand under the first load. loading: of them. distance, poses, limits, watched: as of
@@ -34,6 +37,7 @@ class Branching:
         self.member: list[int] = []
         self.begins: list[int] = []
         self.critical: list[tuple[int, int, float, Critical]] = []
+        self.interrupted = False
 
     def follow(self, sound: np.ndarray, branches: int) -> None:
         """All curves, first one of every member; of those that stand in no equilibrium one without a pose.
@@ -52,7 +56,7 @@ class Branching:
         for _ in range(branches):
             new = range(seen, seen := len(self.critical))
             starts = [(k, sign) for k in new if self.critical[k][3].kind == "branch" for sign in (1.0, -1.0)]
-            if not starts:
+            if not starts or self.interrupted:
                 break
             poses = [self.critical[k][3] for k, _ in starts]
             self._add(
@@ -82,8 +86,14 @@ class Branching:
         """Follows curves of members (C,), those with the same ranks together; the rest as of `LoadCurves`."""
         prepared, ranks = self.search.prepared, self.search.ranks[members]
         courses: dict[int, FollowedCurve] = {}
+        empty = FollowedCurve.empty(self.poses, prepared.plan.nq, prepared.plan.ns, self.search.squared.shape[1])
         for every in np.unique(ranks, axis=0):
             rows = np.flatnonzero((ranks == every).all(1))
+            if self.interrupted:  # before these began
+                courses |= {int(row): copy.deepcopy(empty) for row in rows}
+                for row in rows:
+                    courses[int(row)].interrupt()
+                continue
             rest = AtRest(prepared.plan, prepared.lane_of(members[rows], 1.0), tuple(map(int, every)))
             curves = LoadCurves(
                 rest, self.loading.of(members[rows]), q[:, rows], states[:, rows], factor[rows], ahead[rows],
@@ -91,6 +101,7 @@ class Branching:
                 watched=self.watched,
             )  # fmt: skip
             courses |= dict(zip(rows.tolist(), curves.follow(), strict=True))
+            self.interrupted |= curves.interrupted
         for row, member in enumerate(members):
             self.critical += [(len(self.courses), *one) for one in courses[row].critical]
             self.courses.append(courses[row])

@@ -10,7 +10,7 @@ from shiftjax.run.closing.continuation import followed
 from shiftjax.statics.at_rest import AtRest
 from shiftjax.statics.loads.critical_poses import Critical, Stride
 from shiftjax.statics.loads.load_curves import LONGEST, Loading, Poses, corrected, poses_at
-from shiftjax.statics.loads.passed_events import Passage, WatchedZeros, passages
+from shiftjax.statics.loads.passed_events import Passage, WatchedZeros, passages, turning
 from shiftjax.statics.stability import squared_frequencies, stability
 
 FINEST = 1e-7  # stride
@@ -18,6 +18,7 @@ STRAIGHT, TURNED = 0.95, 0.1  # least cosine of two tangents, of a stride, and o
 TOGETHER = 1e-3  # stride within which a limit and a branch point are one: a pitchfork, met from its handle's side
 FIRST = 0.02  # the longest first stride on another branch
 ALMOST = 1e-12  # of load factors: nearer to a limit than that is there
+INTERRUPTED = "it was interrupted"
 TAKEN = 1e-10  # of the distance of poses: what is left of a way is rounding
 
 
@@ -28,8 +29,8 @@ class FollowedCurve:
     Attributes:
         q: (n, nq); states: (n, ns); factor, length, residual, potential: (n,); squared: (n, k); stability: (n,) words;
             all NaN, or "", from where it has ended. count: of its poses. end: why there are no more; lost:
-            whether that is because no other one was near. neutral: whether a motion without stiffness hid branch
-            points.
+            whether that is because no other one was near; interrupted: because Ctrl-C came. neutral: whether a motion
+            without stiffness hid branch points.
         critical: (number of the last pose before, length, pose) of its critical poses. passed: the same of the zeros of
             watched expressions.
     """
@@ -45,6 +46,7 @@ class FollowedCurve:
     count: int = 0
     end: str = ""
     lost: bool = False
+    interrupted: bool = False
     neutral: bool = False
     critical: list[tuple[int, float, Critical]] = field(default_factory=list)
     passed: list[tuple[int, float, Passage]] = field(default_factory=list)
@@ -58,6 +60,14 @@ class FollowedCurve:
 
         words = np.full(n, "", dtype="<U8")
         return cls(none(nq), none(ns), none(), none(), none(), none(), none(k), words)
+
+    def interrupt(self) -> None:
+        """Ends a curve that has no end yet at its last pose; one that was being recorded does not count."""
+        if not self.end:
+            self.end, self.interrupted = INTERRUPTED, True
+            for name in ("q", "states", "factor", "length", "residual", "potential", "squared"):
+                getattr(self, name)[self.count :] = np.nan
+            self.stability[self.count :] = ""
 
 
 class LoadCurves:
@@ -84,12 +94,18 @@ class LoadCurves:
         self.left, self.length = np.full(C, distance), np.zeros(C)
         k = self.poses.linear.K.shape[1]
         self.courses = [FollowedCurve.empty(count, len(q), len(states), k) for _ in range(C)]
+        self.interrupted = False
         self._record(np.arange(C))
 
     def follow(self) -> list[FollowedCurve]:
-        """All of them to their ends."""
+        """All of them to their ends, or as far as they have come where Ctrl-C comes before."""
         first = min(self.distance, LONGEST, FIRST if self.fresh.all() else LONGEST)
-        followed(self, np.full(len(self.courses), first), FINEST)
+        try:
+            followed(self, np.full(len(self.courses), first), FINEST)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            for course in self.courses:
+                course.interrupt()
         for course, factor in zip(self.courses, self.poses.factor, strict=True):
             course.lost = not course.end
             if course.lost:
@@ -142,10 +158,11 @@ class LoadCurves:
         ended, before = np.zeros(len(members), bool), self.seen[:, members]
         self.seen_ahead = self._seen(rest, loading, ahead)
         changed = (before * self.seen_ahead <= 0.0) & (before != 0.0)
-        for row in np.flatnonzero(good & changed.any(0)):
+        turned = self._turned(good, length, rest, loading, begin, ahead, before)
+        for row in np.flatnonzero(good & (changed | turned).any(0)):
             one, course = np.array([row]), self.courses[members[row]]
             way = Stride(rest.of(one), loading.of(one), begin.some(one), float(length[row]))
-            for passage in passages(self.watched, way, before[:, row], self.seen_ahead[:, row]):
+            for passage in passages(self.watched, way, before[:, row], self.seen_ahead[:, row], turned[:, row]):
                 at = float(self.length[members[row]] + passage.length)
                 course.passed.append((course.count - 1, at, passage))
                 if self.watched.stops(passage.which):
@@ -153,6 +170,25 @@ class LoadCurves:
                     ahead.put(one, passage.pose)
                     course.end = f"the event {self.watched.names[passage.which]}"
         return ended
+
+    def _turned(
+        self, good: np.ndarray, length: np.ndarray, rest: AtRest, loading: Loading, begin: Poses, ahead: Poses,
+        before: np.ndarray,
+    ) -> np.ndarray:  # fmt: skip
+        """(E, K) whether watched expressions turn round towards zero within strides that are good."""
+        out = np.zeros(before.shape, bool)
+        rows = np.flatnonzero(good)
+        if not len(before) or not len(rows):
+            return out
+        some, load, slopes = rest.of(rows), loading.of(rows), list[np.ndarray]()
+        states = (ahead.states - begin.states)[:, rows] / length[rows]  # between them: the signs are wanted alone
+        for poses in (begin.some(rows), ahead.some(rows)):
+            here, ways = load.at(some, poses.factor), poses.ways
+            rates = here.coordinate_rates(poses.q, ways[:, :-1].T * here.units[:, None])
+            numbers = {place: slope * ways[:, -1] for place, slope in load.slopes.items()}
+            slopes.append(self.watched.slopes(here, poses.q, poses.states, rates, states, numbers))
+        out[:, rows] = turning(before[:, rows], self.seen_ahead[:, rows], *slopes)
+        return out
 
     def _take(
         self, members: np.ndarray, ahead: Poses, good: np.ndarray, length: np.ndarray, ended: np.ndarray

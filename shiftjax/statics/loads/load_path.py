@@ -16,16 +16,20 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_count, need_number, shown
 from shiftjax.formats.files import load as load_model
 from shiftjax.measures.channels import channels as channels_of
-from shiftjax.mechanism.events import Event
+from shiftjax.mechanism.events import Event, of_run
 from shiftjax.mechanism.model import Model
 from shiftjax.real_arrays import real_array
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
+from shiftjax.run.results.interrupted import Interrupted
 from shiftjax.run.start.drives import Drivable
 from shiftjax.statics.loads.branching import Branching
+from shiftjax.statics.loads.critical_slopes import critical_slopes
+from shiftjax.statics.loads.design_rates import DesignRates, named_numbers
+from shiftjax.statics.loads.event_slopes import event_slopes
 from shiftjax.statics.loads.load_paths import LoadPath
-from shiftjax.statics.loads.path_slopes import path_slopes
-from shiftjax.statics.loads.recorded_curves import RecordedCurves
+from shiftjax.statics.loads.path_slopes import PathSlopes
+from shiftjax.statics.loads.recorded_curves import LoadSlopes, RecordedCurves
 from shiftjax.statics.loads.rest_questions import WatchedExpressions
 from shiftjax.statics.loads.stated_loads import stated_loads
 from shiftjax.statics.search import Search
@@ -42,7 +46,7 @@ def load_path(
     unstable: bool = False,
     events: Mapping[str, Event | str | Mapping[str, Any] | None] | None = None,
     channels: Sequence[str] = (),
-    slopes: bool = False,
+    slopes: bool | Sequence[str] = False,
     keep: int | str | Sequence[int] = "none",
     vary: Mapping[str, Any] | None = None,
     assign: Mapping[str, float | str] | None = None,
@@ -68,8 +72,10 @@ def load_path(
         events: name -> an expression of channels, a mapping or an `Event`: where it comes to zero along a curve, and
             whether that ends there, as where `support_margin(left:sole, right:sole)` does. Ends of the ways of joints
             are noted by themselves, events of the file are not: they are of runs.
-        channels: paths to record at the poses, as `joint.reaction_force`. slopes: whether how they go with the first
-            load is told, too, exactly.
+        channels: paths to record at the poses, as `joint.reaction_force`. slopes: True, where how they go with the
+            first load is told, too; or paths of numbers of the design: how channels and coordinates go with these under
+            the same loads, and how the loads and poses do at which mechanisms snap or buckle, or an event happens. All
+            are exact.
         keep: the curves that have the poses of all bodies recorded, to view them: "all", "none", how many, or a list.
         vary, assign, derive, drive, tie: as those of `equilibrium`.
         backend, precision, threads: as those of `simulate`, for what is recorded.
@@ -77,7 +83,8 @@ def load_path(
     Raises:
         ModelError: anything the model or the arguments make impossible; a load that is no pair of known numbers, or by
             which derived numbers do not go linearly; one that is varied, too, or where a joint begins; events that set
-            numbers; slopes by a load that stays.
+            numbers; slopes by a load that stays, or by what is no number of the model.
+        Interrupted: Ctrl-C while curves are followed; a KeyboardInterrupt whose `result` is the `LoadPath` so far.
     """
     model = model if isinstance(model, Model) else load_model(model)
     need_count("poses", poses, 2)
@@ -90,14 +97,28 @@ def load_path(
         channels=channels, keep=keep, vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, backend=backend,
         precision=precision, threads=threads,
     )  # fmt: skip
+    by_numbers = [] if isinstance(slopes, bool) else slopes
+    given, paths = named_numbers(model, by_numbers, given, [*load])
     loads = stated_loads(model, given, load)
     search = Search(unstable=unstable)
     plain = given.changed(channels=(), keep="none")
     begun = search.result(loads.model, plain.changed(vary=loads.first))
-    watched = WatchedExpressions(search.prepared, search.q, events)
+    watched = WatchedExpressions(search.prepared, search.q, of_run(loads.model.events, events))
     loading = loads.loading(plain, search.prepared)
     every = Branching(search, loading, distance, poses, (ends[0], ends[1]), watched)
     every.follow(np.atleast_1d(begun.status) <= 0, branches)
     observed = channels_of(search.prepared.plan, channels if slopes else (), loads.model.resolve)
-    by_load = path_slopes(every, next(iter(loads.names)), observed) if slopes else {}
-    return RecordedCurves(loads, given.changed(vary=loads.first), every).path(begun, by_load)
+    numbers = loads, given.changed(vary=loads.first), every
+
+    def path() -> LoadPath:
+        along, rates = PathSlopes(every, observed), DesignRates(loads, plain, search.prepared)
+        every_slope = LoadSlopes(
+            by_load=along.by_load(next(iter(loads.names))) if slopes is True else {},
+            by_number={number: along.by_number(rates, number) for number in paths},
+            of_critical=critical_slopes(every, rates, paths), of_events=event_slopes(every, rates, paths),
+        )  # fmt: skip
+        return RecordedCurves(*numbers, every_slope).path(begun)
+
+    if every.interrupted:
+        raise Interrupted(path)
+    return path()

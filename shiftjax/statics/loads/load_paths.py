@@ -26,6 +26,9 @@ class CriticalPose:
         factor: of the load; loads: number path -> its value there.
         q: coordinate -> its place [rad or m], of a ball its numbers. direction: speed -> its share of the motion in
             which it snaps or buckles, the largest one 1, metres in parts of the model's length.
+        slopes: number of the design -> by it the slopes of "factor", of each load and of each coordinate, where they
+            were asked for. NaN where a change of the number takes the pose away, as eccentricity does to buckling, so
+            that curves only come near to each other; NaN of a "multiple" one, too.
     """
 
     kind: str
@@ -37,6 +40,7 @@ class CriticalPose:
     loads: dict[str, float]
     q: dict[str, Any]
     direction: dict[str, float]
+    slopes: dict[str, dict[str, Any]]
 
 
 @record
@@ -50,6 +54,8 @@ class PassedEvent:
         curve, member: whose. pose: the last one recorded before it. arclength: of the curve.
         factor: of the load; loads: path -> its value there. q: coordinate -> its place [rad or m], of a ball its
             numbers.
+        slopes: number of the design -> by it the slopes of "factor", of each load and of each coordinate, where they
+            were asked for; NaN where the expression only touches zero.
     """
 
     name: str
@@ -61,6 +67,7 @@ class PassedEvent:
     factor: float
     loads: dict[str, float]
     q: dict[str, Any]
+    slopes: dict[str, dict[str, Any]]
 
 
 @record
@@ -82,6 +89,8 @@ class LoadPath:
         channels: path -> (C, n, ...) what was asked to be recorded. units: coordinate or channel path -> unit.
         slopes: path -> (C, n, ...) of channels by the value of the first load, along the curve, where they were asked
             for; beyond all bounds where that load turns round.
+        design_slopes: number of the design -> channel or coordinate -> (C, n, ...) its slopes by that number, under the
+            same loads, where they were asked for; NaN where a number opens loops.
         result: of the mechanism assembled at the poses, a member a curve: its parameter is the number of the pose, and
             "load_factor" is among its channels.
     """
@@ -102,6 +111,7 @@ class LoadPath:
     ends: tuple[str, ...]
     channels: dict[str, np.ndarray]
     slopes: dict[str, np.ndarray]
+    design_slopes: dict[str, dict[str, np.ndarray]]
     units: dict[str, str]
     result: Result
 

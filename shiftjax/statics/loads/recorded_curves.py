@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.outcome import Outcome
+from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.record import record
 from shiftjax.run.derive import full_path
 from shiftjax.run.options import Options
 from shiftjax.run.results.result import Result
@@ -18,16 +19,31 @@ from shiftjax.statics.loads.stated_loads import StatedLoads
 from shiftjax.statics.posed import posed
 
 
+@record
+class LoadSlopes:
+    """What goes with the load, and with numbers of the design.
+
+    Attributes:
+        by_load, by_number: of channels and coordinates, as `LoadPath` has them. of_critical: of each critical pose.
+            of_events: of the events of each curve.
+    """
+
+    by_load: dict[str, np.ndarray]
+    by_number: dict[str, dict[str, np.ndarray]]
+    of_critical: list[dict[str, dict[str, Any]]]
+    of_events: list[list[dict[str, dict[str, Any]]]]
+
+
 class RecordedCurves:
     """What is recorded at the poses of all curves.
 
     Args:
-        given: with `vary` of the first load.
+        given: with `vary` of the first load. slopes: that were asked for.
     """
 
-    def __init__(self, stated: StatedLoads, given: Options, every: Branching) -> None:
+    def __init__(self, stated: StatedLoads, given: Options, every: Branching, slopes: LoadSlopes) -> None:
         self.model, self.given, self.every = stated.model, given, every
-        self.names = stated.names
+        self.names, self.slopes = stated.names, slopes
         self.plan, self.courses = every.search.prepared.plan, every.courses
         self.count = len(self.courses[0].factor)
 
@@ -39,12 +55,8 @@ class RecordedCurves:
             rows = [np.pad(row, ((0, 0), (0, most - row.shape[1])), constant_values=np.nan) for row in rows]
         return np.array(rows)
 
-    def path(self, begun: Result, slopes: dict[str, np.ndarray]) -> LoadPath:
-        """The outcome.
-
-        Args:
-            begun: under the first load. slopes: of channels (C, n, ...).
-        """
+    def path(self, begun: Result) -> LoadPath:
+        """The outcome, of what was begun under the first load."""
         every, plan = self.every, self.plan
         member = np.array(every.member, int)
         factor, q = self.rows("factor"), self.rows("q")
@@ -61,7 +73,7 @@ class RecordedCurves:
             critical=tuple(self._critical(k, numbers) for k in range(len(every.critical))),
             watched=tuple(every.watched.names), events=tuple(self._events(numbers)),
             ends=tuple(course.end for course in self.courses),
-            channels=dict(result.channels), slopes=slopes,
+            channels=dict(result.channels), slopes=self.slopes.by_load, design_slopes=self.slopes.by_number,
             units={**plan.coordinate_units(), **{path: result.units[path] for path in result.channels}},
             result=replace(result, channels={**result.channels, **extra}, units={**result.units, "load_factor": "1"}),
         )  # fmt: skip
@@ -78,12 +90,12 @@ class RecordedCurves:
     def _events(self, numbers: Mapping[str, int]) -> Iterator[PassedEvent]:
         for curve, course in enumerate(self.courses):
             member = self.every.member[curve]
-            for at, length, one in course.passed:
+            for number, (at, length, one) in enumerate(course.passed):
                 factor = float(one.pose.factor[0])
                 yield PassedEvent(
                     name=self.every.watched.names[one.which], direction=one.direction, curve=curve, member=member,
                     pose=at, arclength=length, factor=factor, loads=self._loads_at(numbers, member, factor),
-                    q=self._place(one.pose.q[:, 0]),
+                    q=self._place(one.pose.q[:, 0]), slopes=self.slopes.of_events[curve][number],
                 )  # fmt: skip
 
     def _values(self, k: int, member: np.ndarray, factor: np.ndarray) -> np.ndarray:
@@ -101,6 +113,7 @@ class RecordedCurves:
             kind=pose.kind, curve=curve, member=member, pose=at, arclength=length, factor=pose.factor,
             loads=self._loads_at(numbers, member, pose.factor), q=self._place(pose.q),
             direction={name: float(x) for name, x in zip(plan.speed_names(), speeds / largest * units, strict=True)},
+            slopes=self.slopes.of_critical[number],
         )  # fmt: skip
 
     def _result(
@@ -136,7 +149,9 @@ class RecordedCurves:
         status, texts = np.zeros(C, int), [""] * C
         for k, course in enumerate(self.courses):
             bad = np.flatnonzero(each[k] > 0)
-            if not course.count:
+            if course.interrupted:
+                status[k], texts[k] = Outcome.interrupted, REMEDY[Outcome.interrupted]
+            elif not course.count:
                 status[k], texts[k] = begun.status[self.every.member[k]], begun.messages[self.every.member[k]]
             elif len(bad):
                 status[k], texts[k] = each[k, bad[0]], f"pose {bad[0]}: {messages[k * n + bad[0]]}"

@@ -114,6 +114,15 @@ class WatchedExpressions:
             return np.zeros((0, q.shape[1]))
         return self.questions.values(self.question, rest, q, states).T
 
+    def slopes(
+        self, rest: AtRest, q: np.ndarray, states: np.ndarray, rates: np.ndarray, state_rates: np.ndarray,
+        numbers: Mapping[int, np.ndarray],
+    ) -> np.ndarray:  # fmt: skip
+        """(E, K) how they change along rates of coordinates (nq, K), states (ns, K), numbers place -> (K,)."""
+        if self.questions is None:
+            return np.zeros((0, q.shape[1]))
+        return self.questions.slopes(self.question, rest, q, states, rates, state_rates, numbers).T
+
     def counts(self, which: int, direction: str) -> bool:
         """Whether a passage in a direction, "up" or "down", is one of an event, or of an end of a way: any is."""
         return which >= len(self.read) or self.read[which].event.direction in ("any", direction)

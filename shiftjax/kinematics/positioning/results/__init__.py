@@ -1,0 +1,1 @@
+"""Inverse kinematics of many designs: results, and metrics of the poses that are reached."""
