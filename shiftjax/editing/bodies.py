@@ -12,12 +12,13 @@ from shiftjax.editing.carried import stated_words
 from shiftjax.editing.changes import (
     Changed,
     End,
-    asked_at,
     begins_to_move,
     end_of,
     framed,
     new_joint,
     pose_of,
+    stated_body,
+    with_expressions,
     without_joint,
 )
 from shiftjax.editing.elements import (
@@ -35,13 +36,16 @@ from shiftjax.editing.elements import (
     with_elements,
     with_references,
     without,
+    without_named,
 )
+from shiftjax.editing.path_moves import PathMoves, frames_in_events, with_moved_events
 from shiftjax.editing.standing import WORLD, Pose, after, frame_pose, joint_at, local, rows_of, size_of, within
 from shiftjax.errors import ModelError, nearest, need, refuse_text
-from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.drawn import drawn
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED, Model, unused
+from shiftjax.mechanism.named_objects import SECTION_OF, named_objects
+from shiftjax.mechanism.parameters import asked_by
 from shiftjax.mechanism.paths import child, listed, matching, parts
 from shiftjax.mechanism.paths import split as split_path
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, FrameRef, Geometry, Inertia
@@ -56,11 +60,8 @@ def add_body(changed: Changed, name: str, assembly: str, at: Any, words: Mapping
     path = child(assembly, name)
     if path in list_of(changed.model, "bodies"):
         raise ModelError(where, f"a body {path}", "a name that is not taken", "Choose another one.")
-    builder = ModelBuilder()
-    with asked_at(where):
-        builder.assembly("new").body(name, **{"mass": 0, **words})
-        body = builder.build().assemblies[0].bodies[0]
-    model = added(changed.model, assembly, "bodies", body)
+    body, texts = stated_body(changed.model, name, words, where)
+    model = with_expressions(added(changed.model, assembly, "bodies", body), path, texts)
     return replace(changed, model=model, poses={**changed.poses, path: pose_of(at, where)})
 
 
@@ -70,8 +71,11 @@ def remove(changed: Changed, paths: Sequence[str]) -> Changed:
     if not paths:
         raise ModelError("remove", "nothing", "paths of elements", "Name what goes.")
     every, asked, frames = elements_of(changed.model), list[tuple[str, str]](), list[FrameRef]()
+    sections = {path for what, path in named_objects(changed.model) if what in SECTION_OF}
     for path in paths:
         need("remove", path, str, "the path of an element")
+        if path in sections:
+            continue
         meant = matching((full for _, full in every), path)
         matches = [key for key in every if key[1] in meant]
         if not matches and (ref := _frame(changed.model, path)) is not None:
@@ -88,7 +92,18 @@ def remove(changed: Changed, paths: Sequence[str]) -> Changed:
     poses = {path: pose for path, pose in changed.poses.items() if path == FIXED or path in there}
     named = {path for _, path in asked} | {ref.path for ref in frames}
     others = [path for path in gone if path not in named]
-    return replace(changed, model=model, poses=poses).noting(f"left out, too: {listed(others, 8)}" if others else "")
+    model, numbers = without_named(model, [path for path in paths if path in sections])
+    notes = [f"left out, too: {listed(others, 8)}"] if others else []
+    notes += [f"followed, and are numbers now: {listed(numbers)}"] if numbers else []
+    idle = sorted((_asked(changed.model) - _asked(model)) & {f"parameters.{one.name}" for one in model.parameters})
+    notes += [f"nothing follows any more from {listed(idle)}"] if idle else []
+    return replace(changed, model=model, poses=poses).noting(*notes)
+
+
+def _asked(model: Model) -> set[str]:
+    """Paths of parameters and coordinates of points from which numbers of elements that are there follow."""
+    there = model.numbers()
+    return {name for path, text in model.expressions.items() if path in there for name in asked_by(text, path)}
 
 
 def _frame(model: Model, path: str) -> FrameRef | None:
@@ -125,6 +140,7 @@ def split(changed: Changed, body: str, name: str, frames: Sequence[str], words: 
     model = with_elements(model, "bodies", both)
     renamed = {frame: frame for frame in frames}
     model, _ = _expressions(model, path, new, renamed, frames=True)
+    model = with_moved_events(changed.model, model, _moves(path, new, renamed), f"split {path}")
     return replace(changed, model=added(model, outer, "joints", weld))
 
 
@@ -155,7 +171,7 @@ def merge(changed: Changed, joint: str) -> Changed:
     notes += [f"data of {listed(with_data)} went with it"] if with_data else []
     notes += [f"{staying} is real, as one of both was"] if other.virtual != one.virtual else []
     between = _between(changed, staying, gone)
-    frames, renamed = _frames_of_both(model, one, other, staying, gone, between)
+    frames, renamed = _frames_of_both(changed.model, model, one, other, staying, gone, between)
     body = replace(one, frames=frames, **_together(one, other, between))
     model = with_references(model, lambda ref: FrameRef(staying, renamed[ref.frame]) if ref.body == gone else ref)
     model = changed_lists(
@@ -164,8 +180,18 @@ def merge(changed: Changed, joint: str) -> Changed:
     )
     model, numbers = _expressions(model, gone, staying, renamed if _same(between) else {})
     notes += [f"numbers of {gone} that followed from others are numbers now: {listed(numbers)}"] if numbers else []
+    moves = _moves(gone, staying, renamed)
+    of_numbers = moves if _same(between) else PathMoves({})  # places in other axes
+    if (origin := renamed.get(ORIGIN)) is not None:
+        moves = PathMoves({**moves.moved, ("body", gone): staying if origin == ORIGIN else child(staying, origin)})
+    model = with_moved_events(changed.model, model, moves, f"merge {path}", of_numbers)
     poses = {here: pose for here, pose in changed.poses.items() if here != gone}
     return replace(changed, model=model, poses=poses).noting(*notes)
+
+
+def _moves(body: str, other: str, renamed: Mapping[str, str]) -> PathMoves:
+    """Where frames of a body went on another one, by their names there."""
+    return PathMoves({("frame", child(body, frame)): child(other, name) for frame, name in renamed.items()})
 
 
 def _between(changed: Changed, staying: str, gone: str) -> Pose:
@@ -179,12 +205,13 @@ def _same(pose: Pose) -> bool:
 
 
 def _frames_of_both(
-    model: Model, one: Body, other: Body, staying: str, gone: str, between: Pose
+    before: Model, model: Model, one: Body, other: Body, staying: str, gone: str, between: Pose
 ) -> tuple[tuple[Frame, ...], dict[str, str]]:
     """Frames of a body with those of another, and the new names of these."""
     every = elements_of(model).items()
     asked = {ref.frame for (kind, _), item in every for ref in references(kind, item)[0] if ref.body == gone}
     asked |= {one.parent.frame for one in (*model.lights, *model.terrain) if one.parent.body == gone}
+    asked |= {ORIGIN} if {gone, child(gone, ORIGIN)} & frames_in_events(before) else set()
     taken, renamed, frames = {ORIGIN, *(frame.name for frame in one.frames)}, dict[str, str](), list(one.frames)
     name = parts(gone)[-1]
     origin = ORIGIN in asked and not _same(between)
@@ -253,6 +280,7 @@ def ground(changed: Changed, body: str, name: str) -> Changed:
         model = added(replace(model, frames=()), outer, "bodies", Body(parts(new)[-1], frames=model.frames))
         model = with_references(model, lambda ref: FrameRef(new, ref.frame) if ref.body == FIXED else ref)
         model, _ = _expressions(model, FIXED, new, moved, frames=True)
+        model = with_moved_events(changed.model, model, _moves(FIXED, new, moved), f"ground {path}")
         changed = replace(changed, poses={**changed.poses, new: WORLD})
     joint = new_joint(unused(f"{parts(path)[-1]}_on_ground", names_in(model, outer, "joints")), "rigid", {})
     joint, _ = joint_at(

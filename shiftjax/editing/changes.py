@@ -20,6 +20,7 @@ from shiftjax.editing.elements import (
     need_name,
     with_frames,
 )
+from shiftjax.editing.path_moves import PathMoves
 from shiftjax.editing.standing import Pose, Poses, frame_at, frame_pose, joint_at, size_of, within
 from shiftjax.errors import ModelError, one_of, shown
 from shiftjax.formats.builder import ModelBuilder, entry
@@ -30,12 +31,14 @@ from shiftjax.mechanism.fields import label_of, labels
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED, Model, unused
 from shiftjax.mechanism.paths import child, listed, parts
-from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef, Joint
+from shiftjax.mechanism.records import FIXED, ORIGIN, Body, FrameRef, Joint
 from shiftjax.real_arrays import real_array
 
 TURNED = 1e-6  # of R R^T: a matrix that is farther from the identity is no rotation
 SAME = 1e-12  # of a rotation matrix or [m]: frames nearer than this stand at the same place
 ADDABLE = {"restraint": "restraints", "force": "force_modules", "constraint": "constraints", "driver": "drivers"}
+OF_THE_WHOLE = ("parameter", "point", "event")  # what is added to no assembly
+NEW = "new"  # assembly of an element that is made of words
 End = str | tuple[str, str] | FrameRef  # a body, or (body, frame)
 
 
@@ -45,18 +48,20 @@ class Changed:
 
     Attributes:
         poses: of all its bodies. notes: what was changed beside what was asked for, a sentence each.
+        moves: where paths went, one after the other.
     """
 
     model: Model
     poses: Poses
     notes: tuple[str, ...] = ()
+    moves: tuple[PathMoves, ...] = ()
 
     def noting(self, *notes: str) -> Changed:
         return replace(self, notes=(*self.notes, *filter(None, notes)))
 
 
 def new_joint(name: str, type: str, words: Mapping[str, Any], where: str = "") -> Joint:
-    """A joint as a file would have it, between ends that are none yet.
+    """A joint as a file would have it, of numbers, between ends that are none yet.
 
     Args:
         where: it is asked for, for errors.
@@ -64,10 +69,57 @@ def new_joint(name: str, type: str, words: Mapping[str, Any], where: str = "") -
     Raises:
         ModelError: no such kind, words that it does not have.
     """
-    builder = ModelBuilder()
+    return stated_joint(Model(), name, type, words, where)[0]
+
+
+def stated_joint(
+    model: Model, name: str, type: str, words: Mapping[str, Any], where: str
+) -> tuple[Joint, dict[str, str]]:
+    """A joint as a file with the parameters and points of a model would have it, between ends that are none yet, and
+    which of its numbers follow from these: field -> text.
+
+    Args:
+        where: it is asked for, for errors.
+
+    Raises:
+        ModelError: no such kind, words that it does not have, an expression of what the model does not have, or where
+            a file has none.
+    """
+    builder = _naming(model)
     with asked_at(where):
-        builder.assembly("new").body("body", mass=0).joint(name, type, child="body", **words)
-        return builder.build().assemblies[0].joints[0]
+        builder.assembly(NEW).body("body", mass=0).joint(name, type, child="body", **words)
+        made = builder.build()
+    return made.assemblies[0].joints[0], _fields(made, name)
+
+
+def stated_body(model: Model, name: str, words: Mapping[str, Any], where: str) -> tuple[Body, dict[str, str]]:
+    """A body, as of `stated_joint`; a number of its frames is a field as `:tip.T[0]`."""
+    builder = _naming(model)
+    with asked_at(where):
+        builder.assembly(NEW).body(name, **{"mass": 0, **words})
+        made = builder.build()
+    return made.assemblies[0].bodies[0], _fields(made, name)
+
+
+def with_expressions(model: Model, path: str, texts: Mapping[str, str]) -> Model:
+    """The model in which numbers of an element, by their fields, follow from others."""
+    fields = {f"{path}{field}": text for field, text in texts.items()}
+    return replace(model, expressions=FrozenJson({**model.expressions, **fields})) if fields else model
+
+
+def _naming(model: Model) -> ModelBuilder:
+    """A builder that knows the parameters and points of a model, as numbers."""
+    builder = ModelBuilder()
+    for parameter in model.parameters:
+        builder.parameter(parameter.name, parameter.value, unit=parameter.unit)
+    for point in model.points:
+        builder.point(point.name, point.position, frames=[])
+    return builder
+
+
+def _fields(made: Model, name: str) -> dict[str, str]:
+    """Field of the one element of a builder's model -> the text that it follows from."""
+    return {path.removeprefix(child(NEW, name)): text for path, text in made.expressions.items()}
 
 
 @contextmanager
@@ -190,7 +242,7 @@ def add_element(changed: Changed, what: str, name: str, assembly: str, words: Ma
         ModelError: no such kind, no assembly of this name, words that it does not have.
     """
     where = f"add {what} {name}"
-    one_of(f"add {name}: what", what, ADDABLE)
+    one_of(f"add {name}: what", what, (*ADDABLE, *OF_THE_WHOLE))
     label = {"restraint": "a restraint", "force": "a force module"}.get(what, f"a {what}")
     need_name(where, name)
     if what != "restraint":

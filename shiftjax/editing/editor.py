@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from shiftjax.editing import bodies, joints, marks
-from shiftjax.editing.changes import Changed, End, add_element, rooted
+from shiftjax.editing import bodies, joints, marks, numbers, renaming
+from shiftjax.editing.changes import OF_THE_WHOLE, Changed, End, add_element, rooted
 from shiftjax.editing.elements import consistent, without_idle_events
+from shiftjax.editing.path_moves import PathMoves
 from shiftjax.editing.scripts import line_of, replayed
 from shiftjax.editing.standing import (
     MOVED,
@@ -36,7 +37,7 @@ Stated = float | str | None  # in SI, or with a unit
 STEPS = (
     "add", "add_body", "add_joint", "remove", "reattach", "change_type", "move_joint", "invert", "split", "merge",
     "ground", "root", "copy", "make_closure", "make_tree", "limit", "target", "posture", "lock", "unlock",
-    "make_virtual", "make_real", "set",
+    "make_virtual", "make_real", "rename", "set",
 )  # fmt: skip
 
 
@@ -46,12 +47,14 @@ class EditStep:
 
     Attributes:
         lines: of the script that led there from the one before. notes: what was changed beside what they say.
+        moves: where paths of the one before went.
     """
 
     model: Model
     standing: StandingModel
     lines: tuple[str, ...]
     notes: tuple[str, ...]
+    moves: tuple[PathMoves, ...] = ()
 
 
 class Editor:
@@ -209,18 +212,22 @@ class Editor:
                         keeps=isinstance(parent, str) or isinstance(child, str))  # fmt: skip
 
     def add(self, what: str, name: str, assembly: str | None = None, **words: Any) -> Editor:
-        """A spring or another force, a constraint, or a driver.
+        """A spring or another force, a constraint, a driver, a parameter, a point, or an event.
 
         Args:
-            what: "restraint", "force", "constraint" or "driver". assembly: the first where left out.
-            words: as of `ModelBuilder`'s: type, joint or frames, and numbers.
+            what: "restraint", "force", "constraint", "driver", "parameter", "point" or "event".
+            assembly: the first where left out; parameters, points and events are of the whole model.
+            words: as of `ModelBuilder`'s: type, joint or frames, and numbers; value and unit, position, or of.
         """
-        outer = self._outer(assembly)
         args = (what, name) if assembly is None else (what, name, assembly)
+        if what in OF_THE_WHOLE:
+            return self._do("add", args, words, lambda now: numbers.add_named(now, what, name, assembly, words))
+        outer = self._outer(assembly)
         return self._do("add", args, words, lambda now: add_element(now, what, name, outer, words), keeps=False)
 
     def remove(self, *paths: str) -> Editor:
-        """Bodies, joints, frames, forces, constraints, drivers, and what refers to them; all other bodies stay."""
+        """Bodies, joints, frames, forces, constraints, drivers, and what refers to them; all other bodies stay. A
+        parameter, a point or an event goes by `parameters.L`; what follows from it is a number then."""
         return self._do("remove", paths, {}, lambda now: bodies.remove(now, paths))
 
     def reattach(self, joint: str, *, parent: End | None = None, child: End | None = None) -> Editor:
@@ -317,20 +324,33 @@ class Editor:
         """Bodies and joints that are virtual no longer."""
         return self._do("make_real", paths, {}, lambda now: marks.virtual(now, paths, on=False))
 
+    def rename(self, path: str, name: str, what: str | None = None) -> Editor:
+        """Another name of an object; references, numbers that follow from it, events and what is locked follow.
+
+        Args:
+            path: of a body, frame, joint, force, constraint, driver or assembly; or the name of a parameter, point,
+                event, light or terrain, as `events.stop` where others have it, too.
+            what: it is, as "joint", where several objects have the path.
+        """
+        words = {} if what is None else {"what": what}
+        return self._do("rename", (path, name), words, lambda now: renaming.rename(now, path, name, what))
+
     def set(self, values: Mapping[str, float | str]) -> Editor:
-        """Other numbers, in SI or with a unit, by their paths; loops close again, and bodies move."""
+        """Other numbers by their paths, in SI, with a unit, or as expressions; loops close again, and bodies move.
+
+        Args:
+            values: path -> number, "200 mm", or what it follows from: "2.4 * L" in SI. A number that follows from
+                another one by its name alone is set there; one that followed by more is a number, and a note says so.
+        """
         need_mapping("set", values)
         if not values:
             raise ModelError("set", "no number", "a dict of path -> value", "Name one.")
         for path, value in values.items():
             if not isinstance(value, str):
-                need_number(f"set {path}", value, "a finite number, or a text with its unit")
+                need_number(f"set {path}", value, "a finite number, a text with its unit, or an expression")
         words = {path: value if isinstance(value, str) else float(value) for path, value in values.items()}
 
-        def change(now: Changed) -> Changed:
-            return dataclasses.replace(now, model=now.model.replace(words))
-
-        return self._do("set", (words,), {}, change, keeps=False)
+        return self._do("set", (words,), {}, lambda now: numbers.set_numbers(now, words), keeps=False)
 
     def _outer(self, assembly: str | None) -> str:
         """The path of an assembly; of the first where none is named."""
@@ -400,7 +420,7 @@ class Editor:
         if there.freedoms != before:
             changed = changed.noting(f"freedoms: {before} before, {there.freedoms} now")
         del self._history[self._at + 1 :]
-        self._history.append(EditStep(changed.model, there, lines, changed.notes))
+        self._history.append(EditStep(changed.model, there, lines, changed.notes, changed.moves))
         self._at += 1
 
     def _settled(self, changed: Changed) -> tuple[Changed, StandingModel]:

@@ -6,20 +6,20 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from shiftjax.editing.path_moves import refuse_unknown
 from shiftjax.errors import ModelError, nearest, need
-from shiftjax.expressions.dialects import LANES
-from shiftjax.expressions.expression import is_path, names
-from shiftjax.expressions.grammar import parse
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.events import Event, event_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.parameters import agrees, name_of_path, value_of_text
+from shiftjax.mechanism.named_objects import SECTION_OF, named_objects
+from shiftjax.mechanism.parameters import BLOCKS, agrees, asked_by, name_of_path, value_of_text
 from shiftjax.mechanism.paths import child, matching, parts, split
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, FrameRef, Joint, walk
 
 LONGEST = 200  # characters of a name
+EXPRESSED = ("parameter", "point", "event")  # whose names stand in expressions without backticks
 LISTS = ("bodies", "joints", "restraints", "force_modules", "constraints", "drivers")  # of an assembly
 
 
@@ -213,10 +213,8 @@ def without_idle_events(before: Model, model: Model) -> tuple[Model, list[str]]:
 
 def _speaks(model: Model, event: Event) -> bool:
     """Whether a model has all that an event names."""
-    paths = [one.text for one in names(parse(event.of, "event", LANES)) if is_path(one)]
     try:
-        for path in (*paths, *event.values):
-            model.resolve(path)
+        refuse_unknown(model, event)
     except ModelError:
         return False
     return True
@@ -252,3 +250,50 @@ def need_name(where: str, name: object) -> None:
     if not 1 <= len(text) <= LONGEST or not text.isprintable() or ":" in text or "`" in text or text in (FIXED, ORIGIN):
         allowed = f"1 to {LONGEST} printable characters without ':' and '`', and not {FIXED} or {ORIGIN}"
         raise ModelError(where, f"the name {name!r}", allowed, "Choose another one.")
+
+
+def need_free(model: Model, kind: str, full: str, name: str, where: str) -> None:
+    """Raises for a name that an object cannot have, or that one beside it has.
+
+    Args:
+        full: path of the object, or of one that is beside it.
+    """
+    need_name(where, name)
+    if kind in EXPRESSED and not (name.isidentifier() and name.isascii() and name != "pi"):
+        allowed = "letters, digits and _, not pi, which expressions can use"
+        raise ModelError(where, f"the name {name!r}", allowed, "Choose another one.")
+    wanted = _with_last(kind, full, name)
+    if wanted == full:
+        raise ModelError(where, f"the name {name!r}, which it has", "another name", "Choose another one.")
+    if (kind, wanted) in set(named_objects(model)):
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise ModelError(where, f"{article} {kind} {wanted}", "a name that is not taken", "Choose another one.")
+
+
+def _with_last(kind: str, full: str, name: str) -> str:
+    """The path of an object of another name."""
+    if kind in SECTION_OF:
+        return f"{SECTION_OF[kind]}.{name}"
+    return child(full.rpartition(":")[0], name)
+
+
+def without_named(model: Model, paths: Collection[str]) -> tuple[Model, list[str]]:
+    """The model without some parameters, points, events, lights and terrains, as `parameters.L`; and the numbers that
+    followed from them, and are numbers now."""
+    gone, numbers = {path for path in paths if path.partition(".")[0] in BLOCKS}, model.numbers()
+    for path in paths:
+        section, _, name = path.partition(".")
+        items = getattr(model, section)
+        if section == "events":
+            rest: Any = FrozenJson({one: words for one, words in items.items() if one != name})
+        else:
+            rest = tuple(one for one in items if one.name != name)
+        model = replace(model, **{section: rest})
+    follows = {
+        path: any(name == one or name.startswith(f"{one}.") for name in (path, *asked_by(text, path)) for one in gone)
+        for path, text in model.expressions.items()
+    }
+    expressions = FrozenJson({path: text for path, text in model.expressions.items() if not follows[path]})
+    model = replace(model, expressions=expressions)
+    left = model.numbers()
+    return model, [path for path in follows if follows[path] and path in numbers and path in left]

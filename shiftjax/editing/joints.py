@@ -10,7 +10,17 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from shiftjax.editing.carried import carried
-from shiftjax.editing.changes import Changed, End, begins_to_move, end_of, framed, new_joint, pose_of, standing_joint
+from shiftjax.editing.changes import (
+    Changed,
+    End,
+    begins_to_move,
+    end_of,
+    framed,
+    pose_of,
+    standing_joint,
+    stated_joint,
+    with_expressions,
+)
 from shiftjax.editing.elements import (
     added,
     elements_of,
@@ -21,12 +31,13 @@ from shiftjax.editing.elements import (
     with_elements,
     without,
 )
+from shiftjax.editing.path_moves import joints_in_events
 from shiftjax.editing.standing import MISSED, after, frame_pose, local, rows_of, within
 from shiftjax.errors import ModelError, one_of, shown
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED
-from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.paths import child, listed
 from shiftjax.mechanism.records import FIXED, Joint, Placement
 from shiftjax.real_arrays import real_array
 from shiftjax.topology.spanning_tree import spanning_tree
@@ -63,10 +74,12 @@ def add_joint(
         there = pose_of(at, where) if at is not None else frame_pose(changed.model, ends[alone == [0]], changed.poses)
         for k in alone:
             changed, ends[k] = framed(changed, ends[k].body, name, there)
-    joint = replace(new_joint(name, type, words, where), parent=ends[0], child=ends[1])
+    made, texts = stated_joint(changed.model, name, type, words, where)
+    joint = replace(made, parent=ends[0], child=ends[1])
     led = not alone and words.get("initial_displacement") is None
     joint = standing_joint(changed, where, joint, np.inf if led else MISSED if alone else STANDS)
-    return replace(changed, model=added(changed.model, outer, "joints", joint))
+    model = added(changed.model, outer, "joints", joint)
+    return replace(changed, model=with_expressions(model, child(outer, name), texts))
 
 
 def reattach(changed: Changed, joint: str, parent: End | None, child_end: End | None) -> Changed:
@@ -132,7 +145,7 @@ def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any
     if now.needs_axis and "axis" not in given:
         direction = before.direction({"axis": old.axis, **old.values})
         given["axis"] = AXES["z"] if direction is None else tuple(map(float, direction))
-    fresh = new_joint(old.name, type, given, f"change_type {path}")
+    fresh, texts = stated_joint(changed.model, old.name, type, given, f"change_type {path}")
     fresh = replace(fresh, parent=old.parent, child=old.child, active=old.active, comment=_chosen(old))
     fresh = fresh if "data" in given else replace(fresh, data=old.data)
     fresh, lost = carried(old, fresh, given)
@@ -153,10 +166,13 @@ def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any
         there = frame_pose(changed.model, old.parent, changed.poses)
         changed, ref = framed(changed, old.child.body, old.name, there)
         at = standing_joint(changed, path, replace(fresh, child=ref), MISSED)
-    model = with_elements(changed.model, "joints", {path: at})
+    model = with_expressions(with_elements(changed.model, "joints", {path: at}), path, texts)
     model, gone = without(model, ())
     notes += [f"left out with coordinates of {path}: {listed(gone)}"] if gone else []
     notes += _of_other_units(changed, path, before, now)
+    if [one.name for one in before.coordinates] != [one.name for one in now.coordinates]:
+        events = [name for name, named in joints_in_events(changed.model) if named == path]
+        notes += [f"events name coordinates that {path} had: {listed(events)}"] if events else []
     return replace(changed, model=model).noting(*notes)
 
 

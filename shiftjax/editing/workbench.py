@@ -18,9 +18,15 @@ import numpy as np
 
 from shiftjax.editing.editor import STEPS as CHANGES
 from shiftjax.editing.editor import Editor
-from shiftjax.editing.other_assemblies import other_assembly
-from shiftjax.editing.poser import STEPS as MOVES
-from shiftjax.editing.poser import JointWay, Numbers, Poser, PoseStep
+from shiftjax.editing.numbers import number_behind, with_numbers
+from shiftjax.editing.path_moves import PathMoves, path_after
+from shiftjax.editing.posing.goal_states import GoalState
+from shiftjax.editing.posing.joint_ways import JointWay
+from shiftjax.editing.posing.kept_goals import HandGoal
+from shiftjax.editing.posing.other_assemblies import other_assembly
+from shiftjax.editing.posing.pose_history import PoseStep
+from shiftjax.editing.posing.poser import STEPS as MOVES
+from shiftjax.editing.posing.poser import Numbers, Poser
 from shiftjax.editing.scripts import replayed
 from shiftjax.editing.standing import Poses
 from shiftjax.errors import ModelError, need_number, one_of
@@ -42,6 +48,7 @@ class WorkStep:
     Attributes:
         model: as it was changed. pose: in it. line: of the script, "" of the first one. notes: what was changed beside
             what the line says. freedoms: of the mechanism where it stands. numbers: paths of those that were set.
+            moves: where paths of the model before went.
     """
 
     model: Model
@@ -50,6 +57,7 @@ class WorkStep:
     notes: tuple[str, ...]
     freedoms: int
     numbers: tuple[str, ...] = ()
+    moves: tuple[PathMoves, ...] = ()
 
 
 @dataclasses.dataclass
@@ -146,6 +154,30 @@ class Workbench:
         """By how much the last drag or turn misses what was wanted [m or rad]."""
         return self._poser.missed
 
+    @property
+    def goals(self) -> dict[str, HandGoal]:
+        """Name -> goal that is kept, as `inverse_kinematics` takes it."""
+        return self._poser.goals
+
+    @property
+    def goal_states(self) -> dict[str, GoalState]:
+        """Name -> how far the mechanism is from a goal that is kept, and what blocks it."""
+        return self._poser.goal_states
+
+    @property
+    def hand_states(self) -> tuple[GoalState, ...]:
+        """The same of the last drag or turn; none after other steps."""
+        return self._poser.hand_states
+
+    @property
+    def held(self) -> bool:
+        """Whether a drag or a turn goes on, or a number is on its way."""
+        return self._poser.held or self._moving is not None
+
+    def turning_axes(self, body: str) -> np.ndarray:
+        """(k, 3) axes about which a body can turn from here, as `Poser.turning_axes`."""
+        return self._poser.turning_axes(body)
+
     def way_of(self, coordinate: str) -> JointWay:
         """How far a coordinate goes from here, as `Poser.way_of`."""
         return self._poser.way_of(coordinate)
@@ -165,10 +197,13 @@ class Workbench:
 
     @property
     def numbers_set(self) -> tuple[str, ...]:
-        """Paths of the numbers that were set by hand, the last one first, without those that are not there any more."""
-        numbers = self._poser.model.numbers()
-        paths = [path for step in self._history[self._at : 0 : -1] for path in step.numbers]
-        return tuple(path for path in dict.fromkeys(paths) if path in numbers)
+        """Paths of the numbers that were set by hand, the last one first, without those that are not there any more or
+        follow from others."""
+        numbers, paths = self._poser.model.numbers(), list[str]()
+        for step in self._history[1 : self._at + 1]:
+            paths = [*step.numbers, *(path_after(step.moves, path) for path in paths)]
+        follows = self._poser.model.expressions
+        return tuple(path for path in dict.fromkeys(paths) if path in numbers and path not in follows)
 
     @property
     def script(self) -> str:
@@ -193,7 +228,8 @@ class Workbench:
             getattr(self._editor, step)(*args, **words)
             if step == "set":
                 values = args[0] if args else words["values"]
-                self._set += [self._editor.model.resolve(path) for path in values]
+                model = self._editor.model
+                self._set += [number_behind(model, model.resolve(path)) for path in values]
         else:
             with self.transaction():
                 self.do(step, *args, **words)
@@ -214,12 +250,23 @@ class Workbench:
         """
         self._refuse_inside("flip")
         self.drop()
-        name, q = other_assembly(
-            self.model, self._poser.prepared, self.coordinates, name, self.locks, self._poser.allows
-        )
+        name, q = self._other_assembly(name)
         self._poser.pose(q)
         self._posed(f"  # flip({name!r})")
         return name
+
+    def other_poses(self, name: str = "") -> tuple[str, Poses]:
+        """Where `flip` would lead to: the name of the assembly, and body -> (R (3, 3), p (3,) [m]) there.
+
+        Raises:
+            ModelError: as of `flip`.
+        """
+        name, q = self._other_assembly(name)
+        return name, self._poser.poses_at(q)
+
+    def _other_assembly(self, name: str) -> tuple[str, np.ndarray]:
+        poser = self._poser
+        return other_assembly(self.model, poser.prepared, self.coordinates, name, self.locks, poser.allows)
 
     @contextmanager
     def transaction(self) -> Iterator[Workbench]:
@@ -242,6 +289,13 @@ class Workbench:
         self._poser.drag_on(body, point, target)
         return self
 
+    def orient_on(self, body: str, R: Any, at: Numbers = (0.0, 0.0, 0.0)) -> Workbench:
+        """A part of a drag that turns a body, as of `Poser`; it ends, as one step, with `drop`."""
+        self._refuse_inside("orient_on")
+        self._settle_number()
+        self._poser.orient_on(body, R, at)
+        return self
+
     def turn_on(self, coordinate: str, value: float) -> Workbench:
         """A part of a turn, as of `Poser`; it ends, as one step, with `drop`."""
         self._refuse_inside("turn_on")
@@ -260,7 +314,8 @@ class Workbench:
         if self._moving is None or self._moving.path != path:
             self.drop()
             self._moving = _MovedNumber(self._poser, self.model, path, None)
-        poser = Poser(self._moving.model.replace({path: float(value)}))
+        poser = Poser(with_numbers(self._moving.model, {path: float(value)})[0])
+        poser.take_goals(self._moving.poser.goals)
         self._poser, self._moving.value = poser, float(value)
         return self
 
@@ -321,16 +376,22 @@ class Workbench:
         self._put(WorkStep(self._poser.model, last, last.line + remark, (), self._step.freedoms))
 
     def _changed(self, editor: Editor) -> None:
-        """What an editor did becomes a step; what was locked and is still there stays so."""
+        """What an editor did becomes a step; what was locked or kept and is still there stays so."""
         if not editor.steps:
             return
         step = editor.steps[-1]
         poser = Poser(editor.model)
-        lost = self.locks - poser.lockable
-        poser.stand_at(dataclasses.replace(poser.present, locks=poser.present.locks | (self.locks - lost)))
+        locks = {path_after(step.moves, path) for path in self.locks}
+        lost = locks - poser.lockable
+        poser.stand_at(dataclasses.replace(poser.present, locks=poser.present.locks | (locks - lost)))
+        left = poser.take_goals(self._poser.goals, functools.partial(path_after, step.moves))
         notes = (*step.notes, *([f"not locked any more: {listed(sorted(lost))}"] if lost else []))
+        notes += (f"no goal any more: {listed(left)}",) if left else ()
         self._poser = poser
-        self._put(WorkStep(poser.model, poser.present, "; ".join(step.lines), notes, editor.freedoms, tuple(self._set)))
+        known = poser.model.numbers()
+        numbers = tuple(path if path in known else path_after(step.moves, path) for path in self._set)
+        line = "; ".join(step.lines)
+        self._put(WorkStep(poser.model, poser.present, line, notes, editor.freedoms, numbers, step.moves))
 
     def _put(self, step: WorkStep) -> None:
         del self._history[self._at + 1 :]

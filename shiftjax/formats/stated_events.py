@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -66,10 +67,7 @@ def included(
 
 def _moved(path: str, part: Model, prefix: str, frames: Mapping[str, str], names: Mapping[str, str]) -> str:
     """A path of an included file as one of the file around it; what belongs to the whole mechanism stays."""
-    try:
-        target, field = split(part.resolve(path))
-    except ModelError:  # of no object, as power.kinetic, or of one that is switched off
-        target, field = split(path)
+    target, field = split(_in_full(path, part))
     if target in BLOCKS:
         name, _, axis = field[1:].partition(".")
         return f"{target}.{names.get(name, name)}{axis and f'.{axis}'}"
@@ -77,6 +75,16 @@ def _moved(path: str, part: Model, prefix: str, frames: Mapping[str, str], names
         return f"{target}{field}"
     there = next((now for name, now in frames.items() if target == child(FIXED, name)), f"{prefix}:{target}")
     return f"{there}{field}"
+
+
+def _in_full(path: str, part: Model) -> str:
+    """The path in full of a number, or of a channel, which a body has by names that are none of its numbers; the path
+    itself of no object, as power.kinetic, or of one that is switched off."""
+    head, dot, name = path.rpartition(".")
+    for whole, rest in ((path, ""), (head, dot + name)):
+        with suppress(ModelError):
+            return part.resolve(whole) + rest
+    return path
 
 
 def _renamed(node: Expression, change: Callable[[str], str]) -> Expression:

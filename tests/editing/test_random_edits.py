@@ -50,6 +50,7 @@ def random_step(edit: shiftjax.Editor, rng: np.random.Generator, number: int) ->
         "unlock": lambda: edit.unlock(*([coordinate] if room else [])),
         "make_virtual": lambda: edit.make_virtual(joint if rng.random() < 0.8 else body),
         "make_real": lambda: edit.make_real(joint),
+        "rename": lambda: edit.rename(joint if room else body, name, "joint" if room else "body"),
     }
     kind = str(rng.choice(list(steps)))
     steps[kind]()
@@ -76,7 +77,7 @@ def test_random_edits(name: str) -> None:
             assert load(document) == edit.model
         if done == STEPS:
             break
-    assert done == STEPS and len(kinds) >= 21
+    assert done == STEPS and len(kinds) >= 22
     last = dumps(to_dict(edit.model))
     assert dumps(to_dict(shiftjax.Editor(name).replay(edit.script).model)) == last
     while edit.undo():

@@ -1,85 +1,76 @@
 """`Poser`: a mechanism that is posed by hand, bodies dragged and joints turned, with all that was done.
 
-Each step is a problem of `kinematics.positioning` from where the mechanism stands: locked joints first, then what is
-wanted. A drag is many of them, each of a few iterations, and one step of the history.
+Each step is a problem of `kinematics.positioning` from where the mechanism stands: locked joints first, then what the
+hand wants, beside goals that are kept, each at its level. A drag is many of them, each of a few iterations, and one
+step of the history.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-import time as clock
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
-from shiftjax.access.frame_kinds import FrameOn
 from shiftjax.access.stated_state import StatedState, stated_state
 from shiftjax.editing.elements import consistent
 from shiftjax.editing.locks import LockNames
-from shiftjax.editing.placed_bodies import PlacedBodies
+from shiftjax.editing.posing.goal_states import GoalSight, GoalState, missing, turning_axes
+from shiftjax.editing.posing.joint_ways import JointWay, joint_way
+from shiftjax.editing.posing.kept_goals import (
+    GoalWords,
+    HandGoal,
+    at_level,
+    direction,
+    goal_named,
+    keep_line,
+    name_for,
+    path_of,
+    place,
+    ranked_goal,
+    renamed,
+    without,
+)
+from shiftjax.editing.posing.placed_bodies import PlacedBodies
+from shiftjax.editing.posing.pose_history import PoseHistory, PoseStep
 from shiftjax.editing.scripts import line_of, replayed
 from shiftjax.editing.standing import Poses, driven_joints, size_of, stated_at, with_joints
-from shiftjax.errors import ModelError, need_mapping, need_number, one_of, shown
+from shiftjax.errors import ModelError, need_mapping, need_number, shown
 from shiftjax.formats.files import load, save
-from shiftjax.kinematics.positioning.goals import FrameGoal, Goal, JointGoal, ranked
+from shiftjax.kinematics.positioning.goals import LETTERS, FrameGoal, Goal, JointGoal, Level, ranked
 from shiftjax.kinematics.positioning.ground import Footing
 from shiftjax.kinematics.positioning.lone_loops import CLOSED
 from shiftjax.kinematics.positioning.position_search import PositionSearch
 from shiftjax.kinematics.positioning.solver import ITERATIONS, solved
 from shiftjax.kinematics.positioning.stated_goals import locks_at, wanted_goals
-from shiftjax.kinematics.travel import travel
-from shiftjax.mechanism.coordinates import plain_coordinate, plain_coordinates
+from shiftjax.mechanism.coordinates import plain_coordinates
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import listed, matching
 from shiftjax.mechanism.records import FIXED, ORIGIN
 from shiftjax.real_arrays import real_array
-from shiftjax.record import record
+from shiftjax.rotations import rotation_of_vector
 from shiftjax.run.start.prepared import Prepared
 
-QUICK = 8  # iterations of a level while a body is dragged, at most: 5 to 20 ms of library models
-PICTURE = 0.05  # s that they may take
-STEPS = ("drag", "turn", "stand", "pose", "lock", "unlock")
+STEPS = ("drag", "turn", "stand", "pose", "lock", "unlock", "orient", "rotate", "keep", "release", "rank", "settle")
 THERE = 1e-9  # rad, m or of a rotation matrix: what is locked is there still
 ALONE = np.zeros(1, int)
-HAND = 1.5  # level of what a hand wants of a model with targets and postures: before these, after potentials
+HAND = 1.5  # level of what a hand wants: before targets and postures, after potentials
+PIVOT = 2.5  # of the point about which it turns a body: what is kept or stated comes before that, postures after
 Numbers = Sequence[float] | np.ndarray
 SLIDERS = 12  # coordinates whose travel is asked for: 0.1 to 0.3 s each
 
 
-@record
-class PoseStep:
-    """A pose by hand.
-
-    Attributes:
-        q: (nq,) coordinates. locks: what stays, by names. line: of the script, "" of the first one.
-    """
-
-    q: np.ndarray
-    locks: frozenset[str]
-    line: str
-
-
-@record
-class JointWay:
-    """How far a coordinate goes.
-
-    Attributes:
-        low, high: [rad or m]. dead: coordinate -> its place at a dead point, of either end of the travel.
-    """
-
-    low: float
-    high: float
-    dead: tuple[dict[str, float], ...]
-
-
-class Poser:
+class Poser(PoseHistory):
     """A mechanism that is posed by hand: loops stay closed, limits and stops hold, what is locked stays.
 
-    What is out of reach leaves the nearest pose, with what is `missed`; `undo` takes a step back. What the hand leaves
-    free goes to the targets and postures of the model. Elements are named by their paths, or the ends of them.
+    What is out of reach leaves the nearest pose, with what is `missed`; `undo` takes a step back. A goal of a drag is
+    one while it goes on, and stays one where it is kept (`keep`): then later drags and turns go beside it, at its
+    level. What the hand leaves free goes to kept goals, and to the targets and postures of the model. Elements are
+    named by their paths, or the ends of them.
 
     Args:
         model: a Model, a library name or a path.
@@ -102,22 +93,17 @@ class Poser:
         plan = self._state.prepared.plan
         plain = plain_coordinates(self._state.prepared.model)
         self._coordinates = {one.path: one for one in plan.coordinates if one.path in plain}
-        self._bodies = [path for path, _ in self.model.bodies()]
+        bodies = [path for path, _ in self.model.bodies()]
+        self._words = GoalWords(self.model, self._coordinates)
         self._footing = Footing.of(self._state)
-        self._placed = PlacedBodies(self._footing.lane, [FIXED, *self._bodies])
+        self._unasked = copy.copy(self._footing.lone)  # loops of which no pose was asked yet
+        self._placed = PlacedBodies(self._footing.lane, [FIXED, *bodies])
         self._locks, self._wanted = LockNames(self.model), wanted_goals(self._state)
-        self._history = [PoseStep(self._state.q[:, 0].copy(), self._locks.stated, "")]
-        self._at = 0
-        self._held: PoseStep | None = None
+        super().__init__(PoseStep(self._state.q[:, 0].copy(), self._locks.stated, ""))
         self._staying: tuple[PoseStep, list[Goal]] | None = None
-        self.missed = 0.0
-        self._seconds = PICTURE / QUICK  # of an iteration of a drag
+        self._seen: tuple[PoseStep, dict[str, GoalState], tuple[GoalState, ...]] | None = None
 
     # -- what there is -------------------------------------------------------------------------------------------------
-
-    @property
-    def _now(self) -> PoseStep:
-        return self._held or self._history[self._at]
 
     @property
     def values(self) -> dict[str, float]:
@@ -125,14 +111,14 @@ class Poser:
         return {path: float(self._now.q[one.q]) for path, one in self._coordinates.items()}
 
     @property
-    def coordinates(self) -> np.ndarray:
-        """(nq,) of all joints, as `configuration(q=...)` takes them."""
-        return self._now.q.copy()
+    def goal_states(self) -> dict[str, GoalState]:
+        """Name -> how far the mechanism is from a goal that is kept, and what blocks it."""
+        return self._states()[0]
 
     @property
-    def locks(self) -> frozenset[str]:
-        """Coordinates, bodies, and joints that turn any way, that stay where they are: at first those of the model."""
-        return self._now.locks
+    def hand_states(self) -> tuple[GoalState, ...]:
+        """The same of the goals of the last drag or turn; none after other steps."""
+        return self._states()[1]
 
     @property
     def poses(self) -> Poses:
@@ -158,22 +144,9 @@ class Poser:
 
         Where there are none, or other freedoms are left, half a turn or the model's length to either side.
         """
-        path = self._named(coordinate, "range_of")
-        one, low, high = self._coordinates[path], -np.inf, np.inf
+        path = self._words.coordinate(coordinate, "range_of")
         limits = self._search([JointGoal(path, level="posture")]).goals.limits
-        for q, (lowest,), (highest,) in zip(limits.q, limits.low, limits.high, strict=True):
-            low, high = (float(lowest), float(highest)) if int(q) == one.q else (low, high)
-        dead: list[dict[str, float]] = []
-        try:
-            travels = travel(self.posed, path)
-            low, high = max(low, float(travels.low)), min(high, float(travels.high))
-            ends = ((travels.low, travels.at_low), (travels.high, travels.at_high))
-            dead = [{name: float(x) for name, x in there.items()} for end, there in ends if np.isfinite(end)]
-        except ModelError:
-            pass  # other freedoms are left, by which it goes on
-        room, at = np.pi if one.unit == "rad" else size_of(self.poses), self.values[path]
-        low, high = low if np.isfinite(low) else at - room, high if np.isfinite(high) else at + room
-        return JointWay(low, high, tuple(dead))
+        return joint_way(self.posed, self._coordinates[path], self.values[path], limits, size_of(self.poses))
 
     @property
     def posed(self) -> Model:
@@ -183,27 +156,12 @@ class Poser:
         model, _ = consistent(self._locks.written(with_joints(self.model, stated), self.locks))
         return dataclasses.replace(model, origin=None, replaced=())
 
-    @property
-    def script(self) -> str:
-        """All steps to the present pose, a line each; `replay` does them again."""
-        return "".join(f"{step.line}\n" for step in self._history[1 : self._at + 1])
-
     # -- for a `Workbench` ---------------------------------------------------------------------------------------------
-
-    @property
-    def present(self) -> PoseStep:
-        """The pose of now, of a drag that goes on, too."""
-        return self._now
 
     @property
     def prepared(self) -> Prepared:
         """The model made ready, with the plan of its coordinates."""
         return self._state.prepared
-
-    @property
-    def moved(self) -> bool:
-        """Whether it stands elsewhere than the model states, or may."""
-        return self._now.line != ""
 
     def allows(self, q: np.ndarray) -> bool:
         """Whether limits and locks allow coordinates (nq,)."""
@@ -220,10 +178,14 @@ class Poser:
         low, high = limits.low[:, 0] - THERE, limits.high[:, 0] + THERE
         return bool(((q[limits.q] >= low) & (q[limits.q] <= high)).all())
 
-    @property
-    def held(self) -> bool:
-        """Whether a drag or a turn goes on."""
-        return self._held is not None
+    def poses_at(self, q: np.ndarray) -> Poses:
+        """As `poses`, at coordinates (nq,)."""
+        return self._placed.at(q)
+
+    def turning_axes(self, body: str) -> np.ndarray:
+        """(k, 3) orthonormal axes of the world about which a body can turn from here, beside locks and at limits."""
+        goal = FrameGoal(self._words.body(body), R=np.eye(3), level=HAND)
+        return turning_axes(self._search([*self._locked_goals(self._history[self._at]), goal]).goals, self._now.q)
 
     @property
     def locked_model(self) -> Model:
@@ -235,9 +197,19 @@ class Poser:
         """What `lock` takes, by paths."""
         return self._locks.names
 
-    def stand_at(self, step: PoseStep) -> None:
-        """Takes up a pose of this model as the beginning of another history."""
-        self._history, self._at, self._held, self.missed = [step], 0, None, 0.0
+    def take_goals(self, goals: Mapping[str, HandGoal], now: Callable[[str], str] = str) -> list[str]:
+        """Keeps goals of another model from the beginning on; the names of those that are about nothing here.
+
+        Args:
+            now: path there -> path here.
+        """
+        paths = {name: now(path_of(goal)) for name, goal in goals.items()}
+        every = {
+            (paths[name] if name == path_of(goal) else name): renamed(goal, paths[name]) for name, goal in goals.items()
+        }
+        taken = {name: goal for name, goal in every.items() if self._words.has(goal)}
+        self.stand_at(dataclasses.replace(self._now, goals=taken))
+        return [name for name in every if name not in taken]
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -250,21 +222,40 @@ class Poser:
     def drag_on(self, body: str, point: Numbers, target: Numbers) -> Poser:
         """A part of a drag: as many iterations towards a place as a picture has time for. The drag ends, as one step,
         with `drop`."""
-        begun, count = clock.perf_counter(), max(1, min(QUICK, int(PICTURE / self._seconds)))
-        self._held = self._dragged(body, point, target, count)
-        self._seconds = 0.5 * (self._seconds + (clock.perf_counter() - begun) / count)
+        return self._part(lambda count: self._dragged(body, point, target, count))
+
+    def orient(self, body: str, R: Any, at: Numbers = (0.0, 0.0, 0.0)) -> Poser:
+        """A body with its axes along R (3, 3) of the world, as columns, or as near as they come.
+
+        Args:
+            at: (3,) the point of the body [m] that stays where it is, as far as it can then.
+        """
+        self.drop()
+        self._put(self._oriented(body, R, at, ITERATIONS, ""))
+        return self
+
+    def orient_on(self, body: str, R: Any, at: Numbers = (0.0, 0.0, 0.0)) -> Poser:
+        """A part of a drag that turns a body about where a point of it was at first; it ends, as one step, with
+        `drop`."""
+        return self._part(lambda count: self._oriented(body, R, at, count, ""))
+
+    def rotate(self, body: str, axis: str | Numbers, angle: float, at: Numbers = (0.0, 0.0, 0.0)) -> Poser:
+        """A body turned about an axis of the world, "x", "y", "z" or (3,), by an angle [rad], as `orient` does."""
+        full = self._words.body(body)
+        along = direction(f"rotate {full}: axis", axis)
+        need_number(f"rotate {full}: angle", angle, "a finite number [rad]")
+        self.drop()
+        turned = np.array(rotation_of_vector((float(angle) * along).tolist())) @ self.poses[full][0]
+        where = () if np.array_equal(at, (0.0, 0.0, 0.0)) else (place(f"rotate {full}: at", at),)
+        line = line_of("rotate", (full, axis, float(angle), *where), {})
+        self._put(self._oriented(full, turned, at, ITERATIONS, line))
         return self
 
     def drop(self) -> Poser:
-        """Ends a drag, or a turn, as one step.
-
-        It says the pose itself, with the drag as a remark: what came of many parts would not come of the last one.
-        """
+        """Ends a drag, or a turn, as one step, where it comes to in the end: its parts had the time of a picture."""
         if self._held is not None:
-            step = dataclasses.replace(self._held, line=f"{line_of('pose', (self._held.q,), {})}  # {self._held.line}")
-            self._held = None
-            self._put(step)
-        return self
+            self._held = self._arrived(self._held, ITERATIONS)
+        return super().drop()
 
     def pose(self, q: Numbers) -> Poser:
         """All coordinates (nq,), as `coordinates` gives them.
@@ -280,7 +271,7 @@ class Poser:
             fault = f"coordinates at which loops are open by {gap:.3g}"
             raise ModelError("pose", fault, "a pose at which loops close", "Use `stand`, which closes them.")
         self.missed = 0.0
-        self._put(PoseStep(array, self.locks, line_of("pose", (array,), {})))
+        self._put(PoseStep(array, self.locks, line_of("pose", (array,), {}), self._now.goals))
         return self
 
     def turn(self, coordinate: str, value: float) -> Poser:
@@ -309,26 +300,64 @@ class Poser:
             raise ModelError("stand", "no coordinate", "a dict of coordinate -> value", "Name one.")
         for path, value in values.items():
             need_number(f"stand {path}", value, "a finite number [rad or m]")
-        goals = [JointGoal(self._named(path, "stand"), float(value)) for path, value in values.items()]
+        goals = [JointGoal(self._words.coordinate(path, "stand"), float(value)) for path, value in values.items()]
         self.drop()
         self._put(self._went(goals, line_of("stand", (dict(values),), {}), ITERATIONS))
         return self
 
+    def keep(
+        self, of: str = "", value: float | None = None, *, T: Any = None, R: Any = None, at: Any = None,
+        along: str = LETTERS, about: str = LETTERS, level: Level = "target", weight: float = 1.0, name: str = "",
+    ) -> Poser:  # fmt: skip
+        """Keeps the goal of the last drag or turn, or one that is said: later steps go beside it, at its level.
+
+        Args:
+            of: a coordinate, else a body, else a frame of this path, or the end of it; the last drag or turn where left
+                out.
+            value: of a coordinate [rad or m]. T: (3,) [m], R: (3, 3) place and axes of a body or frame, as of
+                `FrameGoal`. Where none is given, those of now.
+            at: (3,) the point of the body or frame that T is of [m, in it].
+            along, about, level, weight: as of `FrameGoal`. name: to release it by; its path where left out.
+        """
+        self.drop()
+        words = {"along": along, "about": about, "level": level, "weight": weight}
+        if of:
+            goals = [self._words.kept(of, value, T, R, at, words, self.poses, self.values)]
+        else:
+            goals = [ranked_goal(goal, level, weight, "keep") for goal in self._now.hand]
+        if len(goals) != 1:
+            fault = f"{len(goals)} coordinates that were turned at once" if goals else "no drag or turn before it"
+            todo = "Drag a body or turn a joint first, or name a coordinate, a body or a frame."
+            raise ModelError("keep", fault, "what the last step wanted", todo)
+        every = {**self._now.goals, (name or name_for(goals[0], self._now.goals)): goals[0]}
+        self._put(self._resting(dataclasses.replace(self._now, goals=every, line=keep_line(goals[0], name))))
+        return self
+
+    def release(self, *names: str) -> Poser:
+        """Goals that are kept no more, by their names; all where nothing is named."""
+        gone = {goal_named(self._now.goals, name, "release") for name in names} or {*self._now.goals}
+        self.drop()
+        left = {name: goal for name, goal in self._now.goals.items() if name not in gone}
+        line = line_of("release", sorted(gone) if names else (), {})
+        self._put(self._resting(dataclasses.replace(self._now, goals=left, line=line)))
+        return self
+
+    def rank(self, name: str, level: Level, weight: float = 1.0) -> Poser:
+        """Another level of a goal that is kept, and its weight there."""
+        full = goal_named(self._now.goals, name, "rank")
+        self.drop()
+        goals = {**self._now.goals, full: ranked_goal(self._now.goals[full], level, weight, f"rank {full}")}
+        line = line_of("rank", (full, level, float(weight)), {})
+        self._put(self._resting(dataclasses.replace(self._now, goals=goals, line=line)))
+        return self
+
+    def settle(self) -> Poser:
+        """As near to the goals that are kept as it comes, with nothing that the hand wants."""
+        self.drop()
+        self._put(self._resting(dataclasses.replace(self._now, line=line_of("settle", (), {}))))
+        return self
+
     # -- history -------------------------------------------------------------------------------------------------------
-
-    def undo(self) -> bool:
-        """Takes the last step back; False where there is none."""
-        self.drop()
-        self._at -= (gone := self._at > 0)
-        self.missed = 0.0
-        return gone
-
-    def redo(self) -> bool:
-        """Does the step again that was taken back last; False where there is none."""
-        self.drop()
-        self._at += (there := self._at + 1 < len(self._history))
-        self.missed = 0.0
-        return there
 
     def replay(self, script: str) -> Poser:
         """Does the steps of a script.
@@ -352,47 +381,103 @@ class Poser:
     def _locked(self, name: str, paths: Sequence[str], locks: frozenset[str]) -> Poser:
         self.drop()
         full = tuple(one for path in paths for one in self._locks.named(path, name))
-        self.missed = 0.0
-        self._put(PoseStep(self._now.q, locks, line_of(name, full, {})))
+        self._put(self._resting(dataclasses.replace(self._now, locks=locks, line=line_of(name, full, {}))))
         return self
 
     def _lockable(self, paths: Sequence[str], where: str) -> frozenset[str]:
         return frozenset(one for path in paths for one in self._locks.named(path, where))
 
-    def _search(self, goals: Sequence[Goal]) -> PositionSearch:
-        return PositionSearch(self.model, self._standing(self._now.q), goals, ranked(goals), None, self._footing)
+    def _search(self, goals: Sequence[Goal], footing: Footing | None = None) -> PositionSearch:
+        state = self._standing(self._now.q)
+        return PositionSearch(self.model, state, goals, ranked(goals), None, footing or self._footing)
 
     def _dragged(self, body: str, point: Any, target: Any, iterations: int) -> PoseStep:
-        full = self._body(body)
-        at, to = (_place(f"drag {full}: {name}", given) for name, given in (("point", point), ("target", target)))
-        goal = FrameGoal(FrameOn(full, T=at), T=to)
-        return self._went([goal], line_of("drag", (full, at, to), {}), iterations)
+        goal = self._words.point(body, point, target)
+        return self._went([goal], line_of("drag", (goal.frame.base, goal.frame.T, goal.T), {}), iterations)
+
+    def _oriented(self, body: str, R: Any, at: Any, iterations: int, line: str) -> PoseStep:
+        """Towards axes, about where the point was before this step."""
+        goal = self._words.axes(body, R, at)
+        where = self._words.pose_of(goal.frame, self._placed.at(self._history[self._at].q))[1]
+        args = (goal.frame.base, goal.R, *((goal.frame.T,) if np.any(goal.frame.T) else ()))
+        return self._went([goal], line or line_of("orient", args, {}), iterations, FrameGoal(goal.frame, T=where))
 
     def _turned(self, coordinate: str, value: float) -> PoseStep:
-        path = self._named(coordinate, "turn")
+        path = self._words.coordinate(coordinate, "turn")
         need_number(f"turn {path}", value, "a finite number")
         return self._went([JointGoal(path, float(value))], line_of("turn", (path, float(value)), {}), ITERATIONS)
 
-    def _went(self, goals: Sequence[Goal], line: str, iterations: int) -> PoseStep:
+    def _went(
+        self, goals: Sequence[HandGoal], line: str, iterations: int, pivot: FrameGoal | None = None
+    ) -> PoseStep:  # fmt: skip
         """From the present pose towards goals: what is locked stays where the last step left it, what is free goes to
-        targets and postures of the model."""
-        hand = HAND if self._wanted else "target"
-        wanted = [dataclasses.replace(goal, level=hand) for goal in goals]
-        search = self._search([*self._locked_goals(), *wanted, *self._wanted])
-        came = solved(search.goals, self._now.q[:, None], ALONE, iterations)
-        level = [one.name for one in search.levels].index(str(hand))
-        here = search.goals.levels[level].in_si(search.goals.local(level, came.q, ALONE))
-        self.missed = float(np.linalg.norm(here))
-        return PoseStep(came.q[:, 0], self.locks, line)
+        a point that should stay, to goals that are kept, to targets and postures of the model."""
+        hand = tuple(at_level(goal, HAND) for goal in goals)
+        still = () if pivot is None else (at_level(pivot, PIVOT),)
+        return self._arrived(
+            dataclasses.replace(self._history[self._at], line=line, hand=hand, pivot=still), iterations
+        )
 
-    def _locked_goals(self) -> list[Goal]:
-        """Goals by which what is locked stays where the last step left it."""
-        step = self._history[self._at]
-        if self._staying is None or self._staying[0] is not step:
-            pairs = self._locks.pairs(step.locks)
-            coordinates = [(path, self._coordinates[path].q) for path in sorted(step.locks) if path not in pairs]
-            goals: list[Goal] = [JointGoal(path, float(step.q[q]), level="lock") for path, q in coordinates]
-            self._staying = step, [*goals, *locks_at(self._standing(step.q), (), [*pairs.values()])]
+    def _arrived(self, step: PoseStep, iterations: int) -> PoseStep:
+        """A step of a hand, from the present pose on."""
+        step = self._solved(step, iterations)
+        self.missed = float(np.linalg.norm([(one.length, one.angle) for one in self._states(step)[1]]))
+        return step
+
+    def _resting(self, step: PoseStep) -> PoseStep:
+        """A step without a hand, at which goals that are kept are met as far as they can be; where they are it stays
+        where it stands."""
+        step, self.missed = dataclasses.replace(step, hand=(), pivot=()), 0.0
+        far = [x for one in self._states(step)[0].values() for x in (one.length, one.angle)]
+        return self._solved(step, ITERATIONS) if max(far, default=0.0) > THERE else step
+
+    def _solved(self, step: PoseStep, iterations: int) -> PoseStep:
+        """From the present pose to one at which the goals of a step are met as far as they can be.
+
+        A whole step follows from the pose before it alone, so that a script gives it again to the last bit, and from
+        no rows of loops that were chosen at other poses.
+        """
+        footing = self._footing
+        if iterations == ITERATIONS:
+            footing = dataclasses.replace(footing, lone=copy.copy(self._unasked))
+        search = self._search(self._every(step), footing)
+        came = solved(search.goals, self._now.q[:, None], ALONE, iterations)
+        return dataclasses.replace(step, q=came.q[:, 0])
+
+    def _every(self, step: PoseStep) -> list[Goal]:
+        """The goals of a step, those of its hand first."""
+        stated = without(self._wanted, step.goals.values())
+        return [*step.hand, *step.goals.values(), *self._locked_goals(step), *step.pivot, *stated]
+
+    def _states(self, step: PoseStep | None = None) -> tuple[dict[str, GoalState], tuple[GoalState, ...]]:
+        """How far a pose, the present one where left out, is from what is kept and from what the hand wants."""
+        step = step or self._now
+        if not step.goals and not step.hand:
+            return {}, ()
+        if self._seen is None or self._seen[0] is not step:
+            goals, names = self._every(step), [*("" for _ in step.hand), *step.goals]
+            search, weights = self._search(goals), [getattr(goal, "weight", 1.0) for goal in goals]
+            far, poses = missing(search.goals, search.levels, weights, step.q), self._placed.at(step.q)
+            states = [
+                self._sight.state(name, goal, far[k], step.q, poses)
+                for k, (name, goal) in enumerate(zip(names, (*step.hand, *step.goals.values()), strict=True))
+            ]
+            count = len(step.hand)
+            self._seen = step, dict(zip(step.goals, states[count:], strict=True)), tuple(states[:count])
+        return self._seen[1], self._seen[2]
+
+    @cached_property
+    def _sight(self) -> GoalSight:
+        return GoalSight(self.model, self._words, self._placed.at, {path: x.q for path, x in self._coordinates.items()})
+
+    def _locked_goals(self, step: PoseStep) -> list[Goal]:
+        """Goals by which what is locked stays where a step before a drag, or one without, left it."""
+        base = self._history[self._at] if step.hand else step
+        if self._staying is None or self._staying[0] is not base:
+            pairs = self._locks.pairs(base.locks)
+            coordinates = [(path, self._coordinates[path].q) for path in sorted(base.locks) if path not in pairs]
+            goals: list[Goal] = [JointGoal(path, float(base.q[q]), level="lock") for path, q in coordinates]
+            self._staying = base, [*goals, *locks_at(self._standing(base.q), (), [*pairs.values()])]
         return self._staying[1]
 
     def _standing(self, q: np.ndarray) -> StatedState:
@@ -405,31 +490,5 @@ class Poser:
         lane, blocks = self._footing.lane, range(len(self._state.prepared.plan.substructures))
         return max((float(np.abs(host.closure(lane, q[:, None], s)[0]).max(initial=0.0)) for s in blocks), default=0.0)
 
-    def _put(self, step: PoseStep) -> None:
-        del self._history[self._at + 1 :]
-        self._history.append(step)
-        self._at += 1
-
-    def _body(self, body: str) -> str:
-        matches = matching(self._bodies, body)
-        if len(matches) > 1:
-            fault = f"{body}, of which there are {len(matches)}"
-            raise ModelError("body to drag", fault, listed(matches), "Write the path in full.")
-        one_of("body to drag", matches[0] if matches else body, self._bodies)
-        return matches[0]
-
-    def _named(self, coordinate: str, where: str) -> str:
-        path = plain_coordinate(self.model, coordinate, where)
-        if path not in self._coordinates:
-            raise ModelError(where, shown(path), "a coordinate of one number", "Drag its body instead.")
-        return path
-
     def __repr__(self) -> str:
         return f"Poser({self.model.name or 'unnamed'}: {self._at} steps, {len(self.locks)} locked)"
-
-
-def _place(where: str, given: Any) -> np.ndarray:
-    array = real_array(given)
-    if array is None or array.shape != (3,) or not np.isfinite(array).all():
-        raise ModelError(where, shown(given), "three finite numbers", "Give x, y, z.")
-    return array

@@ -1,0 +1,47 @@
+"""How far coordinates go from a pose: to limits, stops and the ends of their travel. Host code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.kinematics.positioning.manifold import Limits
+from shiftjax.kinematics.travel import travel
+from shiftjax.mechanism.model import Model
+from shiftjax.record import record
+from shiftjax.topology.plan import TreeCoordinate
+
+
+@record
+class JointWay:
+    """How far a coordinate goes.
+
+    Attributes:
+        low, high: [rad or m]. dead: coordinate -> its place at a dead point, of either end of the travel.
+    """
+
+    low: float
+    high: float
+    dead: tuple[dict[str, float], ...]
+
+
+def joint_way(posed: Model, one: TreeCoordinate, at: float, limits: Limits, size: float) -> JointWay:
+    """How far a coordinate goes in a model.
+
+    Args:
+        at: where it is [rad or m]. limits: of the model. size: of the model [m], to which side it goes without an end.
+    """
+    low, high = -np.inf, np.inf
+    for q, (lowest,), (highest,) in zip(limits.q, limits.low, limits.high, strict=True):
+        low, high = (float(lowest), float(highest)) if int(q) == one.q else (low, high)
+    dead: list[dict[str, float]] = []
+    try:
+        travels = travel(posed, one.path)
+        low, high = max(low, float(travels.low)), min(high, float(travels.high))
+        ends = ((travels.low, travels.at_low), (travels.high, travels.at_high))
+        dead = [{name: float(x) for name, x in there.items()} for end, there in ends if np.isfinite(end)]
+    except ModelError:
+        pass  # other freedoms are left, by which it goes on
+    room = np.pi if one.unit == "rad" else size
+    low, high = low if np.isfinite(low) else at - room, high if np.isfinite(high) else at + room
+    return JointWay(low, high, tuple(dead))

@@ -1,0 +1,278 @@
+"""Goals of a mechanism that is posed by hand, as its steps say them: those of a drag, and those that stay. Host code.
+
+They are the goals of `inverse_kinematics`: a point of a body at a place, its axes along others, a coordinate at a
+value. A drag makes the same kind of goal as one that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from shiftjax.access.frame_kinds import FrameOn
+from shiftjax.editing.scripts import line_of
+from shiftjax.editing.standing import Pose, Poses, after, local
+from shiftjax.errors import ModelError, nearest, need, need_number, shown
+from shiftjax.kinematics.positioning.goals import LETTERS, FrameGoal, Goal, JointGoal, Level, level_number
+from shiftjax.mechanism.coordinates import plain_coordinate, plain_coordinates
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import child, listed, matching
+from shiftjax.mechanism.records import FIXED, ORIGIN, Frame
+from shiftjax.real_arrays import real_array
+
+HandGoal = FrameGoal | JointGoal
+ORTHONORMAL = 1e-5  # by which a rotation matrix may be off
+USUAL = {"along": LETTERS, "about": LETTERS, "level": "target", "weight": 1.0}  # what a line leaves out
+AXES = dict(zip(LETTERS, np.eye(3), strict=True))
+
+
+class GoalWords:
+    """What steps can say of goals of a model.
+
+    Args:
+        coordinates: paths of those that can be asked for.
+    """
+
+    def __init__(self, model: Model, coordinates: Collection[str]) -> None:
+        self._model, self._coordinates = model, frozenset(coordinates)
+        self._bodies = [path for path, _ in model.bodies()]
+
+    @cached_property
+    def _frames(self) -> dict[str, tuple[str, Frame]]:
+        """Path -> its body, and the frame."""
+        bodies = [(FIXED, self._model.frames), *((path, body.frames) for path, body in self._model.bodies())]
+        return {child(path, frame.name): (path, frame) for path, frames in bodies for frame in frames}
+
+    def body(self, body: str) -> str:
+        """The path of a body that is dragged.
+
+        Raises:
+            ModelError: none of the model, or several.
+        """
+        return self._one("body to drag", body, self._bodies)
+
+    def coordinate(self, coordinate: str, where: str) -> str:
+        """The path of a coordinate of one number.
+
+        Raises:
+            ModelError: no such coordinate, or one at which a loop is cut.
+        """
+        path = plain_coordinate(self._model, coordinate, where)
+        if path not in self._coordinates:
+            raise ModelError(where, shown(path), "a coordinate of one number", "Drag its body instead.")
+        return path
+
+    def point(self, body: str, point: Any, target: Any) -> FrameGoal:
+        """A body with a point of it (3,) [m, in the body] at a place of the world (3,) [m]."""
+        full = self.body(body)
+        at, to = (place(f"drag {full}: {name}", given) for name, given in (("point", point), ("target", target)))
+        return FrameGoal(FrameOn(full, T=at), T=to)
+
+    def axes(self, body: str, R: Any, at: Any) -> FrameGoal:
+        """A body with its axes along R (3, 3) of the world, about a point of it (3,) [m, in the body]."""
+        full = self.body(body)
+        return FrameGoal(FrameOn(full, T=place(f"orient {full}: at", at)), R=rotation(f"orient {full}: R", R))
+
+    def kept(
+        self, of: str, value: Any, T: Any, R: Any, at: Any, words: Mapping[str, Any], poses: Poses,
+        values: Mapping[str, float],
+    ) -> HandGoal:  # fmt: skip
+        """A goal that stays, where the mechanism stands unless it is said.
+
+        Args:
+            of: a coordinate, a body or a frame. at: (3,) the point of the body or frame that T is of. words: `along`,
+                `about`, `level` and `weight`.
+        """
+        need("keep", of, str, "the path of a coordinate, a body or a frame")
+        where = f"keep {of}"
+        path = self._element(of, where)
+        if path in self._frames or path in self._bodies:
+            if value is not None:
+                raise ModelError(f"{where}: value", shown(value), "T and R of a body or frame", "Leave it out.")
+            goal = self._frame(path, T, R, at, {key: words[key] for key in ("along", "about")}, poses)
+            return ranked_goal(goal, words["level"], words["weight"], where)
+        stated = {"T": T, "R": R, "at": at, "along": words["along"] != LETTERS, "about": words["about"] != LETTERS}
+        for name, given in stated.items():
+            if given is not None and given is not False:
+                raise ModelError(f"{where}: {name}", "of a coordinate", "a value of a coordinate", "Leave it out.")
+        if value is not None:
+            need_number(f"{where}: value", value, "a finite number [rad or m]")
+        goal = JointGoal(path, values[path] if value is None else float(value))
+        return ranked_goal(goal, words["level"], words["weight"], where)
+
+    def _frame(self, path: str, T: Any, R: Any, at: Any, words: Mapping[str, Any], poses: Poses) -> FrameGoal:
+        where = f"keep {path}"
+        frame = FrameOn(path, T=np.zeros(3) if at is None else place(f"{where}: at", at))
+        for name, without in (("along", T is None and R is not None), ("about", R is None and T is not None)):
+            letters = words[name]
+            need(f"{where}: {name}", letters, str, 'letters of "xyz"')
+            if not letters or len(set(letters)) < len(letters) or set(letters) - set(LETTERS):
+                raise ModelError(f"{where}: {name}", repr(letters), 'different letters of "xyz"', 'As in "xy".')
+            if without and letters != LETTERS:
+                lacking = "T" if name == "along" else "R"
+                raise ModelError(f"{where}: {name}", f"without {lacking}", f"with {lacking} alone", "Leave it out.")
+        if T is None and R is None:
+            R, T = self.pose_of(frame, poses)
+        T = None if T is None else place(f"{where}: T", T)
+        return FrameGoal(frame, T=T, R=None if R is None else rotation(f"{where}: R", R), **words)
+
+    def _element(self, of: str, where: str) -> str:
+        """A coordinate, else a body, else a frame by its path or the end of one; a body beside a joint of the same path
+        goes by its origin."""
+        origins = {child(path, ORIGIN): path for path in self._bodies}
+        plain = plain_coordinates(self._model)
+        joints = [path for path, _ in self._model.joints()]
+        for known in (plain, self._bodies, [*origins], [*self._frames]):
+            if matching(known, of) and not (known is self._bodies and matching(joints, of)):
+                path = self._one(where, of, known)
+                return self.coordinate(path, where) if known is plain else origins.get(path, path)
+        if matching(joints, of):
+            return self.coordinate(of, where)  # which says what is there instead
+        return self._one(where, of, [*plain, *self._bodies, *self._frames])
+
+    def _one(self, where: str, given: str, known: Collection[str]) -> str:
+        matches = matching(known, given)
+        if len(matches) > 1:
+            fault = f"{given}, of which there are {len(matches)}"
+            raise ModelError(where, fault, listed(matches), "Write the path in full.")
+        if not matches:
+            todo = nearest(given, [*known, *(path.rpartition(":")[2] for path in known)]) or "Name one of them."
+            raise ModelError(where, repr(given), f"one of {listed(known)}", todo)
+        return matches[0]
+
+    def pose_of(self, frame: FrameOn, poses: Poses) -> Pose:
+        """(R (3, 3), p (3,) [m]) of a frame of a goal in the world."""
+        body, placed = self._frames.get(frame.base, (frame.base, None))
+        return after(after(poses[body], local(placed)), (np.eye(3), np.asarray(frame.T, float)))
+
+    def body_of(self, goal: Goal) -> str:
+        """The body that a goal of a frame is about."""
+        assert isinstance(goal, FrameGoal)
+        return self._frames.get(goal.frame.base, (goal.frame.base, None))[0]
+
+    def has(self, goal: HandGoal) -> bool:
+        """Whether the model has what a goal is about."""
+        path = path_of(goal)
+        return path in (self._coordinates if isinstance(goal, JointGoal) else {*self._bodies, *self._frames})
+
+
+def path_of(goal: HandGoal) -> str:
+    """Of the coordinate, the body or the frame that a goal is about."""
+    return goal.coordinate if isinstance(goal, JointGoal) else goal.frame.base
+
+
+def renamed(goal: HandGoal, path: str) -> HandGoal:
+    """The same goal of a coordinate, a body or a frame that has another path."""
+    if isinstance(goal, JointGoal):
+        return replace(goal, coordinate=path)
+    return replace(goal, frame=replace(goal.frame, base=path))
+
+
+def name_for(goal: HandGoal, goals: Mapping[str, HandGoal]) -> str:
+    """The name of a goal among others: that of one about the same freedoms of the same point, which it replaces; else
+    its path, with a number where others have it."""
+    path = path_of(goal)
+    names = [path, *(f"{path} {k}" for k in range(2, len(goals) + 3))]
+    return next(name for name in names if name not in goals or _subject(goals[name]) == _subject(goal))
+
+
+def _subject(goal: HandGoal) -> Any:
+    if isinstance(goal, JointGoal):
+        return goal.coordinate
+    return goal.frame.base, tuple(goal.frame.T), goal.T is None, goal.R is None, goal.along, goal.about
+
+
+def keep_line(goal: HandGoal, name: str) -> str:
+    """The step that keeps a goal, as Python writes it; name: "" where it follows from the goal."""
+    words: dict[str, Any] = {}
+    if isinstance(goal, FrameGoal):
+        words = {key: x for key, x in (("T", goal.T), ("R", goal.R)) if x is not None}
+        words |= {"at": goal.frame.T} if np.any(goal.frame.T) else {}
+    words |= {key: given for key, usual in USUAL.items() if (given := getattr(goal, key, usual)) != usual}
+    words |= {"name": name} if name else {}
+    args = (path_of(goal), *((goal.value,) if isinstance(goal, JointGoal) else ()))
+    return line_of("keep", args, words)
+
+
+def without(goals: list[Goal], others: Collection[HandGoal]) -> Iterator[Goal]:
+    """Goals of a model, but for those of a coordinate about which one of the same level is kept."""
+    taken = {(one.coordinate, level_number("keep", one.level)) for one in others if isinstance(one, JointGoal)}
+    for goal in goals:
+        if not isinstance(goal, JointGoal) or (goal.coordinate, level_number("keep", goal.level)) not in taken:
+            yield goal
+
+
+def goal_named(goals: Mapping[str, HandGoal], name: str, where: str) -> str:
+    """The name of a goal, by itself or the end of it.
+
+    Raises:
+        ModelError: none of that name, or several.
+    """
+    need(where, name, str, "the name of a goal")
+    matches = matching(goals, name)
+    if len(matches) != 1:
+        todo = nearest(name, [*goals]) or "`goals` has the names."
+        raise ModelError(where, shown(name), f"one of {listed(goals)}" if goals else "no goal", todo)
+    return matches[0]
+
+
+def ranked_goal(goal: HandGoal, level: Level, weight: float, where: str) -> HandGoal:
+    """The same goal on a level, with a weight there.
+
+    Raises:
+        ModelError: neither a number nor a name of one; a weight that is not above 0.
+    """
+    level_number(where, level)
+    need_number(f"{where}: weight", weight, "a positive number")
+    if not weight > 0.0:
+        raise ModelError(f"{where}: weight", shown(weight), "a positive number", "Release it instead.")
+    return replace(goal, level=level, weight=float(weight))
+
+
+def at_level(goal: HandGoal, level: str | float) -> HandGoal:
+    """The same goal on another level."""
+    return replace(goal, level=level)
+
+
+def place(where: str, given: Any) -> np.ndarray:
+    """(3,) finite numbers.
+
+    Raises:
+        ModelError: something else.
+    """
+    array = real_array(given)
+    if array is None or array.shape != (3,) or not np.isfinite(array).all():
+        raise ModelError(where, shown(given), "three finite numbers", "Give x, y, z.")
+    return array
+
+
+def rotation(where: str, given: Any) -> np.ndarray:
+    """(3, 3) a rotation matrix.
+
+    Raises:
+        ModelError: something else.
+    """
+    array = real_array(given)
+    if array is None or array.shape != (3, 3) or not np.isfinite(array).all():
+        raise ModelError(where, shown(given), "a rotation matrix of 3 x 3", "Give its rows.")
+    if np.abs(array @ array.T - np.eye(3)).max() > ORTHONORMAL or np.linalg.det(array) < 0.0:
+        raise ModelError(where, shown(given), "orthonormal columns, right-handed", "Correct it.")
+    return array
+
+
+def direction(where: str, given: Any) -> np.ndarray:
+    """(3,) of length 1: "x", "y", "z", or three numbers that are not all 0.
+
+    Raises:
+        ModelError: something else.
+    """
+    if isinstance(given, str) and given in AXES:
+        return AXES[given]
+    array = place(where, given)
+    if not np.linalg.norm(array) > 0.0:
+        raise ModelError(where, "a vector of length 0", 'a direction, or "x", "y", "z"', "Say about which axis.")
+    return array / np.linalg.norm(array)
