@@ -27,7 +27,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "A mechanism that is changed step by step: bodies stay where they stand, and everything can be taken back.",
         ),
         "Poser": (
-            "shiftjax.editing.poser",
+            "shiftjax.editing.posing.poser",
             "A mechanism that is posed by hand: loops stay closed, limits and stops hold, what is locked stays.",
         ),
         "Workbench": (
@@ -189,6 +189,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         "FrameGoal": ("shiftjax.kinematics.positioning.goals", "A frame at a place, along axes, or both."),
         "CenterGoal": ("shiftjax.kinematics.positioning.goals", "The centre of mass of some bodies at a place."),
         "JointGoal": ("shiftjax.kinematics.positioning.goals", "A coordinate of a joint at a value."),
+        "FunctionGoal": (
+            "shiftjax.kinematics.positioning.goals",
+            "A number of one's own that follows from the pose, at a value or in a region.",
+        ),
         "PotentialGoal": (
             "shiftjax.kinematics.positioning.goals",
             "The least potential energy, of gravity and of all springs and conservative loads; alone on its level.",
@@ -204,6 +208,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         "ReachableSpace": (
             "shiftjax.kinematics.workspaces.table",
             "What a mechanism reaches, in two or three coordinates.",
+        ),
+        "ReachableSpaces": (
+            "shiftjax.kinematics.workspaces.many",
+            "What B designs of a mechanism reach.",
         ),
         "BoundaryCurve": (
             "shiftjax.kinematics.workspaces.table",
@@ -377,7 +385,7 @@ if TYPE_CHECKING:
     from shiftjax.constraints.pose_drives import PoseUniform as PoseUniform
     from shiftjax.contracts.joint_contract import check_joint as check_joint
     from shiftjax.editing.editor import Editor as Editor
-    from shiftjax.editing.poser import Poser as Poser
+    from shiftjax.editing.posing.poser import Poser as Poser
     from shiftjax.editing.workbench import Workbench as Workbench
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.fisher_information import fisher as fisher
@@ -413,6 +421,7 @@ if TYPE_CHECKING:
     from shiftjax.kinematics.point_curve import point_curve as point_curve
     from shiftjax.kinematics.positioning.goals import CenterGoal as CenterGoal
     from shiftjax.kinematics.positioning.goals import FrameGoal as FrameGoal
+    from shiftjax.kinematics.positioning.goals import FunctionGoal as FunctionGoal
     from shiftjax.kinematics.positioning.goals import JointGoal as JointGoal
     from shiftjax.kinematics.positioning.goals import PotentialGoal as PotentialGoal
     from shiftjax.kinematics.positioning.inverse_kinematics import InverseKinematics as InverseKinematics
@@ -423,6 +432,7 @@ if TYPE_CHECKING:
     from shiftjax.kinematics.traced_paths import follow as follow
     from shiftjax.kinematics.travel import JointTravel as JointTravel
     from shiftjax.kinematics.travel import travel as travel
+    from shiftjax.kinematics.workspaces.many import ReachableSpaces as ReachableSpaces
     from shiftjax.kinematics.workspaces.table import BoundaryCurve as BoundaryCurve
     from shiftjax.kinematics.workspaces.table import ReachableSpace as ReachableSpace
     from shiftjax.kinematics.workspaces.workspace import workspace as workspace
@@ -473,14 +483,14 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def _view(what: Any, members: Any, height: int, rows: int) -> Any:
+def _view(what: Any, members: Any, height: int, rows: int, server: bool) -> Any:
     """`view` of models, results and studies, answered by the viewer, which is loaded now."""
     try:
-        views = import_module("shiftjax.viewer.views")
+        views = import_module("shiftjax.viewer.web.notebook" if server else "shiftjax.viewer.views")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("shiftjax"):
             raise
-        todo = _installing("viewer")
+        todo = _installing("web" if server else "viewer")
         raise _ModelError("view", f"no Python package {error.name!r}", "the viewer's packages", todo) from None
     if isinstance(what, import_module("shiftjax.mechanism.model").Model):
         what = import_module("shiftjax.run.assemble").assemble(what, keep="all")

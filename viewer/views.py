@@ -129,7 +129,7 @@ def view(what: Result | str | Path, members: int | str | Sequence[int], height: 
 def _view(
     study: ViewedStudy, source: Result | Path, members: int | str | Sequence[int], height: int, rows: int = 0
 ) -> View:
-    drawable = study.drawable(_wanted(study, members))
+    drawable = study.drawable(wanted(study, members))
     if not len(drawable.ids):
         why = study.message(int(drawable.missing[0])) if len(drawable.missing) else ""
         where = f"view: members {members}" if members != "" else "view"
@@ -154,7 +154,7 @@ def _view(
     return View(title, tuple(chosen), page, remarks, height, source)
 
 
-def _wanted(study: ViewedStudy, members: int | str | Sequence[int]) -> np.ndarray:
+def wanted(study: ViewedStudy, members: int | str | Sequence[int]) -> np.ndarray:
     """(k,) numbers of the members that are asked for."""
     if not isinstance(members, str):
         try:

@@ -37,7 +37,7 @@ COMMANDS = {
     "optimize": "find the best designs of a study, from many starts at once, with gradients",
     "sensitivity": "the slope of every metric of a study with every number that varies, for each member",
     "models": "list the models of the library",
-    "view": "look at a stored study, or at a model, in a window",
+    "view": "look at a stored study, or at a model, in a window, or by --web in a browser",
     "render": "draw a picture or a movie of a study, with or without a display",
     "report": "explain a stored study on one page: what moves its metrics, best and worst members, failures",
     "top": "list the first members of a stored study by a metric",
@@ -153,6 +153,8 @@ def _lacking(name: str, error: ModuleNotFoundError) -> ModelError | None:
     if name not in DRAWING or (error.name or "").startswith("shiftjax"):
         return None
     lacking, allowed = f"no Python package {error.name!r}", "the viewer's packages"
+    if (error.name or "").partition(".")[0] == "tornado":
+        return ModelError(f"shiftjax {name} --web", lacking, "the packages of a served page", installing("web"))
     return ModelError(f"shiftjax {name}", lacking, allowed, installing("viewer"))
 
 

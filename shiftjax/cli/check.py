@@ -19,15 +19,17 @@ from shiftjax.cli import common, parsing
 from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.ensembles.optimization.meaning import bounds, expressions, parameters
 from shiftjax.ensembles.study import study_file
-from shiftjax.ensembles.study.definition import Definition
+from shiftjax.ensembles.study.definition import OF_IK, Definition
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import MemberGroup
+from shiftjax.ensembles.study.posed import of_kind
 from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kinematics.inputs import Inputs, as_drives, inputs_of
 from shiftjax.kinematics.path_metrics import path_metrics
+from shiftjax.kinematics.travel_metrics import travel_metrics
 from shiftjax.measures.aims import ATTRIBUTES, aim_of
 from shiftjax.measures.channels import channels
 from shiftjax.measures.run_metrics import Metrics
@@ -243,6 +245,13 @@ def _refuse_settings(definition: Definition, groups: Sequence[MemberGroup]) -> N
         except ModelError as error:
             raise ModelError(f"channels, {error.where}", error.found, error.allowed, error.todo) from None
         events, measured = group.settings.get("events"), group.settings.get("metrics")
+        if group.kind == "travel":
+            travel_metrics(group.model, measured)
+            continue
+        if group.kind == "ik":
+            refuse_goals = of_kind("ik", "refuse_goals")
+            refuse_goals(group.model, **{name: group.settings.get(name) for name in (*OF_IK, "metrics")})
+            continue
         if inputs := _inputs(group):
             path_metrics(measured, plan, group.model.resolve, inputs)
             continue
@@ -252,7 +261,7 @@ def _refuse_settings(definition: Definition, groups: Sequence[MemberGroup]) -> N
 
 def _inputs(group: MemberGroup) -> Inputs | None:
     """The path of members that are followed."""
-    return inputs_of(group.model, group.settings["drive"], None) if "drive" in group.settings else None
+    return inputs_of(group.model, group.settings["drive"], None) if group.led else None
 
 
 def _plan(group: MemberGroup) -> Plan:

@@ -6,14 +6,11 @@ import argparse
 
 from shiftjax.cli import common, showing
 from shiftjax.errors import ModelError
-from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.export import gltf, web_page
+from shiftjax.viewer.export.page_members import further
 from shiftjax.viewer.export.study_numbers import ROWS, numbers_of
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import ViewedStudy
-
-MOTIONS = 12  # in the page of a study that is not told which; 50 kB each
 
 
 def write(options: argparse.Namespace) -> None:
@@ -36,8 +33,8 @@ def write(options: argparse.Namespace) -> None:
             target = targets[".glb"]
             remarks += gltf.write_glb(scenes[member], study.time, tracks, target, scenes=scenes, study=study)
         if ".html" in targets:
-            further = rows > 0 and not options.ghosts and not options.member
-            more, notes = _further(study, member) if further else ([], [])
+            alone = rows > 0 and not options.ghosts and not options.member
+            more, notes = further(study, member) if alone else ([], [])
             tracks |= {k: study.track(k) for k in more}
             scenes = {k: stored.scene(k) for k in tracks}
             numbers = numbers_of(study, rows, list(tracks))
@@ -62,12 +59,3 @@ def _rows(options: argparse.Namespace) -> int:
     if options.rows is not None:
         raise ModelError(f"--rows {options.rows}", f"with the model {options.study}", "a stored study", "Leave it out.")
     return 0
-
-
-def _further(study: ViewedStudy, member: int) -> tuple[list[int], list[str]]:
-    """Members whose motion is in the page of a study beside the one that is shown: of those that were kept all, or some
-    evenly spaced ones, and what the page says of that."""
-    able = study.drawable(study.kept).ids
-    chosen = able[evenly_spaced(len(able), MOTIONS)]
-    notes = [f"{len(chosen)} of {len(able)} kept members move in this page"] if len(chosen) < len(able) else []
-    return [int(k) for k in chosen if k != member], notes

@@ -9,10 +9,12 @@ import numpy as np
 
 from shiftjax.cli import common, parsing
 from shiftjax.cli.ending import SOME_FAILED
+from shiftjax.cli.ending import exit_code as code_of_signal
 from shiftjax.ensembles import picture
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.quantities import in_si
+from shiftjax.run.results.interrupted import Interrupted
 from shiftjax.statics.loads.load_path import load_path
 from shiftjax.statics.loads.load_paths import CriticalPose, LoadPath, PassedEvent
 
@@ -39,6 +41,11 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parsing.add_channel(parser)
     add("--slopes", action="store_true", help="with --json: how channels go with the first load, too")
+    line = (
+        "show by how much critical loads and events go with this number of the model, and with --json all channels and "
+    )
+    line += "coordinates, in place of --slopes; may be repeated"
+    add("--slopes-by", action="append", default=[], metavar="PATH", help=line)
     parsing.add_set(parser)
     parsing.add_equation(parser)
     add("--picture", metavar="FILE", help="draw the load over a coordinate (.png, .svg, .pdf)")
@@ -52,10 +59,10 @@ def call(options: argparse.Namespace) -> int:
     target = None
     if options.picture:
         target = picture.check_target(options.picture, force=options.force)
-    path = load_path(
+    path, stop = _followed(
         model, _loads(options, model), poses=options.poses, distance=options.distance, branches=options.branches,
-        unstable=options.unstable, channels=options.channel, events=common.events(options), slopes=options.slopes,
-        **common.stated(options, model),
+        unstable=options.unstable, channels=options.channel, events=common.events(options),
+        slopes=options.slopes_by or options.slopes, **common.stated(options, model),
     )  # fmt: skip
     common.report_outcomes(path.result)
     if options.json:
@@ -63,10 +70,23 @@ def call(options: argparse.Namespace) -> int:
     else:
         _show(path)
         _show_events(path, options.range)
+        _show_slopes(path)
     if target is not None:
         path.plot(options.over).savefig(target)
         common.say(f"{options.picture}: {len(path.member)} curves")
+    if stop is not None:
+        return code_of_signal(stop)
     return SOME_FAILED if (path.status > 0).any() else 0
+
+
+def _followed(*args: Any, **given: Any) -> tuple[LoadPath, Interrupted | None]:
+    """The path, or as much of it as there is when an interrupt comes."""
+    try:
+        return load_path(*args, **given), None
+    except Interrupted as stop:
+        path = stop.result
+        common.say(f"interrupted: {int(np.isfinite(path.factor).sum())} poses are there")
+        return path, stop
 
 
 def _loads(options: argparse.Namespace, model: Model) -> dict[str, tuple[float, float]]:
@@ -110,6 +130,24 @@ def _show_events(path: LoadPath, ranged: str | None) -> None:
             common.put(f"curve {curve}: {load} from {low:.9g} to {high:.9g}")
 
 
+def _show_slopes(path: LoadPath) -> None:
+    """How critical poses and events go with numbers of the design."""
+    poses = [(f"critical {k}", one) for k, one in enumerate(path.critical)]
+    poses += [(one.name, one) for one in path.events]
+    rows = [(name, number, *(f"{x:.9g}" for x in slopes.values() if np.ndim(x) == 0))
+            for name, one in poses for number, slopes in one.slopes.items()]  # fmt: skip
+    if rows:
+        names = [name for name, x in next(iter(poses[0][1].slopes.values())).items() if np.ndim(x) == 0]
+        common.table(("slopes of", "by", *names), rows)
+
+
+def _slopes_of(pose: CriticalPose | PassedEvent) -> dict[str, Any]:
+    """As JSON has them, where they were asked for."""
+    every = {number: {name: _finite(np.atleast_1d(x)) if np.ndim(x) else _finite(np.atleast_1d(x))[0]
+                      for name, x in slopes.items()} for number, slopes in pose.slopes.items()}  # fmt: skip
+    return {"slopes": every} if every else {}
+
+
 def _numbers(pose: CriticalPose | PassedEvent, names: list[str]) -> list[str]:
     return [f"{(pose.loads | pose.q)[name]:.9g}" for name in names]
 
@@ -121,17 +159,20 @@ def _document(path: LoadPath, ranged: str | None) -> dict[str, Any]:
              "stability": [word for word in path.stability[k] if word], "factor": path.factor[k][here].tolist(),
              **{name: {key: _finite(values[k][here]) for key, values in group.items()}
                 for name, group in (("loads", path.loads), ("q", path.q), ("channels", path.channels),
-                                 ("slopes", path.slopes))}}
+                                 ("slopes", path.slopes))},
+             **({"design_slopes": {number: {key: _finite(values[k][here]) for key, values in group.items()}
+                                   for number, group in path.design_slopes.items()}} if path.design_slopes else {})}
             for k, here in enumerate(np.isfinite(path.factor))
         ],
         "critical": [
             {"kind": one.kind, "curve": one.curve, "pose": one.pose, "factor": one.factor, "loads": one.loads,
-             "q": {name: np.asarray(q).tolist() for name, q in one.q.items()}, "direction": one.direction}
+             "q": {name: np.asarray(q).tolist() for name, q in one.q.items()}, "direction": one.direction,
+             **_slopes_of(one)}
             for one in path.critical
         ],
         "events": [
             {"name": one.name, "direction": one.direction, "curve": one.curve, "pose": one.pose, "factor": one.factor,
-             "loads": one.loads, "q": {name: np.asarray(q).tolist() for name, q in one.q.items()}}
+             "loads": one.loads, "q": {name: np.asarray(q).tolist() for name, q in one.q.items()}, **_slopes_of(one)}
             for one in path.events
         ],
         **({"range": _finite(path.range(ranged))} if ranged else {}),

@@ -25,16 +25,24 @@ def call(options: argparse.Namespace) -> int:
     given = {**common.stated(options, model), "branch": options.branch}
     every = [travel(model, joint, **given) for joint in options.joint]
     numbers = [{"begin": float(one.begin), "low": float(one.low), "high": float(one.high)} for one in every]
+    margins = [None if one.turning_margin is None else float(one.turning_margin) for one in every]
     if options.json:
         ends = [{key: x if math.isfinite(x) else None for key, x in row.items()} for row in numbers]
-        known = zip(every, ends, strict=True)
+        known = zip(every, ends, margins, strict=True)
         common.put_json(
-            [{"joint": one.coordinate, "unit": one.unit, "assembled": bool(one.assembled), **row} for one, row in known]
-        )
+            [
+                {"joint": one.coordinate, "unit": one.unit, "assembled": bool(one.assembled), **row,
+                 "turning_margin": None if margin is None or math.isnan(margin) else margin}
+                for one, row, margin in known
+            ]
+        )  # fmt: skip
     else:
         rows = [
-            (one.coordinate, *(f"{x:.9g}" if math.isfinite(x) else "none" for x in row.values()), one.unit)
-            for one, row in zip(every, numbers, strict=True)
-        ]
-        common.table(("joint", "begins at", "lower end", "upper end", "unit"), rows)
+            (one.coordinate, *(f"{x:.9g}" if math.isfinite(x) else "none" for x in row.values()), one.unit,
+             "" if margin is None else f"{margin:.6g} m")
+            for one, row, margin in zip(every, numbers, margins, strict=True)
+        ]  # fmt: skip
+        head = ("joint", "begins at", "lower end", "upper end", "unit", "turning margin")
+        used = len(head) if any(row[-1] for row in rows) else len(head) - 1
+        common.table(head[:used], [row[:used] for row in rows])
     return 0 if all(one.assembled for one in every) else SOME_FAILED

@@ -1,4 +1,6 @@
-"""`shiftjax view`: a window on a stored study, on a model that is run first, or on a run that goes on meanwhile."""
+"""`shiftjax view`: a window on a stored study, on a model that is run first, or on a run that goes on meanwhile; with
+`--web` the page of a study over a local server, which needs no graphics: what draws is imported where it is called.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from shiftjax.cli import common, parsing, showing
 from shiftjax.ensembles.study.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gl import context
-from shiftjax.viewer.gui import app
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.motion.by_hand import Helpers
 from shiftjax.viewer.motion.live_channels import followed
@@ -33,6 +33,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parsing.add_study(parser, needed=False)
     add = parser.add_argument
+    add("--web", action="store_true", help="serve the page of the study to a browser of this machine, or by ssh -L")
+    add("--port", type=_port, metavar="N", help="of --web: the port; left out, or 0, any that is free")
     add("--live", action="store_true", help="of a model: run it while it is watched, pulled and changed")
     add("--pose", action="store_true", help="a model, or none yet, on the workbench: drag it, change it, run it")
     add("--script", metavar="FILE", help="with --pose: steps that are done first, as the window writes them")
@@ -45,8 +47,23 @@ def define(parser: argparse.ArgumentParser) -> None:
     showing.add_look(parser, files=True)
 
 
+def _port(text: str) -> int:
+    """A port, 0 for any that is free."""
+    if text.isascii() and text.isdigit() and int(text) < 1 << 16:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port, a whole number from 0 to 65535")
+
+
 def call(options: argparse.Namespace) -> int:
+    if options.web:
+        from shiftjax.cli import view_web  # no window, and it brings the server
+
+        return view_web.serve(options)
+    if options.port is not None:
+        raise ModelError(f"--port {options.port}", "without --web", "a page that is served", "Add --web.")
     if options.doctor:
+        from shiftjax.viewer.gl import context
+
         for line in context.diagnosis():
             common.put(line)
         return 0
@@ -64,6 +81,8 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
     if options.script:
         raise ModelError("--script", "without --pose", "a mechanism by hand", "Add --pose, or leave it out.")
+    from shiftjax.viewer.gui import app
+
     with showing.opened(options.study, showing.run_options(options), options.start) as study:
         member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
@@ -84,6 +103,8 @@ def _of_saved_view(options: argparse.Namespace) -> None:
 
 def _live(options: argparse.Namespace) -> int:
     """A window on a run that goes on."""
+    from shiftjax.viewer.gui import app
+
     _refuse_stored(options, "--live", ("span", "start", "member", "ghosts", "beside", "hold"))
     sliders = [_slider(text) for text in options.vary]
     live = live_of(options, [slider.path for slider in sliders])
@@ -112,6 +133,8 @@ def _pose(options: argparse.Namespace) -> int:
     _refuse_stored(options, "--pose", taken)
     if options.study is None and options.view == "iso":
         options.view = "front"  # bars are drawn in a plane of two axes
+    from shiftjax.viewer.gui import app
+
     with workbench_of(options) as session:
         try:
             scene = MemberScenes(session.history).first

@@ -23,6 +23,12 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--box", metavar="LOW:HIGH", action="append", help="of a grid, once for each coordinate: -1:800mm, -90deg:1.5")
     add("--points", metavar="N", type=int, default=0, help="of the grid, in each direction")
     add("--no-stops", action="store_true", help="joints do not end at stops and limits of the model")
+    add(
+        "--inscribed",
+        action="store_true",
+        help="seek the largest circle and the largest square inside, of two freedoms",
+    )
+    add("--orientations", metavar="N", type=int, default=0, help="angles with which a point is of the dexterous part")
     parsing.add_set(parser)
     parsing.add_equation(parser)
     add("--picture", metavar="FILE", help="draw it (.png, .svg, .pdf)")
@@ -38,7 +44,10 @@ def call(options: argparse.Namespace) -> int:
         target = picture.check_target(options.picture, force=options.force)
     box = _box(options, model)
     given = common.stated(options, model)
-    reached = workspace(model, asked, box=box, points=options.points, stops=not options.no_stops, **given)
+    reached = workspace(
+        model, asked, box=box, points=options.points, stops=not options.no_stops, inscribed=options.inscribed,
+        orientations=options.orientations, **given,
+    )  # fmt: skip
     if options.json:
         common.put_json(reached.to_dict())
     else:
@@ -63,10 +72,19 @@ def _show(reached: ReachableSpace) -> None:
     if reached.mask is not None:
         common.put(f"{int(reached.mask.sum())} of {reached.mask.size} points reached")
     if reached.ball is not None:
-        centre = ", ".join(f"{x:.6g}" for x in reached.ball[0])
-        common.put(f"largest ball about a point of the grid: radius {reached.ball[1]:.6g} about ({centre})")
+        what = "ball about a point of the grid" if reached.square is None else "circle"
+        common.put(f"largest {what}: radius {reached.ball[1]:.6g} about ({_place(reached.ball[0])})")
+    if reached.square is not None:
+        common.put(f"largest square: side {reached.square[1]:.6g} about ({_place(reached.square[0])})")
+    if reached.dexterous is not None:
+        count = int(reached.dexterous.sum())
+        common.put(f"{count} points with every orientation: area {reached.dexterous_area:.6g}")
     for note in reached.notes:
         common.put(note)
+
+
+def _place(centre: np.ndarray) -> str:
+    return ", ".join(f"{x:.6g}" for x in centre)
 
 
 def _box(options: argparse.Namespace, model: Model) -> list[tuple[float, float]] | None:

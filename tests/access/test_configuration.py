@@ -21,7 +21,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "screw": ("coupler",), "acceleration": ("coupler:tip",),
     "jacobian": ("coupler:tip",), "joint_jacobian": ("crank_pin",), "augmented_mass_matrix": (1e-3,),
     "channel": ("rocker_pin.reaction_force",), "rate": ("mass_matrix",), "jacobian_rate": ("coupler:tip",),
-    "derivative": ("mass_matrix",),
+    "derivative": ("mass_matrix",), "along": ("mass_matrix",),
 }  # fmt: skip
 
 
@@ -72,6 +72,10 @@ def test_closed_slopes_are_differences_of_closed_states_d26() -> None:
         turned = (value(bar(0.7 + STEP), name) - value(bar(0.7 - STEP), name)) / (2 * STEP)
         slope = at.derivative(name, *arguments, closed=True, **both.get(name, {}))
         assert np.abs(slope[..., 0] - turned).max() < DIFFERENCE * max(1.0, np.abs(turned).max())
+        grown = at.derivative(name, *arguments, wrt="coupler:tip.T[0]", closed=True, **both.get(name, {}))
+        way = {"places": [0.3], "numbers": {"coupler:tip.T[0]": -2.0}}
+        along = at.along(name, *arguments, **way, **both.get(name, {}))
+        assert along == pytest.approx(0.3 * slope[..., 0] - 2.0 * grown, rel=1e-9, abs=1e-12)
         longer = (value(bar(length=0.5 + STEP), name) - value(bar(length=0.5 - STEP), name)) / (2 * STEP)
         slope = at.derivative(name, *arguments, wrt="coupler:tip.T[0]", closed=True, **both.get(name, {}))
         assert np.abs(slope - longer).max() < DIFFERENCE * max(1.0, np.abs(longer).max())

@@ -104,7 +104,7 @@ def test_included_files_bring_theirs(tmp_path: Path) -> None:
     part.joint("my height", "Tz", child="ball", initial_displacement=HEIGHT)
     part.force("wind", "constant_load", joint="my height", load=0.0)
     builder.event("post", "ball:origin.position[2] - fixed:post.position[2]", action="set", values={"wind.load": 3.0})
-    builder.event("slow", "`my height`.v + energy.kinetic - parameters.k")
+    builder.event("slow", "`my height`.v + energy.kinetic - parameters.k").event("low", "ball.position[2] - 0.1")
     builder.parameter("k", 0.5)
     shiftjax.save(builder.build(), tmp_path / "yard.json")
     outer = ModelBuilder(gravity=(0.0, 0.0, -G))
@@ -113,7 +113,9 @@ def test_included_files_bring_theirs(tmp_path: Path) -> None:
         outer.include(name, "yard.json", parent=f"fixed:{parent}")
     outer.event("left_slow", "left:yard:ball:origin.position[2]")
     model = shiftjax.load(outer.document, tmp_path)
-    assert [*model.events] == ["left_slow", "left_post", "left_slow_2", "right_post", "right_slow"]
+    of_left, of_right = ["left_post", "left_slow_2", "left_low"], ["right_post", "right_slow", "right_low"]
+    assert [*model.events] == ["left_slow", *of_left, *of_right]
+    assert model.events["right_low"]["of"] == "right:yard:ball.position[2.0] - 0.1"
     assert dict(model.events["right_post"]["values"]) == {"right:yard:wind.load": 3.0}
     assert model.events["right_slow"]["of"] == "right:yard:`my height`.v + energy.kinetic - parameters.right_k"
     assert model.events["right_post"]["of"] == "right:yard:ball:origin.position[2.0] - fixed:right_post.position[2.0]"

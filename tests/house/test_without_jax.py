@@ -39,6 +39,7 @@ JAX_FREE = (
     "shiftjax.viewer.scene.building",
     "shiftjax.viewer.motion.curves",
     "shiftjax.viewer.export.gltf",
+    "shiftjax.viewer.export.page_writing",
     "shiftjax.viewer.export.web_page",
     "shiftjax.viewer.rendering",
     "shiftjax.viewer.gui.state.state",
@@ -47,6 +48,7 @@ JAX_FREE = (
     "shiftjax.viewer.motion.session",
     "shiftjax.viewer.study.study",
     "shiftjax.viewer.views",
+    "shiftjax.viewer.web.notebook",
     "shiftjax.cli",
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -80,3 +80,13 @@ def delta_discriminants(points: np.ndarray) -> np.ndarray:
         square = along**2 + aside**2 + down**2 + DELTA["arm"] ** 2 - DELTA["rod"] ** 2
         out[..., k] = along**2 + down**2 - (square / (2.0 * DELTA["arm"])) ** 2
     return out
+
+
+def chain(lengths: Sequence[float]) -> Model:
+    """Links in a plane, one after the other: link_k at joint_k."""
+    a, before = (builder := shiftjax.ModelBuilder()).assembly("arm"), "fixed"
+    for k, length in enumerate(lengths):
+        a.body(f"link_{k}", frames={"tip": (length, 0.0, 0.0)})
+        a.joint(f"joint_{k}", "Rz", parent=before, child=f"link_{k}")
+        before = (f"link_{k}", "tip")
+    return builder.build()

@@ -29,7 +29,7 @@ from shiftjax.formats.files import load
 from shiftjax.run.results.labelled import origin_numbers, with_origin
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer.study import resimulation
+from shiftjax.viewer.study import simulator
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.resimulation import Resimulation, named
 from shiftjax.viewer.study.study import ViewedStudy
@@ -280,14 +280,14 @@ def kill(study: ViewedStudy) -> None:
     """Ends the process that simulates, as a machine short of memory does."""
     assert study.lacking.resimulation is not None
     end = time.monotonic() + PATIENCE
-    while (process := study.lacking.resimulation._process) is None:
+    while (process := study.lacking.resimulation.simulator.process) is None:
         assert time.monotonic() < end
         time.sleep(0.01)
     process.kill()
 
 
 def test_another_simulator_is_told(study: ViewedStudy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resimulation, "MODULE", "shiftjax.none_of_that_name")
+    monkeypatch.setattr(simulator, "MODULE", "shiftjax.none_of_that_name")
     with pytest.raises(ModelError, match=r"ended with code 1: .*none_of_that_name"):
         study.prepare([0])
 
@@ -310,8 +310,8 @@ def test_ctrl_c_ends_the_process(path: Path) -> None:
     pids: list[int] = []
 
     def interrupt(done: float) -> None:
-        if asked._process is not None:
-            pids.append(asked._process.pid)
+        if asked.simulator.process is not None:
+            pids.append(asked.simulator.process.pid)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -17,9 +17,9 @@ import pytest
 from PIL import Image
 
 import shiftjax
-from shiftjax.cli import export_scene, main
+from shiftjax.cli import main
 from shiftjax.errors import ModelError
-from shiftjax.viewer.export import study_numbers
+from shiftjax.viewer.export import page_members, study_numbers
 from shiftjax.viewer.export.study_numbers import numbers_of
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.viewer.test_export_page import SAID, chromium, needs_chromium
@@ -127,7 +127,7 @@ def test_motions_of_some_kept_members_are_there(page: str, study: ViewedStudy) -
 
 
 def test_of_many_motions_some_are_there(stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_scene, "MOTIONS", 3)
+    monkeypatch.setattr(page_members, "MOTIONS", 3)
     assert main(["export", str(stored), "--html", str(tmp_path / "a.html")]) == 0
     data, _ = read((tmp_path / "a.html").read_text(encoding="utf-8"))
     able = ViewedStudy.open(stored).drawable(ViewedStudy.open(stored).kept).ids

@@ -11,10 +11,10 @@ import pytest
 
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import Renderer
+from shiftjax.viewer.gl.still import StillRenderer
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import tooltips
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
-from shiftjax.viewer.gui.picture.renderers import StillRenderer
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.gui.state.display import PARENT

@@ -59,8 +59,8 @@ def bare(result: Result, tmp_path: Path) -> Iterator[ViewedStudy]:
 @contextmanager
 def held_up(study: ViewedStudy) -> Iterator[None]:
     """While the process that simulates stands still, so that no member comes before it was waited for."""
-    assert study.lacking.resimulation is not None and study.lacking.resimulation._process is not None
-    number = study.lacking.resimulation._process.pid
+    assert study.lacking.resimulation is not None and study.lacking.resimulation.simulator.process is not None
+    number = study.lacking.resimulation.simulator.process.pid
     os.kill(number, signal.SIGSTOP)
     try:
         yield
@@ -153,10 +153,10 @@ def test_the_right_half_waits_too(bare: ViewedStudy) -> None:
 
 def test_a_failure_of_the_simulator_is_said(bare: ViewedStudy, monkeypatch: pytest.MonkeyPatch) -> None:
     state = WindowState(MemberScenes(bare))
-    assert bare.lacking.resimulation is not None and bare.lacking.resimulation._process is not None
-    bare.lacking.resimulation._process.kill()
-    bare.lacking.resimulation._process.wait()
-    monkeypatch.setattr("shiftjax.viewer.study.resimulation.MODULE", "shiftjax.none_of_that_name")
+    assert bare.lacking.resimulation is not None and bare.lacking.resimulation.simulator.process is not None
+    bare.lacking.resimulation.simulator.process.kill()
+    bare.lacking.resimulation.simulator.process.wait()
+    monkeypatch.setattr("shiftjax.viewer.study.simulator.MODULE", "shiftjax.none_of_that_name")
     choosing.choose(state, "1")
     end = time.monotonic() + PATIENCE
     while bare.awaited([1]):

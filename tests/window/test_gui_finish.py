@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from shiftjax.viewer.scene.camera import VIEWS, Camera
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
+from tests.viewer.test_views import read
 
 SIZE = (1000, 640)
 
@@ -130,6 +132,38 @@ def test_a_small_window_begins_without_side_panes(window: Offscreen) -> None:
     assert "play" in ui.item_boxes and "search" in ui.item_boxes
 
 
+def ended(window: Offscreen) -> None:
+    """Waits until no thread writes any more."""
+    until = time.monotonic() + 120.0
+    while window.state.awaited.work is not None:
+        assert time.monotonic() < until
+        window.frames(1)
+        time.sleep(0.02)
+
+
+def test_the_page_of_a_study_has_all_its_members(window: Offscreen, tmp_path: Path) -> None:
+    """As that of `shiftjax export --html`: the numbers of all, the motion of the current one and of those kept."""
+    study, shown = window.state.study, window.state.choice.member
+    path = exporting.export(window.state, ".html", tmp_path)
+    assert path is not None and window.state.awaited.text.startswith(f"exporting {path.name}: ")
+    ended(window)
+    data, _ = read(path.read_text(encoding="utf-8"))
+    names = [int(member["name"]) for member in data["members"]]
+    assert names[0] == shown and set(names) == {shown, *study.drawable(study.kept).ids.tolist()} and data["alone"]
+    assert data["study"]["total"] == study.members > 1
+    assert f"written: {path}" in window.state.panels.message
+
+
+def test_a_page_that_is_written_can_be_cancelled(window: Offscreen, tmp_path: Path) -> None:
+    window.frames(1)
+    path = exporting.export(window.state, ".html", tmp_path)
+    assert path is not None and exporting.label(window.state, ".html") == "Cancel the page"
+    assert exporting.export(window.state, ".html", tmp_path) is None
+    ended(window)
+    assert f"not written: {path.name}, which was cancelled" in window.state.panels.message
+    assert not [*tmp_path.iterdir()] and exporting.label(window.state, ".html") == "HTML"
+
+
 def test_the_file_menu_exports(window: Offscreen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both kinds, of the member shown; a place that cannot be written to is told and leaves no file."""
     monkeypatch.chdir(tmp_path)
@@ -139,6 +173,7 @@ def test_the_file_menu_exports(window: Offscreen, tmp_path: Path, monkeypatch: p
         window.frames(30)
         window.click(f"export:{kind}")
         (written,) = tmp_path.glob(f"*{kind}")
+        ended(window)
         assert written.read_bytes()[: len(begins)].lower() == begins.lower()
         assert str(written) in window.state.panels.message
     assert exporting.export(window.state, ".glb", tmp_path / "nowhere") is None

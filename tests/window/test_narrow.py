@@ -33,6 +33,17 @@ OF_TAB = {
     "scatter": ("axis:x", "axis:y", "axis:colour", "front", "hint", "study:scatter"),
     "parallel": ("axes", "hint", "study:parallel"),
     "histogram": ("axis:bars", "hint", "study:histogram"),
+    "designs": (
+        "design:simulate the design",
+        "design:nearest member",
+        "sliders at member",
+        "design beside",
+        "no design",
+        "more like these",
+        "nearest",
+        f"design slider:{LENGTH}",
+        f"design typed:{LENGTH}",
+    ),
     "why": ("compared", "hint", f"why:{LENGTH}", f"why:{SWING}"),
 }
 LEAST = 50.0  # points: height of a plot in which something can be seen and brushed
@@ -72,7 +83,7 @@ def test_all_controls_of_the_study_pane_are_in_it(window: Offscreen, tab: str) -
     pane = window.screen.layout.study
     for name in (*STUDY, *OF_TAB[tab]):
         within(name, pane)
-    if tab not in ("table", "why"):
+    if tab not in ("table", "why", "designs"):
         assert ui.item_boxes[f"study:{tab}"].height >= LEAST
     for name in TIMELINE:
         within(name, window.screen.layout.timeline)

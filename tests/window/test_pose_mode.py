@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import shiftjax
-from shiftjax.cli import view
 from shiftjax.poses import to_world
 from shiftjax.run.info import info
+from shiftjax.viewer.gui import app
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Modifiers
@@ -213,7 +213,7 @@ def test_what_was_not_written_is_written_at_the_end(tmp_path: Path) -> None:
 def test_the_command(shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """M51: `view --pose` opens a window on a session of the model, as the options change it."""
     seen = []
-    monkeypatch.setattr(view.app, "show", lambda history, scene, live, **_: seen.append(dict(live.values)))
+    monkeypatch.setattr(app, "show", lambda history, scene, live, **_: seen.append(dict(live.values)))
     code, _, err = shell("view", "four_bar", "--pose", "--set", "crank_pivot.initial_displacement=0.4")
     assert code == 0 and seen[0][CRANK] == pytest.approx(0.4)
     code, _, err = shell("view", "--pose")

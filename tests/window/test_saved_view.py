@@ -16,6 +16,7 @@ from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import actions, choosing, grid, looking, saved, selecting, set_keeping
 from shiftjax.viewer.gui.actions.saved_checks import packed
 from shiftjax.viewer.gui.state.layout import Sizes
+from shiftjax.viewer.gui.state.member_paths import MemberPaths
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.brush import Brush, Range
 from shiftjax.viewer.scene.scene import Scene
@@ -24,6 +25,7 @@ from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.many import COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING
 from tests.window.test_gui_panes import run_window, xvfb
 
+TRACE = {"body": "four_bar:crank", "point": [0.0, 0.0, 0.0], "frame": ""}
 ONE_SET = {"name": "A", "members": packed(np.arange(MEMBERS) < 9), "text": "member < 9", "colour": 0}
 
 
@@ -35,7 +37,7 @@ def state(many_members: ViewedStudy, many_scene: Scene) -> WindowState:
 def changed(state: WindowState) -> WindowState:
     """Everything that a file holds, other than at first."""
     choosing.choose(state, "worst:5:swing of kept")
-    state.choice.ghosts_on, state.choice.colour_by = True, LATE
+    state.choice.ghosts_on, state.choice.outlined, state.choice.colour_by = True, True, LATE
     explorer = state.explorer
     explorer.shown_on, explorer.columns = True, ["member", SWING]
     selecting.select(state, np.arange(MEMBERS) % 3 == 0)
@@ -50,6 +52,8 @@ def changed(state: WindowState) -> WindowState:
     choosing.choose(state, "worst:5:swing of kept")
     grid.show(state, state.choice.chosen.tolist())
     state.show_member(int(state.choice.chosen[2]))
+    state.pick_path("four_bar:coupler:tip")
+    actions.run(state, "traces")
     state.go_to(0.07)
     looking.orbit(state, 0.2, 0.1)
     looking.orthographic(state)
@@ -81,6 +85,9 @@ def test_what_is_saved_is_restored(
     assert other.explorer.selected.sum() == (state.explorer.table.column(SWING) > 0.5).sum()
     np.testing.assert_allclose(other.view.camera.eye, state.view.camera.eye)
     assert len(path.read_bytes()) < 20_000
+    paths, before = (one.pane_data(MemberPaths).look(one, 60.0) for one in (other, state))
+    assert paths is not None and before is not None and len(paths.ends)
+    np.testing.assert_array_equal(paths.ends, before.ends, "paths of the members, by the frame of each")
 
 
 def test_a_member_beside_is_restored(
@@ -141,6 +148,13 @@ def test_a_followed_body_is_saved_as_it_is_seen(state: WindowState, tmp_path: Pa
         ({"sets": [ONE_SET, ONE_SET]}, r"sets\[1\].name: found 'A'"),
         ({"sets": [ONE_SET], "expression": "B"}, "choice of members"),
         ({"grid": [0]}, "grid: found 1 members"),
+        ({"paths": 1}, "paths: found 1"),
+        ({"trace": []}, "trace: found"),
+        ({"trace": {"body": "four_bar:crank"}}, "trace: keys"),
+        ({"trace": TRACE | {"body": "four_bar:cranks"}}, "trace.body: found 'four_bar:cranks'"),
+        ({"trace": TRACE | {"point": [0.0, 1.0]}}, r"trace.point: found \[0.0, 1.0\]"),
+        ({"trace": TRACE | {"point": [0.0, 1.0, "z"]}}, "trace.point: found 'z'"),
+        ({"trace": TRACE | {"frame": "four_bar:crank:top"}}, "trace.frame: found 'four_bar:crank:top'"),
         ({"version": 2}, "version: found 2"),
         ({"format": "shiftjax"}, "no view"),
     ],

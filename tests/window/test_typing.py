@@ -137,7 +137,7 @@ def test_arrows_and_space_act_in_the_pane_and_other_keys_as_ever(window: Offscre
     assert state.clock.time == end, "the key acted in the view, too"
     window.key("Space")
     assert state.clock.time < end and not state.clock.playing
-    window.key("F2")
+    window.key("F2", SHIFT)
     assert state.panels.info_on
     window.key("Escape")
     assert (state.panels.pane, state.panels.info_on) == ("", True)

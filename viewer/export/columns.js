@@ -109,10 +109,16 @@ const studyColumns = (study, bytes) => {
   const all = [member, ended, ...study.columns.map((given) => measured(labelled(given)))];
   const named = new Map(all.map((column) => [column.name, column]));
   const rowOf = new Map(Array.from(members, (number, row) => [number, row]));
-  return {
+  const columns = {
     all, named, members, count, outcomes, status, rowOf, plain,
     outcome: (row) => outcomes[status[row]],
     failed: (row) => outcomes[status[row]].failed,
     reason: (row) => reason(row) || outcomes[status[row]].cause,
+    renew(fresh, block) { // later numbers of the same members in the same columns: whoever has a column has its new numbers
+      const later = studyColumns(fresh, block);
+      for (const column of all) Object.assign(column, later.named.get(column.name));
+      Object.assign(columns, { ...later, all, named, renew: columns.renew });
+    },
   };
+  return columns;
 };

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
+import struct
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -30,6 +33,13 @@ class Pack:
 
     def bytes(self) -> bytes:
         return b"".join(self._chunks)
+
+    def block(self, data: dict[str, Any]) -> bytes:
+        """Data with the arrays that it refers to: the length of its JSON in 32 bits, low byte first, the JSON, filled
+        up with spaces to a multiple of four bytes, and the byte strings."""
+        text = json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
+        text += b" " * (-len(text) % 4)
+        return b"".join([struct.pack("<I", len(text)), text, *self._chunks])
 
 
 def written_parts(scene: Scene) -> tuple[ScenePart, ...]:

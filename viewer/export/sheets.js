@@ -1,4 +1,5 @@
-// Tables and plots of one member beside the picture; `data` is what `sheets.py` makes, curves follow the time line.
+// Tables and plots of one member beside the picture; `data` is what `sheets.py` makes, curves follow the time line. Members
+// of further such data, with the same tables and plots, are added behind, and dropped.
 "use strict";
 const sheets = (root, data, floats, go) => {
   const COLOURS = ["#1f6fb4", "#c8501e", "#2c8a3c", "#8a3fa0"], WIDE = 272, HIGH = 84;
@@ -33,12 +34,16 @@ const sheets = (root, data, floats, go) => {
   const plots = data.plots.map((plot) => {
     const figure = make("figure", root), caption = make("figcaption", figure, plot.name + (plot.unit ? ` [${plot.unit}]` : ""));
     const now = make("output", figure), box = drawn("svg", figure, { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img" });
-    const pad = (plot.high - plot.low) * 0.06 || Math.abs(plot.high) * 0.1 || 1;
-    const low = plot.low - pad, high = plot.high + pad;
+    let low, high;
     const x = (t) => WIDE * t / span, y = (value) => HIGH * (high - value) / (high - low);
-    const lines = drawn("g", box, { fill: "none" });
-    for (const [value, at] of [[plot.high, 10], [plot.low, HIGH - 3]])
-      drawn("text", box, { x: 3, y: at }).textContent = short(value);
+    const lines = drawn("g", box, { fill: "none" }), ends = [10, HIGH - 3].map((at) => drawn("text", box, { x: 3, y: at }));
+    const fit = () => { // the range of all members
+      const pad = (plot.high - plot.low) * 0.06 || Math.abs(plot.high) * 0.1 || 1;
+      low = plot.low - pad;
+      high = plot.high + pad;
+      [plot.high, plot.low].forEach((value, k) => { ends[k].textContent = short(value); });
+    };
+    fit();
     const cursor = drawn("line", box, { y1: 0, y2: HIGH, class: "cursor" });
     const seek = (e) => {
       const r = box.getBoundingClientRect();
@@ -55,11 +60,11 @@ const sheets = (root, data, floats, go) => {
       });
       return text;
     };
-    const rows = plot.curves.map((where) => { // of all members, the curves of each
-      const all = floats(where), n = times.length;
+    const curves = (given, read) => given.curves.map((where) => { // of all members, the curves of each
+      const all = read(where), n = times.length;
       return plot.labels.map((_, k) => all.subarray(k * n, (k + 1) * n));
     });
-    return { plot, rows, lines, cursor, now, path, x };
+    return { plot, rows: curves(plot, floats), curves, fit, lines, cursor, now, path, x };
   });
   const before = (t) => {
     let low = 0, high = Math.max(times.length - 2, 0);
@@ -97,5 +102,21 @@ const sheets = (root, data, floats, go) => {
     }
     at(time);
   };
-  return { at, of };
+  const add = (more, read) => {
+    data.notes.push(...more.notes);
+    cells.forEach(([, row], k) => row.values.push(...more.tables.flatMap((table) => table.rows)[k].values));
+    plots.forEach(({ plot, rows, curves, fit }, k) => {
+      const given = more.plots[k], fresh = curves(given, read);
+      rows.push(...fresh);
+      if (!fresh.flat().some((values) => values.some(Number.isFinite))) return;
+      [plot.low, plot.high] = [Math.min(plot.low, given.low), Math.max(plot.high, given.high)];
+      fit();
+    });
+  };
+  const drop = (k) => {
+    data.notes.splice(k, 1);
+    for (const [, row] of cells) row.values.splice(k, 1);
+    for (const { rows } of plots) rows.splice(k, 1);
+  };
+  return { at, of, add, drop };
 };

@@ -4,7 +4,7 @@ const studyPage = (study, bytes, player) => {
   const $ = (id) => document.getElementById(id);
   const AXES = innerWidth < 700 ? 4 : 7; // at first
   const columns = studyColumns(study, bytes), brush = studyBrush(columns), colours = studyColours(study.ramp, columns);
-  const unstarted = new Set(study.unstarted);
+  let unstarted = new Set(study.unstarted), waiting = ""; // what is said of a member that the server was asked for
   const rowOfName = (name) => columns.rowOf.get(Number(name)) ?? -1;
   const motions = new Set(player.names.map(rowOfName).filter((row) => row >= 0));
   let current = -1, x, y, axes = [];
@@ -14,8 +14,10 @@ const studyPage = (study, bytes, player) => {
     moving: () => motions,
     moves: (row) => motions.has(row),
     choose(row) {
-      current = row;
-      if (motions.has(row)) player.choose(String(columns.members[row])); // it answers with `solid`
+      const name = String(columns.members[row]);
+      [current, waiting] = [row, ""];
+      if (motions.has(row)) player.choose(name); // it answers with `solid`
+      else if (player.fetch && !unstarted.has(row)) player.fetch(name); // and with `waits`, `comes`
       told();
       for (const view of [scatter, parallel]) view.marks();
       table.reveal(row);
@@ -42,7 +44,7 @@ const studyPage = (study, bytes, player) => {
 
   const many = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
   const todo = (row) => unstarted.has(row) ? "It never made a step, so that there is no motion."
-    : `Its motion is not in this page; to have one with it: shiftjax export ${study.store} --html PAGE.html --member ${columns.members[row]}`;
+    : player.fetch ? waiting : `Its motion is not in this page; to have one with it: shiftjax export ${study.store} --html PAGE.html --member ${columns.members[row]}`;
   const told = () => {
     const where = $("current"), outcome = columns.outcome(current);
     where.classList.toggle("failed", Boolean(outcome && outcome.failed));
@@ -172,6 +174,31 @@ const studyPage = (study, bytes, player) => {
   addEventListener("pointerdown", (e) => { if (!$("which").contains(e.target)) $("which").open = false; });
   return {
     read, write,
+    waits(name, text) { // what the server says of a member, until it comes
+      if (rowOfName(name) !== current) return;
+      waiting = text;
+      told();
+    },
+    comes(name) { // its motion is in this page from now on
+      motions.add(rowOfName(name));
+      told();
+      table.draw();
+    },
+    leaves(name) { motions.delete(rowOfName(name)); table.draw(); },
+    renew(fresh, block) { // more members have run
+      const ranges = brush.written(), words = columns.outcomes.map((outcome) => outcome.name);
+      columns.renew(fresh, block);
+      unstarted = new Set(fresh.unstarted);
+      colours.by(colours.column);
+      table.again();
+      shown();
+      brush.read(ranges.map((text) => { // outcomes have other places where there are more of them
+        const [name, low, high] = text.split("~"), chosen = words.slice(Math.round(low), Math.round(high) + 1);
+        const at = columns.outcomes.flatMap((outcome, k) => chosen.includes(outcome.name) ? [k] : []);
+        return name === "status" ? [name, at[0], at[at.length - 1]].join("~") : text;
+      }));
+      told();
+    },
     solid(name) { // the player shows another member
       const row = rowOfName(name);
       if (row < 0 || row === current) return;

@@ -119,6 +119,7 @@ const studyTable = (holder, columns, brush, colours, page) => {
   new ResizeObserver(soon).observe(scroller);
   return {
     list, draw, marks, reveal, sort,
+    again() { order = sorted.order(falling); }, // by later numbers
     hover(row) { hovered = row; marks(); },
     sorting: () => (falling ? "-" : "") + sorted.name,
     get only() { return only.checked; },

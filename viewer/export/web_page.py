@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import hashlib
 import html
 import json
 import re
@@ -15,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from shiftjax.poses import rotate
+from shiftjax.record import record
 from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.export.keyframes import refined
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
+from shiftjax.viewer.export.packed_numbers import StudyNumbers, packed
 from shiftjax.viewer.export.pose_tracks import PoseTracks, motion_of
 from shiftjax.viewer.export.sheets import sheets_of
-from shiftjax.viewer.export.study_numbers import StudyNumbers, packed
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import VIEWS, Camera, upright
 from shiftjax.viewer.scene.palette import ghost_opacity
@@ -30,7 +32,15 @@ from shiftjax.viewer.scene.spring_meshes import drawn_parts
 LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has
 FLOOR_INSTANTS = 200  # used for the height of the grid
 DIRECTIONS = 200  # in which the extreme vertices of a mesh stand for its hull
-PLAYER = ("shaders.js", "sheets.js", "player.js")  # scripts in this order
+PLAYER = (  # scripts in this order
+    "player/vectors.js",
+    "player/shaders.js",
+    "player/motion.js",
+    "player/picture.js",
+    "player/camera.js",
+    "sheets.js",
+    "player/player.js",
+)
 STUDY = (
     "study_page.css",
     "study_page.html",
@@ -42,7 +52,22 @@ STUDY = (
     "study_table.js",
     "study_page.js",
 )
+POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
+NOTHING_ELSE = "script-src 'unsafe-inline'"  # what a page may load: of a file nothing but itself
 Item = dict[str, Any]
+
+
+@record
+class Served:
+    """What a page has in addition that a server gives.
+
+    Attributes:
+        script: that asks the server, before those of the player.
+        about: what the script is told.
+    """
+
+    script: str
+    about: Item
 
 
 def write_html(
@@ -100,6 +125,7 @@ def page_of(
     alone: bool = False,
     notes: Sequence[str] = (),
     numbers: StudyNumbers | None = None,
+    served: Served | None = None,
 ) -> tuple[str, tuple[str, ...]]:
     """The text of the page that `write_html` writes, and the remarks.
 
@@ -107,6 +133,7 @@ def page_of(
         alone: one member is shown at a time until others are switched on; else all are.
         notes: first of the remarks.
         numbers: of all members of the study, see `numbers_of`.
+        served: where a server gives the page, which its script then asks for numbers and further members.
     """
     motion = motion_of(scene, time, tracks, frames)
     if study is not None:
@@ -120,14 +147,40 @@ def page_of(
     if numbers is not None:
         data["study"] = packed(numbers, pack)
         data["remarks"] += numbers.remarks
-    return _put_together(title, data, pack), tuple(data["remarks"])
+    return _put_together(title, data, pack, served), tuple(data["remarks"])
 
 
-def _put_together(title: str, data: Item, pack: Pack) -> str:
+def motions_of(
+    scene: Scene,
+    time: np.ndarray,
+    tracks: Mapping[int, np.ndarray],
+    scenes: Mapping[int, Scene],
+    study: StudyLike,
+    notes: Sequence[str] = (),
+) -> bytes:
+    """Members of a study as a page adds them that is open already, see `Pack.block`; arguments as of `page_of`.
+
+    Raises:
+        ModelError: as `motion_of`.
+    """
+    motion, pack = motion_of(scene, time, tracks), Pack()
+    remarks = [*notes, *motion.remarks]
+    motion = refined(motion, study, scene)
+    data = _members(scene, scenes, motion, pack)
+    data["sheets"] = sheets_of(study, list(motion.poses), pack)
+    return pack.block(data | {"remarks": remarks})
+
+
+def _put_together(title: str, data: Item, pack: Pack, served: Served | None) -> str:
     """The text of a page; what shows a study is in it where there is one."""
     folder = files("shiftjax.viewer.export")
     text_of = {name: (folder / name).read_text(encoding="utf-8") for name in ("page.html", *PLAYER, *STUDY)}
-    shown = STUDY if "study" in data else ()
+    shown, asking, policy = STUDY if "study" in data or served else (), "", NOTHING_ELSE
+    if served is not None:
+        data, asking = data | {"served": served.about}, served.script
+    scripts = asking + "".join(text_of[name] for name in (*shown, *PLAYER) if name.endswith(".js"))
+    if served is not None:  # its script alone, and its own server
+        policy = f"script-src 'sha256-{_digest(scripts)}'; connect-src 'self'"
     inserts = {
         "title": html.escape(title),
         # a `<` in JSON occurs in strings only, where it may be escaped, so that no tag begins
@@ -135,19 +188,27 @@ def _put_together(title: str, data: Item, pack: Pack) -> str:
         "binary": base64.b64encode(pack.bytes()).decode(),
         "study_style": "".join(text_of[name] for name in shown if name.endswith(".css")),
         "study_places": "".join(text_of[name] for name in shown if name.endswith(".html")),
-        "scripts": "".join(text_of[name] for name in (*shown, *PLAYER) if name.endswith(".js")),
+        "policy": policy,
+        "scripts": scripts,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: inserts[match[1]], text_of["page.html"])
 
 
-def _data(scene: Scene, scenes: Mapping[int, Scene], motion: PoseTracks, pack: Pack) -> Item:
-    """The data of the player; arrays are in the pack, given by offset and length in bytes."""
+def policy_of(page: str) -> str:
+    """The content security policy that a page states."""
+    stated = POLICY.search(page)
+    return stated[1] if stated else "default-src 'none'"
+
+
+def _digest(scripts: str) -> str:
+    """What a browser compares with the text between the tags of a script."""
+    return base64.b64encode(hashlib.sha256(f"\n{scripts}".encode()).digest()).decode()
+
+
+def _members(scene: Scene, scenes: Mapping[int, Scene], motion: PoseTracks, pack: Pack) -> Item:
+    """What moves, and its shapes; arrays are in the pack, given by offset and length in bytes."""
     casts = {id(member_scene): written_parts(member_scene) for member_scene in (scene, *scenes.values())}  # each once
     turns = {key: k for k, key in enumerate(casts)}
-    parts, first = casts[id(scene)], next(iter(motion.poses.values()))
-    remarks = list(motion.remarks)
-    remarks += _dimmed(scene.lights)
-    camera = Camera.of(scene.centre, scene.size, scene.up)
     owners = {id(member_scene): member_scene for member_scene in (scene, *scenes.values())}
     springs = {
         key: [_spring_part(member_scene, k) for k in range(len(member_scene.springs))]
@@ -157,27 +218,35 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: PoseTracks, pack: P
     numbers = {key: k for k, key in enumerate(meshes)}
     written = [[_part(part, numbers[part.mesh.key]) for part in (*cast, *springs[key])] for key, cast in casts.items()]
     return {
-        "start": float(motion.time[0]),
         "time": pack.add(motion.elapsed),
         "members": [
             {"name": str(m), "poses": pack.add(p.astype("<f4")), "cast": turns[id(scenes.get(m, scene))]}
             for m, p in motion.poses.items()
         ],
+        "meshes": [_mesh(mesh, pack) for mesh in meshes.values()],
+        "casts": written,
+        "springs": [[_spring(spring) for spring in owners[key].springs] for key in casts],
+    }
+
+
+def _data(scene: Scene, scenes: Mapping[int, Scene], motion: PoseTracks, pack: Pack) -> Item:
+    """The data of the player."""
+    first, camera = next(iter(motion.poses.values())), Camera.of(scene.centre, scene.size, scene.up)
+    return {
+        **_members(scene, scenes, motion, pack),
+        "start": float(motion.time[0]),
         "nodes": len(scene.nodes),
         "axes": upright(scene.up).tolist(),
         "centre": [float(x) for x in scene.centre],
         "size": float(scene.size),
-        "floor": _floor(scene, parts, first),
+        "floor": _floor(scene, written_parts(scene), first),
         "camera": {"distance": camera.distance, "angle": camera.view_angle},
         "views": {v: [(c := camera.seen_from(v)).azimuth, c.elevation] for v in VIEWS},
-        "meshes": [_mesh(mesh, pack) for mesh in meshes.values()],
-        "casts": written,
-        "springs": [[_spring(spring) for spring in owners[key].springs] for key in casts],
         "lights": [_light(light) for light in scene.lights[:LIGHTS]],
         "ghost": ghost_opacity(len(motion.poses) - 1),
         "background": list(RenderSettings().background),
         "shininess": RenderSettings().shininess,
-        "remarks": remarks,
+        "remarks": [*motion.remarks, *_dimmed(scene.lights)],
     }
 
 

@@ -34,7 +34,7 @@ def pixels_of(framebuffer: int, size: tuple[int, int]) -> np.ndarray:
 
 
 class Picture:
-    """A colour and a depth buffer; colours are stored as sRGB and blended in linear light."""
+    """A colour buffer, depth and stencil; colours are stored as sRGB and blended in linear light."""
 
     def __init__(self, size: tuple[int, int], samples: int) -> None:
         most = int(GL.glGetIntegerv(GL.GL_MAX_RENDERBUFFER_SIZE))
@@ -53,7 +53,7 @@ class Picture:
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, framebuffer)
         wanted = [(GL.GL_COLOR_ATTACHMENT0, GL.GL_SRGB8_ALPHA8)]
         if samples == self.samples:  # the framebuffer that samples are resolved into needs no depth
-            wanted.append((GL.GL_DEPTH_ATTACHMENT, GL.GL_DEPTH_COMPONENT24))
+            wanted.append((GL.GL_DEPTH_STENCIL_ATTACHMENT, GL.GL_DEPTH24_STENCIL8))
         for attachment, kind in wanted:
             buffer = GL.glGenRenderbuffers(1)
             GL.glBindRenderbuffer(GL.GL_RENDERBUFFER, buffer)

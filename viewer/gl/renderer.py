@@ -29,8 +29,10 @@ GRID_DEPTH = 1.05  # of the ground grid below the centre of the scene, in radii 
 GRID_RADIUS = 25.0  # at which the ground grid has faded, in radii of what the camera shows
 POINT_PIXELS, LINE_PIXELS = 5.0, 2.0  # diameter and width in pixels, at a pixel ratio of 1
 DEFINES = {"triangles": (), "lines": ("LINE",), "points": ()}  # of the shaders, by the kind of a mesh
-BOTH_BUFFERS = int(GL.GL_COLOR_BUFFER_BIT) | int(GL.GL_DEPTH_BUFFER_BIT)
+BUFFERS = int(GL.GL_COLOR_BUFFER_BIT) | int(GL.GL_DEPTH_BUFFER_BIT) | int(GL.GL_STENCIL_BUFFER_BIT)
 SLOPE_BIAS = (1.5, 3.0)  # glPolygonOffset of the shadow maps
+GHOST_LINE = 1.5  # width of outlines of ghosts, at a pixel ratio of 1 [pixels]
+STENCILS = 255  # ghosts that are told apart in the stencil buffer
 GHOST_BIAS = (1.0, 4.0)  # glPolygonOffset of ghosts: behind equal surfaces of the member shown, without flicker
 
 
@@ -55,7 +57,7 @@ class Renderer:
         """
         self.look = look or RenderSettings()
         self.draw_calls = 0  # of meshes, in the main pass of the last frame
-        self._ratio = 1.0  # pixels of the framebuffer for each of the screen coordinates
+        self.ratio = 1.0  # pixels of the framebuffer for each of the screen coordinates
         self._programs: dict[tuple[str, ...], Program] = {}
         self._maps: ShadowMaps | None = None
         self._mask: OutlineMask | None = None  # made when something is marked
@@ -116,7 +118,7 @@ class Renderer:
         width, height = self.size
         clip = camera.projection(width / height) @ camera.view()
         self._last = drawn, clip, snapshot
-        with _gl_state(POINT_PIXELS * self._ratio):
+        with _gl_state(POINT_PIXELS * self.ratio):
             self._upload(drawn)
             refine(self._parts, self._meshes, drawn, clip, self.size, camera)
             self._light(drawn, clip, snapshot, camera)
@@ -125,7 +127,7 @@ class Renderer:
             GL.glEnable(GL.GL_DEPTH_TEST)
             red, green, blue = linear(np.array(self.look.background)).tolist()
             GL.glClearColor(red, green, blue, 1.0)
-            GL.glClear(BOTH_BUFFERS)
+            GL.glClear(BUFFERS)
             self.draw_calls = self._draw_batches(self._opaque)
             GL.glEnable(GL.GL_BLEND)
             GL.glBlendFunc(GL.GL_ONE, GL.GL_ONE_MINUS_SRC_ALPHA)
@@ -168,9 +170,9 @@ class Renderer:
             return PickedPart(None, None)
         (drawn, clip, snapshot), (column, row) = self._last, (round(x), round(y))
         middle = self._on_screen(column, row)
-        reach = (REACH + POINT_PIXELS * self._ratio) * 2 / np.array(self.size)
+        reach = (REACH + POINT_PIXELS * self.ratio) * 2 / np.array(self.size)
         near = np.flatnonzero(self._parts.near(drawn, clip, middle - reach, middle + reach))
-        with _gl_state(POINT_PIXELS * self._ratio):
+        with _gl_state(POINT_PIXELS * self.ratio):
             self._block.bind()
             if len(near):
                 order = near[np.argsort(self._parts.mesh_of[near], kind="stable")]
@@ -210,7 +212,7 @@ class Renderer:
 
     def resize(self, width: int, height: int, ratio: float = 1.0) -> None:
         """Later pictures have this size [pixels]; ratio: of framebuffer pixels to screen coordinates."""
-        self._ratio = ratio
+        self.ratio = ratio
         if (width, height) != self.size:
             with _gl_state():
                 picture = Picture((width, height), self.look.samples)
@@ -262,7 +264,7 @@ class Renderer:
         shown = self._shown(camera)
         settings = (self.look.shininess, _spacing(shown), GRID_RADIUS * shown, 0.0)
         up = np.array([*self.scene.up, 0.0]) / np.linalg.norm(self.scene.up)
-        screen = (*self.size, 0.5 * LINE_PIXELS * self._ratio, self._ratio)
+        screen = (*self.size, 0.5 * LINE_PIXELS * self.ratio, self.ratio)
         outline = linear(np.array(snapshot.outline))
         self._block.upload(np.concatenate(
             [clip.T.ravel(), eye, settings, up, screen, outline, state.lights.ravel(),
@@ -318,10 +320,39 @@ class Renderer:
     def _draw_ghosts(self, ghosts: Ghosts, hidden: frozenset[str], define: str = "GHOST",
                      only: int | None = None) -> None:  # fmt: skip
         """All ghosts, or `only` the one of a number."""
+        if ghosts.outlined and define == "GHOST":
+            self._outline_ghosts(ghosts, hidden)
+            return
         self._program("mesh.vert", "mesh.frag", define).use()
         GL.glEnable(GL.GL_POLYGON_OFFSET_FILL)
         GL.glPolygonOffset(*GHOST_BIAS)
         self._ghosts.draw(ghosts, self.scene.parts, hidden, only)
+        GL.glDisable(GL.GL_POLYGON_OFFSET_FILL)
+
+    def _outline_ghosts(self, ghosts: Ghosts, hidden: frozenset[str]) -> None:
+        """Of each its far sides, a little larger, where its near sides are not (Gooch, Gooch: Non-Photorealistic
+        Rendering, 2001, section 7.3). One behind another is seen through it, whole; the member shown hides both."""
+        GL.glEnable(GL.GL_POLYGON_OFFSET_FILL)
+        GL.glPolygonOffset(*GHOST_BIAS)
+        GL.glEnable(GL.GL_STENCIL_TEST)
+        GL.glStencilOp(GL.GL_KEEP, GL.GL_KEEP, GL.GL_REPLACE)
+        near = self._program("mesh.vert", "mesh.frag", "MASK")
+        far = self._program("mesh.vert", "mesh.frag", "GHOST", f"HULL {GHOST_LINE}")
+        for ghost in range(len(ghosts.poses)):
+            number = 1 + ghost % STENCILS
+            if ghost and number == 1:
+                GL.glClear(GL.GL_STENCIL_BUFFER_BIT)
+            for program, face, test, coloured in (
+                (near, GL.GL_BACK, GL.GL_ALWAYS, False),
+                (far, GL.GL_FRONT, GL.GL_NOTEQUAL, True),
+            ):
+                program.use()
+                GL.glColorMask(*(coloured,) * 4)
+                GL.glCullFace(face)
+                GL.glStencilFunc(test, number, 0xFF)
+                self._ghosts.draw(ghosts, self.scene.parts, hidden, ghost)
+        GL.glCullFace(GL.GL_BACK)
+        GL.glDisable(GL.GL_STENCIL_TEST)
         GL.glDisable(GL.GL_POLYGON_OFFSET_FILL)
 
     def _outline(self, drawn: InstanceRows, clip: np.ndarray, snapshot: Snapshot) -> None:
@@ -346,7 +377,7 @@ class Renderer:
         self._picture.begin_over()
         for capability in (GL.GL_SCISSOR_TEST, GL.GL_FRAMEBUFFER_SRGB, GL.GL_BLEND):
             GL.glEnable(capability)
-        GL.glScissor(*window(*box, self.size, self._ratio))
+        GL.glScissor(*window(*box, self.size, self.ratio))
         self._program("outline.vert", "outline.frag", f"BAND {WIDTH}", f"THIN {THIN}").use()
         self._mask.paint()
         GL.glDisable(GL.GL_SCISSOR_TEST)

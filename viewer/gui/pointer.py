@@ -106,9 +106,11 @@ class Pointer:
             actions.HOLD[name].begin(self.state, hit)
 
     def _manipulating(self, name: str) -> str:
-        """While manipulating, the gesture of orbiting pulls; where a model is posed, only on a body. While drawing it
-        draws."""
+        """While manipulating, the gesture of orbiting pulls; where a model is posed, only on a body, and that of
+        pulling turns it. While drawing it draws."""
         live, mode = self.state.live, self.state.selection.mode
+        if name == "pull" and mode == "manipulate" and live is not None and live.posing:
+            return "turn_body"
         if name != "orbit" or mode == "navigate" or live is None:
             return name
         if mode == "draw":

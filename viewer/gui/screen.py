@@ -86,6 +86,7 @@ class Screen:
         self._decide()
         self._close_popup()
         self._focus_pane()
+        self.state.panels.by_hand = self._by_hand()
         try:
             self.layout = self._draw_panes(self.state, width, height)
         finally:
@@ -239,13 +240,19 @@ class Screen:
 
     def _view(self, height: float, framebuffer: int) -> None:
         """Draws the scene."""
-        self._views.draw(self.layout.view, height, self._scale, framebuffer)
+        self._views.draw(self.layout.view, height, self._scale, framebuffer, moving=self.state.panels.by_hand)
         box = self._views.box
         self.pointer.size = (max(round(box.width), 1), max(round(box.height), 1))
         if self._mouse is not None and not self.pointer.busy:
             self.pointer.hover(*self._mouse)
         else:
             self.state.selection.hovered = Hit()
+
+    def _by_hand(self) -> bool:
+        """Whether a hand moves something: a drag in the view, a slider, a body that is led."""
+        led = self.state.live is not None and self.state.live.pull is not None
+        in_panes = imgui.is_any_item_active() and not imgui.get_io().want_text_input
+        return self.pointer.busy or led or in_panes
 
     def _hit(self, x: float, y: float) -> Hit:
         """The item at a position in the last picture of the view; cells of a grid are picked as a whole."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,12 +37,38 @@ class Placed:
     snapped: np.ndarray  # (B,) where the poses of the nearest stored instant are shown instead of those of the time
 
 
+@record
+class Trial:
+    """A design that no member has, simulated: `like` is the member whose parts it has, `design` the numbers asked for.
+
+    `study` is of it alone, None where it could not be simulated: `problem` says why.
+    """
+
+    like: int
+    design: Mapping[str, float]
+    study: StudyLike | None
+    problem: str
+
+
+class Trials(Protocol):
+    """The protocol of `DesignTrials`."""
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]: ...
+    def simulate(self, like: int, design: Mapping[str, float]) -> None: ...
+    def trial(self) -> Trial | None: ...
+    def more(self, like: int, members: np.ndarray, count: int, folder: Path) -> Mapping[str, tuple[float, float]]: ...
+    def made(self) -> tuple[str, str] | None: ...
+    def text(self) -> str: ...
+
+
 class StudyLike(MemberNumbers, Protocol):
     """Attributes and methods as in `Study`."""
 
     at_instants: bool
     titles: Sequence[str]  # what members are called beside their number; empty where by that only
     growing: bool  # whether instants are added and replaced while it is shown
+    trials: Trials | None  # designs beside its members; None of what cannot be simulated again
     plotted: Sequence[str]  # channels that are plotted while nothing is picked; empty for the first ones
 
     @property
@@ -119,6 +146,10 @@ class ScenesLike(Protocol):
         ...
 
     def of_another(self, study: StudyLike) -> ScenesLike: ...
+    def alike(self, study: StudyLike) -> ScenesLike:
+        """Scenes of another study, with the widths of bars and the size of these."""
+        ...
+
     def scene(self, member: int) -> Scene: ...
     def updated(self, member: int) -> Scene: ...
     def bodies(self, member: int) -> tuple[ScenePart, ...]: ...

@@ -12,8 +12,8 @@ import numpy as np
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.record import record
-from shiftjax.rotations import quaternion_of_rotation
-from shiftjax.viewer.motion.live_run import ShownCurve
+from shiftjax.rotations import quaternion_of_rotation, rotation_of_vector
+from shiftjax.viewer.motion.live_run import ShownCurve, ShownGoal
 from shiftjax.viewer.motion.session import INTERVAL, Engine
 
 
@@ -33,7 +33,7 @@ class JointReach(Protocol):
 
 
 class CoordinateWay(Protocol):
-    """The protocol of `shiftjax.editing.poser.JointWay`."""
+    """The protocol of `shiftjax.editing.posing.poser.JointWay`."""
 
     @property
     def low(self) -> float: ...
@@ -72,6 +72,15 @@ class ByHand(Protocol):
     def numbers_set(self) -> Sequence[str]: ...
     @property
     def script(self) -> str: ...
+    @property
+    def held(self) -> bool: ...
+    @property
+    def goal_states(self) -> Mapping[str, ShownGoal]: ...
+    @property
+    def hand_states(self) -> tuple[ShownGoal, ...]: ...
+    def turning_axes(self, body: str) -> np.ndarray: ...
+    def orient_on(self, body: str, R: Any, at: Any = ...) -> Any: ...
+    def other_poses(self, name: str = "") -> tuple[str, Mapping[str, Any]]: ...
     def way_of(self, coordinate: str) -> CoordinateWay: ...
     def curve_of(self, body: str, point: Any) -> ShownCurve: ...
     def travel_of(self, coordinate: str) -> JointReach: ...
@@ -113,6 +122,7 @@ class BenchEngine:
     ended: str = ""
     time: float = 0.0
     units: dict[str, str] = field(default_factory=dict)
+    turned_from: tuple[str, np.ndarray, np.ndarray] | None = None  # body, its axes when that began, where it can turn
 
     @property
     def model(self) -> Model:
@@ -154,7 +164,23 @@ class BenchEngine:
         return {"gap": self.bench.gap, "missed": self.bench.missed, "freedoms": self.bench.freedoms}
 
     def grab(self, body: str, point: np.ndarray, target: np.ndarray) -> None:
+        self.turned_from = None
         self.bench.drag_on(body, point, target)
 
+    def twist(self, body: str, point: np.ndarray, turn: np.ndarray, sweep: np.ndarray) -> None:
+        """Turns a body from where it stood at first.
+
+        Args:
+            turn: (3,) rotation vector [rad] in the world. sweep: (3,) one about the line of sight, which counts, too,
+                where the body turns about one or two axes alone: then what is wanted is along these.
+        """
+        if self.turned_from is None or self.turned_from[0] != body:
+            self.bench.drop()
+            self.turned_from = body, np.array(self.bench.poses[body][0]), self.bench.turning_axes(body)
+        _, R, axes = self.turned_from
+        vector = axes.T @ (axes @ (turn + sweep)) if 0 < len(axes) < 3 else turn
+        self.bench.orient_on(body, np.array(rotation_of_vector(vector.tolist())) @ R, point)
+
     def let_go(self) -> None:
+        self.turned_from = None
         self.bench.drop()

@@ -17,7 +17,7 @@ from shiftjax.poses import continuous
 from shiftjax.record import record
 from shiftjax.viewer.members.choice import NO_SETS, Choices
 from shiftjax.viewer.members.column_names import resolved
-from shiftjax.viewer.members.study_like import NOBODY, Drawable, Placed
+from shiftjax.viewer.members.study_like import NOBODY, Drawable, Placed, Trials
 from shiftjax.viewer.motion.between import Between, Tracks
 
 MAX_INSTANTS = 36000  # ten minutes at 60 a second; 2 MB for each body
@@ -58,6 +58,7 @@ class History:
     members, kept, simulated = 1, ONLY, NOBODY
     at_instants, growing = False, True
     titles: Sequence[str] = ()
+    trials: Trials | None = None
 
     def __init__(
         self,

@@ -35,22 +35,19 @@ class Mechanism:
 
     Attributes:
         model: with a float joint for every component that has no joint to ground.
-        joints: path -> record. frames: path -> (4, 4) in its body. lane: plan and numbers.
+        joints: path -> record. frames: path -> (4, 4) in its body. lane: plan and numbers. closures: paths of the
+            joints that close loops.
     """
 
     model: Model
     joints: dict[str, Joint]
     frames: dict[str, np.ndarray]
     lane: Lane
+    closures: frozenset[str]
 
     @property
     def plan(self) -> Plan:
         return self.lane.plan
-
-    @property
-    def closures(self) -> frozenset[str]:
-        """Paths of the joints that close loops."""
-        return frozenset(joint.path for joint in self.plan.joints if joint.chord)
 
     def class_of(self, path: str) -> str:
         """The display class of a joint; a root closure closes a loop on ground and is no weld. A joint of
@@ -82,7 +79,8 @@ def mechanism_from(model: Model, ties: Mapping[str, str] | None = None) -> Mecha
     parameters = Parameters(values, [matrices[path] for path in plan.matrices])
     functions = (*of_run.values(), *ties_in(model).values())
     lane = Lane(plan, parameters, characteristic_length(plan, values), functions, 0.0)
-    return Mechanism(model, dict(model.joints()), frames, lane)
+    closures = frozenset(joint.path for joint in plan.joints if joint.chord)
+    return Mechanism(model, dict(model.joints()), frames, lane, closures)
 
 
 def _frames(body: str, frames: tuple[Frame, ...]) -> dict[str, np.ndarray]:

@@ -20,17 +20,17 @@ from shiftjax.editing.scripts import line_of
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import free_stem
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.named_objects import renamed_paths
 from shiftjax.mechanism.records import FrameRef, Joint
 from shiftjax.viewer.motion.by_hand import BenchEngine, ByHand, Helpers
+from shiftjax.viewer.motion.goal_session import GoalSession, Twist
 from shiftjax.viewer.motion.live_history import History
-from shiftjax.viewer.motion.live_run import ConsoleLine, ShownCurve
-from shiftjax.viewer.motion.session import INTERVAL, Session
+from shiftjax.viewer.motion.live_run import ShownCurve
+from shiftjax.viewer.motion.session import INTERVAL
 
 NO_RUN = "Nothing moves by itself here; `shiftjax view MODEL --live` runs it."
-RUNS = "End the run first, by Ctrl+P or the button Pose."
 SLIDERS = 12  # coordinates at most whose travel is asked for: 0.1 to 0.3 s each
 UNSAFE = re.compile(r"[^\w.-]+")  # in names of files
-REACHED = 1e-6  # m or rad: less than that is not missed
 SHELL = re.compile(r"""^\s*(undo|redo|flip|help)\s*(?:\(\s*(?:["']([^"']*)["'])?\s*\))?\s*$""")
 AT_THE_END = (
     "do",
@@ -39,18 +39,21 @@ AT_THE_END = (
     "number",
     "lock",
     "want",
+    "keep",
+    "release",
+    "rank",
     "restart",
     "save",
 )  # commands that a closed window still does
 
 
-class WorkbenchSession(Session):
-    """A mechanism that is posed and changed, as the window sees it; attributes as of `Session`, whose numbers are
+class WorkbenchSession(GoalSession):
+    """A mechanism that is posed and changed, as the window sees it; attributes as of `GoalSession`, whose numbers are
     coordinates while it is posed.
 
     Attributes:
         posing: whether it is; False while it runs.
-        locks: what stays; script: what was done; console: lines of it, with notes and errors.
+        locks: what stays; script: what was done.
         curve: of the point whose curve is shown, None where there is none.
         dead_points: coordinate -> where it stands at dead points of others, and of which.
     """
@@ -61,18 +64,16 @@ class WorkbenchSession(Session):
         helpers: Helpers | None = None,
     ) -> None:
         """Starts the thread, which finds how far joints go."""
-        self._bench, self._helpers = bench, helpers or Helpers()
+        self._helpers = helpers or Helpers()
         report = self._helpers.report(bench.model) if self._helpers.report else {}
-        self._bench_engine = BenchEngine(bench, dict(report))
         self._drawn = bench.drawn_model
         self.posing, self.locks, self.script = True, bench.locks, bench.script
-        self.console: list[ConsoleLine] = []
         self._saved = bench.script
         self.curve: ShownCurve | None = None
         self.dead_points: dict[str, list[tuple[float, str]]] = {}
         self._dead: dict[str, Sequence[Mapping[str, float]]] = {}
         self._curve_of: tuple[str, np.ndarray] | None = None
-        super().__init__(self._bench_engine)
+        super().__init__(BenchEngine(bench, dict(report)))
         self._command("ranges", self._find_ranges)
 
     @property
@@ -100,7 +101,7 @@ class WorkbenchSession(Session):
 
     def pose(self) -> None:
         """Ends the run: back to the workbench, as the run found it."""
-        self.running, self.pull = False, None
+        self.running, self.pull, self.twist = False, None, None
         self._command("pose", self._end_run)
 
     def advance(self, time: float, seconds: float) -> None:
@@ -115,7 +116,7 @@ class WorkbenchSession(Session):
         if not self.posing:
             super().restart()
             return
-        self.pull = None
+        self.pull = self.twist = None
         self._command("restart", self._take_all_back)
 
     def change(self, path: str, value: float) -> None:
@@ -140,8 +141,8 @@ class WorkbenchSession(Session):
         if not self.posing:
             super().let_go()
             return
-        pull, self.pull = self.pull, None
-        self._command(f"drop {next(self._count)}", functools.partial(self._drop, pull))
+        pull, twist, self.pull, self.twist = self.pull, self.twist, None, None
+        self._command(f"drop {next(self._count)}", functools.partial(self._drop, pull, twist))
 
     def do(self, line: str) -> None:
         """Does a line of a script, or `undo()`, `redo()`, `flip()`, `help()`."""
@@ -211,6 +212,7 @@ class WorkbenchSession(Session):
         self._bench.drop()
         live = self._helpers.run(self._bench.model)
         self._engine, self.posing, self.ranges, self.requested, self.curve = live, False, {}, {}, None
+        self.goals, self.hand_goals, self.other = (), (), None
         self._new_history()
         self._add_message("it runs; Ctrl+P, or the button Pose, goes back")
 
@@ -233,14 +235,15 @@ class WorkbenchSession(Session):
         self._engine.grab(body, point, target)
         self._seen()
 
-    def _drop(self, pull: tuple[str, np.ndarray, np.ndarray] | None) -> None:
+    def _drop(self, pull: tuple[str, np.ndarray, np.ndarray] | None, twist: Twist | None) -> None:
         if not self.posing:
             return
         if pull is not None and pull[0] in self._bench_engine.nodes:
             self._engine.grab(*pull)
+        if twist is not None and twist[0] in self._bench_engine.nodes:
+            self._bench_engine.twist(*twist)
         self._stepped(self._engine.let_go)
-        if self._bench.missed > REACHED:
-            self._add_message(f"out of reach by {self._bench.missed:.4g}: this is the nearest pose from here")
+        self._tell_hand()
 
     def _turn(self, path: str, value: float) -> None:
         if self.posing and path in self._bench.values:
@@ -275,20 +278,6 @@ class WorkbenchSession(Session):
         self._seen()
         self._command("ranges", self._find_ranges)
         self._command("curve", self._find_curve)
-
-    def _stepped(self, call: Callable[[], Any]) -> None:
-        """A call that may be a step: the console shows its line and what it changed beside that."""
-        before = self._bench.script
-        try:
-            call()
-        finally:
-            lines = self._bench.script[len(before) :].splitlines() if self._bench.script.startswith(before) else []
-            self._note("step", *lines)
-            if lines:
-                self._note("note", *self._bench.notes)
-                self._add_message("; ".join(self._bench.notes) or lines[-1].partition("  # ")[2] or lines[-1])
-                self._command("ranges", self._find_ranges)
-            self._seen()
 
     def _toggle_lock(self, path: str) -> None:
         self._require_posing()
@@ -376,23 +365,10 @@ class WorkbenchSession(Session):
         self._note("note", *lines)
         self._add_message("; ".join(lines))
 
-    def _require_posing(self) -> None:
-        if not self.posing:
-            raise ModelError("workbench", "a run that goes on", "a mechanism that is posed", RUNS)
-
-    def _failed(self, text: str) -> None:
-        text = text.removeprefix("script, line 1: ")  # a script of the console has one
-        self._note("error", text)
-        super()._failed(text)
-
-    def _note(self, kind: str, *texts: str) -> None:
-        """Lines for the console; readers have the list that was there."""
-        self.console = [*self.console, *(ConsoleLine(kind, text) for text in texts)]
-
     def _find_ranges(self, first: int = 0) -> None:
         """How far joints go, one after the other: what is done by hand meanwhile comes first."""
         paths = [*self._bench.values][:SLIDERS]
-        if not self.posing or self.pull is not None:
+        if not self.posing or self.pull is not None or self.twist is not None:
             return
         if not first:
             self.ranges = {path: ends for path, ends in self.ranges.items() if path in paths}
@@ -410,6 +386,8 @@ class WorkbenchSession(Session):
         model = self._bench.locked_model if self.posing else engine.model
         if self.pull is not None and self.pull[0] not in engine.nodes:
             self.pull = None
+        if self.twist is not None and self.twist[0] not in engine.nodes:
+            self.twist = None
         history = History(
             model, engine.nodes, where=where, report=engine.report,
             settings={"step": engine.step, "mode": "live"}, channels=engine.units,
@@ -428,6 +406,9 @@ class WorkbenchSession(Session):
         """The pose as a new instant of the history, of a new one where the model has changed."""
         self._bench_engine.time += INTERVAL
         if self._bench.drawn_model is not self._drawn:
+            if self._curve_of is not None:
+                body, point = self._curve_of
+                self._curve_of = renamed_paths(self._drawn, self._bench.drawn_model).get(body, body), point
             self._report_again()
             self._new_history()
             self._command("curve", self._find_curve)
@@ -438,6 +419,7 @@ class WorkbenchSession(Session):
         self.ranges = {path: ends for path, ends in self.ranges.items() if path in self.values}
         self.requested = dict(self.values)
         self.locks, self.script = self._bench.locks, self._bench.script
+        self._publish_goals()
 
 
 def _tied(joint: Joint) -> tuple[str, FrameRef, FrameRef]:

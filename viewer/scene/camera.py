@@ -6,6 +6,7 @@ Matrices follow OpenGL: column vectors, the eye looks along -z, clip space from 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -41,8 +42,16 @@ STEEPEST = math.radians(89.9)  # limit of the elevation: straight up or down has
 
 def upright(up: np.ndarray | tuple[float, float, float]) -> np.ndarray:
     """(3, 3) rows right, forward, up: world axes turned so that the third is `up`; the identity for +z."""
+    return _upright(as_tuple(np.asarray(up)))
+
+
+@functools.lru_cache(16)
+def _upright(up: tuple[float, ...]) -> np.ndarray:
+    """As `upright`; a camera asks for it some twenty times a frame."""
     z = np.asarray(up, float) / np.linalg.norm(up)
-    return z_along(z, np.array([1.0, 0.0, 0.0]) if abs(z[0]) < PARALLEL else np.array([0.0, 0.0, 1.0])).T
+    axes = z_along(z, np.array([1.0, 0.0, 0.0]) if abs(z[0]) < PARALLEL else np.array([0.0, 0.0, 1.0])).T
+    axes.flags.writeable = False
+    return axes
 
 
 @record

@@ -149,6 +149,7 @@ class Ghosts:
     colours: np.ndarray  # (M, 4)
     parts: tuple[tuple[ScenePart, ...], ...] = ()  # (M) of each ghost; empty: those of the scene
     members: np.ndarray | None = None  # (M,) ids in their study
+    outlined: bool = False  # whether their outlines are drawn alone
 
 
 @record

@@ -33,25 +33,31 @@ class MemberScenes:
         first: scene of the first member that can be drawn, at the start of that member.
     """
 
-    def __init__(self, study: StudyLike, first: Scene | None = None) -> None:
-        """first: if it was built before.
+    def __init__(self, study: StudyLike, first: Scene | None = None, like: MemberScenes | None = None) -> None:
+        """first: if it was built before. like: whose style and size these have, too.
 
         Raises:
             ModelError: no member can be drawn.
         """
-        self.study = study
+        self.study, self._like = study, like
         self._load = functools.cache(assimp.load)
         self._cut = frozenset(joint["joint"] for joint in study.report.get("tree", ()) if joint["chord"])
         self._varied = any(not path.startswith(SHAPELESS) for path in study.design)
         self.scene = functools.lru_cache(SCENES)(self._scene)  # member -> its scene
         self.bodies = functools.lru_cache(BODIES)(self._bodies)  # member -> the parts of its bodies
         self.first: Scene = first or self._made(self.number, self._style)
+        if like is not None:
+            self.first = dataclasses.replace(self.first, size=like.first.size, centre=like.first.centre)
         if self._varied:
             self._style  # noqa: B018 - from the present numbers; those of a running simulation may change
 
     def of_another(self, study: StudyLike) -> MemberScenes:
         """Scenes of the members of another study."""
         return MemberScenes(study)
+
+    def alike(self, study: StudyLike) -> MemberScenes:
+        """Scenes of another study, with the widths of bars and the size of these."""
+        return MemberScenes(study, like=self)
 
     @property
     def number(self) -> int:
@@ -73,6 +79,8 @@ class MemberScenes:
     def _style(self) -> Style:
         """Widths of bars, layers and travel, from the first member for all, so that one longer bar does not change
         every body."""
+        if self._like is not None:
+            return self._like._style
         return style_for(self.model(self.number), self._start(self.number), self._motion(self.number))
 
     def model(self, member: int) -> Model:

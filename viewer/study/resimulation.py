@@ -1,32 +1,23 @@
 """Members of a store whose trajectories were not kept: another process simulates them, this one stays without jax.
 
-The process is started on the first request, as a new interpreter, and answers all later ones, so that only the first
-pays for loading the simulator. A thread talks with it; whoever asks may wait, or look again later.
+A thread talks with it; whoever asks may wait, or look again later.
 """
 
 from __future__ import annotations
 
-import atexit
-import json
 import os
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from multiprocessing.connection import Connection, Pipe
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from shiftjax.ensembles.execution.again_messages import FAILED, FOUND, PROGRESS, READY, unpacked
+from shiftjax.ensembles.execution.again_messages import PROGRESS
 from shiftjax.errors import ModelError
 from shiftjax.record import record
-from shiftjax.viewer.child_end import ending
+from shiftjax.viewer.study.simulator import ChildEnded, SimulatorProcess
 from shiftjax.viewer.study.store_columns import clock_of
 
-MODULE = "shiftjax.ensembles.execution.again_process"
 MOST = 64  # members of a choice that are simulated: as many as are drawn at once
 LOOK = 0.1  # s between two looks at how far it is
 NAMED = 4  # members named in a text
@@ -49,15 +40,11 @@ class Simulated:
     difference: str
 
 
-class ChildEnded(Exception):
-    """The process ended by itself: how, as the end of a sentence."""
-
-
 class Resimulation:
     """Members of one store, simulated again and kept in memory.
 
     Attributes:
-        store: its path.
+        store: its path. simulator: the process.
     """
 
     def __init__(self, store: str) -> None:
@@ -69,9 +56,7 @@ class Resimulation:
         self._running: tuple[int, ...] = ()
         self._done, self._notes = 0.0, list[str]()
         self._thread: threading.Thread | None = None
-        self._process: subprocess.Popen[bytes] | None = None
-        self._pipe: Connection | None = None
-        self._log: IO[bytes] | None = None
+        self.simulator = SimulatorProcess()
 
     # -- asked by whoever shows them -----------------------------------------------------------------------------------
 
@@ -120,7 +105,8 @@ class Resimulation:
             busy = (*self._running, *self._queue)
             if not busy:
                 return ""
-            how = f"{100 * self._done:.0f} %" if self._process is not None and self._done else "starting the simulator"
+            runs = self.simulator.process is not None and self._done
+            how = f"{100 * self._done:.0f} %" if runs else "starting the simulator"
             return f"simulating {named(busy)} again: {how}"
 
     def fraction(self) -> float:
@@ -159,9 +145,7 @@ class Resimulation:
         """Ends the process and forgets what was asked; what is there stays. A later request starts another."""
         with self._change:
             self._queue.clear()
-            process = self._process
-        if process is not None and process.poll() is None:
-            process.kill()  # the thread finds the pipe closed
+        self.simulator.kill()
 
     # -- the thread ----------------------------------------------------------------------------------------------------
 
@@ -199,23 +183,13 @@ class Resimulation:
 
     def _simulate(self, members: Sequence[int]) -> None:
         """One request."""
-        pipe = self._started()
-        try:
-            pipe.send_bytes(json.dumps({"store": self.store, "members": list(members)}).encode())
-            while True:
-                kind, about, arrays = unpacked(pipe.recv_bytes())
-                with self._change:
-                    if kind == PROGRESS:
-                        self._done = float(about)
-                    elif kind == FOUND:
-                        self._take(about, arrays)
-                    elif kind == FAILED:
-                        raise ModelError(*about)
-                    else:
-                        return
-                    self._change.notify_all()
-        except (EOFError, OSError):
-            raise ChildEnded(self._how()) from None
+        for kind, about, arrays in self.simulator.answers({"store": self.store, "members": list(members)}):
+            with self._change:
+                if kind == PROGRESS:
+                    self._done = float(about)
+                else:
+                    self._take(about, arrays)
+                self._change.notify_all()
 
     def _take(self, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Keeps what came of some members."""
@@ -226,43 +200,6 @@ class Resimulation:
             self._results[member] = Simulated(clock_of(arrays["time"]), bodies, arrays["pose"][k], channels, difference)
             if difference:
                 self._notes.append(f"member {member} {difference}")
-
-    def _started(self) -> Connection:
-        """The pipe to a process that runs."""
-        if self._process is not None and self._process.poll() is None and self._pipe is not None:
-            return self._pipe
-        self._forget()
-        self._pipe, far_end = Pipe()
-        self._log = tempfile.TemporaryFile()
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(os.path.abspath(folder) for folder in sys.path)}
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", MODULE, str(far_end.fileno())], stdin=subprocess.DEVNULL, stdout=self._log,
-            stderr=self._log, pass_fds=(far_end.fileno(),), env=environment, start_new_session=True,
-        )  # fmt: skip
-        far_end.close()
-        atexit.register(self.close)
-        try:
-            kind, _, _ = unpacked(self._pipe.recv_bytes())
-        except (EOFError, OSError):
-            raise ChildEnded(self._how()) from None
-        if kind != READY:
-            raise ChildEnded("answers in another language: it is of another version")
-        return self._pipe
-
-    def _how(self) -> str:
-        """How the process ended, as text."""
-        assert self._process is not None and self._log is not None
-        code, last = ending(self._process, self._log)
-        self._forget()
-        return "was ended" if code == -signal.SIGKILL else f"ended with code {code}{last}"
-
-    def _forget(self) -> None:
-        """Frees what belonged to a process that has ended."""
-        for resource in (self._pipe, self._log):
-            if resource is not None:
-                resource.close()
-        self._process = self._pipe = self._log = None
-        atexit.unregister(self.close)
 
 
 def named(members: Sequence[int]) -> str:

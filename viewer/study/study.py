@@ -21,8 +21,9 @@ from shiftjax.run.results.labelled import to_tree
 from shiftjax.run.results.result import Result
 from shiftjax.viewer.members.choice import NO_SETS, Choices
 from shiftjax.viewer.members.column_names import resolved
-from shiftjax.viewer.members.study_like import Drawable, Placed
+from shiftjax.viewer.members.study_like import Drawable, Placed, Trials
 from shiftjax.viewer.motion.between import Between, Tracks
+from shiftjax.viewer.study.design_trials import TITLE, DesignTrials
 from shiftjax.viewer.study.drawable_members import drawable_of
 from shiftjax.viewer.study.lacking_members import LackingMembers
 from shiftjax.viewer.study.resimulation import Resimulation
@@ -53,6 +54,7 @@ class ViewedStudy:
         revision: see `StudyLike`; constant for a stored study.
         at_instants: True shows the nearest stored instant and nothing between them.
         titles: (members,) what members are called beside their number; empty where by that only.
+        trials: designs beside its members; None of a result in memory.
     """
 
     revision = 0
@@ -60,6 +62,7 @@ class ViewedStudy:
     titles: Sequence[str] = ()
     growing = False  # all instants are stored
     plotted: Sequence[str] = ()
+    trials: Trials | None = None
 
     def __init__(self, tree: xr.DataTree, where: str, cache_bytes: int = CACHE_BYTES) -> None:
         self.where = where
@@ -104,12 +107,24 @@ class ViewedStudy:
         """
         study = cls(store.read(path), where or str(path), cache_bytes)
         study.lacking.resimulation = Resimulation(str(path))
+        study.trials = DesignTrials(str(path), study.design, study.free_numbers, study.of_a_trial)
         return study
 
     @classmethod
     def of(cls, result: Result, cache_bytes: int = CACHE_BYTES) -> ViewedStudy:
         """A result in memory."""
         return cls(to_tree(result), "result", cache_bytes)
+
+    def of_a_trial(self, tree: xr.DataTree) -> ViewedStudy:
+        """A design that was tried beside the members, as a study of its own."""
+        study = type(self)(tree, self.where)
+        study.titles = (TITLE,)
+        return study
+
+    def free_numbers(self) -> list[str]:
+        """Varied numbers that follow from no others."""
+        derived = tuple(f":{name}" for name in (*self._contents.derived, *self.model.expressions))
+        return [name for name in self.design if not f":{name}".endswith(derived)]  # leading assemblies may be left out
 
     # -- one member --------------------------------------------------------------------------------------------------
 
@@ -196,8 +211,10 @@ class ViewedStudy:
         self.lacking.prepare(self._numbers(members).tolist(), tell)
 
     def close(self) -> None:
-        """Ends the process that simulates members again, if there is one; what it gave stays, and it starts anew."""
+        """Ends the processes that simulate members again, and designs; what they gave stays, and they start anew."""
         self.lacking.close()
+        if isinstance(self.trials, DesignTrials):
+            self.trials.close()
 
     def _numbers(self, members: Sequence[int] | np.ndarray) -> np.ndarray:
         """(k,) the members as numbers; ModelError where there is no such member."""

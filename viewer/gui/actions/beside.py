@@ -52,7 +52,7 @@ def show(state: WindowState, right: RightHalf, member: int) -> None:
 def captions(state: WindowState, right: RightHalf) -> tuple[list[str], list[str]]:
     """Lines over the left half and over the right one."""
     left = Design(state.scenes, state.choice.member)
-    key = (left.study, left.member, right.member, state.choice.colour_by)
+    key = (left.study, left.member, right.study, right.member, state.choice.colour_by)
     if right.captions[0] != key:
         metric, design = state.choice.colour_by, right.design
         right.captions = (key, design_views.captions(left, design, metric), design_views.captions(design, left, metric))

@@ -19,7 +19,7 @@ from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Strokes
 
-PER_METRE = 1.0  # kg, the mass of a bar
+PER_METRE = 1.0  # kg/m, of a bar, whose mass and inertia follow its length
 SLENDER = 40.0  # lengths of a bar over its radius, by which it has an inertia about its axis, too
 SHORTEST = 1e-6  # m
 ALONG = 1e-9  # of an axis of a frame that is that of a bar
@@ -92,22 +92,26 @@ def mark(state: WindowState) -> Strokes | None:
 
 
 def _lines(state: WindowState, bar: DrawnBar) -> list[str]:
-    """The calls that put a bar in: the body, and a joint for each end that is on a frame."""
+    """The calls that put a bar in: its length, the body, whose mass and inertia follow from that, and a joint for each
+    end that is on a frame."""
     assembly, length = new_parts.first_assembly(state), bar.length
     name = new_parts.free_name(state, "bar", assembly)
     along = (bar.end.point - bar.start.point) / length
     across = _across(along, bar.normal)
     R = np.stack([along, across, np.cross(along, across)], axis=1) + 0.0
-    mass = _round(PER_METRE * length)
-    inertia = _round(mass * length**2 / 12.0)
+    L = new_parts.free_parameter(state, f"{name}_length")
     words = {
         "at": (R.tolist(), bar.start.point.tolist()),
-        "mass": mass,
-        "center_of_mass": [0.5 * length, 0.0, 0.0],
-        "inertia": {"Ixx": _round(mass * (length / SLENDER) ** 2 / 2.0), "Iyy": inertia, "Izz": inertia},
-        "frames": {TIP: [length, 0.0, 0.0]},
+        "mass": f"{PER_METRE} * {L}",
+        "center_of_mass": [f"{L} / 2", 0.0, 0.0],
+        "inertia": {
+            "Ixx": f"{PER_METRE} * {L}**3 / {2.0 * SLENDER**2}",
+            **dict.fromkeys(("Iyy", "Izz"), f"{PER_METRE} * {L}**3 / 12"),
+        },
+        "frames": {TIP: [L, 0.0, 0.0]},
     }
-    lines = [line_of("add_body", (name, assembly), words)]
+    lines = [line_of("add", ("parameter", L), {"value": length, "unit": "length"})]
+    lines.append(line_of("add_body", (name, assembly), words))
     joints: list[str] = []
     for which, frame in ((bar.start, ORIGIN), (bar.end, TIP)):
         if which.frame is not None:
@@ -134,11 +138,6 @@ def _across(along: np.ndarray, normal: np.ndarray) -> np.ndarray:
         if np.linalg.norm(across) > OBLIQUE:
             return across / np.linalg.norm(across)
     raise AssertionError("no axis is along all three")
-
-
-def _round(number: float) -> float:
-    """To six digits: masses of bars are no measured ones."""
-    return float(f"{number:.6g}")
 
 
 def _on(end: BarEnd) -> str:

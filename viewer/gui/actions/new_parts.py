@@ -4,11 +4,13 @@ GUI library."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from shiftjax.mechanism.model import unused
 from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef, walk
 from shiftjax.viewer.gui.state.drawn_bar import BarEnd, DrawnBar
 from shiftjax.viewer.gui.state.state import WindowState
@@ -85,6 +87,12 @@ def free_name(state: WindowState, stem: str, assembly: str, taken: Iterable[str]
     names = {one.name for path, inner, _ in assemblies if path == assembly for one in (*inner.bodies, *inner.joints)}
     names |= set(taken)
     return next(name for k in range(1, len(names) + 2) if (name := f"{stem}_{k}") not in names)
+
+
+def free_parameter(state: WindowState, stem: str) -> str:
+    """A name that no parameter has, which expressions can use: the stem, or with a number after it."""
+    plain = re.sub(r"[^A-Za-z0-9_]|^(?=\d)", "_", stem)
+    return unused(plain, {one.name for one in state.mechanism.model.parameters})
 
 
 def first_assembly(state: WindowState) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.viewer.gui.actions import beside
+from shiftjax.viewer.gui.state.design_sliders import TRIED
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 
@@ -56,6 +57,8 @@ def cycle(state: WindowState, by: int) -> None:
 
 def pick_at(state: WindowState, hit: Hit) -> None:
     """Picks the item; a ghost becomes the member shown, in the half under the cursor, and the pick stays."""
+    if hit.member == TRIED:
+        return
     if hit.member is None:
         state.pick_path(hit.path, hit.point)
     elif state.hovered_half is not None:

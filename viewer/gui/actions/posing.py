@@ -12,6 +12,7 @@ from shiftjax.viewer.motion.live_run import ByHandRun
 NOT_POSED = "No model is posed here: `shiftjax view MODEL --pose`."
 NO_JOINT = "Pick a joint first: a double-click on its axis, or its row in the tree."
 NO_JOINT_OR_BODY = "Pick a joint or a body first."
+NOTHING_TO_KEEP = "Drag a body or turn a joint first, or pick one: its goal is kept."
 TURN = 0.5  # rad, or parts of a third of the model's size, for a zoom of the wheel by 1
 
 
@@ -52,6 +53,36 @@ def want(key: str) -> Callable[[WindowState], None]:
             run.want(key, path)
 
     return act
+
+
+def keep(state: WindowState) -> None:
+    """Keeps the goal of the last drag or turn; of another pick, where it stands."""
+    if run := hand(state):
+        pick = state.selection.pick
+        parts = (state.mechanism.joints, state.mechanism.frames, state.node)
+        of = pick if pick is not None and pick != FIXED and any(pick in known for known in parts) else ""
+        if not of and not run.hand_goals:
+            state.say(NOTHING_TO_KEEP)
+        else:
+            run.keep(of)
+
+
+def release(state: WindowState) -> None:
+    """Releases the goals that are kept of the pick, or all where nothing is picked."""
+    if run := hand(state):
+        run.release(state.selection.pick or "")
+
+
+def settle(state: WindowState) -> None:
+    """Goes to the goals that are kept."""
+    if run := hand(state):
+        run.do("settle()")
+
+
+def show_other(state: WindowState) -> None:
+    """Shows the assembly that `flip` leads to, or no more."""
+    if run := hand(state):
+        run.show_other()
 
 
 def save(state: WindowState) -> None:

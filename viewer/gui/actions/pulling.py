@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from shiftjax.poses import to_local, to_world
-from shiftjax.viewer.gui.state.colours import PULL
+from shiftjax.viewer.gui.state.colours import OF_STATE, PULL
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Strokes
@@ -54,11 +54,14 @@ def cross(state: WindowState, place: np.ndarray) -> np.ndarray:
 
 
 def line(state: WindowState) -> Strokes | None:
-    """From the pulled point to the target, which is a small cross; None without a pull."""
+    """From the pulled point to the target, which is a small cross; None without a pull. Of a model that is posed
+    its colour says whether the body comes there."""
     pull = state.live.pull if state.live is not None else None
     if pull is None or pull[0] not in state.body_poses():
         return None
     body, point, target = pull
     pulled = to_world(state.body_poses()[body], point)
     ends = np.array([[pulled, target], *cross(state, target)])
-    return Strokes(ends, np.tile(np.array(PULL), (len(ends), 1)))
+    wanted = state.hand.hand_goals if state.hand is not None and state.hand.posing else ()
+    colour = OF_STATE[wanted[0].state] if wanted else PULL
+    return Strokes(ends, np.tile(np.array(colour), (len(ends), 1)))

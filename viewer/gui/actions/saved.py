@@ -201,6 +201,13 @@ def _set_front(state: WindowState, value: dict[str, Any]) -> None:
     state.explorer.type_front(value["of"])
 
 
+def _set_trace(state: WindowState, value: dict[str, Any] | None) -> None:
+    state.view.trace, state.view.trace_frame = None, ""
+    if value is not None:
+        state.view.trace = state.node[value["body"]], np.array(value["point"], float)
+        state.view.trace_frame = value["frame"]
+
+
 def _set_order(state: WindowState, value: dict[str, Any]) -> None:
     state.explorer.sort_by(value["by"], falling=value["falling"])
 
@@ -211,9 +218,12 @@ ENTRIES: dict[str, ViewEntry] = {
     "chosen": ViewEntry(lambda s: s.choice.chosen[:MOST_GHOSTS].tolist(), checks.chosen, _set_chosen),
     "choice": _plain("choice", "text", checks.text),
     "ghosts": _plain("choice", "ghosts_on", checks.flag),
+    "outlines": _plain("choice", "outlined", checks.flag),
     "colour_by": _plain("choice", "colour_by", checks.metric),
     "member": ViewEntry(lambda s: s.choice.member, checks.member, WindowState.show_member),
     "beside": ViewEntry(_beside_now, checks.beside, _set_beside),
+    "trace": ViewEntry(checks.written_trace, checks.trace, _set_trace),
+    "paths": _plain("choice", "traces_on", checks.flag),
     "time": ViewEntry(lambda s: s.clock.time, checks.time, WindowState.go_to),
     "camera": ViewEntry(lambda s: dataclasses.asdict(s.current_camera()), checks.camera,
                     lambda s, camera: (setattr(s.view, "followed", None), setattr(s.view, "camera", camera))[-1]),

@@ -248,6 +248,33 @@ def sets(state: WindowState, where: str, value: Any) -> tuple[MemberSet, ...]:
     return read
 
 
+def written_trace(state: WindowState) -> dict[str, Any] | None:
+    """The traced point as it is saved: its body, where it is in it [m], the frame that it is the origin of, "" for
+    none; null where nothing is traced."""
+    if state.view.trace is None:
+        return None
+    node, point = state.view.trace
+    return {"body": state.study.nodes[node], "point": point.tolist(), "frame": state.view.trace_frame}
+
+
+def trace(state: WindowState, where: str, value: Any) -> dict[str, Any] | None:
+    """A traced point as `written_trace` writes it, of a body and a frame of this study."""
+    if value is None:
+        return None
+    need(where, value, dict, '{"body": BODY, "point": [x, y, z], "frame": FRAME}, or null')
+    if value.keys() != {"body", "point", "frame"}:
+        raise ModelError(f"{where}: keys", ", ".join(map(repr, value))[:80], "body, point, frame", "All of these.")
+    one_of(f"{where}.body", value["body"], state.study.nodes)
+    need(f"{where}.point", value["point"], list, "three numbers [m]")
+    if len(value["point"]) != 3:
+        raise ModelError(f"{where}.point", repr(value["point"])[:80], "three numbers [m]", "Correct it.")
+    for number in value["point"]:
+        need_number(f"{where}.point", number, "three numbers [m]")
+    if text(state, f"{where}.frame", value["frame"]):
+        one_of(f"{where}.frame", value["frame"], state.mechanism.frames)
+    return value
+
+
 def front(state: WindowState, where: str, value: Any) -> dict[str, Any]:
     """Whether the front is marked, and of which metrics, "" for both axes."""
     need(where, value, dict, '{"on": true or false, "of": METRICS}')

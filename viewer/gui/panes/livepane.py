@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shiftjax.viewer.gui.panes import goalpane
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.motion.live_run import LiveRun
 
 BY_HAND = (
-    ("Undo", "undo"), ("Redo", "redo"), ("Lock", "lock"), ("Draw", "draw"), ("Console", "console"), ("Run", "play"),
-    ("Save", "save_model"), ("Variants", "variants"),
+    ("Undo", "undo"), ("Redo", "redo"), ("Lock", "lock"), ("Keep", "keep"), ("Draw", "draw"), ("Console", "console"),
+    ("Run", "play"), ("Save", "save_model"), ("Variants", "variants"),
 )  # fmt: skip
 RUN_BY_HAND = (("Pose", "pose"), ("Play", "play"))
 LABEL = 150.0  # of the name of a slider [points]
@@ -54,6 +55,8 @@ def draw(state: WindowState, live: LiveRun) -> None:
         if moved:
             live.change(path, value)
     ui.facts(facts(live, state.mark))
+    if live.hand is not None and live.posing:
+        goalpane.draw(state, live.hand)
     if live.ended:
         imgui.push_style_color(int(imgui.Col_.text), ui.RED)
         imgui.text_wrapped(live.ended)

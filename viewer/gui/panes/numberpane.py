@@ -34,7 +34,11 @@ def draw(state: WindowState) -> None:
             editing.set_number(state, path, float(f"{wanted:.{DIGITS}g}"))
         if imgui.is_item_deactivated_after_edit() and run is not None:
             run.let_go()
-        imgui.set_item_tooltip(f"{path}: drag it, or Ctrl+click to type; the console takes more than {DIGITS} digits")
+        text = state.mechanism.model.expressions.get(path)
+        follows = "" if text is None else f"\nfollows from {text}"
+        imgui.set_item_tooltip(
+            f"{path}: drag it, or Ctrl+click to type; the console takes more than {DIGITS} digits{follows}"
+        )
         imgui.same_line()
         imgui.text_unformatted(label)
         ui.tell_if_cut(label, LABEL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shiftjax.viewer.gui.actions import actions, exporting, saved
+from shiftjax.viewer.gui.actions import actions, exporting, saved, trying, undoing
 from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.panes import (
     borders,
@@ -33,12 +33,16 @@ from shiftjax.viewer.study import recent
 
 MECHANISM = (
     "undo", "redo", "", "draw", "pin", "add_joint", "move_joint", "", "invert", "merge", "split", "reattach_parent",
-    "reattach_child", "make_tree", "make_closure", "ground", "root", "remove", "", "lock", "target", "posture", "",
-    "flip", "travel", "curve", "mark", "", "pose", "save_model", "variants", "console",
+    "reattach_child", "make_tree", "make_closure", "ground", "root", "rename", "remove", "", "lock", "target",
+    "posture", "keep", "release", "settle", "", "flip", "show_other", "travel", "curve", "mark", "", "pose",
+    "save_model", "variants", "console",
 )  # fmt: skip
-EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
+EDIT = ("undo", "redo", "", "select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
-MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
+MEMBERS = (
+    "next_member", "previous_member", "colour_by", "", "exchange", "beside_camera", "", "typical", "explore",
+    "more_like",
+)  # fmt: skip
 FILE_WIDTH = 170.0  # of the box of a view's file [points]
 
 
@@ -48,6 +52,7 @@ def draw(state: WindowState, width: float, height: float) -> PaneLayout:
     menu = _menus(state)
     explorer, panels = state.explorer, state.panels
     panels.unfinished = False
+    trying.look(state)
     boxes = layout(
         width, height, menu, panels.sizes, panes=panels.panes_on, sides=panels.sides_on, zoom=panels.zoom,
         study=explorer.shown_on, rows=panels.rows,
@@ -73,6 +78,7 @@ def draw(state: WindowState, width: float, height: float) -> PaneLayout:
     for name in panels.clicked:
         actions.run(state, name)
     panels.clicked.clear()
+    undoing.look(state, imgui.get_io().delta_time, pressed=imgui.is_any_mouse_down())
     return boxes
 
 
@@ -114,7 +120,7 @@ def _file(state: WindowState) -> None:
     ui.remember_item("menu:Record as")
     if imgui.begin_menu("Export"):
         for kind in exporting.KINDS:
-            if imgui.menu_item_simple(kind[1:].upper(), "", False):
+            if imgui.menu_item_simple(exporting.label(state, kind), "", False):
                 exporting.export(state, kind)
             ui.remember_item(f"export:{kind}")
         imgui.end_menu()
@@ -219,6 +225,7 @@ def _view(state: WindowState) -> None:
 
 def _members(state: WindowState) -> None:
     buttons.menu_item(state, "ghosts", on=state.choice.ghosts_on)
+    buttons.menu_item(state, "ghost_outlines", on=state.choice.outlined)
     buttons.menu_item(state, "beside", on=state.beside is not None)
     buttons.menu_item(state, "grid", on=bool(state.explorer.cells))
     _lines(state, MEMBERS)

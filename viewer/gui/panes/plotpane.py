@@ -5,34 +5,35 @@ All plots have one time axis; a line at the time cursor can be dragged; the numb
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import split
-from shiftjax.spacing import evenly_spaced
-from shiftjax.viewer.gui.state import band_words, plots, present
+from shiftjax.viewer.gui.actions import typical
+from shiftjax.viewer.gui.state import band_words, plots, present, shown_curves
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.plots import MemberBand, PlotCurves
+from shiftjax.viewer.gui.state.shown_curves import COLOURS, PlottedCurve
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.distributions import Band
-from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
-from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import curves
 from shiftjax.viewer.motion.curves import Curve
 from shiftjax.viewer.motion.envelope import envelope
-from shiftjax.viewer.scene.palette import CATEGORIES
-from shiftjax.viewer.scene.ramp import ramp
 from shiftjax.viewer.ticks import ticks
 
 HEIGHT = 150.0
 CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
 PLOT = int(implot.Flags_.no_mouse_text | implot.Flags_.no_menus | implot.Flags_.no_box_select)
 FIT = int(implot.AxisFlags_.auto_fit | implot.AxisFlags_.range_fit)  # to what is between the ends of the time axis
-COLOURS = tuple((red, green, blue) for red, green, blue, _ in CATEGORIES[:4])  # of components
-STEEL = (0.55, 0.65, 0.8)
-FAINT, SHADE = 0.35, 0.22  # opacity of ghosts' curves and of the band
+FAINT, STRONG, SHADE = 0.35, 0.8, 0.22  # opacity of ghosts' curves, of few, and of the band
+MOST_ROWS = 10  # of the numbers at the cursor, before they scroll
+TABLE = int(imgui.TableFlags_.row_bg | imgui.TableFlags_.borders_inner_v | imgui.TableFlags_.scroll_y
+            | imgui.TableFlags_.sizing_fixed_fit | imgui.TableFlags_.scroll_x)  # fmt: skip
+SQUARE = imgui.ImVec2(12.0, 12.0)
 MOVED = "as the mouse moved it"  # the time axes
 SECONDS = 0.01  # of each frame for collecting a band
 
@@ -45,25 +46,85 @@ def draw(state: WindowState) -> None:
         ui.wrapped("no channel of this was recorded", faint=True)
     else:
         _width(state, plot_curves)
+        if state.live is None:
+            _reference(state, plot_curves)
+        buttons.button(state, "save as CSV", "save_curves")
+        ui.beside(ui.checkbox_width("all at the cursor"))
+        _, plot_curves.readout = imgui.checkbox("all at the cursor", plot_curves.readout)
+        ui.remember_item("readout")
     for k, name in enumerate(names):
         try:
-            current = plot_curves.get(state.study, state.choice.member, name)
+            lines = shown_curves.shown(state, name)
         except ModelError as error:
             imgui.text_wrapped(str(error))
             continue
-        band = plot_curves.band(state.study, name, SECONDS)
-        state.panels.unfinished |= plot_curves.collecting(state.study, name)
-        _title(state, name, current, band)
-        if implot.begin_plot(f"##{name}", imgui.ImVec2(-1, state.panels.zoom * HEIGHT), PLOT):
-            ends = _axes(state, name)
-            before = ends[0].value, ends[1].value
-            _band(current, None if band is None else band.band)
-            _others(state, name)
-            _current(state, current)
-            _cursor(state, k, current)
-            _remember(state, name)
-            implot.end_plot()
-            plot_curves.shown(before, (ends[0].value, ends[1].value))
+        _plot(state, k, name, lines)
+
+
+def _plot(state: WindowState, k: int, name: str, lines: Sequence[PlottedCurve]) -> None:
+    """One plot, under the numbers at the cursor."""
+    plot_curves, current = state.pane_data(PlotCurves), lines[-1].curve
+    differs = shown_curves.reference(state) is not None
+    band = None if differs else plot_curves.band(state.study, name, SECONDS)
+    state.panels.unfinished |= not differs and plot_curves.collecting(state.study, name)
+    _title(state, name, current, band, differs=differs)
+    if band is not None and band.typical:
+        if imgui.small_button(f"median and edges##{name}"):
+            typical.of_curve(state, band.typical, name, current.unit)
+        ui.remember_item(f"typical:{name}")
+        imgui.set_item_tooltip("the members whose curves are nearest to the middle and to both edges of the band")
+    if plot_curves.readout:
+        _readout(state, name, lines)
+    if implot.begin_plot(f"##{name}", imgui.ImVec2(-1, state.panels.zoom * HEIGHT), PLOT):
+        ends = _axes(state, name)
+        before = ends[0].value, ends[1].value
+        _band(current, None if band is None else band.band)
+        _curves(lines)
+        _cursor(state, k, current)
+        _remember(state, name)
+        implot.end_plot()
+        plot_curves.shown(before, (ends[0].value, ends[1].value))
+
+
+def _reference(state: WindowState, plot_curves: PlotCurves) -> None:
+    """Whose curves all others are drawn against."""
+    imgui.set_next_item_width(-1)
+    gone = plot_curves.reference and shown_curves.reference(state) is None
+    is_open = imgui.begin_combo("##reference", shown_curves.reference_words("" if gone else plot_curves.reference))
+    ui.remember_item("plot reference")
+    if not is_open:
+        return
+    for which in shown_curves.references(state):
+        chosen, _ = imgui.selectable(shown_curves.reference_words(which), which == plot_curves.reference)
+        ui.remember_item(f"plot reference:{which}")
+        if chosen:
+            plot_curves.reference = which
+    imgui.end_combo()
+
+
+def _readout(state: WindowState, name: str, lines: Sequence[PlottedCurve]) -> None:
+    """A table of all curves at the time cursor."""
+    rows, labels = shown_curves.readings(state, lines), lines[-1].curve.labels
+    tall = imgui.get_text_line_height_with_spacing() * (min(len(rows), MOST_ROWS) + 1.5)
+    if not imgui.begin_table(f"readout of {name}", 1 + len(labels), TABLE, imgui.ImVec2(0.0, tall)):
+        return
+    imgui.table_setup_scroll_freeze(1, 1)
+    for head in (f"t = {state.clock.time:.5g} s", *(label or lines[-1].curve.unit for label in labels)):
+        imgui.table_setup_column(head)
+    imgui.table_headers_row()
+    for k, row in enumerate(rows):
+        imgui.table_next_row()
+        imgui.table_next_column()
+        if row.colour is not None:
+            imgui.color_button(f"##{k}", imgui.ImVec4(*row.colour, 1.0), 0, SQUARE)
+            imgui.same_line()
+        ui.cut_text(row.name)
+        ui.remember_item(f"reading:{name}:{row.name}")
+        for value in row.values:
+            imgui.table_next_column()
+            imgui.text_unformatted(value)
+    imgui.end_table()
+    imgui.dummy(imgui.ImVec2(1.0, 2.0))
 
 
 def _width(state: WindowState, plot_curves: PlotCurves) -> None:
@@ -87,21 +148,11 @@ def _width_text(width: float) -> str:
     return f"the last {width:g} s before the cursor" if width else "all of the time"
 
 
-def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
-    """Members whose curves are behind the current one's: ghosts, cells of a grid, the right half."""
-    choice, cells = state.choice, state.explorer.cells
-    ghosts = choice.others if choice.ghosts_on else choice.chosen[:0]
-    ghosts = ghosts[evenly_spaced(len(ghosts), MOST_GHOSTS)]
-    pairs: list[tuple[StudyLike, int]] = [(state.study, int(member)) for member in (*ghosts, *cells)]
-    if state.beside is not None:
-        pairs.append((state.beside.study, state.beside.member))
-    return [pair for pair in dict.fromkeys(pairs) if pair != (state.study, choice.member)]
-
-
-def _title(state: WindowState, name: str, current: Curve, band: MemberBand | None) -> None:
+def _title(state: WindowState, name: str, current: Curve, band: MemberBand | None, *, differs: bool) -> None:
     """Name, unit, and the numbers at the time cursor."""
-    ui.wrapped(f"{name} [{current.unit}]")
-    values = now(state, name, current)
+    words = shown_curves.reference_words(state.pane_data(PlotCurves).reference)
+    ui.wrapped(f"{name} [{current.unit}]{f', {words}' if differs else ''}")
+    values = plots.at(current, state.clock.time) if differs else now(state, name, current)
     labels = current.labels if len(current.labels) > 1 else ("",)
     text = "  ".join(f"{label} {value:.5g}".strip() for label, value in zip(labels, values, strict=True))
     if band is not None:
@@ -146,32 +197,17 @@ def _band(current: Curve, band: Band | None) -> None:
         implot.plot_line(f"##median{k}", current.time, middle, _spec(COLOURS[k], 0.5))
 
 
-def _others(state: WindowState, name: str) -> None:
-    """Curves of the other members, in the colours of their ghosts; the right half's has a legend."""
-    plot_curves, others = state.pane_data(PlotCurves), compared(state)
-    lines = plot_curves.lines(others, name)
-    metric = state.choice.colour_by
-    colours = ramp(np.array([float(line.study.metrics[metric][line.member]) if metric in line.study.metrics else np.nan
-                             for line in lines])) if metric else None  # fmt: skip
-    few = len(lines) <= len(COLOURS)
-    for k, line in enumerate(lines):
-        for c in range(line.curve.values.shape[1]):
-            colour = STEEL if colours is None else (float(colours[k][0]), float(colours[k][1]), float(colours[k][2]))
-            if line.curve.values.shape[1] > 1 and colours is None:
-                colour = COLOURS[c % len(COLOURS)]
-            elif few and colours is None:
-                colour = COLOURS[(k + 1) % len(COLOURS)]
-            place = "" if line.study is state.study else f" of {line.study.model.name or line.study.where}"
-            label = f"member {line.member}{place}" if few and not c else f"##{k} {c}"
-            _line(label, line.curve.time, line.curve.values[:, c], colour, 0.8 if few else FAINT)
-
-
-def _current(state: WindowState, current: Curve) -> None:
-    """The current member's curves, over all others."""
-    alone = len(current.labels) == 1
-    for k in range(current.values.shape[1]):
-        label = f"member {state.choice.member}" if alone else current.labels[k]
-        _line(label, current.time, current.values[:, k], COLOURS[k % len(COLOURS)], 1.0, 2.0)
+def _curves(lines: Sequence[PlottedCurve]) -> None:
+    """All curves, that of the member shown in the colours of its components, thicker and over the others."""
+    for k, one in enumerate(lines):
+        alone = len(one.curve.labels) == 1
+        for c, label in enumerate(one.curve.labels):
+            colour = one.colour if one.colour is not None else COLOURS[c % len(COLOURS)]
+            if one.current:
+                _line(one.name if alone else label, one.curve.time, one.curve.values[:, c], colour, 1.0, 2.0)
+            else:
+                name = one.name if one.named and not c else f"##{k} {c}"
+                _line(name, one.curve.time, one.curve.values[:, c], colour, STRONG if one.named else FAINT)
 
 
 def _line(label: str, time: np.ndarray, values: np.ndarray, colour: tuple[float, float, float], opacity: float,

@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.panes import legend, livepane, numberpane, plotpane, shapepane
+from shiftjax.viewer.gui.panes import legend, livepane, namefield, numberpane, plotpane, shapepane
 from shiftjax.viewer.gui.state import elements, present, values
 from shiftjax.viewer.gui.state.display import DRAWN, PARENT
 from shiftjax.viewer.gui.state.layout import Box
@@ -22,6 +22,9 @@ def draw(state: WindowState, box: Box) -> None:
         title = "By hand" if live is not None and live.posing else "Live"
         if live is not None and imgui.collapsing_header(title, int(imgui.TreeNodeFlags_.default_open)):
             livepane.draw(state, live)
+        new = state.panels.new_name
+        if new is not None and not new.place:
+            namefield.draw(state, new)
         ui.wrapped(state.selection.pick or "nothing is picked")
         ui.remember_item("picked")
         ui.facts(properties(state))

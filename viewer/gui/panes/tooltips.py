@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shiftjax.viewer.gui.state.design_sliders import TRIED, DesignSliders
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
@@ -27,6 +28,9 @@ def lines(state: WindowState) -> list[str]:
     member, right = state.selection.hovered.member, state.hovered_half
     if member is None:
         return []
+    tried = state.pane_data(DesignSliders).tried
+    if member == TRIED:
+        return design_views.captions(tried, Design(state.scenes, state.choice.member)) if tried is not None else []
     shown = right.design if right is not None else Design(state.scenes, state.choice.member)
     metric = state.choice.colour_by or next(iter(state.study.metrics), "")
     return [*design_views.captions(Design(shown.scenes, member), shown, metric), "click to show it"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.joints import KINDS
-from shiftjax.viewer.gui.actions import picking
+from shiftjax.viewer.gui.actions import naming, picking
+from shiftjax.viewer.gui.panes import namefield
 from shiftjax.viewer.gui.state import present, tree_rows, values
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.selection import Hit, Selection
@@ -101,12 +102,18 @@ def _name(state: WindowState, row: tree_rows.Row, indent: float) -> None:
         imgui.pop_style_var()
         ui.remember_item(f"fold:{row.key}")
         imgui.same_line(0, 4)
+    new = state.panels.new_name
+    if new is not None and new.place == row.key:
+        namefield.draw(state, new)
+        return
     marked = bool(row.path) and (row.path == state.selection.pick or row.path in state.selection.selected)
     room = imgui.get_content_region_avail().x
     clicked, _ = imgui.selectable(row.name, marked)
     ui.tell_if_cut(row.name, room)
     ui.remember_item(f"row:{row.key}")
-    if clicked and row.path:
+    if row.path and imgui.is_item_hovered() and imgui.is_mouse_double_clicked(imgui.MouseButton_.left):
+        naming.begin_at(state, row)
+    elif clicked and row.path:
         if imgui.get_io().key_ctrl:
             picking.toggle_at(state, Hit(row.path))
         else:

@@ -6,6 +6,7 @@ import numpy as np
 
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui.actions import additions, drawing, pulling
+from shiftjax.viewer.gui.picture import goal_ghosts
 from shiftjax.viewer.gui.state.colours import ARROW, TRACE
 from shiftjax.viewer.gui.state.member_paths import place_of
 from shiftjax.viewer.gui.state.right_half import RightHalf
@@ -90,6 +91,7 @@ def strokes(state: WindowState) -> Strokes | None:
         trace(state),
         arrows(state) if state.arrows_on else None,
         pulling.line(state),
+        goal_ghosts.lines(state),
         drawing.line(state),
         curve_by_hand(state),
         drawing.mark(state),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
-
 import numpy as np
 
 from shiftjax.viewer import rendering, side_by_side
+from shiftjax.viewer.gl.adaptive import AdaptiveRenderer
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui.actions import grid
 from shiftjax.viewer.gui.actions.beside import captions
@@ -15,57 +13,7 @@ from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state.layout import Box, halves
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.scene.camera import Camera
-from shiftjax.viewer.scene.scene import Ghosts, RenderSettings, Scene, ScenePart, Snapshot, Strokes
-
-
-class StillRenderer(Renderer):
-    """Draws no moment again that its picture shows: while panes are used and nothing moves, they alone are drawn.
-
-    On a software renderer the scene takes half of the time of a frame.
-    """
-
-    _moment: tuple[Snapshot, Camera, float] | None = None
-
-    def draw(self, snapshot: Snapshot, camera: Camera) -> None:
-        """See `Renderer.draw`."""
-        wanted = snapshot, camera, self._ratio
-        if self._last is not None and _same(wanted, self._moment):  # None: another size or scene since then
-            return
-        super().draw(*wanted[:2])
-        self._moment = _copied(snapshot), camera, self._ratio
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal, parts of a scene as objects; entries of dicts in the same order, which counts."""
-    if isinstance(one, np.ndarray):
-        if one is other and not one.flags.writeable:
-            return True
-        return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=True)
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, Snapshot | Ghosts | Strokes):
-        return all(_same(getattr(one, name), getattr(other, name)) for name in _names(one))
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, dict):
-        return list(one.items()) == list(other.items())
-    return one is other if isinstance(one, ScenePart) else bool(one == other)
-
-
-def _copied(value: Any) -> Any:
-    """With arrays of its own, but lines that nobody writes to."""
-    if isinstance(value, np.ndarray | dict):
-        return value.copy()
-    if isinstance(value, Strokes) and not (value.ends.flags.writeable or value.colours.flags.writeable):
-        return value
-    if isinstance(value, Snapshot | Ghosts | Strokes):
-        return dataclasses.replace(value, **{name: _copied(getattr(value, name)) for name in _names(value)})
-    return value
-
-
-def _names(value: Any) -> list[str]:
-    return [field.name for field in dataclasses.fields(value)]
+from shiftjax.viewer.scene.scene import RenderSettings, Scene
 
 
 class Views:
@@ -75,7 +23,7 @@ class Views:
         self.state, self._look = state, state.look
         self._scale = 1.0  # pixels a point, of the last frame
         self.boxes: list[Box] = []  # of the view, its halves or cells, of the last frame [points]
-        self._renderers: list[Renderer] = [StillRenderer(state.scene, state.look, (64, 64))]
+        self._renderers = [AdaptiveRenderer(state.scene, state.look)]
 
     @property
     def box(self) -> Box:
@@ -87,11 +35,15 @@ class Views:
 
     @property
     def renderer(self) -> Renderer:
-        """Of the half under the cursor."""
-        return self._renderers[0] if self.state.hovered_half is None else self._renderers[-1]
+        """Of the half under the cursor, which has drawn its picture."""
+        return (self._renderers[0] if self.state.hovered_half is None else self._renderers[-1]).shown
 
-    def draw(self, view: Box, height: float, scale: float, framebuffer: int) -> None:
-        """Draws into a rectangle of a window `height` points high, `scale` pixels a point."""
+    def draw(self, view: Box, height: float, scale: float, framebuffer: int, *, moving: bool = False) -> None:
+        """Draws into a rectangle of a window `height` points high, `scale` pixels a point.
+
+        Args:
+            moving: whether a hand moves something.
+        """
         self._scale = scale
         if self.state.explorer.cells:
             self._draw_grid(view, height, scale, framebuffer)
@@ -102,9 +54,9 @@ class Views:
         self._update([(half or self.state).scene for half in shown])
         self.state.view.resize(max(self.boxes[0].width, 1.0) / max(self.boxes[0].height, 1.0))
         for half, box, renderer in zip(shown, self.boxes, self._renderers, strict=True):
-            renderer.resize(max(round(box.width * scale), 1), max(round(box.height * scale), 1), scale)
-            renderer.draw(snapshot(self.state, half), self.state.current_camera(half))
-            renderer.copy_to(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
+            camera = self.state.current_camera(half)
+            renderer.draw(snapshot(self.state, half), camera, _pixels(box, scale), scale, moving=moving)
+            renderer.shown.copy_to(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
 
     def _draw_grid(self, view: Box, height: float, scale: float, framebuffer: int) -> None:
         """One cell after the other."""
@@ -117,10 +69,9 @@ class Views:
 
     def _draw_cell(self, cell: RightHalf, box: Box, scale: float) -> Renderer:
         self._update([cell.scene])
-        renderer = self._renderers[0]
-        renderer.resize(max(round(box.width * scale), 1), max(round(box.height * scale), 1), scale)
-        renderer.draw(snapshot(self.state, cell, alone=True), self.state.current_camera())
-        return renderer
+        renderer, moment = self._renderers[0], snapshot(self.state, cell, alone=True)
+        renderer.draw(moment, self.state.current_camera(), _pixels(box, scale), scale)
+        return renderer.shown
 
     def cell_at(self, x: float, y: float) -> int | None:
         """The member of the cell at a point, as it was drawn last."""
@@ -151,7 +102,7 @@ class Views:
         """Creates or updates renderers for these scenes and the current settings."""
         stale = self.state.look is not self._look
         self._look: RenderSettings = self.state.look
-        renderers: list[Renderer | None] = [*self._renderers, None][: len(scenes)]
+        renderers: list[AdaptiveRenderer | None] = [*self._renderers, None][: len(scenes)]
         for gone in self._renderers[len(scenes) :]:
             gone.release()
         for k, (scene, renderer) in enumerate(zip(scenes, renderers, strict=True)):
@@ -160,5 +111,11 @@ class Views:
                 renderers[k] = None
             elif renderer is not None and renderer.scene is not scene:
                 renderer.set_scene(scene)
-        self._renderers = [renderer or StillRenderer(scene, self._look, (64, 64))
-                           for scene, renderer in zip(scenes, renderers, strict=True)]  # fmt: skip
+        self._renderers = [
+            renderer or AdaptiveRenderer(scene, self._look) for scene, renderer in zip(scenes, renderers, strict=True)
+        ]
+
+
+def _pixels(box: Box, scale: float) -> tuple[int, int]:
+    """Width and height of a rectangle."""
+    return max(round(box.width * scale), 1), max(round(box.height * scale), 1)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 
 import numpy as np
 
-from shiftjax.viewer.gui.picture import overlays, symbols
+from shiftjax.viewer.gui.picture import goal_ghosts, overlays, symbols
 from shiftjax.viewer.gui.state import groups, visibility
 from shiftjax.viewer.gui.state.colours import FADED, of_hue, of_set
+from shiftjax.viewer.gui.state.design_sliders import DesignSliders, with_tried
 from shiftjax.viewer.gui.state.member_paths import MemberPaths, metric_ends
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
@@ -16,6 +18,8 @@ from shiftjax.viewer.members.member_sets import first_of
 from shiftjax.viewer.scene.scene import OUTLINE, Ghosts, Snapshot, Strokes
 from shiftjax.viewer.study.ended import greyed
 from shiftjax.viewer.study.ghosts import ghosts_of
+
+LINE = 0.85  # least opacity of outlines
 
 
 def snapshot(state: WindowState, right: RightHalf | None = None, *, alone: bool = False) -> Snapshot:
@@ -33,6 +37,8 @@ def snapshot(state: WindowState, right: RightHalf | None = None, *, alone: bool 
         colours |= greyed((right or state).scene)
     paths = None if alone or (right is not None and right.study is not state.study) else member_paths(state)
     others = None if alone else ghosts(state) if right is None else ghosts_at_right(state, right)
+    others = others if alone or right is not None else goal_ghosts.with_goals(others, state)
+    others = _outlined(others) if others is not None and state.choice.outlined else others
     faint = dict.fromkeys(
         [*visibility.paths_drawn(state, "translucent"), *selection.translucent, *selection.faded], FADED
     )
@@ -53,11 +59,19 @@ def snapshot(state: WindowState, right: RightHalf | None = None, *, alone: bool 
     )
 
 
+def _outlined(others: Ghosts) -> Ghosts:
+    """Ghosts as outlines, which need not be as faint as bodies."""
+    colours = others.colours.copy()
+    colours[:, 3] = np.maximum(colours[:, 3], LINE)
+    return dataclasses.replace(others, colours=colours, outlined=True)
+
+
 def ghosts(state: WindowState) -> Ghosts | None:
-    """The chosen members except the current one."""
+    """The chosen members except the current one, and the design by hand."""
     others = state.choice.others if state.choice.ghosts_on else state.choice.chosen[:0]
     metric, limits = _metric(state), _limits(state)
-    return ghosts_of(state.scenes, others, state.clock.time, metric, limits, partial(_of_sets, state))
+    of_members = ghosts_of(state.scenes, others, state.clock.time, metric, limits, partial(_of_sets, state))
+    return with_tried(of_members, state.pane_data(DesignSliders).tried, state.study.nodes, state.clock.time)
 
 
 def ghosts_at_right(state: WindowState, right: RightHalf) -> Ghosts | None:

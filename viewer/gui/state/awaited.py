@@ -1,4 +1,4 @@
-"""Members that are shown when they have been simulated again. No GL, no GUI library.
+"""Members that are shown when they have been simulated again, and what a thread does. No GL, no GUI library.
 
 The window never waits: it asks for members, goes on with those that it shows, and looks in every frame who has come.
 """
@@ -6,6 +6,7 @@ The window never waits: it asks for members, goes on with those that it shows, a
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -22,15 +23,32 @@ class Wish:
     show: Callable[[np.ndarray], None]  # called with those that have come
 
 
+class Work(Protocol):
+    """What a thread does that the window has begun, as the writing of a page."""
+
+    @property
+    def text(self) -> str:
+        """What is being done, "" once that has ended."""
+        ...
+
+    def outcome(self) -> str:
+        """What came of it, "" as long as it goes on."""
+        ...
+
+    def cancel(self) -> None: ...
+
+
 class Awaited:
-    """What is to be shown, at most one wish of each half of the view.
+    """What is to be shown, at most one wish of each half of the view, and what a thread does.
 
     Attributes:
-        text: what is being simulated and how far it is, "" for nothing.
+        text: what is being simulated or done and how far it is, "" for nothing.
+        work: of a thread, None where there is none.
     """
 
     def __init__(self) -> None:
         self.text = ""
+        self.work: Work | None = None
         self._wishes: dict[str, Wish] = {}  # half -> the latest
 
     def wish(self, half: str, study: StudyLike, drawable: Drawable, show: Callable[[np.ndarray], None]) -> None:
@@ -59,6 +77,10 @@ class Awaited:
         for one in dict.fromkeys([study, *(wish.study for wish in self._wishes.values())]):
             text, notes = one.news()
             self.text, messages = self.text or text, [*messages, *notes]
+        if self.work is not None:
+            self.text = self.work.text or self.text
+            if outcome := self.work.outcome():
+                self.work, messages = None, [*messages, outcome]
         come = [half for half, wish in self._wishes.items() if not wish.study.awaited(wish.members)]
         for half in come:
             wish = self._wishes.pop(half)

@@ -11,6 +11,12 @@ FADED = 0.2  # opacity of translucent items and of those in front of the pick
 TRACE: Colour = (0.85, 0.15, 0.45, 1.0)
 ARROW: Colour = (0.95, 0.55, 0.05, 1.0)
 PULL: Colour = (0.10, 0.65, 0.25, 1.0)
+BY_HAND: Colour = (0.72, 0.22, 0.98, 1.0)  # a design that no member has
+MET: Colour = (0.20, 0.75, 0.30, 1.0)  # goals of what is posed by hand: met, as near as may be, held by a limit
+NEAREST: Colour = (0.95, 0.70, 0.10, 1.0)
+BLOCKED: Colour = (0.95, 0.25, 0.20, 1.0)
+OF_STATE = {"met": MET, "nearest": NEAREST, "blocked": BLOCKED}
+OTHER: Colour = (0.35, 0.45, 0.60, 0.35)  # another assembly
 ROUTE: Colour = (0.10, 0.55, 0.60, 0.9)
 SETS: tuple[Colour, ...] = (  # of members; away from what is selected and from the front
     CATEGORIES[2], CATEGORIES[4], CATEGORIES[3], CATEGORIES[5], CATEGORIES[6], (0.92, 0.92, 0.92, 1.0),

@@ -15,6 +15,7 @@ class Choice:
         chosen: (k,) chosen members that can be drawn; ghost instances are all of them except `member`.
         text: the expression that chose them, "" where they were not chosen by one.
         ghosts_on: whether ghost instances are drawn; colour_by: the metric that colours them, "" for one colour.
+        outlined: whether ghosts are drawn as outlines.
         traces_on: whether the traced point's path is drawn of many members.
     """
 
@@ -23,7 +24,7 @@ class Choice:
         self.member = member
         self.chosen = np.array(list(dict.fromkeys([member, *ghosts])) if ghosts else drawable, np.int64)
         self.text, self.ghosts_on, self.colour_by = "", bool(ghosts), ""
-        self.traces_on = False
+        self.outlined = self.traces_on = False
 
     @property
     def others(self) -> np.ndarray:

@@ -69,6 +69,14 @@ class Display:
             self._draw.pop(name, None)
             self._pick.pop(name, None)
 
+    def settings(self) -> tuple[frozenset[tuple[str, str]], frozenset[tuple[str, bool]]]:
+        """All settings, as `restore` takes them."""
+        return frozenset(self._draw.items()), frozenset(self._pick.items())
+
+    def restore(self, settings: tuple[frozenset[tuple[str, str]], frozenset[tuple[str, bool]]]) -> None:
+        """All settings as they were."""
+        self._draw, self._pick = dict(settings[0]), dict(settings[1])
+
     def dump(self) -> str:
         """All classes with their settings, inherited ones in brackets, as text."""
         lines = []

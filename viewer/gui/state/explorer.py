@@ -25,7 +25,7 @@ from shiftjax.viewer.members.member_sets import SHOWN, MemberSet
 from shiftjax.viewer.members.member_table import MEMBER, STATUS, MemberTable
 from shiftjax.viewer.members.query import FRONT
 
-TABS = ("table", "scatter", "parallel", "histogram", "why")
+TABS = ("table", "scatter", "parallel", "histogram", "why", "designs")
 COMBINATIONS = ("replace", "add", "within")  # of what is brushed with what was selected before
 OF_DESIGN, OF_METRICS, OF_CERTIFICATE = 4, 4, 2  # columns shown at first
 CACHED = 48  # results of the tabs

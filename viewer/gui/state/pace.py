@@ -50,4 +50,5 @@ def moving(state: WindowState) -> bool:
 
 def watched(state: WindowState) -> bool:
     """Whether another process, a thread or code of the user may change the picture without an event."""
-    return bool(state.live is not None or state.awaited.text or state.panels.user_panels or state.overlays)
+    trying = state.study.trials is not None and state.study.trials.text()
+    return bool(state.live is not None or state.awaited.text or trying or state.panels.user_panels or state.overlays)

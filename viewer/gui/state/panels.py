@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shiftjax.viewer.gui.state.layout import Sizes
+from shiftjax.viewer.gui.state.new_name import NewName
 
 RATES = (0.0, 240.0)  # limits of the highest frame rate [1/s]; 0 for that of the screen
 OPEN = "open"  # the request for another study in place of this one, before its path
@@ -20,6 +21,7 @@ class Panels:
         panes_on: whether there are panes; sides_on: those at both sides, too, which small windows begin without.
         help_on, info_on, console_on: which are open; line: that is typed in the console; text: to read and copy, ""
             for none.
+        new_name: that is typed in the place of another one, None where none is.
         sizes: of the panes, set by dragging; zoom: scale of text and panes; rows: height of what is in the pane of the
             time line [points], which has more rows in a narrow window.
         search, typed, study: contents of text boxes, of the tree, of the members and of the study to open; opened: keys
@@ -32,7 +34,8 @@ class Panels:
         requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT",
             "open:PATH".
         rate: highest frame rate of the window [1/s], 0 for that of the screen; frame_seconds: of the latest frames,
-            smoothed [s]; unfinished: whether a pane goes on with what it collects in the next frame.
+            smoothed [s]; unfinished: whether a pane goes on with what it collects in the next frame; by_hand: whether a
+            hand moves something in this one.
         user_panels: added by the user: title -> a function of the state.
     """
 
@@ -40,6 +43,7 @@ class Panels:
         self.sides_on = True
         self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""
         self.console_on, self.line = False, ""
+        self.new_name: NewName | None = None
         self.sizes, self.zoom, self.rows = Sizes(), 1.0, 0.0
         self.search, self.typed, self.study, self.opened = "", "", "", opened
         self.messages: list[str] = []
@@ -49,7 +53,7 @@ class Panels:
         self.record_as = ".mp4"
         self.clicked: list[str] = []
         self.requests: list[str] = []
-        self.rate, self.frame_seconds, self.unfinished = RATES[0], 0.0, False
+        self.rate, self.frame_seconds, self.unfinished, self.by_hand = RATES[0], 0.0, False, False
         self.user_panels: dict[str, Callable[[Any], None]] = {}
 
     def set_rate(self, rate: float) -> None:

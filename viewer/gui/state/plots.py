@@ -15,6 +15,7 @@ from shiftjax.record import record
 from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.members.distributions import Band, band
 from shiftjax.viewer.members.study_like import StudyLike
+from shiftjax.viewer.members.typical import Typical, nearest_curves
 from shiftjax.viewer.motion import curves
 from shiftjax.viewer.motion.curves import Curve
 
@@ -42,6 +43,7 @@ class MemberBand:
     members: np.ndarray  # (k,) whose curves it is of
     without: np.ndarray  # (m,) that have no such curve: they never started
     skipped: int  # of very many members, those between evenly spaced ones
+    typical: tuple[Typical, ...] = ()  # whose curves are nearest to its edges and its middle
 
 
 class PlotCurves:
@@ -50,6 +52,8 @@ class PlotCurves:
     Attributes:
         limits: plot -> its limits in the last frame; span: of the time axes of all plots, None before the first.
         follows: whether the axes show the seconds before the time cursor; width: how many, 0 for all.
+        reference: whose curves all others are drawn against, a member by its number or a word of `shown_curves`; "" for
+            none. readout: whether the numbers at the cursor are listed.
         moved: whether the mouse moved the axes, which then stay where they are until `follow`.
     """
 
@@ -60,6 +64,7 @@ class PlotCurves:
         self.limits: dict[str, tuple[float, float]] = {}
         self.span: tuple[float, float] | None = None
         self.follows, self.width, self.moved = False, 0.0, False
+        self.reference, self.readout = "", False
 
     def names(self, study: StudyLike, pick: str | None) -> list[str]:
         """The curves of an item, see `curves_of`."""
@@ -169,7 +174,10 @@ class _Collected:
                 break
         if self.band is None and not self.left and self.curves:
             who, without = (np.array(ids, np.int64) for ids in (self.members, self.without))
-            self.band = MemberBand(band(np.stack(self.curves)), who, without, self.skipped)
+            every = np.stack(self.curves)
+            edges = band(every)
+            typical = nearest_curves(every, who, (edges.low, edges.middle, edges.high))
+            self.band = MemberBand(edges, who, without, self.skipped, typical)
             self.curves = []
         return self.band
 

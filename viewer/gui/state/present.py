@@ -10,6 +10,7 @@ import numpy as np
 from shiftjax.spacing import nearest_places
 from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.motion.mechanism import Mechanism
 from shiftjax.viewer.motion.tree_coordinates import is_angle
 from shiftjax.viewer.motion.turns import Turns, nearest_turn
 
@@ -50,6 +51,21 @@ def _recorded(state: WindowState) -> np.ndarray:
     return state.pane_data(Turns).near(study, state.choice.member, state.mechanism, time)
 
 
+class LatestMobility:
+    """Of the last pose for which it was asked, by the mechanism."""
+
+    def __init__(self) -> None:
+        self.mechanism: Mechanism | None = None
+        self.values: dict[str, float] = {}
+
+
 def mobility(state: WindowState) -> dict[str, float]:
-    """Joint path -> its mobility now, see `values.mobility`."""
-    return state.cached("mobility", lambda: values.mobility(state.mechanism, state.body_poses()))
+    """Joint path -> its mobility now, see `values.mobility`; of the pose before while a hand moves something.
+
+    It takes as long as all other panes together.
+    """
+    latest = state.pane_data(LatestMobility)
+    if latest.mechanism is not state.mechanism or not state.panels.by_hand:
+        latest.values = state.cached("mobility", lambda: values.mobility(state.mechanism, state.body_poses()))
+        latest.mechanism = state.mechanism
+    return latest.values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -67,6 +68,13 @@ class Selection:
     def show_all(self) -> None:
         """Draws every item as its class is drawn."""
         self.hidden, self.translucent, self.faded = set(), set(), frozenset()
+
+    def follow(self, now: Mapping[str, str]) -> None:
+        """Items that have other paths now stay picked, selected and out of the picture."""
+        self.pick = None if self.pick is None else now.get(self.pick, self.pick)
+        self.selected = [now.get(path, path) for path in self.selected]
+        self.hidden, self.translucent = ({now.get(path, path) for path in some} for some in
+                                         (self.hidden, self.translucent))  # fmt: skip
 
     def forget(self, path: str) -> None:
         """Removes an item that no longer exists."""

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from shiftjax.errors import ModelError, one_of
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.named_objects import renamed_paths
 from shiftjax.mechanism.records import FIXED, Geometry
 from shiftjax.poses import to_local
 from shiftjax.viewer.gui.state import keys, tree_rows
@@ -145,7 +147,7 @@ class WindowState:
     def _take_up(self, study: StudyLike) -> None:
         """Another history of what is made by hand, of a model that was changed: all that was of the former one goes,
         and what was picked or taken out of the picture stays where it is there, too."""
-        before = self.scene
+        before, names_before = self.scene, (self.mechanism.model, self.rows)
         self.study, self.scenes = study, self.scenes.of_another(study)
         self.choice = Choice(self.scenes.number, study.kept, [])
         self._of_member, self._at_instant = LatestValues(), LatestValues()
@@ -161,10 +163,24 @@ class WindowState:
         self.view.trace = None
         self.drawn = None
         model = self.mechanism.model
+        self._follow_names(*names_before)
         acting = (path for items in (model.restraints(), model.acting()) for path, _ in items)
         known = {*self.node, *self.mechanism.joints, *self.mechanism.frames, *acting}
         for path in {*self.selection.marked, *self.selection.hidden, *self.selection.translucent} - known:
             self.selection.forget(path)
+
+    def _follow_names(self, before: Model, rows: tuple[tree_rows.Row, ...]) -> None:
+        """What is known by its path stays what it is where names alone have changed.
+
+        Args:
+            before: the model. rows: of its tree.
+        """
+        self.panels.new_name = None
+        now = renamed_paths(before, self.mechanism.model)
+        if now and len(rows) == len(self.rows):
+            self.selection.follow(now)
+            keys_now = {old.key: new.key for old, new in zip(rows, self.rows, strict=True)}
+            self.panels.opened = {keys_now.get(key, key) for key in self.panels.opened}
 
     def go_to(self, time: float) -> None:
         """Sets the time, within the study; pauses a running simulation."""

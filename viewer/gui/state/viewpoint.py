@@ -57,6 +57,12 @@ class Viewpoint:
             self._fitted = camera
             self.fit(self.extent)
 
+    def restore(self, camera: Camera, extent: Extent | None) -> None:
+        """A camera as it was; one that was fitted to an extent is fitted to it in the present picture."""
+        self.camera = camera
+        if extent is not None:
+            self.fit(extent)
+
     def follow(self, followed: Follow, poses: np.ndarray) -> None:
         """Follows from the poses (nodes, 7) of now, with the followed middle in the middle of the picture."""
         self.followed, self.start = followed, followed.centre(poses)

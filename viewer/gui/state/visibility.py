@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import operator
+from itertools import chain
+
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.scene.scene import ScenePart
+from shiftjax.viewer.motion.mechanism import Mechanism
+from shiftjax.viewer.scene.scene import Scene, ScenePart
 from shiftjax.viewer.scene.spring_meshes import drawn_parts
 
 CLASS = {"body": "link"}  # kind of parts -> display class, where the names differ
@@ -22,11 +26,34 @@ def hidden_items(state: WindowState) -> set[str]:
 
 def class_of(state: WindowState, part: ScenePart) -> str:
     """The display class of a part of the scene."""
-    return state.mechanism.class_of(part.path) if part.kind == "joint" else CLASS.get(part.kind, part.kind)
+    return _class_of(state.mechanism, part)
+
+
+def _class_of(mechanism: Mechanism, part: ScenePart) -> str:
+    return mechanism.class_of(part.path) if part.kind == "joint" else CLASS.get(part.kind, part.kind)
+
+
+class NamesOfClasses:
+    """Of the display classes the names by which their parts are hidden, kept while scenes and mechanism stay."""
+
+    def __init__(self) -> None:
+        self._scenes: tuple[Scene, ...] = ()
+        self._mechanism: Mechanism | None = None
+        self._names: dict[str, set[str]] = {}
+
+    def of(self, scenes: tuple[Scene, ...], mechanism: Mechanism) -> dict[str, set[str]]:
+        """Class -> paths of joints, and other kinds as `kind:NAME`."""
+        known = len(scenes) == len(self._scenes) and all(map(operator.is_, scenes, self._scenes))
+        if not known or mechanism is not self._mechanism:
+            self._scenes, self._mechanism, self._names = scenes, mechanism, {}
+            for part in chain.from_iterable(map(drawn_parts, scenes)):
+                name = part.path if part.kind == "joint" else f"kind:{part.kind}"
+                self._names.setdefault(_class_of(mechanism, part), set()).add(name)
+        return self._names
 
 
 def paths_drawn(state: WindowState, drawn: str) -> set[str]:
     """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn in this way."""
-    parts = [*drawn_parts(state.scene), *(drawn_parts(state.beside.scene) if state.beside is not None else ())]
-    parts = [part for part in parts if state.display.drawn(class_of(state, part)) == drawn]
-    return {part.path if part.kind == "joint" else f"kind:{part.kind}" for part in parts}
+    scenes = (state.scene,) if state.beside is None else (state.scene, state.beside.scene)
+    names = state.pane_data(NamesOfClasses).of(scenes, state.mechanism)
+    return set[str]().union(*(some for name, some in names.items() if state.display.drawn(name) == drawn))

@@ -1,9 +1,10 @@
-"""The study pane: what is shown of all members, in five tabs, over the time line."""
+"""The study pane: what is shown of all members, in six tabs, over the time line."""
 
 from __future__ import annotations
 
 from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import (
+    design_tab,
     histogram_tab,
     parallel_tab,
     scatter_tab,
@@ -24,6 +25,7 @@ DRAWN = {
     "parallel": ("Parallel axes", parallel_tab.draw),
     "histogram": ("Histogram", histogram_tab.draw),
     "why": ("Why?", why_tab.draw),
+    "designs": ("Designs", design_tab.draw),
 }
 WIDTH = 330.0  # of the expression [points]
 
