@@ -22,7 +22,7 @@ from shiftjax.editing.elements import (
 )
 from shiftjax.editing.path_moves import PathMoves
 from shiftjax.editing.standing import Pose, Poses, frame_at, frame_pose, joint_at, size_of, within
-from shiftjax.errors import ModelError, one_of, shown
+from shiftjax.errors import ModelError, need, one_of, shown
 from shiftjax.formats.builder import ModelBuilder, entry
 from shiftjax.formats.files import load
 from shiftjax.formats.node import orthonormal
@@ -30,7 +30,7 @@ from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.fields import label_of, labels
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED, Model, unused
-from shiftjax.mechanism.paths import child, listed, parts
+from shiftjax.mechanism.paths import child, listed, matching, parts
 from shiftjax.mechanism.records import FIXED, ORIGIN, Body, FrameRef, Joint
 from shiftjax.real_arrays import real_array
 
@@ -39,6 +39,7 @@ SAME = 1e-12  # of a rotation matrix or [m]: frames nearer than this stand at th
 ADDABLE = {"restraint": "restraints", "force": "force_modules", "constraint": "constraints", "driver": "drivers"}
 OF_THE_WHOLE = ("parameter", "point", "event")  # what is added to no assembly
 NEW = "new"  # assembly of an element that is made of words
+OF_GROUND = ("ground", "world")  # words for ground by which it is not known
 End = str | tuple[str, str] | FrameRef  # a body, or (body, frame)
 
 
@@ -159,6 +160,10 @@ def end_of(changed: Changed, given: End, where: str) -> FrameRef:
         pair = (given, ORIGIN)
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise ModelError(where, shown(given), "a body, or (body, frame)", "Name a body, or one of its frames.")
+    need(where, pair[0], str, f"the path of a body, or {FIXED!r} for ground")
+    if pair[0] in OF_GROUND and not matching(list_of(changed.model, "bodies"), pair[0]):
+        fault = f"{pair[0]!r}, none of the bodies"
+        raise ModelError(where, fault, f"{FIXED!r} for ground, or a body", f"Write {FIXED!r} for ground.")
     body, record = body_of(changed.model, pair[0], where)
     every = [ORIGIN, *(frame.name for frame in (changed.model.frames if record is None else record.frames))]
     if pair[1] not in every:

@@ -11,7 +11,7 @@ from typing import Any
 from shiftjax.editing import bodies, joints, marks, numbers, renaming
 from shiftjax.editing.changes import OF_THE_WHOLE, Changed, End, add_element, rooted
 from shiftjax.editing.elements import consistent, without_idle_events
-from shiftjax.editing.path_moves import PathMoves
+from shiftjax.editing.path_moves import PathMoves, with_moved_events
 from shiftjax.editing.scripts import line_of, replayed
 from shiftjax.editing.standing import (
     MOVED,
@@ -382,7 +382,10 @@ class Editor:
             if not keeps and self._lines:  # what came before keeps poses, and is settled before they change
                 now = self._settled(now)[0]
             changed = change(now)
-            model, idle = without_idle_events(now.model, changed.model)
+            model = changed.model
+            if model.events is now.model.events:  # a short path of them may be that of what is new, too
+                model = with_moved_events(now.model, model, PathMoves({}), name)
+            model, idle = without_idle_events(now.model, model)
             note = f"events left out, since they name what is not there, or twice: {listed(idle)}" if idle else ""
             changed = dataclasses.replace(changed, model=model).noting(note)
             origin = None if keeps else changed.model.origin

@@ -15,7 +15,7 @@ from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.named_objects import SECTION_OF, named_objects
 from shiftjax.mechanism.parameters import BLOCKS, agrees, asked_by, name_of_path, value_of_text
-from shiftjax.mechanism.paths import child, matching, parts, split
+from shiftjax.mechanism.paths import child, listed, matching, parts, split
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, FrameRef, Joint, walk
 
 LONGEST = 200  # characters of a name
@@ -53,7 +53,8 @@ def element_of(model: Model, path: str, kind: str, where: str) -> tuple[str, Any
         todo = (
             "Write the path in full." if matches else nearest(path, known) or "`shiftjax info MODEL` lists the names."
         )
-        raise ModelError(where, fault, f"one of the {what}", todo)
+        allowed = f"one of the {what}" + (f": {listed(known)}" if known else ", of which there are none")
+        raise ModelError(where, fault, allowed, todo)
     if kind in ("bodies", "joints") and matches[0] not in dict(getattr(model, kind)()):
         fault = f"{matches[0]}, which is switched off, or on what is"
         raise ModelError(where, fault, f"{what} that are on", "Switch it on in the file first.")

@@ -170,7 +170,7 @@ def change_type(changed: Changed, joint: str, type: str, words: Mapping[str, Any
     model, gone = without(model, ())
     notes += [f"left out with coordinates of {path}: {listed(gone)}"] if gone else []
     notes += _of_other_units(changed, path, before, now)
-    if [one.name for one in before.coordinates] != [one.name for one in now.coordinates]:
+    if [(one.name, one.nq) for one in before.coordinates] != [(one.name, one.nq) for one in now.coordinates]:
         events = [name for name, named in joints_in_events(changed.model) if named == path]
         notes += [f"events name coordinates that {path} had: {listed(events)}"] if events else []
     return replace(changed, model=model).noting(*notes)

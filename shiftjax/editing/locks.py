@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from shiftjax.editing.elements import changed_lists
+from shiftjax.editing.path_moves import PathMoves
 from shiftjax.errors import ModelError, need
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.coordinates import plain_coordinate
@@ -58,6 +59,21 @@ class LockNames:
             fault = f"{given}, of which there are {len(matches)}"
             raise ModelError(where, fault, listed(sorted(matches)), "Write the path in full.")
         return known[matches[0]] if matches else (plain_coordinate(self._model, given, where),)
+
+    def after(self, names: Collection[str], moves: Sequence[PathMoves], now: LockNames) -> frozenset[str]:
+        """Names in the model that this one became, also of what is not there any more.
+
+        Args:
+            now: what of that model can be locked.
+        """
+        bodies = {name: path for path, name in self._bodies.items()}
+        out = set[str]()
+        for name in names:
+            path = bodies.get(name, name)
+            for one in moves:
+                path = one.place(path) if name in bodies else one.coordinate(path)
+            out.add(now._bodies.get(path, path) if name in bodies else path)
+        return frozenset(out)
 
     def pairs(self, names: Collection[str]) -> dict[str, tuple[str, str]]:
         """Name -> frame that stays, and the one in which it does; of those that are no coordinates."""

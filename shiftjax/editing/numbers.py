@@ -1,7 +1,8 @@
 """Edits of numbers: set, by values or as expressions of the parameters and points of a model, which are put in, too.
 
-A number that follows from others by one name alone, as the place of a frame from a length, is set there. One that
-follows by more is a number from then on: what the user states holds, and a note says what it followed from.
+A number that follows from others by one name alone, as the place of a frame from a length, is set there, unless it is
+to follow from that name by more. One that follows by more is a number from then on: what the user states holds, and a
+note says what it followed from.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from shiftjax.mechanism.parameters import (
     value_of_text,
 )
 from shiftjax.mechanism.paths import listed, split
+from shiftjax.quantities import split_quantity
 
 
 def set_numbers(changed: Changed, values: Mapping[str, float | str]) -> Changed:
@@ -53,9 +55,11 @@ def with_numbers(model: Model, values: Mapping[str, float | str]) -> tuple[Model
     for path, value in values.items():
         asked = model.resolve(path)
         target = number_behind(model, asked)
+        value, text = _read(value, target)
+        if text is not None and target in _asked({**expressions, asked: text}, asked):
+            target = asked  # by more than its name
         if target != asked:
             notes.append(f"{asked} is {name_of_path(target)}, which is set")
-        text = _expression(value, target)
         if target in given or target in fresh:
             raise ModelError(f"set {path}", f"{target}, set twice", "each number once", "Leave one of them out.")
         if text is not None:
@@ -73,7 +77,11 @@ def with_numbers(model: Model, values: Mapping[str, float | str]) -> tuple[Model
     named = {path: number for path, number in numbers.items() if name_of_path(path)}
     for path, text in fresh.items():
         value_of_text(text, path, named)  # raises what names nothing
-        given = {name: numbers[name] for name in _asked_in_the_end(expressions, path)} | given
+        asked_for = _asked(expressions, path)
+        if path in asked_for:
+            fault = f"{text!r}, which follows from it"
+            raise ModelError(f"set {path}", fault, "numbers that it does not lead to", "Break the circle.")
+        given = {name: numbers[name] for name in asked_for - expressions.keys()} | given
     return model.replace(given), notes
 
 
@@ -86,15 +94,26 @@ def number_behind(model: Model, path: str) -> str:
     return number_behind(model, path_of_name(node.text))
 
 
-def _expression(value: float | str, where: str) -> str | None:
-    """The text of an expression that names something; None of a number, or one with a unit."""
-    if not isinstance(value, str):
-        return None
+def _read(value: float | str, where: str) -> tuple[float | str, str | None]:
+    """A number, or a text of one with its unit, and the text of an expression where it names something."""
+    if not isinstance(value, str) or _is_quantity(value):
+        return value, None
     try:
         node = parse(value, where, OVER_NAMES)
     except ModelError:
-        return None  # `Model.replace` says what a number with a unit is
-    return written(node) if any(name != Name("pi") for name in names(node)) else None
+        return value, None  # `Model.replace` says what a number with a unit is
+    if all(name == Name("pi") for name in names(node)):
+        return value_of_text(value, where, {}), None
+    return value, written(node)
+
+
+def _is_quantity(text: str) -> bool:
+    """Whether a text is a number with a unit, as "30 deg/s", in which expressions read s as a name."""
+    try:
+        split_quantity(text, "")
+    except ModelError:
+        return False
+    return True
 
 
 def _siblings(expressions: Mapping[str, str], path: str) -> str:
@@ -106,22 +125,15 @@ def _siblings(expressions: Mapping[str, str], path: str) -> str:
     return f"; its {listed(rest)} still follow{'s' if len(rest) == 1 else ''}" if rest else ""
 
 
-def _asked_in_the_end(expressions: Mapping[str, str], path: str) -> set[str]:
-    """The parameters and coordinates of points that a number follows from, and that follow from nothing.
-
-    Raises:
-        ModelError: the number itself is among what it follows from.
-    """
+def _asked(expressions: Mapping[str, str], path: str) -> set[str]:
+    """The parameters and coordinates of points from which a number follows, also by way of others."""
     seen, waiting = set[str](), [path]
     while waiting:
         one = waiting.pop()
         more = asked_by(expressions[one], one) if one in expressions else frozenset()
-        if path in more:
-            fault = f"{expressions[path]!r}, which follows from it"
-            raise ModelError(f"set {path}", fault, "numbers that it does not lead to", "Break the circle.")
         waiting += more - seen
         seen |= more
-    return seen - expressions.keys()
+    return seen
 
 
 def add_named(changed: Changed, what: str, name: str, assembly: str | None, words: Mapping[str, Any]) -> Changed:

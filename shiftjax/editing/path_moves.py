@@ -52,6 +52,10 @@ class PathMoves:
         body, _, name = now.rpartition(":")
         return FrameRef(body, parts(name)[-1])
 
+    def place(self, path: str) -> str:
+        """The path now of a frame, or of a body, which stands for its origin."""
+        return self.moved.get(("frame", path), self.moved.get(("body", path), path))
+
     def coordinate(self, path: str) -> str:
         """The path now of a joint, or of one of its coordinates."""
         target, field = split(path)
@@ -78,7 +82,7 @@ class PathMoves:
 
 
 def path_after(moves: Sequence[PathMoves], path: str) -> str:
-    """The path of a number, a coordinate, a joint or a body after all moves, one after the other."""
+    """The path of a number after all moves, one after the other."""
     for one in moves:
         path = one.path(path, path)
     return path
@@ -225,18 +229,13 @@ class _Paths:
         """Of a channel of several frames, each of which is a path."""
         head, _, inside = text.partition("(")
         for written_path in call[1]:
-            now = self._one(written_path, quoted, self._frame, _resolved)
+            now = self._one(written_path, quoted, self.moves.place, _resolved)
             inside = inside.replace(written_path, now, 1) if now != written_path else inside
         if call[2]:
             now = self._one(call[2], quoted, self._group, _group)
             before, sign, option = inside.rpartition("=")
             inside = before + sign + option.replace(call[2], now, 1)
         return f"{head}({inside}"
-
-    def _frame(self, full: str) -> str:
-        """The path now of a frame, or of a body, which stands for its origin."""
-        moved = self.moves.moved
-        return moved.get(("frame", full), moved.get(("body", full), full))
 
     def _group(self, full: str) -> str:
         return next((self.moves.moved[kind, full] for kind in GROUPS if (kind, full) in self.moves.moved), full)

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 import numpy as np
@@ -68,14 +68,20 @@ def replayed(steps: Any, script: str, known: Sequence[str]) -> None:
 def _do(steps: Any, name: str, args: Sequence[Any], words: Mapping[str, Any], where: str) -> None:
     """One call; errors say its line."""
     step = getattr(steps, name)
-    try:
-        signature(step).bind(*args, **words)
-    except TypeError as error:  # arguments that the step does not have
-        raise ModelError(f"{where}: {name}", str(error), f"{name}{signature(step)}", "Correct the line.") from None
+    need_arguments(f"{where}: {name}", name, signature(step), args, words)
     try:
         step(*args, **words)
     except ModelError as error:
         raise ModelError(f"{where}: {error.where}", error.found, error.allowed, error.todo) from None
+
+
+def need_arguments(where: str, name: str, known: Signature, args: Sequence[Any], words: Mapping[str, Any]) -> None:
+    """Raises for arguments that a step does not have, or lacks."""
+    try:
+        known.bind(*args, **words)
+    except TypeError as error:
+        plain = [one.replace(annotation=Parameter.empty) for one in known.parameters.values()]
+        raise ModelError(where, str(error), f"{name}{Signature(plain)}", "Correct the arguments.") from None
 
 
 def _calls(text: str, where: str, known: Sequence[str]) -> list[tuple[str, list[Any], dict[str, Any]]]:

@@ -27,7 +27,7 @@ from shiftjax.editing.posing.other_assemblies import other_assembly
 from shiftjax.editing.posing.pose_history import PoseStep
 from shiftjax.editing.posing.poser import STEPS as MOVES
 from shiftjax.editing.posing.poser import Numbers, Poser
-from shiftjax.editing.scripts import replayed
+from shiftjax.editing.scripts import need_arguments, replayed
 from shiftjax.editing.standing import Poses
 from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.formats.builder import ModelBuilder
@@ -219,6 +219,7 @@ class Workbench:
             ModelError: no such step; what the step raises. Nothing has changed then.
         """
         one_of("step", step, STEPS)
+        need_arguments(step, step, _arguments(getattr(_class_of(step), step)), args, words)
         if step in MOVES:
             self._refuse_inside(step)
             self.drop()
@@ -381,11 +382,8 @@ class Workbench:
             return
         step = editor.steps[-1]
         poser = Poser(editor.model)
-        locks = {path_after(step.moves, path) for path in self.locks}
-        lost = locks - poser.lockable
-        poser.stand_at(dataclasses.replace(poser.present, locks=poser.present.locks | (locks - lost)))
-        left = poser.take_goals(self._poser.goals, functools.partial(path_after, step.moves))
-        notes = (*step.notes, *([f"not locked any more: {listed(sorted(lost))}"] if lost else []))
+        lost, left = poser.take_up(self._poser, step.moves)
+        notes = (*step.notes, *([f"not locked any more: {listed(lost)}"] if lost else []))
         notes += (f"no goal any more: {listed(left)}",) if left else ()
         self._poser = poser
         known = poser.model.numbers()

@@ -21,7 +21,7 @@ EXACT = 1e-15  # a matrix this close is kept digit for digit
 _short = reprlib.Repr()
 _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 60, 40
 _MISSING = object()
-NUMERAL = re.compile(r"\s*[-+]?[\d.]*([eE][-+]?\d*)?\s*")  # a number in quotes, or none
+NUMERAL = re.compile(r"\s*[-+]?([\d.]+([eE][-+]?\d*)?)?\s*")  # a number in quotes, or none
 MISPLACED = {
     "version": 'It stands in model_parameters and tells the dialect: "0.2" for the older one (fixed, simulation, '
     'body_frame_pairs, moment_of_inertia), "2.0" for this one (frames, integrators, parent and child, inertia); '

@@ -130,3 +130,15 @@ def test_other_commands_say_what_a_saved_view_is(stored: Path, monkeypatch: pyte
     saved.save(WindowState(MemberScenes(ViewedStudy.open(stored.name))), "view.json")
     with pytest.raises(ModelError, match=r"a view that the window saved.*`shiftjax view run.zarr --view view.json`"):
         opening.opened("view.json").__enter__()
+
+
+def test_a_study_that_is_left_ends_its_processes(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window that shows another study in place of one leaves no simulator of that behind."""
+    ended: list[ViewedStudy] = []
+    monkeypatch.setattr(ViewedStudy, "close", lambda study: ended.append(study))
+    with opening.opened(str(stored)) as study:
+        assert not ended
+    assert ended == [study]
+    with opening.opened("four_bar", ("--span", "0.01", "--step", "0.001")) as of_model:
+        pass
+    assert ended == [study, of_model]

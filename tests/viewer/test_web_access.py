@@ -11,6 +11,7 @@ import pytest
 import shiftjax
 from shiftjax.ensembles.store import store
 from shiftjax.viewer.web import access
+from shiftjax.viewer.web import server as web_server
 from shiftjax.viewer.web.server import PageServer
 from tests.support.served_pages import asked, error_of, serving
 
@@ -119,3 +120,18 @@ def test_requests_that_are_no_http_or_too_long_end_their_connection_alone(server
 @pytest.mark.parametrize("headers", [{}, {"Host": ""}, {"Host": "["}])
 def test_a_request_without_a_host_is_refused(headers: dict[str, str]) -> None:
     assert "none of this server's" in access.refusal(headers, "t", "t", opens=True)
+
+
+def test_a_refusal_repeats_a_name_as_it_was_sent(server: PageServer) -> None:
+    status, _, content = asked(server, "/study", {"Host": "a%25s"})
+    assert status == 403 and error_of(content).startswith("The host 'a%25s' is none of this server's")
+
+
+def test_a_body_that_does_not_come_ends_its_connection(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody without the token cannot hold connections by requests that never end."""
+    monkeypatch.setattr(web_server, "IDLE", 0.3)
+    with serving(Path(server.site.served.study.where)) as impatient:
+        with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as connection:
+            connection.sendall(b"POST /study HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nab")
+            while connection.recv(1000):
+                pass

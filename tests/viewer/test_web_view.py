@@ -12,6 +12,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -190,6 +191,32 @@ def test_a_server_ends_while_somebody_waits(
         server.stop()
         assert not connection.recv(100).startswith(b"HTTP/1.1 200")
     assert capfd.readouterr() == ("", "") and not caplog.records
+
+
+def test_nothing_that_was_asked_for_starts_after_the_end(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the thread of a server still does while it is stopped comes before its processes are ended."""
+    acts, begun = list[str](), threading.Event()
+    served = ServedStudy(ViewedStudy.open(stored), [0], place=stored)
+    ending = served.close
+
+    def ask(member: int) -> None:
+        begun.set()
+        time.sleep(0.3)
+        acts.append("asked")
+
+    def close() -> None:
+        acts.append("closed")
+        ending()
+
+    monkeypatch.setattr(served, "ask", ask)
+    monkeypatch.setattr(served, "close", close)
+    server = PageServer(served)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        words = f"GET /members/1 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {server.site.token}\r\n\r\n"
+        connection.sendall(words.encode())
+        assert begun.wait(PATIENCE)
+        server.stop()
+    assert acts[-2:] == ["asked", "closed"]
 
 
 def test_a_port_in_use_is_refused(server: PageServer, stored: Path, capsys: pytest.CaptureFixture[str]) -> None:

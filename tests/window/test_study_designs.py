@@ -1,8 +1,12 @@
 """Sliders of the varied numbers of a stored study, in the window: the nearest member, a design simulated at once, more
 members like some."""
 
+import shutil
+import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +28,7 @@ from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.study.design_trials import TITLE, DesignTrials
+from shiftjax.viewer.study.latest_request import LatestRequest
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.support.windows import shown
@@ -154,6 +159,73 @@ def test_a_design_beside_and_out_of_the_picture(window: Offscreen) -> None:
     assert state.beside is None and sliders(window).tried is None
     only = ghosts(state)
     assert only is None or only.members is None or TRIED not in only.members
+
+
+def test_a_design_that_is_not_wanted_any_more_does_not_come(window: Offscreen) -> None:
+    """Taken out while it is being simulated, it stays out; the next one comes as ever."""
+    box = ui.item_boxes[f"design slider:{CRANK}"]
+    for leave in ("no design", "sliders at member"):
+        window.drag(f"design slider:{CRANK}", (box.x + 0.2 * box.width, box.y + box.height / 2))
+        assert trials(window).one.busy
+        window.click(leave)
+        come(window)
+        assert sliders(window).tried is None, leave
+    slide(window, CRANK, 0.3)
+    assert sliders(window).is_tried
+
+
+def test_a_simulator_that_starts_while_its_study_is_closed_ends(
+    study: ViewedStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that nobody waits for is no process, and no zombie either."""
+    asked, starting, closed = LatestRequest("a study"), threading.Event(), threading.Event()
+    begin, begun = subprocess.Popen, list[subprocess.Popen[bytes]]()
+
+    def late(*words: Any, **more: Any) -> subprocess.Popen[bytes]:
+        starting.set()
+        closed.wait(1.0)  # whoever closes it may wait for this
+        begun.append(begin(*words, **more))
+        return begun[0]
+
+    monkeypatch.setattr(subprocess, "Popen", late)
+    assert isinstance(study.trials, DesignTrials)
+    asked.ask({"store": study.trials.store, "like": 0, "design": {}})
+    assert starting.wait(PATIENCE)
+    asked.close()
+    closed.set()
+    asked.wait(PATIENCE)
+    answer = asked.take()
+    assert answer is None or "was ended" in answer.problem, answer
+    assert not begun or not Path(f"/proc/{begun[0].pid}").exists()
+
+
+def test_an_idle_simulator_that_is_ended_leaves_no_zombie(study: ViewedStudy) -> None:
+    asked = LatestRequest("a study")
+    assert isinstance(study.trials, DesignTrials)
+    asked.ask({"store": f"{study.trials.store}.none", "like": 0, "design": {}})
+    asked.wait(PATIENCE)
+    process = asked.simulator.process
+    assert process is not None and process.poll() is None
+    asked.close()
+    assert process.returncode is not None and not Path(f"/proc/{process.pid}").exists()
+
+
+def test_a_store_that_is_gone_is_told_in_its_pane(study: ViewedStudy, tmp_path: Path) -> None:
+    """Numbers that were not read before: the window stays, and says what is wrong."""
+    assert isinstance(study.trials, DesignTrials)
+    place = tmp_path / "gone.zarr"
+    shutil.copytree(study.trials.store, place)
+    with shown(ViewedStudy.open(place), SIZE) as window:
+        shutil.rmtree(place)
+        window.key("F8")
+        window.frames(2)
+        for title in ("Scatter", "Parallel axes", "Histogram", "Why?", "Designs", "Table"):
+            window.click(f"tab:{title}")
+            window.frames(2)
+        assert "unreadable:Table" in ui.item_boxes
+        window.key("F3")
+        window.frames(2)
+        assert "unreadable:Table" not in ui.item_boxes
 
 
 def test_a_design_that_fails_says_how(window: Offscreen) -> None:

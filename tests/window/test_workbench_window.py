@@ -13,6 +13,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import shiftjax
+from shiftjax.editing.workbench import steps_in_words
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.variants import sweep_variants
 from shiftjax.mechanism.posing import wanted_in
@@ -22,6 +23,7 @@ from shiftjax.run.live import Live
 from shiftjax.viewer.gui.actions import actions, editing
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Modifiers
+from shiftjax.viewer.gui.state.typed_line import TypedLine
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion.by_hand import Helpers
 from shiftjax.viewer.motion.session import Session
@@ -98,6 +100,49 @@ def write(window: Offscreen, session: WorkbenchSession, line: str) -> None:
     window.type(line)
     window.key("Enter")
     settled(window, session)
+
+
+def test_tab_completes_a_line_of_the_console(four_bar: tuple[Offscreen, WorkbenchSession]) -> None:
+    """A step, a path within quotes, its signature below, all that fits on the next Tab; earlier lines by the arrows."""
+    window, session = four_bar
+    panels, session._helpers = window.state.panels, Helpers(help=steps_in_words())
+    window.key("J", CTRL)
+    window.frames(2)
+    window.click("console line")
+    window.type("inv")
+    window.key("Tab")
+    assert panels.line == "invert(" and panels.panes_on, "Tab is of the line, not of the window"
+    window.frames()
+    assert "step signature" in ui.item_boxes and "completions" not in ui.item_boxes
+    window.type("'ro")
+    window.key("Tab")
+    assert panels.line == "invert('rocker_pi"
+    window.key("Tab")
+    window.frames()
+    typed = panels.lasting(TypedLine)
+    assert sorted(typed.choices) == ["rocker_pin", "rocker_pivot"] and "completions" in ui.item_boxes
+    window.type("v")
+    window.frames()
+    assert "completions" not in ui.item_boxes
+    window.key("Tab")
+    assert panels.line == "invert('rocker_pivot'"
+    window.type(")")
+    window.key("Enter")
+    settled(window, session)
+    assert session.script == "invert('rocker_pivot')\n" and panels.line == ""
+    window.type("lock('crank')")
+    window.key("Enter")
+    settled(window, session)
+    window.type("se")
+    seen = []
+    for key in ("Up", "Up", "Up", "Down", "Down"):
+        window.key(key)
+        seen.append(panels.line)
+    assert seen == ["lock('crank')", "invert('rocker_pivot')", "invert('rocker_pivot')", "lock('crank')", "se"]
+    window.key("Tab")
+    assert panels.line == "set" and typed.choices == ()
+    window.key("Tab")
+    assert typed.choices == ("settle", "set")
 
 
 def waited(window: Offscreen, done: Callable[[], bool]) -> None:

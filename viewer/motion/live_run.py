@@ -10,6 +10,8 @@ import numpy as np
 
 from shiftjax.record import record
 
+SHELL_WORDS = ("undo", "redo", "flip", "help")  # that the console takes beside steps
+
 
 @record
 class ConsoleLine:
@@ -122,6 +124,8 @@ class ByHandRun(LiveRun, Protocol):
     def console(self) -> Sequence[ConsoleLine]: ...
     @property
     def script(self) -> str: ...
+    @property
+    def help_lines(self) -> Sequence[str]: ...
     @property
     def curve(self) -> ShownCurve | None: ...
     @property

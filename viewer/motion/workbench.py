@@ -25,13 +25,13 @@ from shiftjax.mechanism.records import FrameRef, Joint
 from shiftjax.viewer.motion.by_hand import BenchEngine, ByHand, Helpers
 from shiftjax.viewer.motion.goal_session import GoalSession, Twist
 from shiftjax.viewer.motion.live_history import History
-from shiftjax.viewer.motion.live_run import ShownCurve
+from shiftjax.viewer.motion.live_run import SHELL_WORDS, ShownCurve
 from shiftjax.viewer.motion.session import INTERVAL
 
 NO_RUN = "Nothing moves by itself here; `shiftjax view MODEL --live` runs it."
 SLIDERS = 12  # coordinates at most whose travel is asked for: 0.1 to 0.3 s each
 UNSAFE = re.compile(r"[^\w.-]+")  # in names of files
-SHELL = re.compile(r"""^\s*(undo|redo|flip|help)\s*(?:\(\s*(?:["']([^"']*)["'])?\s*\))?\s*$""")
+SHELL = re.compile(rf"""^\s*({"|".join(SHELL_WORDS)})\s*(?:\(\s*(?:["']([^"']*)["'])?\s*\))?\s*$""")
 AT_THE_END = (
     "do",
     "drop",
@@ -80,6 +80,11 @@ class WorkbenchSession(GoalSession):
     def model(self) -> Model:
         """The mechanism as it was changed and is posed."""
         return self._bench.model
+
+    @property
+    def help_lines(self) -> Sequence[str]:
+        """How each step is called, and what it does."""
+        return self._helpers.help
 
     @property
     def hand(self) -> WorkbenchSession:

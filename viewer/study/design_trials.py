@@ -51,6 +51,10 @@ class DesignTrials:
         """Has a design simulated with the parts of a member; of those that wait only the latest is."""
         self.one.ask({"store": self.store, "like": int(like), "design": dict(design)})
 
+    def forget(self) -> None:
+        """The design that is being simulated is not wanted any more."""
+        self.one.forget()
+
     def trial(self) -> Trial | None:
         """The latest design that has been simulated and was not asked for yet."""
         answer = self.one.take()

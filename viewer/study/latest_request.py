@@ -43,7 +43,7 @@ class LatestRequest:
         self._waiting: dict[str, Any] | None = None
         self._running: dict[str, Any] | None = None
         self._answer: SimulatorAnswer | None = None
-        self._done = 0.0
+        self._wanted, self._done = False, 0.0  # whether somebody waits for what is running, and how far it is
         self._thread: threading.Thread | None = None
 
     def ask(self, request: dict[str, Any]) -> None:
@@ -62,8 +62,9 @@ class LatestRequest:
 
     def progress(self) -> str:
         """How far it is, "" where nothing is asked."""
-        if not self.busy:
-            return ""
+        with self._change:
+            if self._waiting is None and (self._running is None or not self._wanted):
+                return ""
         return f"{100 * self._done:.0f} %" if self.simulator.process is not None else "starting the simulator"
 
     def take(self) -> SimulatorAnswer | None:
@@ -71,6 +72,12 @@ class LatestRequest:
         with self._change:
             answer, self._answer = self._answer, None
             return answer
+
+    def forget(self) -> None:
+        """No answer comes of what was asked; the process is there for the next request."""
+        with self._change:
+            self._waiting = self._answer = None
+            self._wanted = False
 
     def wait(self, seconds: float) -> None:
         """Waits until all is answered, for scripts and tests; ModelError where that takes longer."""
@@ -82,27 +89,27 @@ class LatestRequest:
                 seconds -= LOOK
 
     def close(self) -> None:
-        """Ends the process and forgets what was asked."""
-        with self._change:
-            self._waiting = None
+        """Ends the process and forgets what was asked; a later request starts another."""
+        self.forget()
         self.simulator.kill()
 
     def _work(self) -> None:
         while True:
             with self._change:
                 request, self._waiting, self._running, self._done = self._waiting, None, self._waiting, 0.0
+                self._wanted, kills = True, self.simulator.kills
                 if request is None:
                     self._thread = None
                     return
-            answer = self._answered(request)
+            answer = self._answered(request, kills)
             with self._change:
-                self._answer, self._running = answer, None
+                self._answer, self._running = answer if self._wanted else None, None
                 self._change.notify_all()
 
-    def _answered(self, request: dict[str, Any]) -> SimulatorAnswer:
+    def _answered(self, request: dict[str, Any], kills: int) -> SimulatorAnswer:
         answer = SimulatorAnswer(request, None, {}, self._problem("no answer"))
         try:
-            for kind, about, arrays in self.simulator.answers(request):
+            for kind, about, arrays in self.simulator.answers(request, kills):
                 if kind == PROGRESS:
                     self._done = float(about)
                 else:

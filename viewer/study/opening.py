@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,8 @@ def opened(
     name: str, run_options: Sequence[str] = (), tell: Callable[[float], None] = lambda done: None, start: str = ""
 ) -> Iterator[ViewedStudy]:
     """The study of that name. A model is run by `shiftjax run` first, so that this process stays without jax; another
-    process runs the designs of an optimisation, too, which are the members of its study.
+    process runs the designs of an optimisation, too, which are the members of its study. Processes of the study's own
+    end with it.
 
     Args:
         tell: called with the fraction of those designs' run that is done.
@@ -92,11 +93,13 @@ def opened(
         with trail.simulated(name, tell, start) as place:
             study = ViewedStudy.open(place, where=name)
             study.titles = trail.titles(study.metrics)
-            yield study
+            with closing(study):
+                yield study
         return
     refuse_start(name, start)
     if is_stored(name):
-        yield ViewedStudy.open(name)
+        with closing(ViewedStudy.open(name)) as study:
+            yield study
         return
     refuse_others(name)
     model = load(name)
@@ -122,7 +125,8 @@ def opened(
             )
         for line in messages:
             print(printable(line), file=sys.stderr)
-        yield ViewedStudy.open(target, where=name)  # the folder is temporary
+        with closing(ViewedStudy.open(target, where=name)) as study:  # the folder is temporary
+            yield study
 
 
 def stored_in(folder: Path) -> list[str]:

@@ -157,8 +157,9 @@ class Resimulation:
                     self._thread = None
                     return
                 self._running, self._queue, self._done = tuple(self._queue), [], 0.0
+                kills = self.simulator.kills
             try:
-                self._simulate(self._running)
+                self._simulate(self._running, kills)
                 self._end_request(None)
             except ChildEnded as ended:
                 self._end_request(self._error(f"a simulator that {ended}"))
@@ -181,9 +182,9 @@ class Resimulation:
             self._running = ()
             self._change.notify_all()
 
-    def _simulate(self, members: Sequence[int]) -> None:
+    def _simulate(self, members: Sequence[int], kills: int) -> None:
         """One request."""
-        for kind, about, arrays in self.simulator.answers({"store": self.store, "members": list(members)}):
+        for kind, about, arrays in self.simulator.answers({"store": self.store, "members": list(members)}, kills):
             with self._change:
                 if kind == PROGRESS:
                     self._done = float(about)

@@ -21,7 +21,7 @@ from shiftjax.viewer.web.site import Site
 
 HOST = "127.0.0.1"
 HEADERS, BODY = 64 << 10, 1 << 10  # bytes of a request: addresses are short, and nothing is sent here
-IDLE = 600.0  # s after which a connection without a request is closed
+IDLE = 600.0  # s after which a connection without a request, or with half of one, is closed
 
 
 def _told(text: str) -> None:
@@ -90,8 +90,9 @@ class PageServer:
 
     async def _serve(self) -> None:
         server = HTTPServer(
-            self.site.application(), max_header_size=HEADERS, max_body_size=BODY, idle_connection_timeout=IDLE
-        )
+            self.site.application(), max_header_size=HEADERS, max_body_size=BODY, idle_connection_timeout=IDLE,
+            body_timeout=IDLE,
+        )  # fmt: skip
         server.add_socket(self._socket)
         await self._end.wait()
         server.stop()

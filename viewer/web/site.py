@@ -56,6 +56,7 @@ class Site:
         """Ends what reads and simulates."""
         self.served.close()
         self._reader.shutdown(wait=True, cancel_futures=True)
+        self.served.close()  # what the last act of the thread had begun
 
     def application(self) -> Application:
         """What tornado calls."""
@@ -96,7 +97,7 @@ class SiteHandler(RequestHandler):
         given = self.get_query_argument("token", "") if self.opens else ""
         if reason := refusal(self.request.headers, self.site.token, given, opens=self.opens):
             self.site.counts["refused"] += 1
-            raise HTTPError(403, reason.replace("%", "%%"))
+            raise HTTPError(403, "%s", reason)
 
     async def send(self, body: bytes, kind: str, policy: str = "default-src 'none'") -> None:
         """An answer; one whose reader has gone is counted."""
@@ -124,9 +125,9 @@ class SiteHandler(RequestHandler):
         """An error that was raised, as text for a person who opens the page, else as JSON for its script."""
         error = more.get("exc_info", (None, None, None))[1]
         text = {404: "There is nothing of this address.", 405: "This server is only read from: GET."}.get(status_code)
-        text = (
-            text or (error.log_message if isinstance(error, HTTPError) else None) or f"an error of the server: {error}"
-        )
+        if not text and isinstance(error, HTTPError) and error.log_message:
+            text = error.log_message % error.args
+        text = text or f"an error of the server: {error}"
         for name, value in security_headers("default-src 'none'", framed=self.site.framed).items():
             self.set_header(name, value)
         if status_code == 405:

@@ -6,7 +6,8 @@ value. A drag makes the same kind of goal as one that is kept.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from shiftjax.access.frame_kinds import FrameOn
+from shiftjax.editing.path_moves import PathMoves
 from shiftjax.editing.scripts import line_of
 from shiftjax.editing.standing import Pose, Poses, after, local
 from shiftjax.errors import ModelError, nearest, need, need_number, shown
-from shiftjax.kinematics.positioning.goals import LETTERS, FrameGoal, Goal, JointGoal, Level, level_number
+from shiftjax.kinematics.positioning.goals import LETTERS, LEVELS, FrameGoal, Goal, JointGoal, Level, level_number
 from shiftjax.mechanism.coordinates import plain_coordinate, plain_coordinates
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child, listed, matching
@@ -27,6 +29,8 @@ from shiftjax.real_arrays import real_array
 HandGoal = FrameGoal | JointGoal
 ORTHONORMAL = 1e-5  # by which a rotation matrix may be off
 USUAL = {"along": LETTERS, "about": LETTERS, "level": "target", "weight": 1.0}  # what a line leaves out
+LEAST = 1e-50  # weight: the fourth powers of smaller ones, and of the inverse of larger ones, are nearly no numbers
+NUMBERED = re.compile(r"( \d+)?")  # after the path in the name of a goal that goes by it
 AXES = dict(zip(LETTERS, np.eye(3), strict=True))
 
 
@@ -48,11 +52,12 @@ class GoalWords:
         return {child(path, frame.name): (path, frame) for path, frames in bodies for frame in frames}
 
     def body(self, body: str) -> str:
-        """The path of a body that is dragged.
+        """The path of a body that is dragged or turned.
 
         Raises:
             ModelError: none of the model, or several.
         """
+        need("body to drag", body, str, "the path of a body")
         return self._one("body to drag", body, self._bodies)
 
     def coordinate(self, coordinate: str, where: str) -> str:
@@ -89,8 +94,8 @@ class GoalWords:
         """
         need("keep", of, str, "the path of a coordinate, a body or a frame")
         where = f"keep {of}"
-        path = self._element(of, where)
-        if path in self._frames or path in self._bodies:
+        path, is_frame = self._element(of, where, stands=T is not None or R is not None)
+        if is_frame:
             if value is not None:
                 raise ModelError(f"{where}: value", shown(value), "T and R of a body or frame", "Leave it out.")
             goal = self._frame(path, T, R, at, {key: words[key] for key in ("along", "about")}, poses)
@@ -120,19 +125,20 @@ class GoalWords:
         T = None if T is None else place(f"{where}: T", T)
         return FrameGoal(frame, T=T, R=None if R is None else rotation(f"{where}: R", R), **words)
 
-    def _element(self, of: str, where: str) -> str:
-        """A coordinate, else a body, else a frame by its path or the end of one; a body beside a joint of the same path
-        goes by its origin."""
+    def _element(self, of: str, where: str, *, stands: bool) -> tuple[str, bool]:
+        """A coordinate, else a body, else a frame by its path or the end of one, and whether it is one of both; a body
+        beside a joint of the same path goes by its origin, or by what it `stands` at."""
         origins = {child(path, ORIGIN): path for path in self._bodies}
         plain = plain_coordinates(self._model)
         joints = [path for path, _ in self._model.joints()]
-        for known in (plain, self._bodies, [*origins], [*self._frames]):
-            if matching(known, of) and not (known is self._bodies and matching(joints, of)):
+        every = (plain, self._bodies, [*origins], [*self._frames])
+        for known in (*every[1:], plain) if stands else every:
+            if matching(known, of) and (stands or not (known is self._bodies and matching(joints, of))):
                 path = self._one(where, of, known)
-                return self.coordinate(path, where) if known is plain else origins.get(path, path)
+                return (self.coordinate(path, where), False) if known is plain else (origins.get(path, path), True)
         if matching(joints, of):
-            return self.coordinate(of, where)  # which says what is there instead
-        return self._one(where, of, [*plain, *self._bodies, *self._frames])
+            return self.coordinate(of, where), False  # which says what is there instead
+        return self._one(where, of, [*plain, *self._bodies, *self._frames]), True
 
     def _one(self, where: str, given: str, known: Collection[str]) -> str:
         matches = matching(known, given)
@@ -170,6 +176,23 @@ def renamed(goal: HandGoal, path: str) -> HandGoal:
     if isinstance(goal, JointGoal):
         return replace(goal, coordinate=path)
     return replace(goal, frame=replace(goal.frame, base=path))
+
+
+def goals_after(goals: Mapping[str, HandGoal], moves: Sequence[PathMoves]) -> dict[str, HandGoal]:
+    """Goals of a model where its objects went elsewhere: those that go by their path go by the one of now, with another
+    number where a goal has that name."""
+    endings = {name: name.removeprefix(path_of(goal)) for name, goal in goals.items()}
+    by_path = {name for name, ending in endings.items() if name != ending and NUMBERED.fullmatch(ending)}
+    taken, out = goals.keys() - by_path, dict[str, HandGoal]()
+    for name, goal in goals.items():
+        path = path_of(goal)
+        for one in moves:
+            path = one.coordinate(path) if isinstance(goal, JointGoal) else one.place(path)
+        names = (f"{path}{ending}" for ending in (endings[name], "", *(f" {k}" for k in range(2, len(goals) + 3))))
+        now = name if name not in by_path else next(free for free in names if free not in taken)
+        taken.add(now)
+        out[now] = renamed(goal, path)
+    return out
 
 
 def name_for(goal: HandGoal, goals: Mapping[str, HandGoal]) -> str:
@@ -226,16 +249,30 @@ def ranked_goal(goal: HandGoal, level: Level, weight: float, where: str) -> Hand
     Raises:
         ModelError: neither a number nor a name of one; a weight that is not above 0.
     """
+    if isinstance(level, bool):
+        raise ModelError(f"{where}.level", shown(level), f"a number, or one of {[*LEVELS]}", "Smaller ones come first.")
     level_number(where, level)
     need_number(f"{where}: weight", weight, "a positive number")
     if not weight > 0.0:
         raise ModelError(f"{where}: weight", shown(weight), "a positive number", "Release it instead.")
+    if not LEAST <= weight <= 1.0 / LEAST:
+        raise ModelError(
+            f"{where}: weight", shown(weight), f"{LEAST:g} to {1.0 / LEAST:g}", "Use another level instead."
+        )
     return replace(goal, level=level, weight=float(weight))
 
 
 def at_level(goal: HandGoal, level: str | float) -> HandGoal:
     """The same goal on another level."""
     return replace(goal, level=level)
+
+
+def before(locked: Sequence[Goal], others: Sequence[Goal]) -> Sequence[Goal]:
+    """Goals of locks on a level before all others, of which some may be on theirs or before."""
+    first = min((level_number("goal", goal.level) for goal in others), default=np.inf)
+    if first > LEVELS["lock"]:
+        return locked
+    return [replace(goal, level=float(np.nextafter(first, -np.inf))) for goal in locked]
 
 
 def place(where: str, given: Any) -> np.ndarray:
@@ -273,6 +310,7 @@ def direction(where: str, given: Any) -> np.ndarray:
     if isinstance(given, str) and given in AXES:
         return AXES[given]
     array = place(where, given)
-    if not np.linalg.norm(array) > 0.0:
+    if not array.any():
         raise ModelError(where, "a vector of length 0", 'a direction, or "x", "y", "z"', "Say about which axis.")
-    return array / np.linalg.norm(array)
+    unit = array / np.abs(array).max()  # squares of large numbers are none
+    return unit / np.linalg.norm(unit)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,27 +21,28 @@ import shiftjax.run.closing.host_evaluation as host
 from shiftjax.access.stated_state import StatedState, stated_state
 from shiftjax.editing.elements import consistent
 from shiftjax.editing.locks import LockNames
+from shiftjax.editing.path_moves import PathMoves
 from shiftjax.editing.posing.goal_states import GoalSight, GoalState, missing, turning_axes
 from shiftjax.editing.posing.joint_ways import JointWay, joint_way
 from shiftjax.editing.posing.kept_goals import (
     GoalWords,
     HandGoal,
     at_level,
+    before,
     direction,
     goal_named,
+    goals_after,
     keep_line,
     name_for,
-    path_of,
     place,
     ranked_goal,
-    renamed,
     without,
 )
 from shiftjax.editing.posing.placed_bodies import PlacedBodies
 from shiftjax.editing.posing.pose_history import PoseHistory, PoseStep
 from shiftjax.editing.scripts import line_of, replayed
 from shiftjax.editing.standing import Poses, driven_joints, size_of, stated_at, with_joints
-from shiftjax.errors import ModelError, need_mapping, need_number, shown
+from shiftjax.errors import ModelError, need, need_mapping, need_number, shown
 from shiftjax.formats.files import load, save
 from shiftjax.kinematics.positioning.goals import LETTERS, FrameGoal, Goal, JointGoal, Level, ranked
 from shiftjax.kinematics.positioning.ground import Footing
@@ -197,19 +199,19 @@ class Poser(PoseHistory):
         """What `lock` takes, by paths."""
         return self._locks.names
 
-    def take_goals(self, goals: Mapping[str, HandGoal], now: Callable[[str], str] = str) -> list[str]:
-        """Keeps goals of another model from the beginning on; the names of those that are about nothing here.
+    def take_up(self, other: Poser, moves: Sequence[PathMoves]) -> tuple[list[str], list[str]]:
+        """Locks and keeps from the beginning on what a poser of the model before its `moves` does; what is not there of
+        either."""
+        locks = other._locks.after(other.locks, moves, self._locks)
+        lost = sorted(locks - self._locks.names)
+        self.stand_at(dataclasses.replace(self._now, locks=self.locks | (locks - {*lost})))
+        return lost, self.take_goals(goals_after(other.goals, moves))
 
-        Args:
-            now: path there -> path here.
-        """
-        paths = {name: now(path_of(goal)) for name, goal in goals.items()}
-        every = {
-            (paths[name] if name == path_of(goal) else name): renamed(goal, paths[name]) for name, goal in goals.items()
-        }
-        taken = {name: goal for name, goal in every.items() if self._words.has(goal)}
+    def take_goals(self, goals: Mapping[str, HandGoal]) -> list[str]:
+        """Keeps goals from the beginning on; the names of those that are about nothing here."""
+        taken = {name: goal for name, goal in goals.items() if self._words.has(goal)}
         self.stand_at(dataclasses.replace(self._now, goals=taken))
-        return [name for name in every if name not in taken]
+        return [name for name in goals if name not in taken]
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -245,7 +247,7 @@ class Poser(PoseHistory):
         along = direction(f"rotate {full}: axis", axis)
         need_number(f"rotate {full}: angle", angle, "a finite number [rad]")
         self.drop()
-        turned = np.array(rotation_of_vector((float(angle) * along).tolist())) @ self.poses[full][0]
+        turned = np.array(rotation_of_vector((math.remainder(angle, math.tau) * along).tolist())) @ self.poses[full][0]
         where = () if np.array_equal(at, (0.0, 0.0, 0.0)) else (place(f"rotate {full}: at", at),)
         line = line_of("rotate", (full, axis, float(angle), *where), {})
         self._put(self._oriented(full, turned, at, ITERATIONS, line))
@@ -319,6 +321,7 @@ class Poser(PoseHistory):
             at: (3,) the point of the body or frame that T is of [m, in it].
             along, about, level, weight: as of `FrameGoal`. name: to release it by; its path where left out.
         """
+        need("keep: name", name, str, "the name of a goal")
         self.drop()
         words = {"along": along, "about": about, "level": level, "weight": weight}
         if of:
@@ -446,8 +449,9 @@ class Poser(PoseHistory):
 
     def _every(self, step: PoseStep) -> list[Goal]:
         """The goals of a step, those of its hand first."""
-        stated = without(self._wanted, step.goals.values())
-        return [*step.hand, *step.goals.values(), *self._locked_goals(step), *step.pivot, *stated]
+        others = [*step.pivot, *without(self._wanted, step.goals.values())]
+        locked = before(self._locked_goals(step), [*step.goals.values(), *others])
+        return [*step.hand, *step.goals.values(), *locked, *others]
 
     def _states(self, step: PoseStep | None = None) -> tuple[dict[str, GoalState], tuple[GoalState, ...]]:
         """How far a pose, the present one where left out, is from what is kept and from what the hand wants."""

@@ -83,8 +83,10 @@ def simulate(state: WindowState, *, on: bool) -> None:
 
 
 def forget(state: WindowState) -> None:
-    """Takes the design by hand out of the picture."""
+    """Takes the design by hand out of the picture; one that is being simulated does not come into it."""
     sliders = state.pane_data(DesignSliders)
+    if state.study.trials is not None:
+        state.study.trials.forget()
     if state.beside is not None and sliders.tried is not None and state.beside.study is sliders.tried.study:
         state.beside = None
     sliders.tried, sliders.tried_at, sliders.problem = None, {}, ""

@@ -7,6 +7,7 @@ not noted. Time, files that were written and studies that were simulated are in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from shiftjax.viewer.gui.state.plots import PlotCurves
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.state.view_history import ViewHistory, ViewPart
+from shiftjax.viewer.members.member_sets import MemberSet
 from shiftjax.viewer.motion.framing import Extent
 from shiftjax.viewer.scene.camera import Camera
 
@@ -57,6 +59,8 @@ def same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
     if isinstance(one, np.ndarray | Extent) or isinstance(other, np.ndarray | Extent):
         return False
+    if isinstance(one, MemberSet) and isinstance(other, MemberSet):
+        return all(same(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
     return bool(one == other)
 
 

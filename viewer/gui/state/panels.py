@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.new_name import NewName
 
 RATES = (0.0, 240.0)  # limits of the highest frame rate [1/s]; 0 for that of the screen
 OPEN = "open"  # the request for another study in place of this one, before its path
+T = TypeVar("T")
 MESSAGES = 50  # the latest are kept
 PANES = ("Menu", "Model", "Properties", "Study", "Timeline")  # that the keyboard can move in, in this order
 
@@ -43,6 +44,7 @@ class Panels:
         self.sides_on = True
         self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""
         self.console_on, self.line = False, ""
+        self._lasting: dict[Any, Any] = {}
         self.new_name: NewName | None = None
         self.sizes, self.zoom, self.rows = Sizes(), 1.0, 0.0
         self.search, self.typed, self.study, self.opened = "", "", "", opened
@@ -55,6 +57,13 @@ class Panels:
         self.requests: list[str] = []
         self.rate, self.frame_seconds, self.unfinished, self.by_hand = RATES[0], 0.0, False, False
         self.user_panels: dict[str, Callable[[Any], None]] = {}
+
+    def lasting(self, kind: Callable[[], T]) -> T:
+        """What a pane keeps for as long as the window is open, also where another model is shown, by its class; made
+        on first use."""
+        if kind not in self._lasting:
+            self._lasting[kind] = kind()
+        return self._lasting[kind]
 
     def set_rate(self, rate: float) -> None:
         """Sets the highest frame rate of the window [1/s], within RATES."""

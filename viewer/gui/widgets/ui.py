@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
@@ -34,9 +35,39 @@ def pane(title: str, box: Box, flags: int = FIXED) -> Iterator[None]:
     imgui.set_next_window_size(imgui.ImVec2(box.width, box.height))
     imgui.begin(title, None, flags)
     try:
-        yield
+        with errors_told(title):
+            yield
     finally:
         imgui.end()
+
+
+@contextmanager
+def errors_told(what: str) -> Iterator[None]:
+    """Tells in the present window why something cannot be drawn, as of a store that is gone; all else goes on."""
+    begun = imgui.internal.ErrorRecoveryState()
+    imgui.internal.error_recovery_store_state(begun)
+    try:
+        yield
+    except ModelError as error:
+        _close_all_since(begun)
+        imgui.push_style_color(int(imgui.Col_.text), RED)
+        imgui.text_wrapped(str(error))
+        imgui.pop_style_color()
+        remember_item(f"unreadable:{what}")
+
+
+def _close_all_since(begun: imgui.internal.ErrorRecoveryState) -> None:
+    """Ends tables, children and whatever else an error left open; that it does so is no error of its own."""
+    io = imgui.get_io()
+    names = [f"config_error_recovery_enable_{way}" for way in ("assert", "debug_log", "tooltip")]
+    ways = {name: getattr(io, name) for name in names}
+    for name in names:
+        setattr(io, name, False)
+    try:
+        imgui.internal.error_recovery_try_to_recover_state(begun)
+    finally:
+        for name, way in ways.items():
+            setattr(io, name, way)
 
 
 def fixed_text(text: str, widest: str) -> None:

@@ -44,18 +44,23 @@ def _tabs(state: WindowState) -> None:
     explorer = state.explorer
     if not imgui.begin_tab_bar("study tabs"):
         return
-    wanted = explorer.switch_to
-    for name, (title, content) in DRAWN.items():
+    wanted, opened = explorer.switch_to, ""
+    for name, (title, _) in DRAWN.items():
         flags = int(imgui.TabItemFlags_.set_selected) if explorer.switch_to == name else 0
         is_open, _ = imgui.begin_tab_item(title, None, flags)
         ui.remember_item(f"tab:{title}")
         if is_open:
-            explorer.tab = name
-            content(state)
+            explorer.tab = opened = name
             imgui.end_tab_item()
+    imgui.end_tab_bar()
+    if opened:
+        title, content = DRAWN[opened]
+        imgui.push_id(title)
+        with ui.errors_told(title):  # after the bar: an error ends whatever is open, and the bar would be
+            content(state)
+        imgui.pop_id()
     if explorer.switch_to == wanted:
         explorer.switch_to = ""
-    imgui.end_tab_bar()
 
 
 def _brushes(state: WindowState) -> None:
