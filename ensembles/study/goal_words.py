@@ -43,8 +43,11 @@ LIMITS = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
 FREE = "-"  # an end of limits that is none
 
 
-def goal_of(words: Any, where: str) -> tuple[Goal, dict[str, list[float]]]:
+def goal_of(words: Any, where: str, unit: str | None = None) -> tuple[Goal, dict[str, list[float]]]:
     """A goal without its numbers, and these: T and a rotation vector R (3,), value (1,), in SI.
+
+    Args:
+        unit: rad or m, of the coordinate that a goal is of; None takes any unit.
 
     Raises:
         ModelError: what is no goal.
@@ -59,11 +62,12 @@ def goal_of(words: Any, where: str) -> tuple[Goal, dict[str, list[float]]]:
             todo = nearest(name, ALSO[kind]) or "Leave it out."
             raise ModelError(f"{where}.{name}", f"a key of a goal with {kind!r}", ", ".join(ALSO[kind]), todo)
     arrays = {
-        name: _numbers(words[name], count, f"{where}.{name}", "rad" if name == "R" else None if count == 1 else "m")
+        name: _numbers(words[name], count, f"{where}.{name}", "rad" if name == "R" else unit if count == 1 else "m")
         for name, count in ARRAYS.items() if name in words
     }  # fmt: skip
     given = {name: words[name] for name in ("relative_to", "along", "about", "level", "weight") if name in words}
-    given |= {name: _region(words[name], f"{where}.{name}") for name in ("box", "turn") if name in words}
+    along = {"box": "m" if kind in ("frame", "center") else unit, "turn": "rad"}
+    given |= {name: _region(words[name], f"{where}.{name}", one) for name, one in along.items() if name in words}
     if kind == "frame":
         if not arrays:
             raise ModelError(where, "neither T nor R", "a place, a rotation vector, or both", f"As in {EXAMPLE}.")
@@ -104,11 +108,11 @@ def _numbers(given: Any, count: int, where: str, unit: str | None) -> list[float
     return [_number(one, f"{where}[{k}]", unit) for k, one in enumerate(given)]
 
 
-def _region(given: Any, where: str) -> Any:
+def _region(given: Any, where: str, unit: str | None) -> Any:
     """A region as goals take it, in SI."""
     if isinstance(given, list | tuple):
-        return [_region(one, f"{where}[{k}]") for k, one in enumerate(given)]
-    return _number(given, where, None)
+        return [_region(one, f"{where}[{k}]", unit) for k, one in enumerate(given)]
+    return _number(given, where, unit)
 
 
 def _number(given: Any, where: str, unit: str | None) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from shiftjax.ensembles.study.definition import Definition
@@ -27,12 +28,14 @@ def goals_in(definition: Definition, model: Model) -> tuple[Model, dict[str, Any
     def where(name: str) -> str:
         return inside("goals", name.partition("_turn_")[0])
 
-    goals = {name: goal_of(thaw(words), where(name)) for name, words in definition.goals.items()}
+    units = units_of(model)
+    goals = {name: goal_of(words := thaw(one), where(name), _unit(model, units, words))
+             for name, one in definition.goals.items()}  # fmt: skip
     try:
         model, named = with_goals(model, goals, where)
     except ModelError as error:
         raise ModelError("goals", f"{error.where}: {error.found}", error.allowed, error.todo) from None
-    limits, units = {}, units_of(model)
+    limits = {}
     for path, ends in definition.limits.items():
         at = inside("limits", path)
         try:
@@ -41,3 +44,12 @@ def goals_in(definition: Definition, model: Model) -> tuple[Model, dict[str, Any
             raise ModelError(at, error.found, error.allowed, error.todo) from None
         limits[full] = limits_of(thaw(ends), at, units[full])
     return model, {"goals": named} | ({"limits": limits} if limits else {})
+
+
+def _unit(model: Model, units: Mapping[str, str], words: Any) -> str | None:
+    """Of the coordinate that a goal is of; None of another goal, and of a coordinate that the model does not have."""
+    path = words.get("coordinate") if isinstance(words, Mapping) else None
+    try:
+        return units.get(plain_coordinate(model, path, "goals")) if isinstance(path, str) else None
+    except ModelError:
+        return None  # it is refused where goals are named

@@ -29,7 +29,6 @@ from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kinematics.inputs import Inputs, as_drives, inputs_of
 from shiftjax.kinematics.path_metrics import path_metrics
-from shiftjax.kinematics.travel_metrics import travel_metrics
 from shiftjax.measures.aims import ATTRIBUTES, aim_of
 from shiftjax.measures.channels import channels
 from shiftjax.measures.run_metrics import Metrics
@@ -246,7 +245,7 @@ def _refuse_settings(definition: Definition, groups: Sequence[MemberGroup]) -> N
             raise ModelError(f"channels, {error.where}", error.found, error.allowed, error.todo) from None
         events, measured = group.settings.get("events"), group.settings.get("metrics")
         if group.kind == "travel":
-            travel_metrics(group.model, measured)
+            of_kind("travel", "refuse_travels")(group.model, measured, group.settings.get("tie"))
             continue
         if group.kind == "ik":
             refuse_goals = of_kind("ik", "refuse_goals")

@@ -45,4 +45,9 @@ def call(options: argparse.Namespace) -> int:
         head = ("joint", "begins at", "lower end", "upper end", "unit", "turning margin")
         used = len(head) if any(row[-1] for row in rows) else len(head) - 1
         common.table(head[:used], [row[:used] for row in rows])
+        for one in every:
+            if not one.assembled:
+                common.say(
+                    f"warning: the loops of {one.coordinate} do not close where it begins, so that it has no ends"
+                )
     return 0 if all(one.assembled for one in every) else SOME_FAILED

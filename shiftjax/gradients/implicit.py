@@ -135,12 +135,14 @@ class Answered:
     Attributes:
         y: (B, M) answers. parts: of which slopes are known; what is in none has the slope 0. messages: (B,) what runs
             say of members without an answer. causes: why slopes of members are to be doubted, beside those of parts.
+        nowhere: (B,) members that have no answer, and no slopes.
     """
 
     y: np.ndarray
     parts: Sequence[Solutions]
     messages: Sequence[str] = ()
     causes: Sequence[Cause] = ()
+    nowhere: np.ndarray | None = None
 
 
 class Implicit:
@@ -173,6 +175,8 @@ class Implicit:
         for part in answered.parts:
             for k, direction in enumerate(dx):
                 np.add.at(out[k], part.places, part.tangent(direction))
+        if answered.nowhere is not None:
+            out[(dx != 0.0).any(2) & answered.nowhere] = np.nan
         self._doubt(answered, np.asarray(np.isnan(out).any((0, 2))))
         return out
 
@@ -183,6 +187,8 @@ class Implicit:
         for part in answered.parts:
             for k, bar in enumerate(y_bar):
                 np.add.at(out[k], np.ix_(part.members, part.columns), part.adjoint(bar[part.places]))
+        if answered.nowhere is not None:
+            out[(y_bar != 0.0).any(2) & answered.nowhere] = np.nan
         self._doubt(answered, np.asarray(np.isnan(out).any((0, 2))))
         return out
 

@@ -23,6 +23,7 @@ from shiftjax.gradients.traced import is_traced
 from shiftjax.gradients.traced_design import traced_design
 from shiftjax.gradients.transforms import differentiable
 from shiftjax.kinematics.freedoms import refuse_freedoms, refuse_laws_in_time
+from shiftjax.kinematics.travel_begin import JointBeginning
 from shiftjax.kinematics.turning import TurningMargin
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
@@ -36,6 +37,7 @@ from shiftjax.run.options import Options, options_of
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import Start
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.folds import followed_poses
 from shiftjax.run.travel.reach import reach
@@ -45,7 +47,7 @@ FAR = 100.0  # of the model's length, for a joint that slides
 SOLVED = 1e-11  # residual of an end that is stationary, dimensionless
 SAME = 1e-6  # of its place, which was followed to 1e-10: another end
 FIRST = 5  # answers before the places at the ends: begin, whether assembled, low, high, turning margin
-LOW, HIGH, MARGIN = 2, 3, 4  # which of them
+ASSEMBLED, LOW, HIGH, MARGIN = 1, 2, 3, 4  # which of them
 Array = Any  # of NumPy, or of JAX where it is traced
 
 
@@ -148,6 +150,7 @@ class TravelEnds:
             rows: where they stand. begin: (B,); closed: (B,). ends: (2, B) low and high. poses: (2, nq, B) there.
             dead: (2, B) whether they are dead points. multipliers: (2, rows, B). varied: how many of the numbers that
             vary are the caller's; those of the driver follow. turning: of joints that have a margin, and margin: (B,).
+            start: (nq, B) where they begin, and beginning: what that follows from.
     """
 
     prepared: Prepared
@@ -167,10 +170,11 @@ class TravelEnds:
     start: np.ndarray
     turning: TurningMargin | None = None
     equations: Equations | None = None
+    beginning: JointBeginning | None = None
 
     @classmethod
     def of(cls, model: Model, path: str, options: Options, *, only_named: bool = False) -> TravelEnds:
-        prepared, varied = _led_where_it_stands(model, path, options)
+        prepared, varied, free, stated = _led_where_it_stands(model, path, options)
         plan, B = prepared.plan, prepared.members
         driver = next(k for k, group in enumerate(plan.constraints)
                       if group.prescribes and plan.coordinates[group.coordinates[0]].path == path)  # fmt: skip
@@ -186,8 +190,11 @@ class TravelEnds:
         driven = plan.constraints[driver].coordinates[0]
         ends.turning = TurningMargin.of(prepared, varied, index, driven, prepared.file_start.q)
         if not only_named:
-            faulty = unsound(prepared, 0.0, 0.0, strict=False)
-            began = on_branch(prepared, start_from(prepared, None, faulty, massless=True), faulty)
+            began = stated
+            if prepared.branch:
+                faulty = unsound(prepared, 0.0, 0.0, strict=False)
+                began = on_branch(prepared, start_from(prepared, None, faulty, massless=True), faulty)
+            ends.beginning = JointBeginning(free, stated, path)
             ends.begin, ends.closed, ends.start = began.q[moved.q], began.closed, began.q
             members = np.flatnonzero(began.closed)
             if ends.turning is not None and len(members):
@@ -254,8 +261,8 @@ class TravelEnds:
         first = [self.begin, self.closed, *self.ends, self.margin]
         return np.concatenate([first, *(pose[self.rows] for pose in self.poses)]).T
 
-    def answered(self, paths: Mapping[str, Any]) -> Answered:
-        """The answers with their slopes by numbers, as columns in the order of `paths`."""
+    def answered(self, paths: Mapping[str, Any], *, begins: bool = False) -> Answered:
+        """The answers with slopes by numbers, as columns in the order of `paths`; `begins`: also of where it begins."""
         order = list(paths)
         columns = [order.index(path) for path in self.prepared.vary[: self.varied]]
         y, parts, n = self.answers(), list[Solutions](), len(self.names)
@@ -268,11 +275,14 @@ class TravelEnds:
                 parts.append(Solutions(self.equations, x, columns, members, outputs, self.dead[row, members]))
         if self.turning is not None and len(members := np.flatnonzero(np.isfinite(self.margin))):
             parts.append(self.turning.solutions(self.start[:, members], members, columns, MARGIN))
+        if begins and self.beginning is not None and len(members := np.flatnonzero(self.closed)):
+            parts.append(self.beginning.solutions(self.start[:, members], members, order))
         return Answered(y, parts)
 
 
-def _led_where_it_stands(model: Model, path: str, options: Options) -> tuple[Prepared, int]:
-    """The model with a driver that keeps a coordinate where each design has it, loops closed; how many numbers vary.
+def _led_where_it_stands(model: Model, path: str, options: Options) -> tuple[Prepared, int, Prepared, Start]:
+    """The model with a driver that keeps a coordinate where each design has it, loops closed; how many numbers vary;
+    the model without it, and where designs stand there, coordinates in the same order.
 
     What designs state of its start has been heard then, and is left out: a driver says where it is. Ways to designs
     begin where the model itself stands; what it does not state is 0 there, from which loops may not close.
@@ -294,7 +304,8 @@ def _led_where_it_stands(model: Model, path: str, options: Options) -> tuple[Pre
     if free.file_start.closed[0]:
         origin = model.origin and model.origin.with_values(standing)
         model = replace(model.with_values(standing), origin=origin)
-    return prepare(model, vary, led), len(vary)
+    replaced = tuple(number for number in model.replaced if not _states(number, path))
+    return prepare(replace(model, replaced=replaced), vary, led), len(vary), free, began
 
 
 def _states(number: str, path: str) -> bool:

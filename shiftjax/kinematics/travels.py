@@ -22,7 +22,7 @@ from shiftjax.expressions.evaluation import evaluate
 from shiftjax.formats.files import load
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.gradients.implicit import Answered, Implicit
-from shiftjax.kinematics.travel import HIGH, LOW, MARGIN, TravelEnds
+from shiftjax.kinematics.travel import ASSEMBLED, HIGH, LOW, MARGIN, TravelEnds
 from shiftjax.kinematics.travel_metrics import TravelTerm, travel_metrics
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.aims import NO_AIM
@@ -84,6 +84,11 @@ def travels(
     columns, assign = (design := given.design.worked_out(model)).vary, design.assign
     function = TravelFunction(model, tuple(columns or {}), given.changed(vary=None, assign=assign, derive=None))
     return function.result(columns, given)
+
+
+def refuse_travels(model: Model, metrics: Mapping[str, Any] | None, tie: Mapping[str, Any] | None) -> None:
+    """Raises what travels of a model's joints would be refused for; none is taken."""
+    TravelFunction(model, (), options_of(metrics=metrics, tie=tie))
 
 
 class TravelFunction:
@@ -223,7 +228,9 @@ class TravelFunction:
         """Of numbers (B, P): the answers of all joints, and the status."""
         vary = {name: np.ascontiguousarray(values) for name, values in zip(self.names, x.T, strict=True)}
         began = self._began(vary, self.given.changed(channels=(), keep="none"))
-        every = [one.answered(dict.fromkeys(self.names)) for one in self._ends(vary)]
+        begin = {term.joint for term in self.terms.values() if term.name == "begin"}
+        names = dict.fromkeys(self.names)
+        every = [one.answered(names, begins=one.path in begin) for one in self._ends(vary)]
         y = np.concatenate([one.y for one in every], axis=1)
         status, messages = self._status(began, y)
         parts = []
@@ -238,6 +245,12 @@ class TravelFunction:
         status, messages = np.array(np.atleast_1d(began.status)), list(began.messages)
         for text, term in self.terms.items():
             first = int(self._first[term.joint])
+            for k in np.flatnonzero((status <= 0) & ~(y[:, first + ASSEMBLED] > 0.0)):
+                fault = f"{text}: the loops of {term.joint} do not close where it begins"
+                status[k], messages[k] = (
+                    Outcome.not_assembled,
+                    f"{fault}: {REMEDY[Outcome.not_assembled].partition(': ')[2]}",
+                )
             lacks = {end: np.isinf(y[:, first + PLACES[end]]) for end in term.ends}
             for k in np.flatnonzero((status <= 0) & np.any([*lacks.values(), np.zeros(len(y), bool)], axis=0)):
                 without = listed([end for end, lost in lacks.items() if lost[k]])

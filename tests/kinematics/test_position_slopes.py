@@ -216,3 +216,20 @@ def test_values_are_those_of_plain_calls() -> None:
     np.testing.assert_array_equal(rest[0], plain.by_goal)
     assert (bool(rest[1]), int(rest[2]), int(rest[3])) == (True, 0, int(plain.iterations))
     assert seen["record"].labels == plain.labels
+
+
+def test_a_member_without_a_pose_has_no_slopes() -> None:
+    """Beside others, whose slopes stay: a design that is not finite had the slope 0, without a word."""
+    lengths = jnp.array([1.0, jnp.nan, 1.1])
+
+    def first(x: Any) -> Any:
+        return two_links(AT, vary={"l0:tip.T[0]": x}).q["arm:j0"]
+
+    with pytest.warns(GradientWarning, match="member 1"):
+        _, forward = jax.jvp(first, (lengths,), (jnp.ones(3),))
+    with pytest.warns(GradientWarning, match="member 1"):
+        reverse = jax.vjp(first, lengths)[1](jnp.ones(3))[0]
+    alone = jax.grad(lambda x: first(x)[0])(lengths[2:])
+    for slopes in (forward, reverse):
+        assert np.isnan(slopes[1]) and np.isfinite(slopes[0])
+        np.testing.assert_allclose(slopes[2], alone[0], rtol=0, atol=EXACT)

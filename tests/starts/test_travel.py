@@ -15,6 +15,7 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.kinematics.travel import travel
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.run.assemble import assemble
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
@@ -247,3 +248,30 @@ def test_bars_that_lie_side_by_side_end_where_flat_ones_do() -> None:
         ends.append([one.low, one.high])
     assert ends[1] == pytest.approx(ends[0], abs=1e-12)
     assert min(abs(np.subtract(ends[0], REACH))) < 1e-12 or min(abs(np.add(ends[0], REACH))) < 1e-12
+
+
+@pytest.mark.parametrize("joint", ["guide", "crank_pivot", "hinge"])
+def test_a_start_that_another_joint_states_is_where_a_travel_begins(joint: str) -> None:
+    """Of two loops with one freedom: where `guide` is stated, by any way, all begin, and their loops close."""
+    builder = ModelBuilder().frame("right", T=(GROUND, 0.0, 0.0)).frame("rail", T=(0.0, 0.3, 0.0))
+    a = builder.assembly("a")
+    for name, length in (("crank", CRANK), ("coupler", COUPLER), ("rocker", ROCKER), ("rod", 2.0 * GROUND)):
+        a.body(name, frames={"tip": (length, 0.0, 0.0)}, mass=1.0)
+    a.body("slide", mass=1.0)
+    a.joint("crank_pivot", "Rz", child="crank", initial_displacement=1.0)
+    a.joint("crank_pin", "Rz", parent=("crank", "tip"), child="coupler", initial_displacement=-1.0)
+    a.joint("hinge", "Rz", parent=("fixed", "right"), child="rocker", initial_displacement=-1.5)
+    a.joint("pin", "Rz", parent=("coupler", "tip"), child=("rocker", "tip"))
+    a.joint("guide", "Tx", parent=("fixed", "rail"), child="slide")
+    a.joint("rod_pin", "Rz", parent=("rocker", "tip"), child="rod", initial_displacement=2.5)
+    a.joint("rod_end", "Rz", parent=("rod", "tip"), child="slide")
+    model, number = builder.build(), "a:guide.initial_displacement"
+    way = travel(model, "guide")
+    places = way.low + np.array([0.2, 0.5, 0.8]) * (way.high - way.low)
+    stands = np.ravel(assemble(model, vary={number: places}, channels=[f"{joint}.q"]).channels[f"{joint}.q"])
+    many = travel(model, joint, vary={number: places})
+    assert many.assembled.all()
+    assert many.begin == pytest.approx(stands, abs=1e-9)
+    for one in (travel(model.replace({number: places[0]}), joint), travel(model, joint, assign={number: places[0]})):
+        assert one.assembled
+        assert [one.begin, one.low, one.high] == pytest.approx([x[0] for x in (many.begin, many.low, many.high)])

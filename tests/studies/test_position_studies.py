@@ -139,6 +139,7 @@ def test_a_target_is_moved_to_where_the_elbow_bends_least() -> None:
         ({"goals": {"reach": {"frame": "l2:tip"}}}, "neither T nor R"),
         ({"goals": {"reach": {"frame": "l2:tip", "T": [0, 0]}}}, "a list of 3 numbers"),
         ({"goals": {"reach": {"frame": "l2:tip", "T": [0, 0, "3deg"]}}}, "goals.reach.T"),
+        ({"goals": {"reach": {**REACH, "box": [1, "2deg", 1]}}}, "goals.reach.box"),
         ({"goals": {"reach": {"frame": "l2:tip", "T": [0, 0, 0], "value": 3}}}, "a key of a goal with 'frame'"),
         ({"goals": {"1": REACH}}, "letters, digits and _"),
         ({"limits": {"j1": [0]}}, "low, high"),
@@ -157,6 +158,9 @@ def test_what_is_refused(words: dict[str, Any], message: str) -> None:
     [
         ({"goals": {}}, "goals"),
         ({"limits": {"elbow": [0, 1]}}, "elbow"),
+        ({"goals": {"rest": {"coordinate": "j0", "value": "20 mm"}}}, "goals.rest.value.*unit 'mm'"),
+        ({"goals": {"rest": {"coordinate": "j0", "value": 0, "box": "20 mm"}}}, "goals.rest.box.*unit 'mm'"),
+        ({"goals": {"reach": {**REACH, "level": "tagret"}}}, "goals.reach.level"),
         ({"metrics": {"miss": "missed(aim)"}}, "missed of one of"),
         ({"metrics": {"fast": "l2:tip.velocity[0]"}}, "depends on speeds"),
         ({"metrics": {"late": "maximum(j1.q)"}}, "of a pose"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import shiftjax
+from shiftjax.cli.check import outline
 from shiftjax.ensembles.execution.again import again
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.ensembles.optimization.trail import trail
@@ -16,6 +17,8 @@ from shiftjax.ensembles.report.sections import _facts
 from shiftjax.ensembles.store.members import members_of
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
+from shiftjax.kinematics.travels import TravelFunction
+from shiftjax.run.options import options_of
 from tests.kinematics.mechanisms import four_bar
 
 EXACT = 1e-12  # of closed forms: rounding of a few solved systems
@@ -149,6 +152,24 @@ def test_commands(tmp_path: Path, shell: Any) -> None:
     assert code == 0 and "turning" not in out and "margin" in out
     code, out, _ = shell("travel", str(tmp_path / "bars.json"), "crank_pivot", "rocker_pivot")
     assert code == 0 and "turning margin" in out and "none" in out
+    code, _, err = shell("travel", str(tmp_path / "bars.json"), "rocker_pivot", "--set", "coupler:tip.T[0]=99")
+    assert code == 3 and "do not close where it begins" in err
+
+
+def test_slopes_of_where_a_joint_begins() -> None:
+    """Of a joint that loops place, by lengths and by the joint that is stated; each way those of differences."""
+    metrics = {"stands": "begin(rocker_pivot)", "turned": "begin(crank_pivot)", "high": "high(rocker_pivot)"}
+    function = TravelFunction(MODEL, (*PATHS, "a:crank_pivot.initial_displacement"), options_of(metrics=metrics))
+    x, h = np.array([[2.0, 7.0, 1.0], [1.9, 6.8, 1.3]]), 1e-6
+    moves = np.eye(3)[:, None].repeat(2, axis=1)
+    exact = function.tangent(x, moves)
+    for k, move in enumerate(moves):
+        assert exact[k] == pytest.approx(
+            (function.run(x + h * move) - function.run(x - h * move)) / (2.0 * h), abs=1e-7
+        )
+    assert (np.abs(exact[:, :, 0]) > 1e-3).all() and exact[2, :, 1] == pytest.approx(1.0)
+    back = function.adjoint(x, np.eye(4)[:, None].repeat(2, axis=1))
+    assert back.transpose(2, 1, 0) == pytest.approx(exact, abs=EXACT)
 
 
 @pytest.mark.parametrize(
@@ -186,5 +207,7 @@ def test_margins_are_of_four_bars() -> None:
     slider = Definition("slider_crank", kind="travel", metrics={"margin": "turning_margin(guide)"})
     with pytest.raises(shiftjax.ModelError, match="a planar loop of four joints that turn"):
         sweep(slider)
+    with pytest.raises(shiftjax.ModelError, match="a planar loop of four joints that turn"):
+        outline(slider)
     elsewhere = Definition(MODEL, kind="travel", metrics={"m": "at_low(rocker_pivot, rocker_pivot)"})
     assert list(sweep(elsewhere).table["status"]) == ["ok"]

@@ -223,7 +223,9 @@ class PositionFunction:
             parts += new
             touching[one.members] = one.touching
             messages[one.members[~one.solved]] = LOST
-        return Answered(y, parts, [*messages], [Cause(loose, LOOSE), Cause(touching, TOUCHES)])
+        nowhere = np.ones(B, bool)
+        nowhere[members] = False
+        return Answered(y, parts, [*messages], [Cause(loose, LOOSE), Cause(touching, TOUCHES)], nowhere)
 
     def _columns(self, search: MemberSearch) -> np.ndarray:
         """(P + given, B) columns of the inputs that the parameters of equations are; -1 of what stays."""

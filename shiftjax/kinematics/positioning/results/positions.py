@@ -7,7 +7,9 @@ assembled there. Goals have their numbers in the model (`named_goals`), metrics 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -18,6 +20,7 @@ import numpy as np
 
 from shiftjax.access.stated_state import StatedState
 from shiftjax.constraints import CoordinateFunction
+from shiftjax.errors import ModelError
 from shiftjax.expressions.evaluation import evaluate
 from shiftjax.formats.files import load
 from shiftjax.gradients.doubts import Doubts
@@ -126,8 +129,9 @@ class PoseStudyFunction:
             for name, _ in goal.paths:
                 arrays.append(TracedArray(k, name, first, SHAPES[name]))
                 first += arrays[-1].size
-        self.problem = PositionProblem(model, [self._example(goal) for goal in self.goals], limits, tries)
-        self._solved = PositionFunction(self.problem, self.names, arrays, warns, self._observe, self._begin)
+        with _goals_by_name(self.goals):
+            self.problem = PositionProblem(model, [self._example(goal) for goal in self.goals], limits, tries)
+            self._solved = PositionFunction(self.problem, self.names, arrays, warns, self._observe, self._begin)
 
     def _example(self, goal: NamedGoal) -> Any:
         """The goal with numbers that may stand there."""
@@ -294,6 +298,19 @@ class PoseStudyFunction:
         metrics = [jnp.asarray(evaluate(one.node, values, name)[0], float) for name, one in self.metrics.items()]
         status = jnp.where((outcome.status <= 0) & ~outcome.reached, int(Outcome.out_of_reach), outcome.status)
         return jnp.stack([*metrics, jnp.asarray(status, float)], axis=1)
+
+
+@contextmanager
+def _goals_by_name(goals: Sequence[NamedGoal]) -> Iterator[None]:
+    """What is refused of a goal by its number is refused by its name."""
+    try:
+        yield
+    except ModelError as error:
+        number = re.match(r"goals\[(\d+)\]", error.where)
+        if number is None:
+            raise
+        where = f"goals.{goals[int(number[1])].name}{error.where[number.end() :]}"
+        raise ModelError(where, error.found, error.allowed, error.todo) from None
 
 
 def _stated(prepared: Prepared, began: Start) -> StatedState:
