@@ -307,11 +307,14 @@ def test_what_says_nothing_of_a_page_is_refused(
 def a_command(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`shiftjax view --web` as a process, and the address that it printed."""
     refuse = "import sys\nfor name in ('glfw', 'OpenGL', 'imgui_bundle', 'jax'):\n    sys.modules[name] = None\n"
-    code = f"{refuse}from shiftjax.cli import entry\nsys.argv = ['shiftjax', 'view', '--web', *sys.argv[1:]]\nentry()"
+    heard = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's job ignores it
+    called = "from shiftjax.cli import entry\nsys.argv = ['shiftjax', 'view', '--web', *sys.argv[1:]]\nentry()"
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+        [sys.executable, "-c", refuse + heard + called, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     try:
         yield process, process.stdout.readline().strip()
