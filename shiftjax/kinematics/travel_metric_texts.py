@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from shiftjax.errors import ModelError, shown, wrong
+from shiftjax.errors import ModelError
 from shiftjax.expressions.dialects import LANES
 from shiftjax.expressions.expression import names
 from shiftjax.expressions.grammar import parse
-from shiftjax.measures.aims import without_aim
+from shiftjax.measures.aims import text_without_aim
 
 EXAMPLE = "range(rocker_pivot), or at_high(rocker_pivot, crank_pivot)"
 
@@ -25,13 +24,4 @@ def joints_in(words: Any) -> tuple[str, ...]:
 
 def text_of(words: Any, where: str) -> str:
     """The expression of a metric's words."""
-    if isinstance(words, str):
-        return words
-    if not isinstance(words, Mapping):
-        raise wrong(where, words, f"a text, as {EXAMPLE}")
-    rest = without_aim(words)
-    if set(rest) != {"of"} or not isinstance(rest["of"], str):
-        raise ModelError(
-            where, shown(dict(words)), "`of`, a text, with `good` and `limits`", f"Write of = '{EXAMPLE}'."
-        )
-    return rest["of"]
+    return text_without_aim(words, where, EXAMPLE)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from shiftjax.errors import ModelError, need_number, one_of, shown
+from shiftjax.errors import ModelError, need_number, one_of, shown, wrong
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.quantities import in_si
 from shiftjax.record import record
@@ -70,6 +70,26 @@ def aim_in(attributes: Mapping[Any, Any]) -> Aim:
 def without_aim(words: Mapping[str, Any]) -> dict[str, Any]:
     """The words of a metric that say how it is computed."""
     return {key: value for key, value in words.items() if key not in AIM}
+
+
+def text_without_aim(words: Any, where: str, example: str) -> str:
+    """The expression of a metric whose words are that, or a mapping of it as `of` and of what is good of it.
+
+    Args:
+        example: of such an expression.
+
+    Raises:
+        ModelError: neither.
+    """
+    if isinstance(words, str):
+        return words
+    if not isinstance(words, Mapping):
+        raise wrong(where, words, f"a text, as {example}")
+    rest = without_aim(words)
+    if set(rest) != {"of"} or not isinstance(rest["of"], str):
+        allowed, todo = "`of`, a text, with `good` and `limits`", f"Write of = '{example}'."
+        raise ModelError(where, shown(dict(words)), allowed, todo)
+    return rest["of"]
 
 
 def with_good(words: str | Mapping[str, Any], good: str) -> str | dict[str, Any]:

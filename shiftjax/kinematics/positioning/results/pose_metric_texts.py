@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from shiftjax.errors import ModelError, nearest, shown, wrong
+from shiftjax.errors import ModelError, nearest
 from shiftjax.expressions.dialects import FUNCTIONS, LANES
 from shiftjax.expressions.expression import Expression, FunctionCall, Name, NumberLiteral, is_path, names, replaced
-from shiftjax.measures.aims import without_aim
+from shiftjax.measures.aims import text_without_aim
 from shiftjax.measures.metric_texts import parsed
 
 MISSED, REACHED = "missed", "reached"
@@ -25,21 +25,8 @@ def channels_in(words: Any) -> tuple[str, ...]:
 
 
 def text_of(words: Any, where: str) -> str:
-    """The expression of a metric's words.
-
-    Raises:
-        ModelError: neither a text nor a mapping of one.
-    """
-    if isinstance(words, str):
-        return words
-    if not isinstance(words, Mapping):
-        raise wrong(where, words, f"a text, as {EXAMPLE}")
-    rest = without_aim(words)
-    if set(rest) != {"of"} or not isinstance(rest["of"], str):
-        raise ModelError(
-            where, shown(dict(words)), "`of`, a text, with `good` and `limits`", f"Write of = '{EXAMPLE}'."
-        )
-    return rest["of"]
+    """The expression of a metric's words."""
+    return text_without_aim(words, where, EXAMPLE)
 
 
 def missed_of(level: str) -> str:
