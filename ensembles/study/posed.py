@@ -21,21 +21,9 @@ POSED = {
 }
 # Keywords that mean something there.
 TAKEN = (
-    *(
-        "channels",
-        "metrics",
-        "branch",
-        "backend",
-        "precision",
-        "strict_start",
-        "derive",
-        "drive",
-        "tie",
-        "keep",
-        "vary",
-    ),
-    *("threads", "announce", "progress", "goals", "limits", "tries"),
-)
+    "channels", "metrics", "branch", "backend", "precision", "strict_start", "derive", "drive", "tie", "keep", "vary",
+    "threads", "announce", "progress", "goals", "limits", "tries",
+)  # fmt: skip
 
 
 def of_kind(kind: str, name: str = "") -> Callable[..., Any]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -19,10 +18,11 @@ from shiftjax.algebra import Vec
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError
 from shiftjax.expressions.evaluation import evaluate
-from shiftjax.gradients.doubts import Cause, Doubts
+from shiftjax.gradients.doubts import Cause
 from shiftjax.gradients.implicit import Answered, Implicit, Solutions
 from shiftjax.gradients.transforms import differentiable
 from shiftjax.kinematics.inputs import Inputs, as_drives
+from shiftjax.kinematics.measured_answers import MeasuredAnswers
 from shiftjax.kinematics.placed_instants import PathInstants
 from shiftjax.kinematics.placed_terms import PlacedInstant, PlacedTerm, placed_term
 from shiftjax.measures.channel import Channel
@@ -45,7 +45,7 @@ PLACE = "place {} {}"  # metric of a path, of a term and the number of its place
 Lead = Callable[..., Result]  # `follow` of known numbers, but for its model and its drivers
 
 
-class PathFunction:
+class PathFunction(MeasuredAnswers):
     """Channels, metrics, status and certificate along a path, of numbers of designs.
 
     Args:
@@ -104,12 +104,6 @@ class PathFunction:
         """Of every member, before its metrics follow from their terms."""
         return self.recorded + sum(term.size for term in self.terms) + 1 + len(self.static.certificate)
 
-    @property
-    def doubts(self) -> Doubts:
-        """Of the members of the last derivative."""
-        assert self._solved.doubts is not None
-        return self._solved.doubts
-
     def split(self, y: Array) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array]]:
         """Channels (B, n, ...) as they are asked for, metrics (B,), status (B,), certificate (B,) of outputs (B, M)."""
         n, first, channels = self.inputs.count, 0, dict[str, Array]()
@@ -137,29 +131,6 @@ class PathFunction:
             first += placed.size
         metrics = [jnp.asarray(evaluate(one.node, values, name)[0], float) for name, one in self.metrics.items()]
         return jnp.concatenate([y[:, : self.recorded], *(one[:, None] for one in metrics), y[:, first:]], axis=1)
-
-    # -- in NumPy ------------------------------------------------------------------------------------------------------
-
-    def run(self, x: np.ndarray) -> np.ndarray:
-        """The outputs (B, M) of numbers (B, P)."""
-        with jax.enable_x64(True):
-            return np.asarray(self._measured(jnp.asarray(self._solved.run(x))))
-
-    def tangent(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """Changes (D, B, M) of the outputs in D directions (D, B, P)."""
-        y, changes = self._solved.run(x), self._solved.tangent(x, dx)
-        with jax.enable_x64(True):
-            along = partial(jax.jvp, self._measured, (jnp.asarray(y),))
-            return np.asarray(jax.vmap(lambda dy: along((dy,))[1])(jnp.asarray(changes)))
-
-    def adjoint(self, x: np.ndarray, bars: np.ndarray) -> np.ndarray:
-        """Cotangents (D, B, P) of the numbers from D of the outputs (D, B, M); NaN where a path ended early."""
-        y = self._solved.run(x)
-        with jax.enable_x64(True):
-            _, back = jax.vjp(self._measured, jnp.asarray(y))
-            bars = np.asarray(jax.vmap(lambda bar: back(bar)[0])(jnp.asarray(bars)))
-        status = y[:, self._answers - 1 - len(self.static.certificate)]
-        return np.where((status > 0)[:, None], np.nan, self._solved.adjoint(x, bars))
 
     # -- the answers ---------------------------------------------------------------------------------------------------
 

@@ -9,23 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError
-from shiftjax.expressions.evaluation import evaluate
 from shiftjax.formats.files import load
-from shiftjax.gradients.doubts import Doubts
 from shiftjax.gradients.implicit import Answered, Implicit
+from shiftjax.kinematics.measured_answers import DesignMetrics
 from shiftjax.kinematics.travel import ASSEMBLED, HIGH, LOW, MARGIN, TravelEnds
 from shiftjax.kinematics.travel_metrics import TravelTerm, travel_metrics
-from shiftjax.lanes.member_values import MemberValues
-from shiftjax.measures.aims import NO_AIM
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import REMEDY, Outcome
@@ -91,7 +85,7 @@ def refuse_travels(model: Model, metrics: Mapping[str, Any] | None, tie: Mapping
     TravelFunction(model, (), options_of(metrics=metrics, tie=tie))
 
 
-class TravelFunction:
+class TravelFunction(DesignMetrics):
     """Metrics and status of travels as functions of numbers of designs, as `PathFunction` has those of paths.
 
     Args:
@@ -101,8 +95,6 @@ class TravelFunction:
     Attributes:
         static: the travels of the model's own numbers, for what no number decides.
     """
-
-    recorded = 0  # no channels
 
     def __init__(self, model: Model, names: Sequence[str], given: Options, *, warns: bool = True) -> None:
         self.model, self.names, self.given = model, tuple(names), given
@@ -115,26 +107,6 @@ class TravelFunction:
         self._solved = Implicit(sum(one.count for one in self._known) + 1, self._answer, warns=warns)
 
     # -- what there is -------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def static(self) -> Result:
-        numbers = self.model.numbers()
-        return self.result({name: np.full(1, numbers[name]) for name in self.names} or None, self.given)
-
-    @property
-    def outputs(self) -> int:
-        """Of every member: metrics, then status."""
-        return len(self.metrics) + 1
-
-    @property
-    def doubts(self) -> Doubts:
-        """Of the members of the last derivative."""
-        assert self._solved.doubts is not None
-        return self._solved.doubts
-
-    def split(self, y: Array) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array]]:
-        """No channels, metrics (B,), status (B,), and no certificate of outputs (B, M)."""
-        return {}, {name: y[:, k] for k, name in enumerate(self.metrics)}, y[:, -1], {}
 
     def _place(self, term: TravelTerm) -> list[int]:
         """Answers of which the last one, less the others, is a term.
@@ -156,57 +128,16 @@ class TravelFunction:
     # -- in NumPy ------------------------------------------------------------------------------------------------------
 
     def result(self, vary: Mapping[str, np.ndarray] | None, given: Options) -> Result:
-        """The result of designs.
-
-        Args:
-            vary: full path -> (B,). given: what else is asked for.
-        """
+        """See `DesignMetrics.result`."""
         began = self._began(vary, given)
         y = np.concatenate([one.answers() for one in self._ends(vary)], axis=1)
         status, messages = self._status(began, y)
-        with np.errstate(all="ignore"):  # of members that have a status
-            members = MemberValues()
-            terms = members.lane_values([np.ascontiguousarray(x) for x in self._terms(y.T).values()])
-            values = {text: [x] for text, x in zip(self.terms, terms, strict=True)}
-            nodes = [evaluate(one.node, values, f"metric {name}")[0] for name, one in self.metrics.items()]
-            numbers = [np.where(status > 0, np.nan, x) for x in members.numbers(nodes)]
-        alone = vary is None
-        return replace(
-            began,
-            status=status[0] if alone else status,
-            messages=messages,
-            metrics={name: x[0] if alone else x for name, x in zip(self.metrics, numbers, strict=True)},
-            metric_units={name: one.unit for name, one in self.metrics.items()},
-            metric_texts={name: one.text for name, one in self.metrics.items()},
-            metric_aims={name: one.aim for name, one in self.metrics.items() if one.aim != NO_AIM},
-            settings={**began.settings, "travels": self.joints},
-        )
-
-    def run(self, x: np.ndarray) -> np.ndarray:
-        """The outputs (B, M) of numbers (B, P)."""
-        with jax.enable_x64(True):
-            return np.asarray(self._measured(jnp.asarray(self._solved.run(x))))
-
-    def tangent(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """Changes (D, B, M) of the outputs in D directions (D, B, P)."""
-        y, changes = self._solved.run(x), self._solved.tangent(x, dx)
-        with jax.enable_x64(True):
-            along = partial(jax.jvp, self._measured, (jnp.asarray(y),))
-            return np.asarray(jax.vmap(lambda dy: along((dy,))[1])(jnp.asarray(changes)))
-
-    def adjoint(self, x: np.ndarray, bars: np.ndarray) -> np.ndarray:
-        """Cotangents (D, B, P) of the numbers from D of the outputs (D, B, M); NaN of members that have no metrics."""
-        y = self._solved.run(x)
-        with jax.enable_x64(True):
-            _, back = jax.vjp(self._measured, jnp.asarray(y))
-            bars = np.asarray(jax.vmap(lambda bar: back(bar)[0])(jnp.asarray(bars)))
-        return np.where((y[:, -1] > 0)[:, None], np.nan, self._solved.adjoint(x, bars))
+        with np.errstate(all="ignore"):  # ends that are infinite
+            terms = {text: [x] for text, x in self._terms(y.T).items()}
+        return self._with_metrics(began, terms, status, messages, {"travels": self.joints})
 
     def _measured(self, y: Array) -> Array:
-        """The outputs of the answers (B, ...)."""
-        values = {text: [x] for text, x in self._terms(y.T).items()}
-        metrics = [jnp.asarray(evaluate(one.node, values, name)[0], float) for name, one in self.metrics.items()]
-        return jnp.stack([*metrics, y[:, -1]], axis=1)
+        return self._traced({text: [x] for text, x in self._terms(y.T).items()}, y[:, -1])
 
     def _terms(self, y: Array) -> dict[str, Array]:
         """Text of a term -> (B,), from answers (answers, B)."""

@@ -26,6 +26,7 @@ from shiftjax.run.options import Options
 from shiftjax.statics.at_rest import AtRest, Linear
 from shiftjax.statics.independent import independent_speeds
 from shiftjax.statics.search import Search
+from shiftjax.statics.side_by_side import SideBySide
 from shiftjax.statics.slopes import matrices, matrix_slopes, tangent
 
 Array = Any  # of JAX, traced
@@ -33,7 +34,7 @@ BEFORE = ("q", "states", "potential")  # parts that stand before the status
 
 
 @dataclass
-class HostRest:
+class HostRest(SideBySide):
     """`gradients.transforms.Differentiable` of the varied numbers (B, P) to what `parts` has, side by side (B, M).
 
     Attributes:
@@ -57,15 +58,6 @@ class HostRest:
         self.shapes = {"q": (plan.nq,), "states": (plan.ns,), "potential": (), "status": (), "motions": (plan.nv, k),
                        "M": (k, k), "first_order": (k + plan.ns, n)}  # fmt: skip
         self.outputs = sum(int(np.prod(shape)) for shape in self.shapes.values())
-
-    def parts(self, y: Array) -> dict[str, Array]:
-        """What the outputs (B, M) are."""
-        out, first = {}, 0
-        for name, shape in self.shapes.items():
-            size = int(np.prod(shape))
-            out[name] = y[:, first : first + size].reshape(len(y), *shape)
-            first += size
-        return out
 
     def run(self, x: np.ndarray) -> np.ndarray:
         """(B, M) of (B, P); NaN where there is no equilibrium."""
@@ -96,16 +88,6 @@ class HostRest:
             potential = rest.potential_slopes(q, states, change)
             calm = np.zeros(len(members))
             out[members] = _rows(rates.T, change.states.T, potential, calm, parts.motions, parts.M, parts.first_order)
-        return out
-
-    def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
-        """(B, P) of (B, P) and (B, M): by as many tangents as there are numbers."""
-        out = np.zeros_like(x)
-        for k in range(x.shape[1]):
-            dx = np.zeros_like(x)
-            dx[:, k] = 1.0
-            dy = self.tangent(x, dx)
-            out[:, k] = np.where(y_bar == 0.0, 0.0, y_bar * dy).sum(1)
         return out
 
     def _search(self, x: np.ndarray) -> Search:

@@ -19,6 +19,7 @@ import numpy as np
 from shiftjax.access.configuration import Configuration
 from shiftjax.gradients.doubts import doubts_of, warn
 from shiftjax.record import record
+from shiftjax.statics.side_by_side import SideBySide
 
 Array = Any  # of JAX, traced
 HELD = 1e-11  # of the largest singular value of a_q: a motion that has less has no slope
@@ -45,7 +46,7 @@ class SteadyState:
 
 
 @dataclass
-class HostSteady:
+class HostSteady(SideBySide):
     """`gradients.transforms.Differentiable` of the varied numbers (B, P) to what `parts` has, side by side (B, M).
 
     Attributes:
@@ -68,15 +69,6 @@ class HostSteady:
         self.shapes = {name: self._answer(self.drawn.at, name).shape for name in self.asked}
         self.outputs = sum(int(np.prod(shape)) for shape in self.shapes.values()) + 1
 
-    def parts(self, y: Array) -> dict[str, Array]:
-        """What the outputs (B, M) are, but for the status, which is the last."""
-        out, first = {}, 0
-        for name, shape in self.shapes.items():
-            size = int(np.prod(shape))
-            out[name] = y[:, first : first + size].reshape(len(y), *shape)
-            first += size
-        return out
-
     def run(self, x: np.ndarray) -> np.ndarray:
         """(B, M) of (B, P); NaN where there is no steady motion."""
         there = self._at(x)
@@ -96,15 +88,6 @@ class HostSteady:
         out = np.concatenate([*rows, np.zeros((len(x), 1))], axis=1)
         out[moved & ~sound, :-1] = np.nan
         return np.where(moved[:, None], out, 0.0)
-
-    def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
-        """(B, P) of (B, P) and (B, M): by as many tangents as there are numbers."""
-        out = np.zeros_like(x)
-        for k in range(x.shape[1]):
-            dx = np.zeros_like(x)
-            dx[:, k] = 1.0
-            out[:, k] = np.where(y_bar == 0.0, 0.0, y_bar * self.tangent(x, dx)).sum(1)
-        return out
 
     def _answer(self, at: Configuration, name: str, **along: Any) -> np.ndarray:
         """A part, or its slope along displacements and changes of numbers."""

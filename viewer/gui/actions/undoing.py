@@ -211,9 +211,8 @@ def _set_plots(state: WindowState, value: tuple[Any, ...]) -> None:
         plots.follow(width)
 
 
-PARTS: dict[
-    str, ViewPart
-] = {  # in the order in which they are set: the selection is made of those shown, with their sets
+# In the order in which they are set: the selection is made of those shown, with their sets.
+PARTS: dict[str, ViewPart] = {
     "sets": ViewPart(lambda s: (s.explorer.sets,), _set_sets, same),
     "choice": _plain(
         lambda s: ((s.choice, "chosen"), (s.choice, "text"), (s.choice, "ghosts_on"), (s.choice, "outlined"))

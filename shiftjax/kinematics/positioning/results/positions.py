@@ -21,9 +21,8 @@ import numpy as np
 from shiftjax.access.stated_state import StatedState
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError
-from shiftjax.expressions.evaluation import evaluate
 from shiftjax.formats.files import load
-from shiftjax.gradients.doubts import Doubts
+from shiftjax.kinematics.measured_answers import DesignMetrics
 from shiftjax.kinematics.positioning.damping import Positioned
 from shiftjax.kinematics.positioning.goals import Goal
 from shiftjax.kinematics.positioning.inverse_kinematics import PositionFunction, TracedArray, observed_at, outcome_of
@@ -31,8 +30,6 @@ from shiftjax.kinematics.positioning.member_search import InverseKinematics, Mem
 from shiftjax.kinematics.positioning.results.named_goals import NamedGoal
 from shiftjax.kinematics.positioning.results.pose_metric_texts import REACHED, missed_of
 from shiftjax.kinematics.positioning.results.pose_metrics import pose_metrics
-from shiftjax.lanes.member_values import MemberValues
-from shiftjax.measures.aims import NO_AIM
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.rotations import rotation_of_vector
@@ -106,7 +103,7 @@ def refuse_goals(
     PoseStudyFunction(model, (), options_of(metrics=metrics), goals or (), limits, tries or 1)
 
 
-class PoseStudyFunction:
+class PoseStudyFunction(DesignMetrics):
     """Metrics and status of reached poses as functions of numbers of designs, as `PathFunction` has those of paths.
 
     Args:
@@ -116,8 +113,6 @@ class PoseStudyFunction:
     Attributes:
         static: the poses of the model's own numbers, for what no number decides.
     """
-
-    recorded = 0  # no channels
 
     def __init__(
         self, model: Model, names: Sequence[str], given: Options, goals: Sequence[NamedGoal],
@@ -131,7 +126,8 @@ class PoseStudyFunction:
                 first += arrays[-1].size
         with _goals_by_name(self.goals):
             self.problem = PositionProblem(model, [self._example(goal) for goal in self.goals], limits, tries)
-            self._solved = PositionFunction(self.problem, self.names, arrays, warns, self._observe, self._begin)
+            self._positions = PositionFunction(self.problem, self.names, arrays, warns, self._observe, self._begin)
+        self._solved = self._positions.implicit
 
     def _example(self, goal: NamedGoal) -> Any:
         """The goal with numbers that may stand there."""
@@ -143,28 +139,6 @@ class PoseStudyFunction:
         levels = [one.name for one in search.levels]
         self.metrics, self.channels = pose_metrics(self.model, search.ground, levels, self.given.recording.metrics)
         return [*self.channels.values()]
-
-    # -- what there is -------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def static(self) -> Result:
-        numbers = self.model.numbers()
-        return self.result({name: np.full(1, numbers[name]) for name in self.names} or None, self.given)
-
-    @property
-    def outputs(self) -> int:
-        """Of every member: metrics, then status."""
-        return len(self.metrics) + 1
-
-    @property
-    def doubts(self) -> Doubts:
-        """Of the members of the last derivative."""
-        assert self._solved.implicit.doubts is not None
-        return self._solved.implicit.doubts
-
-    def split(self, y: Array) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array]]:
-        """No channels, metrics (B,), status (B,), and no certificate of outputs (B, M)."""
-        return {}, {name: y[:, k] for k, name in enumerate(self.metrics)}, y[:, -1], {}
 
     # -- where members begin, and what they are asked ------------------------------------------------------------------
 
@@ -208,7 +182,7 @@ class PoseStudyFunction:
         def moved(prepared: Prepared, began: Start) -> Start:
             with jax.enable_x64(True):
                 inputs = np.asarray(self._expanded(jnp.asarray(x)))
-            search = self._solved.asked(inputs).search_from(_stated(prepared, began))
+            search = self._positions.asked(inputs).search_from(_stated(prepared, began))
             best = search.best(self.problem.tries)
             come.append((search, best, search.outcome(best)))
             calm, none = np.zeros(len(x), bool), np.full(len(x), -1)
@@ -223,81 +197,46 @@ class PoseStudyFunction:
         status, messages = np.array(np.atleast_1d(result.status)), list(result.messages)
         for k in np.flatnonzero((status <= 0) & ~np.atleast_1d(outcome.reached)):
             status[k], messages[k] = Outcome.out_of_reach, str(np.atleast_1d(outcome.messages)[k])
-        members = MemberValues()
-        terms = self._terms(np.atleast_2d(outcome.by_goal).reshape(len(x), -1), search, best, outcome)
-        with np.errstate(all="ignore"):
-            flat = members.lane_values([np.ascontiguousarray(v) for values in terms.values() for v in values])
-            values, first = {}, 0
-            for name, one in terms.items():
-                values[name], first = flat[first : first + len(one)], first + len(one)
-            nodes = [evaluate(one.node, values, f"metric {name}")[0] for name, one in self.metrics.items()]
-            numbers = [np.where(status > 0, np.nan, v) for v in members.numbers(nodes)]
-        alone = not result.batched
-        return replace(
-            result,
-            status=status[0] if alone else status,
-            messages=tuple(messages),
-            metrics={name: v[0] if alone else v for name, v in zip(self.metrics, numbers, strict=True)},
-            metric_units={name: one.unit for name, one in self.metrics.items()},
-            metric_texts={name: one.text for name, one in self.metrics.items()},
-            metric_aims={name: one.aim for name, one in self.metrics.items() if one.aim != NO_AIM},
-            settings={**result.settings, "goals": [goal.name for goal in self.goals]},
-        )
+        terms = self._terms(search, best, outcome)
+        return self._with_metrics(result, terms, status, messages, {"goals": [goal.name for goal in self.goals]})
 
-    def _terms(
-        self, by_goal: np.ndarray, search: MemberSearch, best: Positioned, outcome: InverseKinematics
-    ) -> dict[str, list[np.ndarray]]:
+    def _terms(self, search: MemberSearch, best: Positioned, outcome: InverseKinematics) -> dict[str, list[np.ndarray]]:
         """What stands for names of metrics: (B,) each."""
         out = {missed_of(one.name): [np.array(v)] for one, v in zip(search.levels, best.value, strict=True)}
         out[f"{REACHED}()"] = [np.atleast_1d(outcome.reached).astype(float)]
         return out | {path: [*observed_at(one, search, best.q).T] for path, one in self.channels.items()}
 
     def run(self, x: np.ndarray) -> np.ndarray:
-        """The outputs (B, M) of numbers (B, P)."""
-        with jax.enable_x64(True):
-            return np.asarray(self._measured(jnp.asarray(self._solved.implicit.run(self._inputs(x)))))
+        """See `MeasuredAnswers.run`."""
+        return super().run(self._inputs(x))
 
     def tangent(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """Changes (D, B, M) of the outputs in D directions (D, B, P)."""
+        """See `MeasuredAnswers.tangent`."""
         with jax.enable_x64(True):
             along = partial(jax.jvp, self._expanded, (jnp.asarray(x),))
             directions = np.asarray(jax.vmap(lambda d: along((d,))[1])(jnp.asarray(dx)))
-        y, changes = (
-            self._solved.implicit.run(self._inputs(x)),
-            self._solved.implicit.tangent(self._inputs(x), directions),
-        )
-        with jax.enable_x64(True):
-            measured = partial(jax.jvp, self._measured, (jnp.asarray(y),))
-            return np.asarray(jax.vmap(lambda dy: measured((dy,))[1])(jnp.asarray(changes)))
+        return super().tangent(self._inputs(x), directions)
 
     def adjoint(self, x: np.ndarray, bars: np.ndarray) -> np.ndarray:
-        """Cotangents (D, B, P) of the numbers from D of the outputs (D, B, M); NaN of members that have no pose."""
-        inputs = self._inputs(x)
-        y = self._solved.implicit.run(inputs)
-        with jax.enable_x64(True):
-            outputs, back = jax.vjp(self._measured, jnp.asarray(y))
-            bars = np.asarray(jax.vmap(lambda bar: back(bar)[0])(jnp.asarray(bars)))
-        cotangents = self._solved.implicit.adjoint(inputs, bars)
+        """See `MeasuredAnswers.adjoint`."""
+        cotangents = super().adjoint(self._inputs(x), bars)
         with jax.enable_x64(True):
             _, back = jax.vjp(self._expanded, jnp.asarray(x))
-            cotangents = np.asarray(jax.vmap(lambda bar: back(bar)[0])(jnp.asarray(cotangents)))
-        return np.where((np.asarray(outputs)[:, -1] > 0)[:, None], np.nan, cotangents)
+            return np.asarray(jax.vmap(lambda bar: back(bar)[0])(jnp.asarray(cotangents)))
 
     def _inputs(self, x: np.ndarray) -> np.ndarray:
         with jax.enable_x64(True):
             return np.asarray(self._expanded(jnp.asarray(x)))
 
     def _measured(self, y: Array) -> Array:
-        """The outputs of the answers (B, ...)."""
-        outcome = outcome_of(self._solved, y)
+        outcome = outcome_of(self._positions, y)
         values: dict[str, list[Array]] = {missed_of(name): [x] for name, x in outcome.missed.items()}
         values[f"{REACHED}()"] = [jnp.asarray(outcome.reached, float)]
-        first = self._solved.first_observed
+        first = self._positions.first_observed
         for path, one in self.channels.items():
             values[path], first = [y[:, first + k] for k in range(one.size)], first + one.size
-        metrics = [jnp.asarray(evaluate(one.node, values, name)[0], float) for name, one in self.metrics.items()]
         status = jnp.where((outcome.status <= 0) & ~outcome.reached, int(Outcome.out_of_reach), outcome.status)
-        return jnp.stack([*metrics, jnp.asarray(status, float)], axis=1)
+        return self._traced(values, status)
 
 
 @contextmanager
