@@ -7,6 +7,8 @@ from numbers import Real
 
 import numpy as np
 
+from shiftjax.errors import ModelError, shown
+
 
 def real_array(given: object) -> np.ndarray | None:
     """The array of floats, None where it is none of real numbers.
@@ -20,6 +22,18 @@ def real_array(given: object) -> np.ndarray | None:
         return array.astype(float)
     except (TypeError, ValueError, OverflowError, MemoryError):  # rows of several lengths, 10**400, range(10**12)
         return None
+
+
+def three_numbers(where: str, given: object, todo: str = "Give x, y, z.") -> np.ndarray:
+    """(3,) finite numbers.
+
+    Raises:
+        ModelError: something else.
+    """
+    array = real_array(given)
+    if array is None or array.shape != (3,) or not np.isfinite(array).all():
+        raise ModelError(where, shown(given), "three finite numbers", todo)
+    return array
 
 
 def _all_real(array: np.ndarray) -> bool:

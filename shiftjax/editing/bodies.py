@@ -171,7 +171,7 @@ def merge(changed: Changed, joint: str) -> Changed:
     notes += [f"data of {listed(with_data)} went with it"] if with_data else []
     notes += [f"{staying} is real, as one of both was"] if other.virtual != one.virtual else []
     between = _between(changed, staying, gone)
-    frames, renamed = _frames_of_both(changed.model, model, one, other, staying, gone, between)
+    frames, renamed = _frames_of_both(changed.model, model, one, other, gone, between)
     body = replace(one, frames=frames, **_together(one, other, between))
     model = with_references(model, lambda ref: FrameRef(staying, renamed[ref.frame]) if ref.body == gone else ref)
     model = changed_lists(
@@ -205,7 +205,7 @@ def _same(pose: Pose) -> bool:
 
 
 def _frames_of_both(
-    before: Model, model: Model, one: Body, other: Body, staying: str, gone: str, between: Pose
+    before: Model, model: Model, one: Body, other: Body, gone: str, between: Pose
 ) -> tuple[tuple[Frame, ...], dict[str, str]]:
     """Frames of a body with those of another, and the new names of these."""
     every = elements_of(model).items()

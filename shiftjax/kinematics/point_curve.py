@@ -16,7 +16,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
 from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import to_world
-from shiftjax.real_arrays import real_array
+from shiftjax.real_arrays import three_numbers
 from shiftjax.record import record
 
 POSES = 181  # of a curve: every two degrees of a crank
@@ -66,9 +66,7 @@ def point_curve(
     """
     model = model if isinstance(model, Model) else load(model)
     need_count("point_curve: poses", poses, 2)
-    place = real_array(point)
-    if place is None or place.shape != (3,) or not np.isfinite(place).all():
-        raise ModelError("point_curve: point", shown(point), "three finite numbers", "Give x, y, z in the body [m].")
+    place = three_numbers("point_curve: point", point, "Give x, y, z in the body [m].")
     if body == FIXED:
         todo = "Name a body that moves."
         raise ModelError("point_curve: body", "ground, which stands still", "the path of an active body", todo)

@@ -14,7 +14,7 @@ import numpy as np
 
 import shiftjax.run.advance.driver as driver
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import ModelError, need, need_mapping, need_number, one_of, refuse_text, shown
+from shiftjax.errors import ModelError, need, need_mapping, need_number, one_of, refuse_text
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.lane_table import ALL
@@ -24,7 +24,7 @@ from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
-from shiftjax.real_arrays import real_array
+from shiftjax.real_arrays import three_numbers
 from shiftjax.record import record
 from shiftjax.run.advance.accuracy import accumulated, energy_errors
 from shiftjax.run.advance.first_lanes import begin
@@ -255,13 +255,8 @@ class Live:
             ModelError: no such body, or no points.
         """
         one_of("body to pull", body, self.nodes[1:])
-        points = list[np.ndarray]()
-        for name, given in (("point", point), ("target", target)):
-            place = real_array(given)
-            if place is None or place.shape != (3,) or not np.isfinite(place).all():
-                raise ModelError(f"pull of {body}: {name}", shown(given), "three finite numbers", "Give x, y, z.")
-            points.append(place)
-        self.pull = Pull(body, *points)
+        places = (("point", point), ("target", target))
+        self.pull = Pull(body, *(three_numbers(f"pull of {body}: {name}", given) for name, given in places))
 
     def let_go(self) -> None:
         """Ends the pull."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.access.frame_kinds import FrameOn
+from shiftjax.access.frame_kinds import ORTHONORMAL, FrameOn
 from shiftjax.editing.path_moves import PathMoves
 from shiftjax.editing.scripts import line_of
 from shiftjax.editing.standing import Pose, Poses, after, local
@@ -24,10 +24,9 @@ from shiftjax.mechanism.coordinates import plain_coordinate, plain_coordinates
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child, listed, matching
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame
-from shiftjax.real_arrays import real_array
+from shiftjax.real_arrays import real_array, three_numbers
 
 HandGoal = FrameGoal | JointGoal
-ORTHONORMAL = 1e-5  # by which a rotation matrix may be off
 USUAL = {"along": LETTERS, "about": LETTERS, "level": "target", "weight": 1.0}  # what a line leaves out
 LEAST = 1e-50  # weight: the fourth powers of smaller ones, and of the inverse of larger ones, are nearly no numbers
 NUMBERED = re.compile(r"( \d+)?")  # after the path in the name of a goal that goes by it
@@ -74,13 +73,15 @@ class GoalWords:
     def point(self, body: str, point: Any, target: Any) -> FrameGoal:
         """A body with a point of it (3,) [m, in the body] at a place of the world (3,) [m]."""
         full = self.body(body)
-        at, to = (place(f"drag {full}: {name}", given) for name, given in (("point", point), ("target", target)))
+        at, to = (
+            three_numbers(f"drag {full}: {name}", given) for name, given in (("point", point), ("target", target))
+        )
         return FrameGoal(FrameOn(full, T=at), T=to)
 
     def axes(self, body: str, R: Any, at: Any) -> FrameGoal:
         """A body with its axes along R (3, 3) of the world, about a point of it (3,) [m, in the body]."""
         full = self.body(body)
-        return FrameGoal(FrameOn(full, T=place(f"orient {full}: at", at)), R=rotation(f"orient {full}: R", R))
+        return FrameGoal(FrameOn(full, T=three_numbers(f"orient {full}: at", at)), R=rotation(f"orient {full}: R", R))
 
     def kept(
         self, of: str, value: Any, T: Any, R: Any, at: Any, words: Mapping[str, Any], poses: Poses,
@@ -111,7 +112,7 @@ class GoalWords:
 
     def _frame(self, path: str, T: Any, R: Any, at: Any, words: Mapping[str, Any], poses: Poses) -> FrameGoal:
         where = f"keep {path}"
-        frame = FrameOn(path, T=np.zeros(3) if at is None else place(f"{where}: at", at))
+        frame = FrameOn(path, T=np.zeros(3) if at is None else three_numbers(f"{where}: at", at))
         for name, without in (("along", T is None and R is not None), ("about", R is None and T is not None)):
             letters = words[name]
             need(f"{where}: {name}", letters, str, 'letters of "xyz"')
@@ -122,7 +123,7 @@ class GoalWords:
                 raise ModelError(f"{where}: {name}", f"without {lacking}", f"with {lacking} alone", "Leave it out.")
         if T is None and R is None:
             R, T = self.pose_of(frame, poses)
-        T = None if T is None else place(f"{where}: T", T)
+        T = None if T is None else three_numbers(f"{where}: T", T)
         return FrameGoal(frame, T=T, R=None if R is None else rotation(f"{where}: R", R), **words)
 
     def _element(self, of: str, where: str, *, stands: bool) -> tuple[str, bool]:
@@ -275,18 +276,6 @@ def before(locked: Sequence[Goal], others: Sequence[Goal]) -> Sequence[Goal]:
     return [replace(goal, level=float(np.nextafter(first, -np.inf))) for goal in locked]
 
 
-def place(where: str, given: Any) -> np.ndarray:
-    """(3,) finite numbers.
-
-    Raises:
-        ModelError: something else.
-    """
-    array = real_array(given)
-    if array is None or array.shape != (3,) or not np.isfinite(array).all():
-        raise ModelError(where, shown(given), "three finite numbers", "Give x, y, z.")
-    return array
-
-
 def rotation(where: str, given: Any) -> np.ndarray:
     """(3, 3) a rotation matrix.
 
@@ -309,7 +298,7 @@ def direction(where: str, given: Any) -> np.ndarray:
     """
     if isinstance(given, str) and given in AXES:
         return AXES[given]
-    array = place(where, given)
+    array = three_numbers(where, given)
     if not array.any():
         raise ModelError(where, "a vector of length 0", 'a direction, or "x", "y", "z"', "Say about which axis.")
     unit = array / np.abs(array).max()  # squares of large numbers are none

@@ -34,7 +34,6 @@ from shiftjax.editing.posing.kept_goals import (
     goals_after,
     keep_line,
     name_for,
-    place,
     ranked_goal,
     without,
 )
@@ -53,7 +52,7 @@ from shiftjax.kinematics.positioning.stated_goals import locks_at, wanted_goals
 from shiftjax.mechanism.coordinates import plain_coordinates
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED, ORIGIN
-from shiftjax.real_arrays import real_array
+from shiftjax.real_arrays import real_array, three_numbers
 from shiftjax.rotations import rotation_of_vector
 from shiftjax.run.start.prepared import Prepared
 
@@ -248,7 +247,7 @@ class Poser(PoseHistory):
         need_number(f"rotate {full}: angle", angle, "a finite number [rad]")
         self.drop()
         turned = np.array(rotation_of_vector((math.remainder(angle, math.tau) * along).tolist())) @ self.poses[full][0]
-        where = () if np.array_equal(at, (0.0, 0.0, 0.0)) else (place(f"rotate {full}: at", at),)
+        where = () if np.array_equal(at, (0.0, 0.0, 0.0)) else (three_numbers(f"rotate {full}: at", at),)
         line = line_of("rotate", (full, axis, float(angle), *where), {})
         self._put(self._oriented(full, turned, at, ITERATIONS, line))
         return self

@@ -145,7 +145,7 @@ class ReachedEquations:
                 ]
             elif level in base.objectives:
                 stages = [new for one, name in stages for new in self._least(one, base.objectives[level], name)]
-        return [self._reached(search, base, one, name) for one, name in stages]
+        return [self._reached(base, one, name) for one, name in stages]
 
     def _holding(self, stage: _Stage, rows: Sequence[int], key: Hashable) -> _Stage:
         return replace(stage, equations=self._made((key, "holding"), lambda: stage.equations.holding(rows)))
@@ -171,7 +171,7 @@ class ReachedEquations:
             out.append((_Stage(made, np.concatenate([x, multipliers.T]), stage.members[some], left), key))
         return out
 
-    def _reached(self, search: PositionSearch, base: _Base, stage: _Stage, name: Hashable) -> Reached:
+    def _reached(self, base: _Base, stage: _Stage, name: Hashable) -> Reached:
         equations: Equations = self._made((name, "answers"), lambda: stage.equations.answering(base.outputs))
         layout, x = equations.layout, stage.x
         nq = layout.plan.nq
