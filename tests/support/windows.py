@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from shiftjax.viewer.gui.offscreen import Offscreen
@@ -51,8 +51,17 @@ def beside_a_run(session: Session, size: tuple[int, int]) -> Iterator[Offscreen]
 
 def draw_until(window: Offscreen, time: float) -> None:
     """Draws until the run gets there [s]."""
+    _draw_until(window, lambda: window.state.clock.time >= time)
+
+
+def draw_while_playing(window: Offscreen) -> None:
+    """Draws until the window plays no more: a run that cannot go on ends in its thread, some frames later."""
+    _draw_until(window, lambda: not window.state.clock.playing)
+
+
+def _draw_until(window: Offscreen, reached: Callable[[], bool]) -> None:
     for _ in range(FRAMES):
-        if window.state.clock.time >= time:
+        if reached():
             return
         window.frames()
     raise AssertionError(f"the run stands at {window.state.clock.time} s: {window.state.panels.messages}")

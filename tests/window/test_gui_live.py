@@ -21,7 +21,7 @@ from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from tests.scenes.bars import COUPLER
-from tests.support.windows import beside_a_run, draw_until
+from tests.support.windows import beside_a_run, draw_until, draw_while_playing
 
 LENGTH = "four_bar:crank:tip.T[0]"
 CTRL: Modifiers = (True, False, False)
@@ -178,13 +178,14 @@ def test_a_run_that_ends_by_itself_stops_at_its_end(window: Offscreen, session: 
     window.key("Space")
     draw_until(window, 0.1)
     engine.ended = "the end"
-    for _ in range(20):
-        window.frames()
-    assert not state.clock.playing and not session.running and state.clock.time == state.span[1]
+    draw_while_playing(window)
+    window.frames()
+    assert not session.running and state.clock.time == state.span[1]
     assert state.panels.messages.count("the end") == 1
     window.key("Space")
+    draw_while_playing(window)
     window.frames()
-    assert not state.clock.playing and state.panels.messages.count("the end") == 2
+    assert state.panels.messages.count("the end") == 2
 
 
 def test_plots_grow_with_the_run(window: Offscreen, session: Session) -> None:
