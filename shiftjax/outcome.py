@@ -99,8 +99,8 @@ REMEDY: dict[Outcome, str] = {
         "drive, or begin nearer to the equilibrium"
     ),
     Outcome.unlimited: (
-        "a joint has no end of its travel, which a metric asks for: it turns round, or slides on for ever; make a "
-        "metric of its turning margin, or change the lengths"
+        "a joint has no end of its travel, or a workspace no bounds, of which a metric is: it turns round, or slides "
+        "on for ever; make a metric of its turning margin, give joints limits, or change the lengths"
     ),
     Outcome.interrupted: "the run was stopped from outside before this member's end: run it again",
 }

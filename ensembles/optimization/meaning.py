@@ -102,6 +102,20 @@ def expressions(
     return dict(wanted.expressions), numbers
 
 
+def refuse_without_slopes(wanted: Wanted, without: Mapping[str, str]) -> None:
+    """Raises where an objective, a constraint or a residual is of a metric that has no slopes.
+
+    Args:
+        without: such a metric -> why.
+    """
+    for text, node in wanted.expressions:
+        for name in names(node):
+            if (reason := without.get(name.text)) is not None:
+                where = "optimize.objective" if text == "objective" else f"optimize, {text}"
+                fault = f"{name.text}, which has no slopes: {reason}"
+                raise ModelError(where, fault, "metrics that have some", "Take another one, or a sweep in place of it.")
+
+
 def design_numbers(
     group: MemberGroup, vary: Mapping[str, np.ndarray], named: Mapping[str, str]
 ) -> dict[str, list[np.ndarray]]:

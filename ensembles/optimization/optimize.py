@@ -19,7 +19,7 @@ import numpy as np
 from shiftjax.ensembles.execution.study_plan import digest, embedded
 from shiftjax.ensembles.optimization.data import Data
 from shiftjax.ensembles.optimization.iterates import EVERY, Iterates
-from shiftjax.ensembles.optimization.meaning import parameters
+from shiftjax.ensembles.optimization.meaning import parameters, refuse_without_slopes
 from shiftjax.ensembles.optimization.methods.descent import Descent
 from shiftjax.ensembles.optimization.methods.least_squares import LeastSquares
 from shiftjax.ensembles.optimization.methods.limited_memory import LimitedMemory
@@ -141,6 +141,7 @@ def problem_of(definition: Definition, wanted: Wanted, group: MemberGroup, threa
     """What is made small, with the runs of a group of the study."""
     data = None if wanted.data is None else Data(definition.placed(wanted.data), wanted, group)
     runs = Runs(group, parameters(wanted, group), data.paths if data else (), threads)
+    refuse_without_slopes(wanted, runs.without_slopes)
     return Problem(definition, wanted, group, runs, data)
 
 

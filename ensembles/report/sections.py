@@ -183,9 +183,9 @@ def _facts(content: Content) -> list[tuple[str, object]]:
     steps = ("step", " s") if used.get("tolerance") is None else ("tolerance", "")  # which chooses them
     if "parameter" in used:  # a path of poses, which has none of these
         facts += [("path", how_run(used)[0]), *(used["drive"].items())]
-    if {"travels", "goals"} & used.keys():
+    if {"travels", "goals", "workspace"} & used.keys():
         facts.append(("asked", how_run(used)[0]))
-    moves = not {"parameter", "travels", "goals"} & used.keys()
+    moves = not {"parameter", "travels", "goals", "workspace"} & used.keys()
     for name, unit in (("span", " s"), steps, ("output_step", " s")) if moves else ():
         if used.get(name) is not None:
             facts.append((name.replace("_", " "), f"{used[name]:g}{unit}"))

@@ -15,6 +15,7 @@ from shiftjax.ensembles.study.posed import TAKEN, of_kind
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.doubts import Doubts
+from shiftjax.kinematics.measured_answers import DesignMetrics
 from shiftjax.kinematics.path_function import PathFunction
 from shiftjax.kinematics.traced_paths import path_function
 from shiftjax.kinematics.travels import TravelFunction
@@ -32,7 +33,8 @@ class Runs:
         channels: that are recorded.
 
     Attributes:
-        units: of the metrics. time: (n,) instants of the channels [s], or the parameter of the path.
+        without_slopes: metric that has none -> why. units: of the metrics.
+        time: (n,) instants of the channels [s], or the parameter of the path.
     """
 
     def __init__(
@@ -50,15 +52,19 @@ class Runs:
             followed = tuple(path for path in full if path in followed or path not in self.paths)
         given = {**group.settings, "channels": list(channels), "threads": threads, "assign": assign or None}
         given.pop("derive", None)
-        self._run: DifferentiableRun | PathFunction | TravelFunction
+        self._run: DifferentiableRun | PathFunction | DesignMetrics
+        self.without_slopes: Mapping[str, str] = {}
         if group.led:
             path = self._run = path_function(group.model, full, given, DesignOptions(assign=assign), warns=False)
             self.units, self.time = path.static.metric_units, path.static.time
         elif not group.moves:
-            stated = options_of(**{name: value for name, value in given.items() if name in TAKEN and name not in OF_IK})
+            stated = options_of(
+                **{name: value for name, value in given.items() if name in TAKEN and name not in (*OF_IK, "workspace")}
+            )
             stated = stated.changed(assign=assign or None)
             poses = self._run = _of_poses(group, full, stated)
             self.units, self.time = poses.static.metric_units, poses.static.time
+            self.without_slopes = poses.without_slopes
         else:
             run = self._run = DifferentiableRun(group.model, full, _of_run(group, given), traced=followed, warns=False)
             self.units, self.time = run.static["metric_units"], run.static["time"]
@@ -126,10 +132,15 @@ class Runs:
         return {path: x[:, k] for k, path in enumerate(self.paths)}
 
 
-def _of_poses(group: MemberGroup, names: Sequence[str], given: Options) -> TravelFunction:
-    """Members that are asked how far their joints go, or are put where goals want them, which answer alike."""
-    if group.kind != "ik":
+def _of_poses(group: MemberGroup, names: Sequence[str], given: Options) -> DesignMetrics:
+    """Members that are asked how far their joints go or what they reach, or are put where goals want them: all answer
+    alike."""
+    if group.kind == "travel":
         return TravelFunction(group.model, names, given, warns=False)
+    if group.kind == "workspace":
+        return of_kind("workspace", "SpaceFunction")(
+            group.model, names, given, group.settings["workspace"], warns=False
+        )
     goals, limits, tries = (group.settings.get(name) for name in OF_IK)
     function = of_kind("ik", "PoseStudyFunction")
     return function(group.model, names, given, goals or (), limits, tries or 1, warns=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from shiftjax.ensembles.study.posed import posed
 from shiftjax.ensembles.study.run_flags import check_flags
 from shiftjax.errors import ModelError, need, need_number, need_path, one_of
 from shiftjax.gradients.differences import BESIDE, PLACES, MovedRuns, central
-from shiftjax.gradients.doubts import Doubts
+from shiftjax.gradients.doubts import NONE, Doubts
 from shiftjax.gradients.planning import DIRECTIONS, Planned, Planner, by_differences, without_derivative
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.options import options_of
@@ -276,7 +277,7 @@ class _Slopes:
         """Slopes (B, M, P), their errors where they are told, and doubts, of designs (B, V)."""
         if self._runs is not None:
             exact = slopes(self._runs, x, direction)
-            return exact, np.full_like(exact, np.nan), self._runs.doubts
+            return exact, np.full_like(exact, np.nan), self._reasoned(exact)
         if not self._needs:
             self._moved(x[:1])
         room = SHARE * free_memory() / max(self._needs[0].total, 1.0)
@@ -293,6 +294,20 @@ class _Slopes:
         doubts = Doubts(lost > 0, np.zeros(len(x), int), np.full(len(x), np.nan), messages, np.zeros(len(x), bool))
         differences, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("slopes", "errors"))
         return differences, errors, doubts
+
+    def _reasoned(self, exact: np.ndarray) -> Doubts:
+        """The doubts of slopes (B, M, P), of metrics that never have any with the reason."""
+        assert self._runs is not None
+        doubts, without = self._runs.doubts, self._runs.without_slopes
+        if not without:
+            return doubts
+        others = [k for k, name in enumerate(self.metrics) if name not in without]
+        sound = [bool(np.isfinite(one).all()) for one in exact[:, others]]
+        why = "; ".join(f"{name}: {reason}" for name, reason in without.items())
+        messages = (
+            text.replace(NONE, why) if good else text for text, good in zip(doubts.messages, sound, strict=True)
+        )
+        return replace(doubts, messages=tuple(messages))
 
 
 def _run(plan: StudyPlan, ready: int, how: Planned, threads: int | None, progress: Callable[[int, int], None]) -> None:

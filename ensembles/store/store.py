@@ -30,6 +30,7 @@ from shiftjax.ensembles.store.folders import CheckedFolder, encoding, naming_dis
 from shiftjax.ensembles.store.replacing import REPLACE, clean, refuse_unwritable, replacing, taken
 from shiftjax.ensembles.store.study_store import done, is_running, is_study, list_contents
 from shiftjax.errors import ModelError, need, need_path
+from shiftjax.formats.number_table import named_columns
 from shiftjax.formats.writer import to_dict
 from shiftjax.outcome import Outcome
 from shiftjax.run.results.event_history import EventHistory, history_in, texts_of
@@ -213,20 +214,12 @@ def _write_csv(result: Result, path: Path, keep: int | str) -> None:
     """One line an instant; one column a number: time, or the parameter of a path, channels, then the bodies' poses."""
     columns: dict[str, np.ndarray] = {axis_label(result.settings): result.time}
     for channel, value in result.channels.items():
-        columns |= _columns(channel, value, result.units.get(channel, "1"))
+        columns |= named_columns(channel, value, result.units.get(channel, "1"))
     for body, pose in result.poses.items() if keep != "none" else ():
         values = pose.reshape(len(result.time), 7)
-        columns |= _columns(f"{body}:origin.position", values[:, :3], "m")
-        columns |= _columns(f"{body}:origin.orientation", values[:, 3:], "1")
+        columns |= named_columns(f"{body}:origin.position", values[:, :3], "m")
+        columns |= named_columns(f"{body}:origin.orientation", values[:, 3:], "1")
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(columns)
         out.writerows(zip(*(value.tolist() for value in columns.values()), strict=True))
-
-
-def _columns(path: str, values: np.ndarray, unit: str) -> dict[str, np.ndarray]:
-    """(n,) or (n, ...) values -> one column for every number of an instant."""
-    flat = values.reshape(len(values), -1)
-    if values.ndim == 1:
-        return {f"{path} [{unit}]": flat[:, 0]}
-    return {f"{path}[{k}] [{unit}]": flat[:, k] for k in range(flat.shape[1])}

@@ -52,7 +52,13 @@ MOTION = (
 # Of no use where members do not move in time: refused there.
 UNMOVED = (*MOTION, "hold", "assemble_only")
 OF_IK = ("goals", "limits", "tries")  # of no use elsewhere
-SETTINGS = (*MOTION, "precision", "backend", "branch", "strict_start", "channels", "hold", "tie", "tries")
+# Kind of a study whose metrics are of one answer each -> what it is, an example, and where what it is of stands.
+ANSWERED = {
+    "travel": ("travels", 'swing = "range(rocker_pivot)"', "metrics name the joints"),
+    "workspace": ("workspaces", 'room = "area()"', "[workspace] has its coordinates"),
+}
+SETTINGS = (*MOTION, "precision", "backend", "branch", "strict_start", "channels", "hold", "tie", "tries",
+            "workspace")  # fmt: skip
 EMPTY = FrozenJson()
 MOST = 1_000_000  # numbers of a range: a study is stored as text
 
@@ -73,7 +79,8 @@ class Definition:
         derive: number path -> a formula, number paths in braces.
         switch: assembly, body, joint, force, constraint or driver -> [True, False].
         kind: "run"; "follow": each member is led along the places of `drive`; "travel": metrics are of how far
-            joints can go; or "ik": each is put where `goals` want it. Nothing moves in time but in the first.
+            joints can go; "ik": each is put where `goals` want it; or "workspace": metrics are of what a frame can
+            reach. Nothing moves in time but in the first.
         set: number path -> the value of all members, in SI or as "30deg".
         drive: joint -> a constant speed, a text such as "harmonic(amplitude=0.3, frequency=2)", or a `Harmonic` and
             its like; its numbers have paths, as JOINT_drive.amplitude, that vary, set and derive name. Where members
@@ -86,6 +93,7 @@ class Definition:
         channels: what is recorded of the members that are kept.
         goals: name -> a goal of inverse kinematics, as a table; limits: coordinate -> its ends; tries: poses from which
             members begin. Of kind "ik".
+        workspace: what a workspace is of, as a table of arguments of `shiftjax.workspace`. Of that kind.
         metrics: name -> a text, or a mapping with `of`, in which `good` says whether small or large values are good
             and `limits` between which ones a member is as it should be.
         events: name -> an expression of channels that comes to zero, or a mapping of the arguments of `Event`; False
@@ -133,6 +141,7 @@ class Definition:
     goals: Mapping[str, Mapping[str, Any]] = EMPTY
     limits: Mapping[str, Sequence[float | str]] = EMPTY
     tries: int | None = None
+    workspace: Mapping[str, Any] = EMPTY
     metrics: Mapping[str, str | Mapping[str, Any]] = EMPTY
     events: Mapping[str, str | Mapping[str, Any] | bool] = EMPTY
     keep: str | int | Sequence[int] | Mapping[str, Any] = EMPTY
@@ -248,8 +257,17 @@ class Definition:
             if getattr(self, name) != FIELDS[name].default:
                 fault = f'{shown(thaw(getattr(self, name)))}, of kind "{self.kind}"'
                 raise ModelError(name, fault, "nothing: members do not move in time", "Leave it out.")
-        if self.kind == "travel":
-            self._check_travel()
+        if self.kind in ANSWERED:
+            self._check_answers(*ANSWERED[self.kind])
+        if self.kind == "workspace" and not self.workspace:
+            todo = 'Add [workspace] with coordinates = "tool".'
+            raise ModelError("workspace", 'nothing, of kind "workspace"', "what it is of", todo)
+        if self.kind == "workspace" and self.branch is not None:
+            allowed = "nothing: what is reached is of all assemblies"
+            raise ModelError("branch", f'{self.branch!r}, of kind "workspace"', allowed, "Leave it out.")
+        if self.kind != "workspace" and self.workspace:
+            todo = 'Add kind = "workspace", or leave it out.'
+            raise ModelError("workspace", f'a table, of kind "{self.kind}"', 'nothing but of kind "workspace"', todo)
         self._check_goals()
 
     def _check_goals(self) -> None:
@@ -265,17 +283,22 @@ class Definition:
             todo = "Make residuals of metrics, without data."
             raise ModelError("optimize.data", 'a table, of kind "ik"', "nothing: poses have no instants", todo)
 
-    def _check_travel(self) -> None:
-        """Raises for keys that say nothing of a study of travels."""
+    def _check_answers(self, what: str, example: str, named: str) -> None:
+        """Raises for keys that say nothing of a study whose members are asked for travels or workspaces.
+
+        Args:
+            what: they are asked for. example: of a metric. named: where the joints or frames stand.
+        """
+        of_kind = f'of kind "{self.kind}"'
         if not self.metrics:
-            todo = 'Add [metrics] with swing = "range(rocker_pivot)".'
-            raise ModelError("metrics", 'nothing, of kind "travel"', "what is asked of travels", todo)
+            todo = f"Add [metrics] with {example}."
+            raise ModelError("metrics", f"nothing, {of_kind}", f"what is asked of {what}", todo)
         if self.drive:
-            fault, allowed = f'{", ".join(self.drive)}, of kind "travel"', "nothing: metrics name the joints"
+            fault, allowed = f"{', '.join(self.drive)}, {of_kind}", f"nothing: {named}"
             raise ModelError("drive", fault, allowed, 'Leave it out, or take kind = "follow".')
         if self.optimize.get("data") is not None:
             todo = "Make residuals of metrics, without data."
-            raise ModelError("optimize.data", 'a table, of kind "travel"', "nothing: travels have no instants", todo)
+            raise ModelError("optimize.data", f"a table, {of_kind}", f"nothing: {what} have no instants", todo)
 
     def _check_together(self) -> None:
         """Raises where the keys do not go together."""

@@ -24,6 +24,8 @@ from shiftjax.ensembles.study.rankings import ENDS, JUDGED
 from shiftjax.ensembles.study.spec import NUMBERS, SPREADING, assigned, varied
 from shiftjax.errors import ModelError, need, need_count, need_mapping, need_number, one_of, refuse_text, shown
 from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.kinematics.workspaces.space_words import SCHEMA as WORKSPACE
+from shiftjax.kinematics.workspaces.space_words import space_of
 from shiftjax.measures.aims import GOOD, aim_of
 from shiftjax.measures.equations import equation
 from shiftjax.mechanism.events import ACTIONS, DIRECTIONS, event_of, is_off
@@ -38,7 +40,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
 ABOVE_ZERO = {"type": "number", "exclusiveMinimum": 0}
 TEXTS = {"type": "array", "items": TEXT}
-KINDS = ("run", "follow", "travel", "ik")  # of studies
+KINDS = ("run", "follow", "travel", "ik", "workspace")  # of studies
 VALUES = {"type": "array", "items": {"anyOf": [NUMBER, TEXT]}, "minItems": 1}
 
 
@@ -197,6 +199,12 @@ def _limits(where: str, path: str, value: Any) -> Any:
     return value
 
 
+def _workspace(where: str, value: Any) -> Any:
+    if value:
+        space_of(value, where)
+    return value
+
+
 def _metric(where: str, name: str, value: Any) -> Any:
     if not name.strip() or "/" in name:
         raise ModelError(where, f"the name {name!r}", "a name without /", "Call it something.")
@@ -317,8 +325,8 @@ KEYS: dict[str, Key] = {
         Key("kind", _word(KINDS), {"enum": list(KINDS)},
             "what is done with each member: `run` it in time, `follow` its poses along the places of `[drive]`, of "
             "whose parameter metrics are, as of `shiftjax.follow`, take the `travel` of the joints that its metrics "
-            "name, as of `shiftjax.travel`, or put it where `[goals]` want it, as `shiftjax.inverse_kinematics` does "
-            "(`ik`)", "`run`", 'kind = "follow"'),
+            "name, as of `shiftjax.travel`, put it where `[goals]` want it, as `shiftjax.inverse_kinematics` does "
+            "(`ik`), or measure its `workspace`, as of `shiftjax.workspace`", "`run`", 'kind = "follow"'),
         Key("span", _seconds, ABOVE_ZERO, "duration of every run", "the model file's", "span = 2.0", "s"),
         Key("step", _seconds, ABOVE_ZERO, "step of the integration",
             "1 ms, or the next smaller whole fraction of the output step", "step = 1e-3", "s"),
@@ -405,6 +413,11 @@ KEYS: dict[str, Key] = {
             '[limits]\nelbow = ["-90deg", "90deg"]', "SI, or stated"),
         Key("tries", _count(1), {"type": "integer", "minimum": 1},
             "from how many poses members begin that miss a goal", "1", "tries = 10"),
+        Key("workspace", _workspace, WORKSPACE,
+            'what a workspace is of, of `kind = "workspace"`: its `coordinates`, a frame or two or three of `FRAME.x`, '
+            "`FRAME.y`, `FRAME.z` and joints; with a `box` and `points` of a grid, `stops`, `inscribed`, "
+            "`orientations`, `searched`, as of `shiftjax.workspace`", "required there",
+            '[workspace]\ncoordinates = "arm:fore:tip"\ninscribed = true', "SI, or stated"),
         Key("metrics", _entries(_metric), _table_schema(METRIC),
             'name -> what is computed of every member: a text, or a table of it as `of`, which values are `good` '
             '("small" or "large") and between which `limits` they should be', "none",

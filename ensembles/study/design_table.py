@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError
-
-LONG = 10**8  # lines; more is no table of designs
+from shiftjax.formats.number_table import csv_columns, need_different
 
 
 def columns(path: Path, where: str) -> dict[str, np.ndarray]:
@@ -43,27 +41,6 @@ def columns(path: Path, where: str) -> dict[str, np.ndarray]:
     return designs
 
 
-def _csv(path: Path, where: str) -> dict[str, np.ndarray]:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file, skipinitialspace=True)
-        names = [name.strip() for name in next(reader, [])]
-        _refuse_names(names, path, where)
-        lines = reader.line_num
-        empty = not any(field.strip() for line in reader for field in line)
-    if empty:
-        return {}
-    try:
-        values = np.loadtxt(
-            path, delimiter=",", skiprows=lines, ndmin=2, encoding="utf-8-sig", max_rows=LONG, quotechar='"'
-        )
-    except ValueError as error:
-        raise ModelError(where, f"{path.name}: {error}", "a number at every place", "Correct it there.") from None
-    if values.shape[1] != len(names):
-        fault = f"{values.shape[1]} numbers a line under {len(names)} names in {path.name}"
-        raise ModelError(where, fault, "as many as there are names", "Correct the file.")
-    return dict(zip(names, np.ascontiguousarray(values.T), strict=True))
-
-
 def _parquet(path: Path, where: str) -> dict[str, np.ndarray]:
     if find_spec("pyarrow") is None:
         raise ModelError(where, "no pyarrow", "pyarrow installed", "pip install pyarrow, or save the table as .csv.")
@@ -74,7 +51,7 @@ def _parquet(path: Path, where: str) -> dict[str, np.ndarray]:
         table: Any = pyarrow.parquet.read_table(path)
     except pyarrow.ArrowException as error:
         raise ModelError(where, f"{path.name}: {str(error)[:200]}", "a Parquet file", "Save it once more.") from None
-    _refuse_names(table.column_names, path, where)
+    need_different(table.column_names, path, where)
     columns: dict[str, np.ndarray] = {}
     for name in table.column_names:
         try:
@@ -85,10 +62,4 @@ def _parquet(path: Path, where: str) -> dict[str, np.ndarray]:
     return columns
 
 
-def _refuse_names(names: list[str], path: Path, where: str) -> None:
-    if not names or not all(names) or len(set(names)) < len(names):
-        fault = f"the names {', '.join(map(repr, names))[:120]} in {path.name}"
-        raise ModelError(where, fault, "different paths of numbers", "Name every column once.")
-
-
-READ: dict[str, Callable[[Path, str], dict[str, np.ndarray]]] = {".csv": _csv, ".parquet": _parquet}
+READ: dict[str, Callable[[Path, str], dict[str, np.ndarray]]] = {".csv": csv_columns, ".parquet": _parquet}

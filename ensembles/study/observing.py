@@ -39,6 +39,8 @@ def observed(groups: Sequence[MemberGroup], definition: Definition) -> tuple[Mem
         """Groups that do not have all that a metric is of."""
         if definition.kind == "ik":
             return lost(channels_in(words))
+        if definition.kind == "workspace":
+            return frozenset()  # all groups have one
         if definition.kind != "travel":
             return lost(_paths(words, events))
         joints = joints_in(words)

@@ -1,5 +1,5 @@
-"""Members of a study that do not move in time: led along a path, asked how far their joints can go, or put where
-goals want them. Host only.
+"""Members of a study that do not move in time: led along a path, asked how far their joints can go or what they reach,
+or put where goals want them. Host only.
 
 What does each kind is loaded when a study of it is run, as a command of the command line is: a table of names.
 """
@@ -18,11 +18,12 @@ POSED = {
     "follow": ("shiftjax.kinematics.follow", "follow"),
     "travel": ("shiftjax.kinematics.travels", "travels"),
     "ik": ("shiftjax.kinematics.positioning.results.positions", "positions"),
+    "workspace": ("shiftjax.kinematics.workspaces.spaces", "spaces"),
 }
 # Keywords that mean something there.
 TAKEN = (
     "channels", "metrics", "branch", "backend", "precision", "strict_start", "derive", "drive", "tie", "keep", "vary",
-    "threads", "announce", "progress", "goals", "limits", "tries",
+    "threads", "announce", "progress", "goals", "limits", "tries", "workspace",
 )  # fmt: skip
 
 

@@ -158,7 +158,7 @@ def outline(definition: Definition) -> dict[str, Any]:
 
 
 def _group(group: MemberGroup) -> dict[str, Any]:
-    judgement = verdict(group.model, group.settings.get("tie"))
+    judgement = verdict(group.model, group.settings.get("tie"), massless=not group.moves)
     return {
         "switches": dict(group.switches),
         "first": group.first,
@@ -246,6 +246,10 @@ def _refuse_settings(definition: Definition, groups: Sequence[MemberGroup]) -> N
         events, measured = group.settings.get("events"), group.settings.get("metrics")
         if group.kind == "travel":
             of_kind("travel", "refuse_travels")(group.model, measured, group.settings.get("tie"))
+            continue
+        if group.kind == "workspace":
+            refuse_spaces = of_kind("workspace", "refuse_spaces")
+            refuse_spaces(group.model, group.settings["workspace"], measured, group.settings.get("tie"))
             continue
         if group.kind == "ik":
             refuse_goals = of_kind("ik", "refuse_goals")

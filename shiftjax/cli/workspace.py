@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 
 from shiftjax.cli import common, parsing
+from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.ensembles import picture
+from shiftjax.ensembles.study.sample import sample
+from shiftjax.ensembles.study.spec import FORMS, parse_vary
 from shiftjax.errors import ModelError, shown
 from shiftjax.kinematics.inputs import units_of
+from shiftjax.kinematics.workspaces.many import ReachableSpaces
 from shiftjax.kinematics.workspaces.table import ReachableSpace
 from shiftjax.kinematics.workspaces.workspace import workspace
 from shiftjax.mechanism.model import Model
 from shiftjax.quantities import in_si
+from shiftjax.run.results.plain_values import plain
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +35,9 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="seek the largest circle and the largest square inside, of two freedoms",
     )
     add("--orientations", metavar="N", type=int, default=0, help="angles with which a point is of the dexterous part")
+    add("--vary", action="append", default=[], metavar="PATH=RANGE", help=f"of many designs: {FORMS}; may be repeated")
+    add("--samples", type=int, metavar="N", help="how many designs are drawn (at every grid point)")
+    add("--seed", type=int, default=0, metavar="K", help="of the draws; default 0")
     parsing.add_set(parser)
     parsing.add_equation(parser)
     add("--picture", metavar="FILE", help="draw it (.png, .svg, .pdf)")
@@ -39,15 +48,18 @@ def define(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
     asked = options.coordinates[0] if len(options.coordinates) == 1 else options.coordinates
-    target = None
+    target, design = None, _designs(options, model)
     if options.picture:
+        if design:
+            raise ModelError("--picture", "many designs", "one", "Leave out --vary, or set one of them by --set.")
         target = picture.check_target(options.picture, force=options.force)
-    box = _box(options, model)
-    given = common.stated(options, model)
-    reached = workspace(
-        model, asked, box=box, points=options.points, stops=not options.no_stops, inscribed=options.inscribed,
-        orientations=options.orientations, **given,
-    )  # fmt: skip
+    given: dict[str, Any] = {
+        "box": _box(options, model), "points": options.points, "stops": not options.no_stops,
+        "inscribed": options.inscribed, "orientations": options.orientations, **common.stated(options, model),
+    }  # fmt: skip
+    if design:
+        return _many(workspace(model, asked, vary=design, **given), options)
+    reached = workspace(model, asked, **given)
     if options.json:
         common.put_json(reached.to_dict())
     else:
@@ -56,6 +68,49 @@ def call(options: argparse.Namespace) -> int:
         reached.plot().figure.savefig(target, dpi=150)
         common.say(f"{options.picture}: {len(reached.curves)} curves")
     return 0
+
+
+def _designs(options: argparse.Namespace, model: Model) -> dict[str, np.ndarray]:
+    """Values of `--vary` by path, one a design; none without it."""
+    if not options.vary:
+        common.refuse(options, ("samples", "seed"), "without --vary", "with it")
+        return {}
+    if options.seed < 0:
+        raise ModelError("--seed", str(options.seed), "a whole number from 0", "Take another seed.")
+    study = [parse_vary(text) for text in options.vary]
+    common.check_units(model, {vary.path: vary.unit for vary in study}, "--vary")
+    return sample(study, options.samples, options.seed)
+
+
+def _many(reached: ReachableSpaces, options: argparse.Namespace) -> int:
+    """Prints what designs reach."""
+    lost = [k for k, one in enumerate(reached) if one is None]
+    if options.json:
+        common.put_json({**reached.to_dict(), "table": _plain_rows(reached.table())})
+    else:
+        rows = reached.table()
+        head = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+        common.table(tuple(head), [tuple(_cell(row[name]) for name in head) for row in rows])
+    if lost:
+        common.say(f"warning: {len(lost)} of {len(reached)} designs cannot be assembled, the first of them {lost[0]}")
+    noted = dict[str, list[int]]()
+    for k, one in enumerate(reached):
+        for note in () if one is None else one.notes:
+            noted.setdefault(note, []).append(k)
+    for note, some in noted.items():
+        common.say(f"warning: {len(some)} of {len(reached)} designs: {note}; the first of them {some[0]}")
+    return SOME_FAILED if lost else 0
+
+
+def _plain_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows in which what is no number is None."""
+    return [{name: plain(x) if isinstance(x, float) else x for name, x in row.items()} for row in rows]
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and not np.isfinite(value)):
+        return "none"
+    return ("yes" if value else "no") if isinstance(value, bool) else f"{value:.9g}"
 
 
 def _show(reached: ReachableSpace) -> None:

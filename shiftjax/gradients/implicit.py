@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -128,6 +129,21 @@ class Solutions:
         return self.equations.adjoint(self.x, np.concatenate([rows, answers])).T
 
 
+class SlopedPart(Protocol):
+    """Answers of some members whose slopes are known; `Solutions` are such. Attributes and methods are those of it."""
+
+    outputs: Sequence[int] | np.ndarray
+    members: np.ndarray
+    near: np.ndarray
+
+    @property
+    def columns(self) -> np.ndarray: ...
+    @property
+    def places(self) -> tuple[np.ndarray, np.ndarray]: ...
+    def tangent(self, dx: np.ndarray) -> np.ndarray: ...
+    def adjoint(self, bars: np.ndarray) -> np.ndarray: ...
+
+
 @dataclass
 class Answered:
     """What members answered.
@@ -139,7 +155,7 @@ class Answered:
     """
 
     y: np.ndarray
-    parts: Sequence[Solutions]
+    parts: Sequence[SlopedPart]
     messages: Sequence[str] = ()
     causes: Sequence[Cause] = ()
     nowhere: np.ndarray | None = None

@@ -39,7 +39,7 @@ from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.assemblies.branch_starts import on_branch
-from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
+from shiftjax.run.beginning import first_partitions, lanes_at, observes, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.memory import Need, need_of, refuse_too_much
 from shiftjax.run.options import Options, options_of
@@ -162,7 +162,8 @@ class _Path:
         faulty = unsound(self.prepared, 0.0, 0.0, strict=False)
         self.report = topology_report(self.prepared)
         refuse_freedoms(self.prepared, self.report)
-        self.began = on_branch(self.prepared, start_from(self.prepared, None, faulty, massless=True), faulty)
+        began = start_from(self.prepared, None, faulty, massless=True, moving=False)
+        self.began = on_branch(self.prepared, began, faulty)
         self.lanes = self._lanes(faulty)
 
     def _lanes(self, faulty: Mapping[int, str]) -> Ensemble:
@@ -335,16 +336,13 @@ def _loads(observed: Sequence[Channel], inputs: Inputs) -> list[str]:
 
 def _refuse_derivatives(lanes: Ensemble, observed: Sequence[Channel], order: int) -> None:
     """Raises where a channel is of a derivative that the path does not have."""
-    good = np.flatnonzero(lanes.status <= 0)[:1]
-    if order == 2 or not observed or not len(good):
+    if order == 2 or not observed:
         return
-    (recording, partition, _), nv = next(iter(lanes.groups(good))), lanes.setup.plan.nv
-    missing = {*lanes.layout.slots("dx"), *(lanes.layout.slots("x")[:nv] if order == 0 else ())}
-    for piece in recording.programs.of(partition).observe:
-        if any(node[0] == "in" and piece.inputs[node[1]] in missing for node in piece.graph.nodes):
-            fault = f"order {order} and channels of {'accelerations' if order else 'speeds or accelerations'}"
-            allowed = f"channels of {'positions and speeds' if order else 'positions'}"
-            raise ModelError("order", fault, allowed, "Leave order out, or those channels.")
+    missing = {*lanes.layout.slots("dx"), *(lanes.layout.slots("x")[: lanes.setup.plan.nv] if order == 0 else ())}
+    if observes(lanes, missing):
+        fault = f"order {order} and channels of {'accelerations' if order else 'speeds or accelerations'}"
+        allowed = f"channels of {'positions and speeds' if order else 'positions'}"
+        raise ModelError("order", fault, allowed, "Leave order out, or those channels.")
 
 
 def _members(vary: Mapping[str, Any], inputs: Inputs) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import jax
@@ -88,10 +89,12 @@ class DesignMetrics(MeasuredAnswers):
 
     Attributes:
         model: whose numbers the designs have. names: full paths of those that vary. given: all else that is stated.
-        metrics: by their names. static: what the model's own numbers give, for what no number decides.
+        metrics: by their names. without_slopes: those that have none -> why.
+        static: what the model's own numbers give, for what no number decides.
     """
 
     recorded = 0  # no channels
+    without_slopes: Mapping[str, str] = MappingProxyType({})
     model: Model
     names: tuple[str, ...]
     given: Options

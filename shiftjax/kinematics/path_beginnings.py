@@ -50,18 +50,18 @@ def begun_inside(prepared: Prepared, began: Start, inputs: Inputs, driver: int, 
     values = prepared.values.copy()
     values[row, members] += share * stride
     led_on = replace(prepared, values=values)
-    inside = start_of(led_on)
-    good = inside.closed[members]
-    members, share = members[good], share[good]
+    inside = start_of(led_on.some(members), moving=False)
+    good = inside.closed
+    members, share, there = members[good], share[good], inside.q[:, good]
     _record_lost(lanes, began, members[lost[members]])
-    lanes.table.set("q", inside.q[:, members], members)
+    lanes.table.set("q", there, members)
     lanes.table.set("clock", share, members)
     lanes.evaluate("project", members)
     for s in range(lanes.setup.blocks):
         repartition(lanes, s, members, np.ones(len(members), bool))
         lanes.limit(s, members)
     q = began.q.copy()
-    q[:, members] = inside.q[:, members]
+    q[:, members] = there
     return Beginning(led_on, replace(began, q=q), members)
 
 

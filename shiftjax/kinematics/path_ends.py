@@ -19,7 +19,7 @@ from shiftjax.record import record
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
-from shiftjax.run.travel.reach import reach
+from shiftjax.run.travel.reach import reaches
 
 BEYOND = 1e-9  # rad or parts of the model's length: a path that only reaches the end of a travel does not leave it
 PAST = 0.05  # the same by which ends are looked for past the farthest place: to rounding where that is well past them
@@ -69,9 +69,10 @@ class PathEnds:
         size = 1.0 if unit == "rad" else prepared.setup.length
         members = np.flatnonzero(lanes.status <= 0)
         lane, q = prepared.lane_of(members, 1.0), began.q[:, members]
-        for sign, far in ((1.0, places.max(1)), (-1.0, places.min(1))):
-            target = np.broadcast_to(far + PAST * sign * size, prepared.members)[members]
-            end = reach(prepared.plan, lane, s, driver, q, target)
+        ways = ((1.0, places.max(1)), (-1.0, places.min(1)))
+        targets = [np.broadcast_to(far + PAST * sign * size, prepared.members)[members] for sign, far in ways]
+        both = reaches(prepared.plan, lane, s, driver, q, targets)
+        for (sign, _), target, end in zip(ways, targets, both, strict=True):
             for row in np.flatnonzero(end != target):
                 self._note(int(members[row]), path, unit, sign, float(end[row]), BEYOND * size)
 

@@ -40,7 +40,7 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.folds import followed_poses
-from shiftjax.run.travel.reach import reach
+from shiftjax.run.travel.reach import reaches
 
 TURNS = 4.0 * np.pi  # rad: who goes so far in one direction goes on for ever
 FAR = 100.0  # of the model's length, for a joint that slides
@@ -193,7 +193,8 @@ class TravelEnds:
             began = stated
             if prepared.branch:
                 faulty = unsound(prepared, 0.0, 0.0, strict=False)
-                began = on_branch(prepared, start_from(prepared, None, faulty, massless=True), faulty)
+                began = start_from(prepared, None, faulty, massless=True, moving=False)
+                began = on_branch(prepared, began, faulty)
             ends.beginning = JointBeginning(free, stated, path)
             ends.begin, ends.closed, ends.start = began.q[moved.q], began.closed, began.q
             members = np.flatnonzero(began.closed)
@@ -211,9 +212,9 @@ class TravelEnds:
         plan, lane, q = self.prepared.plan, self.prepared.lane_of(members, 1.0), q[:, members]
         moved = plan.coordinates[plan.constraints[driver].coordinates[0]]
         far = TURNS if moved.unit == "rad" else FAR * self.prepared.setup.length
-        for row, sign in enumerate((-1.0, 1.0)):
-            target = q[moved.q] + sign * far
-            end = reach(plan, lane, index, driver, q, target)
+        targets = [q[moved.q] - far, q[moved.q] + far]
+        ends = reaches(plan, lane, index, driver, q, targets)
+        for row, (sign, target, end) in enumerate(zip((-1.0, 1.0), targets, ends, strict=True)):
             self.ends[row, members] = np.where(end == target, sign * np.inf, end)
             if len(some := np.flatnonzero(end != target)):
                 there = followed_poses(plan, lane.of(some), index, driver, q[:, some], end[some] + sign)
@@ -288,7 +289,7 @@ def _led_where_it_stands(model: Model, path: str, options: Options) -> tuple[Pre
     begin where the model itself stands; what it does not state is 0 there, from which loops may not close.
     """
     free = prepare(model, options.design.vary or {}, options)
-    began = start_of(free, unsound(free, 0.0, 0.0, strict=False))
+    began = start_of(free, unsound(free, 0.0, 0.0, strict=False), moving=False)
     at = next(one.q for one in free.plan.coordinates if one.path == path)
     place = np.where(began.closed, began.q[at], free.file_start.q[at, 0])
     stated = {number for number in free.vary if _states(number, path)}

@@ -148,7 +148,7 @@ class TravelFunction(DesignMetrics):
     def _began(self, vary: Mapping[str, np.ndarray] | None, given: Options) -> Result:
         """Where designs begin."""
         design = replace(self.given.design, vary=vary)
-        return assembled(self.model, replace(given.changed(metrics=None), design=design))
+        return assembled(self.model, replace(given.changed(metrics=None), design=design), massless=True)
 
     def _ends(self, vary: Mapping[str, np.ndarray] | None, *, only_named: bool = False) -> list[TravelEnds]:
         design = DesignOptions(vary, self.given.design.assign, None)

@@ -18,7 +18,7 @@ import numpy as np
 from shiftjax.lanes.bits_in_numpy import OPERATIONS as BIT_OPERATIONS
 from shiftjax.lanes.graph import Graph
 
-MEMBERS = 2048  # at a time: some hundred arrays of so many stay in a core's second cache
+MEMBERS = 4096  # at a time: some thirty arrays of so many stay in a core's second cache
 
 Line = tuple[Callable[..., Any], tuple[int, ...], int]  # what is called, registers read, register written
 

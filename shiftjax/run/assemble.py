@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints import CoordinateFunction
+from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.workers import at_most
@@ -21,17 +22,22 @@ from shiftjax.mechanism.model import Model
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.assemblies.branch_starts import on_branch
-from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
+from shiftjax.run.beginning import first_partitions, lanes_at, observes, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.indeterminate import notes_of_reactions
+from shiftjax.run.inertias import odd_inertias
 from shiftjax.run.memory import Need, need_of, refuse_too_much
 from shiftjax.run.options import Options, options_of
+from shiftjax.run.programs.closed_poses import PosePrograms
+from shiftjax.run.programs.integrators import PATHS
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.collect import collect
 from shiftjax.run.results.messages import messages, notes
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.refusals import massless_motion
 from shiftjax.run.start.stated import Start
 from shiftjax.run.topology_report import topology_report
 
@@ -94,6 +100,8 @@ def assembled(
     given: Options,
     instants: np.ndarray | None = None,
     moved: Callable[[Prepared, Start], Start] = lambda prepared, began: began,
+    *,
+    massless: bool = False,
 ) -> Result:
     """`assemble` of options that stand in records.
 
@@ -101,16 +109,20 @@ def assembled(
         given: with a `start` the result at whose end the members stand, in place of an assembled start.
         instants: (B,) the time at which each member stands [s], which laws in time see; 0 where left out.
         moved: where members stand that have begun at an assembled start.
+        massless: whether motions that move no mass may be: members stand, and have no rates then.
 
     Raises:
-        ModelError: as of `assemble`.
+        ModelError: as of `assemble`; channels of rates of a mechanism that has a motion without mass.
     """
     begun = clock.perf_counter()
     check_arguments(**given.flat())
     model = model if isinstance(model, Model) else load(model)
     design = given.design.worked_out(model)
     given = replace(given, design=design)
-    prepared = prepare(model, design.vary or {}, given)
+    prepared, programs = prepare(model, design.vary or {}, given), Programs
+    if massless and not odd_inertias(prepared) and massless_motion(prepared, prepared.file_start) is not None:
+        given = replace(given, numerics=replace(given.numerics, method=PATHS[0]))
+        prepared, programs = prepare(model, design.vary or {}, given), PosePrograms
     if instants is not None:
         values = prepared.values if prepared.vary else np.zeros((0, len(instants)))
         statements = replace(prepared.statements, alone=False)  # the file's start is of another instant
@@ -127,10 +139,14 @@ def assembled(
     posed = members_to_keep(recording.keep, prepared.members)
     refuse_too_much(need := need_of(prepared, observed, len(posed), 1))
     machine.announce(need)
-    began = moved(prepared, on_branch(prepared, start_from(prepared, given.start.start, faulty), faulty))
+    began = start_from(prepared, given.start.start, faulty, massless=massless)
+    began = moved(prepared, on_branch(prepared, began, faulty))
     kernel = make_kernel(machine.backend, given.numerics.precision, machine.threads)
     blocks = first_partitions(prepared, began, settings, given.numerics)
-    lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, given)
+    lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, given, programs)
+    if programs is PosePrograms and observes(lanes, {*lanes.layout.slots("x"), *lanes.layout.slots("dx")}):
+        fault = "speeds, accelerations or forces of a mechanism with a motion that moves no mass"
+        raise ModelError("channels", fault, "those of positions", "Give its bodies masses, or leave them out.")
     batched = design.vary is not None or len(prepared.vary) > 0 or instants is not None
     return collect(
         prepared, lanes, began, observed, posed, batched=batched,

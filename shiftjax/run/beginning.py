@@ -5,8 +5,9 @@ Host code; what `simulate` steps from, and `assemble` gives as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -77,19 +78,22 @@ class Begun:
 
 
 def start_from(
-    prepared: Prepared, start: Result | None, faulty: Mapping[int, str], t0: float = 0.0, *, massless: bool = False
-) -> Start:
+    prepared: Prepared, start: Result | None, faulty: Mapping[int, str], t0: float = 0.0, *, massless: bool = False,
+    moving: bool = True,
+) -> Start:  # fmt: skip
     """Assembled starts, or the end of an earlier result.
 
     Args:
         t0: the time at which that goes on [s], where members do not stand at instants of their own.
         massless: whether motions that move no mass may be, as where nothing is asked that depends on masses.
+        moving: whether speeds are wanted, as of `start_of`; members on singular poses have them.
     """
     if start is None:
         refuse_open_welds(prepared)
         if not massless and not odd_inertias(prepared):  # those are judged member by member
             refuse_massless_motion(prepared, prepared.file_start)
-        return with_ways(prepared, start_of(prepared, faulty))
+        began = start_of(prepared, faulty, moving=moving)
+        return with_ways(prepared, began, None if moving else partial(start_of, prepared, faulty))
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
     if start.final is None or before != now:
         raise ModelError(
@@ -191,6 +195,19 @@ def _judge_poses(lanes: Ensemble, began: Start, prepared: Prepared) -> None:
     led = np.array([any(groups[g].time_dependent for g in blocks[s].groups) for s in began.at_pose[lost]], bool)
     lanes.warn(lost[~led], Outcome.near_singular)
     end_at_poses(lanes, lost[led], lanes.clock_of(lost[led]), began.at_pose[lost[led]], NO_BRANCH)
+
+
+def observes(lanes: Ensemble, slots: Collection[int]) -> bool:
+    """Whether what is recorded of members that run reads some slots of the lanes' numbers."""
+    good = np.flatnonzero(lanes.status <= 0)[:1]
+    if not len(good):
+        return False
+    recording, partition, _ = next(iter(lanes.groups(good)))
+    return any(
+        node[0] == "in" and piece.inputs[node[1]] in slots
+        for piece in recording.programs.of(partition).observe
+        for node in piece.graph.nodes
+    )
 
 
 def repeated_ends(before: Result | None, began: Start) -> RepeatedEnds | None:

@@ -41,11 +41,13 @@ FORCES = ("N", "J", "W", "Pa")  # that the unit of a number of a force law begin
 TURN = 2.0 * math.pi
 
 
-def verdict(model: Model, tie: Mapping[str, CoordinateFunction | str] | None = None) -> dict[str, Any]:
+def verdict(
+    model: Model, tie: Mapping[str, CoordinateFunction | str] | None = None, *, massless: bool = False
+) -> dict[str, Any]:
     """The report of `shiftjax check --json`.
 
     Args:
-        tie: what a run ties beside the model, as of `simulate`.
+        tie: what a run ties beside the model, as of `simulate`. massless: whether motions that move no mass may be.
 
     Returns:
         `valid`: whether a run would begin; `refused`: what it would refuse; `errors`: why it would end at once;
@@ -59,7 +61,7 @@ def verdict(model: Model, tie: Mapping[str, CoordinateFunction | str] | None = N
     errors = list(impossible(model, (), np.zeros((0, 1))).values())
     odd = odd_inertias(prepared)  # these end a run that has begun
     refused += _refused_events(prepared)
-    if faults := _refused(prepared):
+    if faults := _refused(prepared, massless=massless):
         errors += [f"{text}; {fault}" for text in odd.values() for fault in faults]
         refused += [] if odd else faults
     errors += [] if report["assembled"] else [*_open_loops(prepared)]
@@ -99,11 +101,11 @@ def _forces(model: Model) -> list[dict[str, Any]]:
     ]
 
 
-def _refused(prepared: Prepared) -> list[str]:
+def _refused(prepared: Prepared, *, massless: bool) -> list[str]:
     """What a run would raise at its start."""
     try:
         refuse_open_welds(prepared)
-        if prepared.file_start.closed[0]:
+        if prepared.file_start.closed[0] and not massless:
             refuse_massless_motion(prepared, prepared.file_start)
     except ModelError as error:
         return [str(error)]

@@ -1,4 +1,4 @@
-"""`shiftjax follow` and `shiftjax travel`: what they print and write, and how they end. S21, S31."""
+"""`shiftjax follow`, `travel`, `workspace` and `ik`: what they print and write, and how they end. S21, S31."""
 
 import csv
 import json
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shiftjax
+from tests.support.reaching_arms import arm, five_bar
 
 
 def test_follow_prints_and_writes(shell, tmp_path: Path) -> None:
@@ -95,3 +96,34 @@ def test_workspace(shell, tmp_path: Path) -> None:
         assert (code, out, message in err) == (2, "", True), err
     code, _, err = shell("workspace", str(file), "link_1:tip.x", "joint_1", "--box=-1m:1m", "--box=0:9mm")
     assert (code, "a unit of rad" in err) == (2, True)
+
+
+def test_goals_of_expressions_and_loops_that_open(shell, tmp_path: Path) -> None:
+    """`--of` is the FunctionGoal of Python, `--open-loops` its `open_loops`; units and words are checked."""
+    file = str(tmp_path / "arm.json")
+    shiftjax.save(model := arm(1.0, 0.6), file)
+    code, out, _ = shell("ik", file, "--of", "norm(fore:tip.position)=1200mm", "--posture", "shoulder=1", "--json")
+    answer = json.loads(out)
+    goals = [
+        shiftjax.FunctionGoal("norm(fore:tip.position)", 1.2),
+        shiftjax.JointGoal("shoulder", 1.0, level="posture"),
+    ]
+    known = shiftjax.inverse_kinematics(model, goals)
+    assert code == 0 and answer["q"] == {path: x.tolist() for path, x in known.q.items()}
+    assert abs(answer["q"]["arm:elbow"]) == pytest.approx(np.arccos((1.44 - 1.36) / 1.2), abs=1e-9)  # law of cosines
+    for words, message in (
+        ("norm(fore:tip.position)=30deg", "found unit 'deg'; allowed: a unit of m"),
+        ("norm(fore:tip.position)", "EXPRESSION=VALUE"),
+        ("elbow.q == 1", "EXPRESSION=VALUE"),
+        ("elbow.v=1", "depends on speeds"),
+        ("knee.q=1", "knee"),
+    ):
+        code, _, err = shell("ik", file, "--of", words)
+        assert code == 2 and message in err, err
+    bars = str(tmp_path / "bars.json")
+    shiftjax.save(five_bar(1.0, (0.8, 1.1), (0.7, 1.2)), bars)
+    apart = ("ik", bars, "--set", "fixed:right.T[0]=5", "--joint", "left=0")  # 3.8 m of bars
+    code, out, _ = shell(*apart, "--json", "--open-loops")
+    assert code == 3 and json.loads(out)["gap"] == pytest.approx(1.2, abs=1e-9)
+    assert "loops are open by 1.2" in shell(*apart, "--open-loops")[1]
+    assert json.loads(shell(*apart, "--json")[1])["q"]["a:left"] is None

@@ -104,6 +104,17 @@ def test_a_flooded_grid_counts_no_cells_beyond_its_box() -> None:
     assert disc.area == pytest.approx(0.64, rel=1e-12)
 
 
+def test_a_design_that_moves_on_a_curve_has_no_area() -> None:
+    """A fore arm without length: others have theirs, wherever it stands among them; alone it is refused."""
+    length, model = "arm:fore:tip.T[0]", arm(1.0, 0.6)
+    some = shiftjax.workspace(model, "fore:tip", vary={length: [0.0, 0.5]}, searched=2)
+    assert np.isnan(some.area[0]) and some.area[1] == pytest.approx(2.0 * np.pi, rel=1e-6)
+    (first, _) = some
+    assert first is not None and "move together on a curve" in first.notes[0]
+    with pytest.raises(shiftjax.ModelError, match="move together on a curve"):
+        shiftjax.workspace(model, "fore:tip", vary={length: [0.0]}, searched=2)
+
+
 def test_the_dexterous_part_of_an_arm_of_three_links() -> None:
     """With every orientation: the wrist's ring moved by the hand, from |l1 - l2| + l3 to l1 + l2 - l3."""
     first, second, hand = 1.0, 0.6, 0.2
@@ -127,6 +138,17 @@ def test_designs_that_cannot_be_assembled() -> None:
     assert far[0] is not None and far[1] is None
     assert np.isnan(far.area).tolist() == [False, True]
     assert far.to_dict()["members"][1] is None
+
+
+def test_the_circle_in_a_rectangle_of_slides() -> None:
+    """3 m x 1 m, whose sides are traced by pieces of different lengths: no circle is larger than what is between."""
+    a = (builder := shiftjax.ModelBuilder()).assembly("gantry")
+    for name, parent, kind, low, high in (("x", "fixed", "Tx", -1.0, 2.0), ("y", "x", "Ty", -0.5, 0.5)):
+        a.body(name)
+        a.joint(f"slide_{name}", kind, parent=parent, child=name)
+        a.force(f"stop_{name}", "stop", joint=f"slide_{name}", lower=low, upper=high, k=1.0, blend=0.01)
+    reached = shiftjax.workspace(builder.build(), "y:origin", searched=2, inscribed=True)
+    assert reached.ball is not None and reached.ball[1] == pytest.approx(0.5, abs=2e-7 * 3.0)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.in_numpy import MEMBERS, InNumpy
 from shiftjax.mechanism.model import Model
+from shiftjax.run.beginning import start_from
 from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.closing import host_functions
 from shiftjax.run.options import options_of
@@ -263,3 +264,24 @@ def test_what_is_kept_is_all_that_was_made_up_to_a_limit() -> None:
     assert [*made] == [6, 7, 8, 9]
     host_functions.forget_oldest(made, 0)
     assert not made
+
+
+def test_paths_take_speeds_where_a_start_is_singular_alone() -> None:
+    """A path's speeds follow from its drivers; on a flat parallelogram they say which branch it is on."""
+    joints = ("crank_pivot", "crank_pin", "rocker_pivot", "rocker_pin")
+    flat = {"rocker:tip.T[0]": 0.2, **{f"{joint}.initial_displacement": 0.0 for joint in joints}}
+    bars = load("four_bar")
+    lying = bars.with_values({bars.resolve(number): x for number, x in flat.items()})
+    drive = options_of(drive={"crank_pivot": 1.0})
+    for model, vary, moves in (
+        (bars, {"coupler:tip.T[0]": [0.48, 0.52, 0.54]}, False),
+        (lying, {"coupler.mass": [1.0, 2.0]}, True),  # the branch of the speeds, and poses beside it
+        (bars, {"rocker_pivot.initial_velocity": [0.0, 1.0]}, True),  # what a call names is judged
+    ):
+        prepared = prepare(model, vary, drive)
+        led, still = (start_from(prepared, None, {}, massless=True, moving=moving) for moving in (True, False))
+        assert np.any(still.v) == moves and np.any(led.v)
+        same = ("q", "closed", "gap", "change", "speed_change", "speed_moved", "branch", "holds", "at_pose", "ways")
+        for name in (*same, *(["v"] if moves else [])):
+            assert np.array_equal(getattr(led, name), getattr(still, name)), name
+        assert (led.ways is not None) == (model is lying)

@@ -123,7 +123,7 @@ def both_ways(
         patch.setattr(reach, "followed_to", counted)
         result = simulate(model, span=1.0, step=1e-2, drive=drive, vary=vary)
         few = walked[0]
-        patch.setattr(reach, "end_in_closed_form", lambda *given: np.full(given[-1].size, np.nan))
+        patch.setattr(reach, "ends_in_closed_form", lambda *given: [np.full(x.size, np.nan) for x in given[-1]])
         every = simulate(model, span=1.0, step=1e-2, drive=drive, vary=vary)
         assert walked[0] - few == 2 * result.status.size
     return result, every, few
@@ -158,7 +158,21 @@ def test_what_is_no_triangle_is_walked() -> None:
         plan, start, lane = prepared.plan, prepared.file_start, prepared.file_lane()
         driver = next(k for k, group in enumerate(plan.constraints) if group.prescribes)
         row = plan.coordinates[plan.constraints[driver].coordinates[0]].q
-        assert np.isnan(reach.end_in_closed_form(plan, lane, 0, driver, start.q, start.q[row] + 1.0)).all()
+        assert np.isnan(reach.ends_in_closed_form(plan, lane, 0, driver, start.q, [start.q[row] + 1.0])).all()
+
+
+@pytest.mark.parametrize(("model", "drive"), [("four_bar", "rocker_pivot"), ("slider_crank", "crank_pivot")])
+def test_several_ways_at_once_end_as_each_alone(model: str, drive: str) -> None:
+    """Of a way that does not leave, of both directions, and of a member that stays where it is."""
+    prepared = prepare(load(model), {}, options_of(drive={drive: 1.5}))
+    plan, start, lane = prepared.plan, prepared.file_start, prepared.file_lane()
+    driver = next(k for k, group in enumerate(plan.constraints) if group.prescribes)
+    now = start.q[plan.coordinates[plan.constraints[driver].coordinates[0]].q]
+    targets = [now + far for far in (-5.0, 0.0, 0.1, 5.0)]
+    both = reach.reaches(plan, lane, 0, driver, start.q, targets)
+    for end, target in zip(both, targets, strict=True):
+        assert np.array_equal(end, reach.reach(plan, lane, 0, driver, start.q, target))
+    assert both[1] == now and both[0] < both[1] < both[2] < both[3]
 
 
 def test_a_gap_that_a_step_jumps_over() -> None:

@@ -94,7 +94,7 @@ def test_every_key_has_an_example_that_is_read_and_a_row(key: str) -> None:
     assert tomllib.loads(KEYS[key].example).keys() == {key}
 
 
-OF_KINDS = {"kind", *OF_IK}  # of studies whose members do not move in time, of which most other keys say nothing
+OF_KINDS = {"kind", "workspace", *OF_IK}  # of studies whose members do not move in time: most keys say nothing there
 
 
 @pytest.mark.parametrize("without", [{*OF_KINDS, "tolerance"}, {*OF_KINDS, "step", "method"}])  # in place of each other

@@ -19,8 +19,10 @@ from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels
 from shiftjax.measures.metric_texts import Reader
 from shiftjax.measures.observed_state import ObservedState
+from shiftjax.measures.terms import Signal
 from shiftjax.mechanism.events import Event
 from shiftjax.mechanism.model import Model
+from shiftjax.topology.plan import Plan
 
 UNITS = ("1", "rad", "m")
 OF_A_POSE = ("q", "numbers", "extra")  # parts of a state that a goal may depend on
@@ -73,10 +75,7 @@ def _of_text(model: Model, ground: Ground, goal: FunctionGoal, where: str) -> Po
     if goal.unit is not None:
         raise ModelError(f"{where}.unit", shown(goal.unit), "nothing: channels have units", "Leave it out.")
 
-    def by_path(paths: Sequence[str]) -> Sequence[Channel]:
-        return channels(ground.plan, paths, model.resolve)
-
-    signal = Reader(f"{where}.of", by_path, (0.0, 0.0)).read_event("goal", Event(goal.of)).signal
+    signal = signal_of(model, ground.plan, goal.of, f"{where}.of")
 
     def values(at: LaneState) -> Vec:
         state = ObservedState(at.lane, at.ground.partition, at.q, at.v, at.states, _not_to_be_read(at))
@@ -84,6 +83,19 @@ def _of_text(model: Model, ground: Ground, goal: FunctionGoal, where: str) -> Po
 
     key = ("expression", signal.text, tuple(one.path for _, one in signal.channels))
     return PoseFunction(key, values, 1, signal.unit, goal.of)
+
+
+def signal_of(model: Model, plan: Plan, text: str, where: str) -> Signal:
+    """An expression of channels, with its unit.
+
+    Raises:
+        ModelError: no such expression, or channels that the model does not have.
+    """
+
+    def by_path(paths: Sequence[str]) -> Sequence[Channel]:
+        return channels(plan, paths, model.resolve)
+
+    return Reader(where, by_path, (0.0, 0.0)).read_event("goal", Event(text)).signal
 
 
 def _not_to_be_read(at: LaneState) -> Vec:

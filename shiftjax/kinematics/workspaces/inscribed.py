@@ -28,10 +28,13 @@ Inside = tuple[np.ndarray, float]  # centre (2,) and radius, or half a side
 
 
 class BoundaryDistance:
-    """Distances from the boundary: the nearest of many points of each of its pieces, and a step onto it there."""
+    """Distances from the boundary: the nearest of many points of each of its pieces, and steps onto it there.
+
+    The ends of cubics are points of both that meet there, so that the nearest two are enough.
+    """
 
     def __init__(self, plane: Arrangement) -> None:
-        self.shares = (np.arange(DENSE // PARTS) + 0.5) / (DENSE // PARTS)
+        self.shares = np.linspace(0.0, 1.0, DENSE // PARTS + 1)
         self.nearest, self.pieces = plane.nearest, [plane.sides[plane.groups[k][0]].cubics for k in plane.boundary]
         dense = [np.stack([points(every, t) for t in self.shares], axis=1) for every in self.pieces]
         self.trees = [KDTree(one.reshape(-1, 2)) for one in dense]
@@ -40,8 +43,12 @@ class BoundaryDistance:
         """(K,) of points (K, 2)."""
         least, count = np.full(len(at), np.inf), len(self.shares)
         for every, tree in zip(self.pieces, self.trees, strict=True):
-            which = tree.query(at)[1]
-            least = np.minimum(least, self.nearest(every[which // count], self.shares[which % count], at))
+            first, second = np.asarray(tree.query(at, k=2)[1]).T
+            least = np.minimum(least, self.nearest(every[first // count], self.shares[first % count], at))
+            if len(some := np.flatnonzero(first // count != second // count)):
+                which = second[some]
+                away = self.nearest(every[which // count], self.shares[which % count], at[some])
+                least[some] = np.minimum(least[some], away)
         return least
 
 

@@ -37,6 +37,7 @@ MOVES = 1e-9  # of the model's length: a coordinate that moves less at all poses
 FLAT = 1e-7  # of the largest speed: coordinates that move so little across a curve or a surface stay on it
 TOUCHES = 1e-12  # of a turn: an angle at the end of its way is within
 SPREAD = 16  # poses at which is seen what moves
+ROWS = "rows"  # of what all designs share
 CLOSED = 1e-11  # residual of a closed pose, dimensionless
 Coordinate = Callable[[Lane, Vec], Scalar]
 
@@ -79,12 +80,13 @@ class Reaching:
 
     @classmethod
     def of_all(
-        cls, model: Model, asked: str | Sequence[str], options: Options, *, stops: bool
+        cls, model: Model, asked: str | Sequence[str], options: Options, *, stops: bool, like: Reaching | None = None
     ) -> list[Reaching | None]:
         """Of every design, None of one that cannot be assembled.
 
         Args:
-            options: of designs that are worked out.
+            options: of designs that are worked out. like: of the model's own numbers, which says what moves and which
+                closures follow from others; else the first design does, so that others see who is asked with them.
 
         Raises:
             ModelError: no such frame or coordinate; fewer than two that move, or more than three; designs none of which
@@ -92,18 +94,41 @@ class Reaching:
         """
         vary = options.design.vary
         prepared = prepare(model, vary or {}, options)
-        began = prepared.file_start if vary is None else start_of(prepared, unsound(prepared, 0.0, 0.0, strict=False))
+        began = prepared.file_start
+        if vary is not None:
+            began = start_of(prepared, unsound(prepared, 0.0, 0.0, strict=False), moving=False)
         if not began.closed.any():
             fault = "loops that do not close where it stands"
             raise ModelError(f"model {model.name}", fault, "a model that can be assembled", "Correct its start.")
         first = int(np.flatnonzero(began.closed)[0])
-        one = cls._of(prepared, asked, began.q[:, first], prepared.values[:, first], stops=stops)
+        names = asked if like is None else like.names
+        one = cls._of(prepared, names, began.q[:, first], prepared.values[:, first], stops=stops)
+        if like is not None:
+            one.systems[ROWS] = like._rows
         out = list[Reaching | None]()
         for k, closed in enumerate(began.closed):
             values = prepared.values[:, k]
             limits = _limits(prepared, values) if stops and closed else ()
             out.append(replace(one, start=began.q[:, k], values=values, limits=limits) if closed else None)
         return out
+
+    @classmethod
+    def of_model(cls, model: Model, asked: str | Sequence[str], options: Options, *, stops: bool) -> Reaching:
+        """Of a model's own numbers, though they may not close its loops where the coordinates are named.
+
+        Raises:
+            ModelError: as of `of_all`.
+        """
+        prepared = prepare(model, {}, options)
+        closed, start = prepared.file_start.closed[0], prepared.file_start.q[:, 0]
+        if isinstance(asked, str) and not closed:
+            fault, allowed = "a frame, and loops that do not close where the model stands", f"two or three of {asked}.x"
+            todo = f'Name those that move, as ["{asked}.x", "{asked}.y"], or correct its start.'
+            raise ModelError("coordinates", fault, f"{allowed}, {asked}.y, {asked}.z, which need no pose", todo)
+        if not closed:  # where it stands it may be singular, as stretched bars are
+            free = range(len(prepared.plan.coordinates))
+            start = next(iter(spread_poses(prepared.plan, start, free, prepared.setup.length, 2)))
+        return cls._of(prepared, asked, start, prepared.values[:, 0], stops=stops)
 
     @classmethod
     def _of(
@@ -217,7 +242,7 @@ class Reaching:
     @property
     def _rows(self) -> list[int]:
         """Closures that do not follow from others where the first design stands."""
-        return self._shared("rows", self._independent)
+        return self._shared(ROWS, self._independent)
 
     def _independent(self) -> list[int]:
         q = self.start[:, None]
@@ -287,6 +312,7 @@ class Reaching:
         out[list(ways)] = combined
         return out
 
+    @cached_property
     def spans(self) -> bool:
         """Whether at some pose the coordinates move in as many directions as there are coordinates."""
         poses = self.poses(SPREAD)

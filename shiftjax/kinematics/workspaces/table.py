@@ -56,7 +56,7 @@ class ReachableSpace:
             inside: of all, where asked for, else of those whose centre is a point of the grid; None without a grid.
         square: centre and side of the largest one inside along the coordinates, where asked for.
         dexterous: (n, n) which points of the grid are reached with every orientation, where asked for.
-        notes: what is to be known beside.
+        notes: what is to be known beside. bounded: whether no coordinate turns round, and none slides without a limit.
     """
 
     coordinates: tuple[str, ...]
@@ -72,6 +72,7 @@ class ReachableSpace:
     notes: tuple[str, ...]
     square: tuple[np.ndarray, float] | None = None
     dexterous: np.ndarray | None = None
+    bounded: bool = True
 
     @property
     def dexterous_area(self) -> float:
@@ -106,7 +107,8 @@ class ReachableSpace:
         square = None if self.square is None else {"centre": self.square[0].tolist(), "side": self.square[1]}
         return {
             "coordinates": list(self.coordinates), "units": list(self.units), "freedoms": self.freedoms,
-            "area": plain(self.area), "consistent": self.consistent, "curves": curves,
+            "area": plain(self.area), "consistent": self.consistent, "bounded": self.bounded,
+            "curves": curves,
             "axes": [axis.tolist() for axis in self.axes],
             "mask": None if self.mask is None else self.mask.tolist(),
             "margin": None if self.margin is None else plain(self.margin),

@@ -123,7 +123,7 @@ def workspace(
     need_count("orientations", orientations, 0)
     model = model if isinstance(model, Model) else load(model)
     options = options_of(vary=vary, assign=assign, derive=derive, tie=tie)
-    asked = _Asked(model, coordinates, box, points, stops, inscribed, orientations, searched)
+    asked = SpaceQuestion(model, coordinates, box, points, stops, inscribed, orientations, searched)
     if any(is_traced(values) for values in (vary or {}).values()):
         return _traced(asked, options)
     options = replace(options, design=options.design.worked_out(model))
@@ -136,7 +136,7 @@ def workspace(
 
 
 @record
-class _Asked:
+class SpaceQuestion:
     """What is asked of every design: arguments of `workspace`."""
 
     model: Model
@@ -148,17 +148,29 @@ class _Asked:
     orientations: int
     searched: int
 
-    def of(self, options: Options) -> list[tuple[ReachableSpace, Slopes] | None]:
-        """What designs reach, and what gives the slopes (P,) of their areas; None of one that cannot be assembled."""
-        every = Reaching.of_all(self.model, self.coordinates, options, stops=self.stops)
-        first = next(one for one in every if one is not None)
-        axes = _axes(first, self.box, self.points)
-        self._refuse(first, axes)
+    def of(self, options: Options, like: Reaching | None = None) -> list[tuple[ReachableSpace, Slopes] | None]:
+        """What designs reach, and what gives the slopes (P,) of their areas; None of one that cannot be assembled.
+
+        Args:
+            like: of the model's own numbers, for answers that do not depend on which designs are asked together.
+        """
+        every = Reaching.of_all(self.model, self.coordinates, options, stops=self.stops, like=like)
+        known = like or next(one for one in every if one is not None)
+        axes = self.refuse(known)
+        if like is None and not any(one.spans for one in every if one is not None):
+            fault, todo = _together(known), "Name others, or another frame."
+            raise ModelError("coordinates", fault, "coordinates that move on their own", todo)
         return [None if one is None else self._one(one, axes) for one in every]
 
     def _one(self, reaching: Reaching, axes: tuple[np.ndarray, ...]) -> tuple[ReachableSpace, Slopes]:
+        if not reaching.spans:
+            space = ReachableSpace(
+                reaching.names, reaching.units, reaching.freedoms, (), np.nan, False, (), None, None, None,
+                (_together(reaching),),
+            )  # fmt: skip
+            return space, lambda: np.full(len(reaching.values), np.nan)
         poses = reaching.poses(self.searched)
-        if not _is_traced_out(reaching):
+        if not is_traced_out(reaching):
             space = _by_grid(reaching, poses, axes)
             if self.orientations:
                 part = dexterous_part(reaching, axes, self.orientations, self.searched)
@@ -166,22 +178,18 @@ class _Asked:
             return space, lambda: np.full(len(reaching.values), np.nan)
         return _by_curves(reaching, poses, axes, inscribed=self.inscribed)
 
-    def _refuse(self, reaching: Reaching, axes: tuple[np.ndarray, ...]) -> None:
-        """Raises for what no design can be asked."""
+    def refuse(self, reaching: Reaching) -> tuple[np.ndarray, ...]:
+        """The axes of the grid; raises for what no design can be asked."""
+        axes = _axes(reaching, self.box, self.points)
         if reaching.freedoms < len(reaching.names):
             fault = f"{len(reaching.names)} coordinates of a mechanism of {reaching.freedoms} freedoms"
             raise ModelError("coordinates", fault, "at most as many coordinates as freedoms", "Leave one out.")
-        if not reaching.spans():
-            locus = "a curve" if len(reaching.names) == 2 else "a surface"
-            fault = f"{listed(list(reaching.names))}, which move together on {locus}"
-            todo = "Name others, or another frame."
-            raise ModelError("coordinates", fault, "coordinates that move on their own", todo)
-        traced_out = _is_traced_out(reaching)
+        traced_out = is_traced_out(reaching)
         if self.orientations and traced_out:
             fault = f"a mechanism of {reaching.freedoms} freedoms"
             raise ModelError("orientations", fault, "at least 3: two places and an angle", "Leave orientations out.")
         if traced_out:
-            return
+            return axes
         if not axes:
             fault = f"no grid, for {reaching.freedoms} freedoms"
             todo = "Give both, as box=[(-1, 1)] * 3, points=50."
@@ -190,14 +198,20 @@ class _Asked:
             fault = f"true, for {len(reaching.names)} coordinates of {reaching.freedoms} freedoms"
             todo = "Leave it out: the grid has the largest ball about one of its points."
             raise ModelError("inscribed", fault, "two coordinates of two freedoms, whose boundary is traced", todo)
+        return axes
 
 
-def _is_traced_out(reaching: Reaching) -> bool:
+def _together(reaching: Reaching) -> str:
+    locus = "a curve" if len(reaching.names) == 2 else "a surface"
+    return f"{listed(list(reaching.names))}, which move together on {locus}"
+
+
+def is_traced_out(reaching: Reaching) -> bool:
     """Whether its boundary is made of curves."""
     return reaching.freedoms == 2 and len(reaching.names) == 2
 
 
-def _traced(asked: _Asked, options: Options) -> ReachableSpaces:
+def _traced(asked: SpaceQuestion, options: Options) -> ReachableSpaces:
     """The areas of designs of which JAX traces numbers."""
     columns, design = traced_design(asked.model, options.design)
 
@@ -243,6 +257,7 @@ def _by_curves(
     limited = {one.coordinate for one in reaching.limits}
     turning = [name for name, unit in zip(reaching.names, reaching.units, strict=True)
                if unit == "rad" and name not in limited]  # fmt: skip
+    bounded = not turning and not endless
     if turning:
         notes.append(f"{turning[0]} may turn round: curves are those of one turn, and have no area")
     elif endless:
@@ -268,7 +283,7 @@ def _by_curves(
 
     return ReachableSpace(
         reaching.names, reaching.units, reaching.freedoms, curves, plane.area if good else np.nan, good,
-        axes if good else (), mask, margin, ball, tuple(notes), square,
+        axes if good else (), mask, margin, ball, tuple(notes), square, bounded=bounded,
     ), slopes  # fmt: skip
 
 

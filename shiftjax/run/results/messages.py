@@ -111,7 +111,7 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
             "the nearest was taken; state the speed of one more joint, as the branch that is meant has it"
         )
     if outcome is Outcome.branch_unsure:
-        return f"assembly branch {began.branch[k]!r}: {text}"
+        return f"assembly branch {began.branch[k]!r}: {text}" if began.branch[k] else text
     if k in lanes.causes and outcome in WITH_CAUSES:
         cause = lanes.causes[k]
         return cause if isinstance(cause, WithRemedy) else f"{cause}: {text}"

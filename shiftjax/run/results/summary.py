@@ -24,6 +24,8 @@ def how_run(used: Mapping[str, Any]) -> list[str]:
         return [f"poses for goals {', '.join(used['goals'])}", *(str(used[key]) for key in HOW if used.get(key))]
     if "travels" in used:
         return [f"travels of {', '.join(used['travels'])}", *(str(used[key]) for key in HOW if used.get(key))]
+    if "workspace" in used:
+        return [f"workspaces of {', '.join(used['workspace'])}", *(str(used[key]) for key in HOW if used.get(key))]
     words = [f"{used['span']:g} s"] if "span" in used else []
     if used.get("tolerance") is not None:  # steps are as large as it allows
         words.append(f"tolerance {used['tolerance']:g}")
@@ -45,7 +47,7 @@ def summary(result: Any) -> list[str]:
         ended = result.outcomes()[0][0].name
     else:
         ended = ", ".join(f"{len(members)} {outcome.name}" for outcome, members in result.outcomes())
-    if used.get("span") == 0 and not {"travels", "goals"} & used.keys():
+    if used.get("span") == 0 and not {"travels", "goals", "workspace"} & used.keys():
         how = ["assembled only", *(str(used[key]) for key in ("backend", "precision") if used.get(key))]
     else:
         how = how_run(used)

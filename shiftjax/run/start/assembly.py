@@ -35,11 +35,12 @@ PORTIONS, LEAST, MOST = 8, 1024, 8192  # of the members, so that all threads hav
 # NumPy's calls are worth it, and an interrupt need not wait long
 
 
-def start_of(prepared: Prepared, faulty: Collection[int] = ()) -> Start:
+def start_of(prepared: Prepared, faulty: Collection[int] = (), *, moving: bool = True) -> Start:
     """Assembled starts of all members.
 
     Args:
         faulty: members whose numbers nothing can have: they stay open, and no division by theirs is tried.
+        moving: whether speeds are wanted. Else they may be 0: those of a path follow from its drivers at every pose.
     """
     if not prepared.vary and prepared.model == prepared.base and prepared.instants is None:
         return prepared.file_start
@@ -47,25 +48,28 @@ def start_of(prepared: Prepared, faulty: Collection[int] = ()) -> Start:
     values = prepared.values.copy()
     values[:, never] = np.array(prepared.own_numbers)[[*prepared.places], None]
     sound = replace(prepared, values=values)
-    start = assemble(sound.plan, sound.file_lane(), sound.lane_of, sound.members, sound.statements)
+    start = assemble(sound.plan, sound.file_lane(), sound.lane_of, sound.members, sound.statements, moving=moving)
     start.closed[never] = False
     return start
 
 
-def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, statements: Statements) -> Start:
+def assemble(
+    plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, statements: Statements, *, moving: bool = True
+) -> Start:  # fmt: skip
     """Assembles all members.
 
     Args:
         file_lane: the lane of the file's own numbers.
         lane_of: lane of some members, their numbers a fraction of the way from the file's to their own.
-        statements: what is stated of their starts.
+        statements: what is stated of their starts. moving: as of `start_of`.
     """
     q_file, tied = closed_file(plan, file_lane, statements.positions)
     everyone = np.arange(members)
 
     def started(portion: slice) -> Start:
         some = everyone[portion]
-        return _started(plan, lambda k, fraction: lane_of(some[k], fraction), len(some), q_file, tied, statements)
+        of_some = lambda k, fraction: lane_of(some[k], fraction)  # noqa: E731
+        return _started(plan, of_some, len(some), q_file, tied, statements, moving)
 
     size = min(_block(plan), max(-(-members // PORTIONS), LEAST), MOST)
     return Start.joined(in_portions(started, members, size))
@@ -78,8 +82,9 @@ def _block(plan: Plan) -> int:
 
 
 def _started(
-    plan: Plan, lane_of: LaneOf, members: int, q_file: np.ndarray, tied: Sequence[Tied], statements: Statements
-) -> Start:
+    plan: Plan, lane_of: LaneOf, members: int, q_file: np.ndarray, tied: Sequence[Tied], statements: Statements,
+    moving: bool,
+) -> Start:  # fmt: skip
     """Assembles some members; what follows from numbers that many share is found once for each design."""
     full = lane_of(np.arange(members), 1.0)
     designs = designs_of(plan, full.params.numbers, members, full.t)
@@ -87,7 +92,7 @@ def _started(
     q, doubt, branch, holds, *gap = map(
         designs.spread_last, _poses(plan, designs.lanes(lane_of), q_file, target[:, designs.first], tied)
     )
-    start = _standing(plan, full, designs, q, gap, tied, statements)
+    start = _standing(plan, full, designs, q, gap, tied, statements, moving)
     change, moved, binding = _moved(plan, full, q, target, tied, statements)
     return replace(
         start, change=change, moved=moved, binding=binding, branch=branch, unsure=doubt & start.closed, holds=holds
@@ -117,23 +122,26 @@ def standing_at(prepared: Prepared, q: np.ndarray, branch: np.ndarray) -> Start:
 
 def _standing(
     plan: Plan, full: StartLane, designs: Designs, q: np.ndarray, of_loops: Sequence[np.ndarray],
-    tied: Sequence[Tied], statements: Statements,
+    tied: Sequence[Tied], statements: Statements, moving: bool = True,
 ) -> Start:  # fmt: skip
     """Speeds and states of members at coordinates q (nq, B), all that is stated of their places kept.
 
     Args:
-        of_loops: as of `gaps`.
+        of_loops: as of `gaps`. moving: as of `start_of`.
     """
     members, stated = q.shape[1], statements.speeds
     gap, worst, closed = of_loops
     keepers = [pacing(plan, part.J[0], part.index, stated) for part in tied]
     paced, columns = [joints for joints, _ in keepers], [speeds for _, speeds in keepers]
-    v = consistent_speeds(plan, full, q[:, designs.first], designs, columns, [part.J for part in tied], stated)
+    judged = stated
     if not statements.alone or statements.led:
         keeping = {k for joints in paced for k in joints} if tied else {*stated}
-        stated = tuple(k for k in stated if k in keeping or k in statements.named_speeds)
-    off = speeds_off(plan, v, per_member(full.speeds(), members), stated)
-    speed_change, speed_moved = most(off, units_of(plan, full, stated), stated)
+        judged = tuple(k for k in stated if k in keeping or k in statements.named_speeds)
+    v = np.zeros((plan.nv, members))
+    if moving or judged or any(columns):
+        v = consistent_speeds(plan, full, q[:, designs.first], designs, columns, [part.J for part in tied], stated)
+    off = speeds_off(plan, v, per_member(full.speeds(), members), judged)
+    speed_change, speed_moved = most(off, units_of(plan, full, judged), judged)
     holds = np.tile(np.array([len(part.holding) for part in tied], int).reshape(-1, 1), members)
     start = Start.standing(q, v, per_member(full.states(), members), closed, gap)
     return replace(

@@ -48,17 +48,8 @@ def refuse_open_welds(prepared: Prepared) -> None:
 
 
 def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
-    """Raises where some motion of the file's start moves no mass: Z^T H Z would be singular.
-
-    Masses are those the user assigned; where members vary them it is left to the members' own outcome.
-    """
-    plan, lane = prepared.plan, prepared.file_lane()
-    if any(plan.numbers[place].role.of_mass for place in prepared.places):
-        return
-    masses = [assigned if number.role.of_mass else file for number, assigned, file in
-              zip(plan.numbers, prepared.own_numbers, prepared.file_numbers, strict=True)]  # fmt: skip
-    massless = _of_the_file(prepared, replace(lane, params=Parameters(masses, lane.params.matrices)), start.q)
-    if massless is not None:
+    """Raises where some motion of the file's start moves no mass: Z^T H Z would be singular."""
+    if (massless := massless_motion(prepared, start)) is not None:
         carriers, bodies = massless
         raise ModelError(
             f"motion of {', '.join(carriers)}",
@@ -66,6 +57,19 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
             "mechanisms in which every motion moves mass",
             f"Give {listed(bodies)} an inertia about the axes that move, or make a joint rigid.",
         )
+
+
+def massless_motion(prepared: Prepared, start: Start) -> _Massless:
+    """The coordinates and the bodies of a motion of the file's start that moves no mass, where there is one.
+
+    Masses are those the user assigned; where members vary them it is left to the members' own outcome.
+    """
+    plan, lane = prepared.plan, prepared.file_lane()
+    if any(plan.numbers[place].role.of_mass for place in prepared.places):
+        return None
+    masses = [assigned if number.role.of_mass else file for number, assigned, file in
+              zip(plan.numbers, prepared.own_numbers, prepared.file_numbers, strict=True)]  # fmt: skip
+    return _of_the_file(prepared, replace(lane, params=Parameters(masses, lane.params.matrices)), start.q)
 
 
 def massless_members(prepared: Prepared, start: Start, members: Iterable[int]) -> dict[int, str]:

@@ -11,6 +11,7 @@ neighbourhoods are singular; two substructures on such poses at once. Host code.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -25,41 +26,62 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.singular_drives import ASIDE, BESIDE, RESTING, TURNS, UNSURE, BranchStart, LedWay
 from shiftjax.run.start.stated import MIDDLE, NODES, Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
+from shiftjax.topology.plan import Plan
 
 
-def with_ways(prepared: Prepared, start: Start) -> Start:
-    """The starts, of those on a singular pose with the speeds of a branch, and with poses beside them."""
+def with_ways(prepared: Prepared, start: Start, moving: Callable[[], Start] | None = None) -> Start:
+    """The starts, of those on a singular pose with the speeds of a branch, and with poses beside them.
+
+    Args:
+        moving: the same starts with their speeds, of which `start` has none; asked where a pose may be singular.
+    """
     lane, out = prepared.lane_of(np.arange(prepared.members), 1.0), start
     for s in range(len(prepared.plan.substructures)):
-        for member in _singular(prepared, lane, start, s):
+        if (ranks := _ranks(prepared, lane, start, s)) is None:
+            continue
+        if moving is not None:
+            start = out = moving()
+            moving = None
+        for member in _singular(prepared, lane, start, s, ranks):
             out = _with_way(prepared, out, int(member), s)
     return out
 
 
-def _singular(prepared: Prepared, lane: host.StartLane, start: Start, s: int) -> np.ndarray:
-    """Members of which a substructure has less rank where they start than on poses beside it."""
+def _ranks(prepared: Prepared, lane: host.StartLane, start: Start, s: int) -> np.ndarray | None:
+    """(B,) the rank of a substructure where members start; None where it has all that it can have in all of them."""
     block, plan = prepared.plan.substructures[s], prepared.plan
-    groups = [plan.constraints[k] for k in block.groups]
-    good = start.closed & np.isfinite(start.q).all(0)
+    good = _good(start)
     if not good.any():
-        return np.zeros(0, int)
-    led = any(group.time_dependent for group in groups)
+        return None
     tolerance = rank_tolerance(block, prepared.setup.precision)
     designs = designs_of(plan, lane.params.numbers, prepared.members, lane.t)
     if not np.array_equal(designs.spread_last(start.q[:, designs.first]), start.q, equal_nan=True):
         designs = Designs.apart(prepared.members)
     _, J = host.closure(lane.of(designs.first), start.q[:, designs.first], s)
     ranks = np.where(good, designs.spread(complete_pivoting(J, tolerance).rank), len(block.columns))
-    least = int(ranks.min())
-    if len(block.columns) - least < (1 if led else 2):
-        return np.zeros(0, int)
-    lowest = np.flatnonzero(ranks == least)[:1]
+    return ranks if len(block.columns) - int(ranks.min()) >= (1 if _led(plan, s) else 2) else None
+
+
+def _good(start: Start) -> np.ndarray:
+    """(B,) members that begin on a closed pose."""
+    return start.closed & np.isfinite(start.q).all(0)
+
+
+def _led(plan: Plan, s: int) -> bool:
+    """Whether something moves a substructure in time."""
+    return any(plan.constraints[k].time_dependent for k in plan.substructures[s].groups)
+
+
+def _singular(prepared: Prepared, lane: host.StartLane, start: Start, s: int, ranks: np.ndarray) -> np.ndarray:
+    """Members of which a substructure has less rank, of `_ranks`, where they start than on poses beside it."""
+    plan, tolerance = prepared.plan, rank_tolerance(prepared.plan.substructures[s], prepared.setup.precision)
+    lowest = np.flatnonzero(ranks == ranks.min())[:1]
     loops, q = Loops(plan, lane.of(lowest), s), start.q[:, lowest]
-    if led:
+    if _led(plan, s):
         beside = LedWay(loops, q, tolerance).rank_beside(start.v[loops.columns, lowest[0]] / loops.unit)
     else:
         beside = _rank_beside(loops, q, tolerance)
-    return np.flatnonzero(ranks < max(beside, int(ranks[good].max())))
+    return np.flatnonzero(ranks < max(beside, int(ranks[_good(start)].max())))
 
 
 def _rank_beside(loops: Loops, q: np.ndarray, tolerance: float) -> int:
@@ -93,8 +115,7 @@ def _with_way(prepared: Prepared, start: Start, member: int, s: int) -> Start:
     at_pose[member] = s
     loops = Loops(plan, prepared.lane_of(np.array([member]), 1.0), s)
     tolerance = rank_tolerance(plan.substructures[s], prepared.setup.precision)
-    led = any(plan.constraints[k].time_dependent for k in plan.substructures[s].groups)
-    way = (LedWay if led else _Way)(loops, start.q[:, [member]], tolerance)
+    way = (LedWay if _led(plan, s) else _Way)(loops, start.q[:, [member]], tolerance)
     stated = pacing(plan, loops.at(start.q[:, [member]])[1][0], s, prepared.statements.speeds)[1]
     branch = way.branch(v[loops.columns, member] / loops.unit, tuple(stated) if start.held_speeds else ())
     if branch is not None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shiftjax.dynamics.lane import Lane
 from shiftjax.run.travel.folds import followed_to
-from shiftjax.run.travel.triangles import end_in_closed_form
+from shiftjax.run.travel.triangles import ends_in_closed_form
 from shiftjax.topology.plan import Plan
 
 
@@ -17,8 +19,16 @@ def reach(plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, target
         index: substructure. driver: the only constraint that moves it; it leaves the others no freedom.
         q: (nq, B) closed coordinates. target: (B,) [rad or m].
     """
-    end = end_in_closed_form(plan, lane, index, driver, q, target)
-    unknown = np.isnan(end)
-    if unknown.any():
-        end[unknown] = followed_to(plan, lane.of(unknown), index, driver, q[:, unknown], target[unknown])
-    return end
+    return reaches(plan, lane, index, driver, q, [target])[0]
+
+
+def reaches(
+    plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, targets: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """As `reach`, on the ways to several targets (B,) from the same coordinates."""
+    ends = ends_in_closed_form(plan, lane, index, driver, q, targets)
+    for end, target in zip(ends, targets, strict=True):
+        unknown = np.isnan(end)
+        if unknown.any():
+            end[unknown] = followed_to(plan, lane.of(unknown), index, driver, q[:, unknown], target[unknown])
+    return ends

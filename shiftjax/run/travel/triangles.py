@@ -11,11 +11,13 @@ is left to `run.travel.folds`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
+from shiftjax.algebra import Scalar, Vec, cross, dot, largest
 from shiftjax.dynamics.lane import Lane
 from shiftjax.joints.primitives import Rotation, Translation
 from shiftjax.plan_elements import Loop
@@ -27,19 +29,21 @@ FLAT = 1e-12  # rad by which axes may miss the plane, parts of the length by whi
 TURN = 2.0 * np.pi
 
 
-def end_in_closed_form(
-    plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, target: np.ndarray
-) -> np.ndarray:
-    """(B,) as `reach`; NaN where this does not tell."""
+def ends_in_closed_form(
+    plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, targets: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """(B,) as `reach`, of each of some targets (B,); NaN where this does not tell."""
     driven = plan.constraints[driver].coordinates[0]
     now = q[plan.coordinates[driven].q]
-    end = np.where(target == now, now, np.nan)
+    ends = [np.where(target == now, now, np.nan) for target in targets]
     group = triangle_of(plan, index, driven)
     if group is not None:
-        flat = in_one_plane(plan, lane, index, group, q) & (target != now)
+        flat = in_one_plane(plan, lane, index, group, q)
         if flat.any():
-            end[flat] = _end(plan, lane.of(flat), group, driven, q[:, flat], target[flat])
-    return end
+            known = _ends(plan, lane.of(flat), group, driven, q[:, flat], [target[flat] for target in targets])
+            for end, values in zip(ends, known, strict=True):
+                end[flat] = values
+    return ends
 
 
 def triangle_of(plan: Plan, index: int, driven: int) -> int | None:
@@ -55,15 +59,43 @@ def triangle_of(plan: Plan, index: int, driven: int) -> int | None:
     return groups[0] if loop is not None and _three_corners(plan, block.joints, loop, joint) else None
 
 
-def _end(plan: Plan, lane: Lane, group: int, driven: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """(B,) as `reach`, of planar loops: the changing side is judged at its ends of being too long and too short."""
+def _ends(
+    plan: Plan, lane: Lane, group: int, driven: int, q: np.ndarray, targets: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """(B,) as `reach`, of planar loops, of each of some targets (B,)."""
     place, turns = plan.coordinates[driven].q, plan.coordinates[driven].unit == "rad"
-    way, squares = target - q[place], []
-    for k in range(3):
+    now, squares, ends = q[place], np.zeros(0), list[np.ndarray]()
+    if turns:
+        squares = _squares(plan, lane, group, driven, q, [k * TURN / 3.0 for k in range(3)])
+    for target in targets:
+        way, end = target - now, now.copy()
+        some = np.flatnonzero(way != 0.0)
+        if len(some):
+            if not turns:
+                squares = _squares(plan, lane, group, driven, q, [0.5 * k * way for k in range(3)])
+            end[some] = _end(squares[:, :, some], way[some], now[some], target[some], turns=turns)
+        ends.append(end)
+    return ends
+
+
+def _squares(
+    plan: Plan, lane: Lane, group: int, driven: int, q: np.ndarray, shifts: Sequence[np.ndarray | float]
+) -> np.ndarray:
+    """(3, sides, B) squares of the sides of a loop [m^2], the driven joint shifted three times."""
+    place, squares = plan.coordinates[driven].q, []
+    for shift in shifts:
         at = q.copy()
-        at[place] += k * TURN / 3.0 if turns else 0.5 * k * way
+        at[place] += shift
         squares.append(host.loop_sides(lane, at, group, [driven]) ** 2)
-    values = np.array(squares)
+    return np.array(squares)
+
+
+def _end(values: np.ndarray, way: np.ndarray, now: np.ndarray, target: np.ndarray, *, turns: bool) -> np.ndarray:
+    """(B,) as `reach`: the changing side is judged at its ends of being too long and too short.
+
+    Args:
+        values: of `_squares`. way: (B,) to a target, which is not 0.
+    """
     changing = int(np.argmax(np.ptp(values, axis=0).max(1)))
     a, b = np.sqrt(np.delete(values[0], changing, axis=0))
     along = (_Turning if turns else _Sliding)(values[:, changing], way)
@@ -74,7 +106,7 @@ def _end(plan: Plan, lane: Lane, group: int, driven: int, q: np.ndarray, target:
         beyond = farthest > room
         known &= (begins < -room) & (beyond | (farthest < -room))
         first = np.where(beyond, np.fmin(first, along.first(limit**2)), first)
-    return np.where(known, np.where(first < 1.0, q[place] + first * way, target), np.nan)
+    return np.where(known, np.where(first < 1.0, now + first * way, target), np.nan)
 
 
 def _three_corners(plan: Plan, joints: tuple[int, ...], loop: Loop, driven: int) -> bool:
@@ -92,22 +124,21 @@ def in_one_plane(plan: Plan, lane: Lane, index: int, group: int, q: np.ndarray) 
     Args:
         index: its substructure. group: the constraint that closes it. q: (nq, B).
     """
-    loop, members = plan.constraints[group].loop, q.shape[1]
+    loop, off = plan.constraints[group].loop, np.empty(q.shape[1])
     assert loop is not None
-    motion, values = host.motion_of(lane, q)
-    chain = motion.chain(loop.base)
-    turns, slides = [], []
-    for k in loop.joints:
-        if plan.joints[k].nv:
-            (screw,), turning = chain.screws_of(k), plan.joints[k].kind.units == ("rad",)
-            axis = values.numbers(screw.angular if turning else screw.linear)
-            (turns if turning else slides).append(host.per_member(axis, members))
-    flat = np.abs(host.closure(lane, q, index)[0]).max(1) <= FLAT
-    for turn in turns[1:]:
-        flat &= np.abs(np.cross(turns[0], turn, axis=0)).max(0) <= FLAT
-    for slide in slides:
-        flat &= np.abs((turns[0] * slide).sum(0)) <= FLAT
-    return flat
+    joints = [k for k in loop.joints if plan.joints[k].nv]
+
+    def leaning(valued: Lane, at: Vec) -> dict[str, Scalar]:
+        chain, turns, slides = valued.motion(at, None).chain(loop.base), list[Vec](), list[Vec]()
+        for k in joints:
+            (screw,) = chain.screws_of(k)
+            turning = plan.joints[k].kind.units == ("rad",)
+            (turns if turning else slides).append(screw.angular if turning else screw.linear)
+        across = [x for turn in turns[1:] for x in cross(turns[0], turn)]
+        return {"off": largest([abs(x) for x in (*across, *(dot(turns[0], slide) for slide in slides))])}
+
+    host.evaluate_on(lane, q, ("plane", group), leaning, lambda label: off)
+    return (np.abs(host.closure(lane, q, index)[0]).max(1) <= FLAT) & (off <= FLAT)
 
 
 @dataclass
