@@ -49,6 +49,7 @@ PAGES = {  # file -> title; a new page is a line here
     "statuses.md": "Statuses",
     "catalogue.md": "Catalogue",
     "format.md": "File format",
+    "other_formats.md": "Robots of other formats",
     "extending.md": "Extending",
     "how.md": "How it works",
     "features.md": "Features",

@@ -22,15 +22,16 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="a file of steps, one a line, as invert('rocker_pivot'); - for stdin",
     )
     add("--do", metavar="STEP", action="append", default=[], help="a step after those of SCRIPT; may be repeated")
-    add("--out", metavar="FILE", help="write the model to FILE (.json)")
+    add("--out", metavar="FILE", help="write the model to FILE (.json); without steps as it was read, of any format")
     add("--force", action="store_true", help="replace FILE where it exists")
     add("--json", action="store_true", help="print the steps and their notes as JSON")
 
 
 def call(options: argparse.Namespace) -> int:
     edit = Editor(common.open_model(options))
-    if not options.script and not options.do:
-        raise ModelError("edit", "no step", "a file of steps, or --do", "Write --do \"invert('rocker_pivot')\".")
+    if not options.script and not options.do and not options.out:
+        allowed = "a file of steps, --do, or --out, which writes the model as it is"
+        raise ModelError("edit", "no step", allowed, "Write --do \"invert('rocker_pivot')\".")
     if options.out:
         check_target(options.out, force=options.force, batched=False, todo="Use --force to replace it.")
     edit.replay("\n".join([*([_read(options.script)] if options.script else []), *options.do]))

@@ -1,4 +1,4 @@
-"""`shiftjax export`: the members as a table, the whole store as NetCDF, or a motion as glTF or as a page that plays."""
+"""`shiftjax export`: members as a table, the whole store as NetCDF, or a motion as glTF, COLLADA or a page."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--parquet", metavar="FILE", help="the same as Parquet (.parquet), units in the metadata")
     add("--netcdf", metavar="FILE", help="write the whole store as NetCDF (.nc)")
     add("--glb", metavar="FILE", help="write an animated glTF (.glb)")
+    add("--dae", metavar="FILE", help="write an animated COLLADA file (.dae), which is read as the model, too")
     add(
         "--html",
         metavar="FILE",
@@ -36,15 +37,15 @@ def call(options: argparse.Namespace) -> int:
         for suffix, name in wanted.items()
         if name is not None
     }
-    drawn = options.glb is not None or options.html is not None
+    drawn = any(name is not None for name in (options.glb, options.dae, options.html))
     if not targets and not drawn:
-        allowed = "--csv, --parquet, --netcdf, --glb, --html, one or several"
+        allowed = "--csv, --parquet, --netcdf, --glb, --dae, --html, one or several"
         raise ModelError("export", "no file to write", allowed, "Say what to write.")
     if options.rows is not None and options.html is None:
         raise ModelError("--rows", "without --html", "a page of a stored study", "Add --html, or leave it out.")
     if targets:
         mistake = "with --csv, --parquet or --netcdf, which are of stored studies"
-        common.refuse(options, ("span", *parsing.CHANGES), mistake, "--glb or --html of a model")
+        common.refuse(options, ("span", *parsing.CHANGES), mistake, "--glb, --dae or --html of a model")
         with _stored(options.study, options.start) as place:
             tree = store.read(place)
             for target in targets.values():

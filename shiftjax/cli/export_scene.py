@@ -1,4 +1,4 @@
-"""What `shiftjax export` draws: an animated glTF, or one page that plays in any browser; no graphics needed."""
+"""What `shiftjax export` draws: an animated glTF or COLLADA file, or a page for any browser; no graphics needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 from shiftjax.cli import common, showing
 from shiftjax.errors import ModelError
-from shiftjax.viewer.export import gltf, web_page
+from shiftjax.viewer.export import collada, gltf, web_page
 from shiftjax.viewer.export.page_members import further
 from shiftjax.viewer.export.study_numbers import ROWS, numbers_of
 from shiftjax.viewer.study import opening
@@ -14,8 +14,8 @@ from shiftjax.viewer.study.member_scenes import MemberScenes
 
 
 def write(options: argparse.Namespace) -> None:
-    """Writes what --glb and --html name."""
-    wanted = {".glb": options.glb, ".html": options.html}
+    """Writes what --glb, --dae and --html name."""
+    wanted = {".glb": options.glb, ".dae": options.dae, ".html": options.html}
     targets = {
         suffix: showing.new_file(name, (suffix,), force=options.force)
         for suffix, name in wanted.items()
@@ -32,6 +32,10 @@ def write(options: argparse.Namespace) -> None:
             scenes = {k: stored.scene(k) for k in tracks}
             target = targets[".glb"]
             remarks += gltf.write_glb(scenes[member], study.time, tracks, target, scenes=scenes, study=study)
+        if ".dae" in targets:
+            scenes, model = {k: stored.scene(k) for k in tracks}, study.model_of(member)
+            target = targets[".dae"]
+            remarks += collada.write_dae(scenes[member], study.time, tracks, target, model, scenes=scenes, study=study)
         if ".html" in targets:
             alone = rows > 0 and not options.ghosts and not options.member
             more, notes = further(study, member) if alone else ([], [])

@@ -43,6 +43,8 @@ def geometry(node: Node, units: Units) -> Geometry:
     block = node.object(f"a geometry of type {type}", KEYS[type], {})
     options = {key: read(block[key], units) for key, read in SHARED.items() if block.has(key)}
     if type == "mesh":
+        if block.has("scale"):
+            options["scale"] = _factors(block["scale"])
         return Geometry(type, filenames(block["filename"]), FrozenJson(options))
     fields = sorted(GEOMETRIES[type], key=lambda field: field.key)
     options |= {field.key: _size(block[field.key], field, units.length) for field in fields}
@@ -60,6 +62,14 @@ def filenames(node: Node) -> tuple[str, ...]:
     if isinstance(node.value, str):
         return (node.value,)
     return tuple(item.text() for item in node.items())
+
+
+def _factors(node: Node) -> tuple[float, ...]:
+    """Of a mesh along its axes; one below 0 mirrors it."""
+    factors = node.vector3()
+    if 0.0 in factors:
+        node.refuse("factors other than 0", "Correct it.")
+    return factors
 
 
 def _size(node: Node, field: Field, scale: float) -> Any:

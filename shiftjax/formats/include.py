@@ -36,14 +36,29 @@ def size(part: Model) -> int:
 
 
 def reached_from(folder: Path, part: Model) -> Model:
-    """The included model with the files of its shapes and terrains named from the folder of the including file."""
-    way = os.path.relpath(Path(part.source).parent, folder.resolve()).replace(os.sep, "/")
-    if way == ".":
+    """The included model with the files of its shapes and terrains named from the folder of the including file.
+
+    What lies in include directories of its own is named by where it lies: those of the including file are others.
+    """
+    beside = Path(part.source).parent
+    way = _way(folder, beside)
+    if way == "." and not part.include_directories:
         return part
+
+    def moved(name: str) -> str:
+        if name.startswith("/") or "://" in name:
+            return name
+        for directory in ("", *part.include_directories):
+            try:
+                if (beside / directory / name).is_file():
+                    return _way(folder, beside / directory / name)
+            except (OSError, ValueError):
+                continue
+        return name if way == "." else f"{way}/{name}"
 
     def body(item: Body) -> Body:
         shapes = tuple(
-            dataclasses.replace(shape, filename=tuple(_from(way, name) for name in shape.filename))
+            dataclasses.replace(shape, filename=tuple(moved(name) for name in shape.filename))
             for shape in item.geometry
         )
         return dataclasses.replace(item, geometry=shapes)
@@ -52,15 +67,16 @@ def reached_from(folder: Path, part: Model) -> Model:
         return dataclasses.replace(item, bodies=tuple(body(b) for b in item.bodies))
 
     def terrain(item: Terrain) -> Terrain:
-        files = {key: _from(way, name) for key, name in item.options.items() if key in MAPS and isinstance(name, str)}
+        files = {key: moved(name) for key, name in item.options.items() if key in MAPS and isinstance(name, str)}
         return dataclasses.replace(item, options=FrozenJson({**item.options, **files}))
 
     ground = tuple(terrain(item) for item in part.terrain)
     return dataclasses.replace(part, assemblies=rebuilt(part.assemblies, assembly), terrain=ground)
 
 
-def _from(way: str, name: str) -> str:
-    return name if name.startswith("/") or "://" in name else f"{way}/{name}"
+def _way(folder: Path, place: Path) -> str:
+    """A place as it is named from a folder."""
+    return os.path.relpath(os.path.normpath(place), folder.resolve()).replace(os.sep, "/")
 
 
 @dataclasses.dataclass

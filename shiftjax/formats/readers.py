@@ -7,14 +7,19 @@ from pathlib import PurePath
 from typing import Any
 
 from shiftjax.errors import ModelError
-from shiftjax.formats.jsonc import parse
+from shiftjax.formats import collada
+from shiftjax.formats.jsonc import MAX_BYTES, parse
+from shiftjax.formats.urdf import robot
 from shiftjax.registry import Registry
 
 # Text and name of a file to what it holds as a document of the Shift format (the object that its JSON files hold) and
 # warnings. It raises ModelError for a text it cannot read. Whether the document is a model is checked after it.
 Reader = Callable[[str, str], tuple[Mapping[str, Any], list[str]]]
 
-READERS: Registry[Reader] = Registry("reader of files", {".json": parse})
+READERS: Registry[Reader] = Registry(
+    "reader of files", {".json": parse, ".urdf": robot.read, collada.SUFFIX: collada.read}
+)
+LIMITS = {collada.SUFFIX: collada.MOST_BYTES}  # bytes of a file, where there may be more than of a model alone
 
 
 def reader_of(path: PurePath) -> Reader:
@@ -28,3 +33,8 @@ def reader_of(path: PurePath) -> Reader:
         todo = "Rename the file, or enter a reader in shiftjax.formats.READERS."
         raise ModelError(str(path)[:200], f"suffix {path.suffix!r}", ", ".join(sorted(READERS)), todo)
     return READERS[suffix]
+
+
+def limit_of(path: PurePath) -> int:
+    """The most bytes that a file may have."""
+    return LIMITS.get(path.suffix.lower(), MAX_BYTES)

@@ -58,6 +58,9 @@ RADIUS, LENGTH = (
 GEOMETRIES: dict[str, tuple[Field, ...]] = {  # type -> the fields that only some types have
     "mesh": (
         Field("filename", "the mesh and its companions, in the folder of the model or an include directory", "texts"),
+        Field(
+            "scale", "factors of the mesh along its x, y, z, other than 0", "vector", unit="1", default=(1.0, 1.0, 1.0)
+        ),
     ),
     "box": (Field("size", "along x, y, z", "vector", unit="m", required=True, above=0.0),),
     "plane": (Field("size", "along x, y", "pair", unit="m", required=True, above=0.0),),

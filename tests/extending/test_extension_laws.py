@@ -1,4 +1,4 @@
-"""What each part from outside does: cam, contact, stop, bristles, a method, a metric, a reader of URDF files."""
+"""What each part from outside does: cam, contact, stop, bristles, a method, a metric, a reader of a dialect of URDF."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_metric_and_a_method_from_outside_have_gradients() -> None:
 
 def test_a_urdf_with_a_loop_is_a_parallelogram(tmp_path: Path) -> None:
     """Crank and rocker turn alike, the coupler not at all; its inertia is turned as its origin says."""
-    file = tmp_path / "linkage.urdf"
+    file = tmp_path / "linkage.loops"
     file.write_text(URDF.format(rod=ROD), encoding="utf-8")
     model = load(file)
     assert any("left out: visual" in warning for warning in model.warnings)
@@ -162,5 +162,5 @@ def test_a_urdf_with_a_loop_is_a_parallelogram(tmp_path: Path) -> None:
     assert np.abs(q["pivot.q"] - q["hinge.q"]).max() < GAP > np.abs(q["pivot.q"] + q["pin.q"]).max()
     assert np.abs(q["pivot.q"][:, -1]).min() > 0.1
     file.write_text(URDF.format(rod=ROD).replace('type="continuous"', 'type="planar"'), encoding="utf-8")
-    with pytest.raises(ModelError, match=r"linkage\.urdf.*planar"):
+    with pytest.raises(ModelError, match=r"linkage\.loops.*planar"):
         load(file)

@@ -1,7 +1,7 @@
-"""A reader of URDF files.
+"""A reader of .loops files, a small dialect of URDF with closed loops.
 
 Links with inertials, joints that turn, slide or are fixed. The root link is
-ground.
+ground. The package reads URDF itself (`shiftjax.formats.urdf`).
 
 URDF is a tree; a loop is closed by an element of this reader's own beside the
 joints, with a place in either link:
@@ -95,7 +95,7 @@ def body(link):
 
 
 def read(text, name):
-    """The document of a URDF, and what it leaves out."""
+    """The document of such a text, and what it leaves out."""
     try:
         robot = ElementTree.fromstring(text)
         bodies, ground, joints = (
@@ -166,4 +166,4 @@ def read(text, name):
     )
 
 
-READERS[".urdf"] = read
+READERS[".loops"] = read

@@ -12,6 +12,7 @@ from PIL import Image
 import shiftjax
 from shiftjax.cli import export, main, render, showing, view
 from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.support.in_this_process import run_here
 from tests.support.mechanisms import pendulum
 
@@ -213,10 +214,14 @@ def test_a_movie_beside_a_longer_run_lasts_as_long(shell, sweep, tmp_path):
         assert getattr(movie, "n_frames", 1) == 11
 
 
-def test_an_export_of_both_kinds(shell, sweep, tmp_path):
-    targets = ("--glb", tmp_path / "a.glb", "--html", tmp_path / "a.html")
-    code, _, err = shell("export", sweep, *targets, "--ghosts", "kept")
+def test_an_export_of_all_kinds(shell, sweep, tmp_path):
+    """The COLLADA file is read as the model of the member that is drawn solid: M62."""
+    targets = ("--glb", tmp_path / "a.glb", "--html", tmp_path / "a.html", "--dae", tmp_path / "a.dae")
+    code, _, err = shell("export", sweep, *targets, "--member", "3", "--ghosts", "kept")
     assert code == 0, err
+    study = ViewedStudy.open(sweep)
+    again = shiftjax.load(tmp_path / "a.dae")
+    assert again == study.model_of(3) != study.model_of(0)
     assert (tmp_path / "a.glb").read_bytes()[:4] == b"glTF"
     assert "<html" in (tmp_path / "a.html").read_text(encoding="utf-8").lower()
 

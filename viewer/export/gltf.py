@@ -16,29 +16,29 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.poses import continuous, matrices, quaternions, to_world
+from shiftjax.poses import quaternions, to_world
 from shiftjax.version import VERSION
 from shiftjax.viewer.export.keyframes import refined
 from shiftjax.viewer.export.pack import (
     Pack,
+    baked,
     linear,
     png,
+    spring_part,
     unit_normals,
     written_parts,
 )
-from shiftjax.viewer.export.pose_tracks import PoseTracks, motion_of
+from shiftjax.viewer.export.pose_tracks import PoseTracks, motion_of, spring_track
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import upright
 from shiftjax.viewer.scene.palette import ghost_opacity
 from shiftjax.viewer.scene.scene import GROUND, Mesh, Scene, SceneLight, ScenePart, SceneSpring
-from shiftjax.viewer.scene.spring_meshes import colour_of, spring_mesh, stretched
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}
 FLOAT, SHORT, LONG = 5126, 5123, 5125  # component types
 VERTEX_DATA, INDEX_DATA = 34962, 34963  # targets of buffer views
 LIGHTS, UNLIT = "KHR_lights_punctual", "KHR_materials_unlit"
 SKEW = 1e-6  # cosine between columns of a transform above which it has shear
-LEAST = 1e-9  # m, of a spring's length: readers cannot invert a scale of zero
 Item = dict[str, Any]
 
 
@@ -140,7 +140,7 @@ class _File:
     def part(self, part: ScenePart, opacity: float) -> int:
         """The node of a part, below that of its body."""
         trs = _trs(part.transform)
-        mesh = part.mesh if trs is not None else _baked(part.mesh, part.transform)
+        mesh = part.mesh if trs is not None else baked(part.mesh, part.transform)
         material = self._material(part, opacity)
         key = ("mesh", mesh.key, material)
         if key not in self._known:
@@ -150,11 +150,8 @@ class _File:
 
     def spring(self, spring: SceneSpring, poses: np.ndarray, opacity: float) -> tuple[int, np.ndarray]:
         """The node of a spring, and its track at poses (n, nodes, 7): (n, 10) with the scales behind the pose."""
-        starts, turns, scales = zip(*(stretched(spring, places) for places in matrices(poses)), strict=True)
-        turned = continuous(np.hstack([np.array(starts), quaternions(np.array(turns))]))
-        track = np.hstack([turned, np.maximum(scales, LEAST)])
-        mesh = spring_mesh(spring.kind, spring.slenderness)
-        node = self.part(ScenePart(mesh, GROUND, np.eye(4), colour_of(spring), spring.path), opacity)
+        track = spring_track(spring, poses)
+        node = self.part(spring_part(spring), opacity)
         first = {"translation": track[0, :3], "scale": track[0, 7:]}
         self.lists["nodes"][node] |= {name: _floats(values) for name, values in first.items()}
         self.lists["nodes"][node]["rotation"] = _xyzw(track[0, 3:7])
@@ -288,18 +285,6 @@ def _trs(transform: np.ndarray) -> Item | None:
     if np.linalg.det(axes) < 0:
         axes[:, 0], scale[0] = -axes[:, 0], -scale[0]
     return {"translation": _floats(transform[:3, 3]), "rotation": _xyzw(quaternions(axes)), "scale": _floats(scale)}
-
-
-def _baked(mesh: Mesh, transform: np.ndarray) -> Mesh:
-    """The mesh in the coordinates of its node."""
-    a, b, c = np.array(transform[:3, :3], float).T
-    mirrored = np.dot(a, np.cross(b, c)) < 0
-    cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], 1) * (-1 if mirrored else 1)
-    vertices = mesh.vertices @ transform[:3, :3].T + transform[:3, 3]
-    indices = mesh.indices[:, ::-1] if mirrored and mesh.kind == "triangles" else mesh.indices
-    key = f"{mesh.key} {np.asarray(transform, float).tobytes().hex()}"
-    normals = (mesh.normals @ cofactors.T).astype(np.float32)
-    return Mesh(key, vertices.astype(np.float32), indices, normals, mesh.uv, mesh.texture)
 
 
 def _floats(values: np.ndarray) -> list[float]:

@@ -1,4 +1,4 @@
-"""Shared by both exports: packed bytes, the parts to write, linear colours and PNG images."""
+"""Shared by the exports: packed bytes, the parts to write, linear colours and PNG images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.viewer.scene import palette
-from shiftjax.viewer.scene.scene import Colour, Mesh, Scene, ScenePart, Texture
+from shiftjax.viewer.scene.scene import GROUND, Colour, Mesh, Scene, ScenePart, SceneSpring, Texture
+from shiftjax.viewer.scene.spring_meshes import colour_of, spring_mesh
 
 LEFT_OUT = ("frame", "centre")  # kinds of parts that are not exported
 
@@ -63,3 +64,21 @@ def unit_normals(mesh: Mesh) -> np.ndarray:
     normals = np.asarray(mesh.normals, float)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     return np.where(length > 0, normals / np.where(length > 0, length, 1.0), (0.0, 0.0, 1.0)).astype(np.float32)
+
+
+def spring_part(spring: SceneSpring) -> ScenePart:
+    """The mesh of a spring as a part of ground, of length and radius 1; see `spring_track` for where it is."""
+    mesh = spring_mesh(spring.kind, spring.slenderness)
+    return ScenePart(mesh, GROUND, np.eye(4), colour_of(spring), spring.path)
+
+
+def baked(mesh: Mesh, transform: np.ndarray) -> Mesh:
+    """The mesh in the coordinates of its node."""
+    a, b, c = np.array(transform[:3, :3], float).T
+    mirrored = np.dot(a, np.cross(b, c)) < 0
+    cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], 1) * (-1 if mirrored else 1)
+    vertices = mesh.vertices @ transform[:3, :3].T + transform[:3, 3]
+    indices = mesh.indices[:, ::-1] if mirrored and mesh.kind == "triangles" else mesh.indices
+    key = f"{mesh.key} {np.asarray(transform, float).tobytes().hex()}"
+    normals = (mesh.normals @ cofactors.T).astype(np.float32)
+    return Mesh(key, vertices.astype(np.float32), indices, normals, mesh.uv, mesh.texture)

@@ -8,14 +8,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.poses import continuous, last_valid, rotation_angle
+from shiftjax.poses import continuous, last_valid, matrices, quaternions, rotation_angle
 from shiftjax.record import record
 from shiftjax.spacing import nearest_places
-from shiftjax.viewer.scene.scene import Scene
+from shiftjax.viewer.scene.scene import Scene, SceneSpring
+from shiftjax.viewer.scene.spring_meshes import stretched
 
 PER_SECOND = 60  # instants kept by default: the rate of a screen
 FEWEST = 240  # instants allowed for short motions, for slow motion
 MOST = 5_000
+LEAST = 1e-9  # m, of a spring's length: readers cannot invert a scale of zero
 WIDE_TURN = math.radians(90.0)  # between two instants; beyond 180 degrees interpolation takes the wrong direction
 
 
@@ -114,3 +116,10 @@ def _smooth(track: np.ndarray) -> np.ndarray:
 def widest_turn(track: np.ndarray) -> float:
     """The largest rotation angle [rad] of a node between consecutive instants."""
     return float(rotation_angle(track[:-1], track[1:]).max(initial=0.0))
+
+
+def spring_track(spring: SceneSpring, poses: np.ndarray) -> np.ndarray:
+    """(n, 10) poses of the mesh of a spring, whose scales [m] are behind them, at poses (n, nodes, 7) of the scene."""
+    starts, turns, scales = zip(*(stretched(spring, places) for places in matrices(poses)), strict=True)
+    turned = continuous(np.hstack([np.array(starts), quaternions(np.array(turns))]))
+    return np.hstack([turned, np.maximum(scales, LEAST)])

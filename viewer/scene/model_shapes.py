@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
@@ -64,7 +65,9 @@ def shape_of(
         path, *companions = (find(name) for name in shape.filename)
         pieces = tuple(load_mesh(path, tuple(companions)))
         warnings += [f"{where}: {text}" for piece in pieces for text in piece.warnings]
-        return [(piece.mesh, offset @ piece.transform, colour or piece.colour) for piece in pieces]
+        scaled = offset @ transform(scale=options.get("scale", 1.0))
+        placed = [(piece.mesh, scaled @ piece.transform, colour or piece.colour) for piece in pieces]
+        return placed if np.linalg.det(scaled) > 0.0 else [_mirrored(*piece) for piece in placed]
     mesh, local = PRIMITIVES[shape.type](options)
     return [(mesh, offset @ local, colour)]
 
@@ -100,6 +103,19 @@ def _colour(options: FrozenJson) -> Colour | None:
         return None
     r, g, b, a = (*options["colour"], 1.0)[:4]
     return r, g, b, a
+
+
+def _mirrored(mesh: Mesh, at: np.ndarray, colour: Colour | None) -> Drawn:
+    """The same drawn with a mesh that is its mirror image, so that no transform mirrors and fronts stay outside."""
+    if mesh.kind != "triangles":
+        return mesh, at, colour
+    mirror = transform(scale=(-1.0, 1.0, 1.0))
+    vertices, normals = (
+        np.ascontiguousarray(x * np.array([-1.0, 1.0, 1.0], np.float32)) for x in (mesh.vertices, mesh.normals)
+    )
+    indices = np.ascontiguousarray(mesh.indices[:, ::-1])
+    image = dataclasses.replace(mesh, key=f"{mesh.key} mirrored", vertices=vertices, indices=indices, normals=normals)
+    return image, at @ mirror, colour
 
 
 def _round(mesh: Mesh, options: FrozenJson) -> tuple[Mesh, np.ndarray]:

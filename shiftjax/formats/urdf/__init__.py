@@ -1,0 +1,1 @@
+"""Robots of URDF files as documents of the Shift format."""
