@@ -19,7 +19,7 @@ from PIL import Image
 from tornado.httpclient import AsyncHTTPClient
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-PATIENCE = 60.0  # s for a page to come to where a test waits for it, on a busy machine
+PATIENCE = 120.0  # s for a page to come to where a test waits for it, on a busy machine
 LARGEST = 64 << 20  # bytes of an answer: pictures
 SOFTWARE = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # WebGL without a graphics card
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 import shiftjax
 from shiftjax.ensembles.store import store
-from shiftjax.viewer.web import access
-from shiftjax.viewer.web import server as web_server
+from shiftjax.viewer.web import access, connections
 from shiftjax.viewer.web.server import PageServer
 from tests.support.served_pages import asked, error_of, serving
 
@@ -129,9 +129,48 @@ def test_a_refusal_repeats_a_name_as_it_was_sent(server: PageServer) -> None:
 
 def test_a_body_that_does_not_come_ends_its_connection(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody without the token cannot hold connections by requests that never end."""
-    monkeypatch.setattr(web_server, "IDLE", 0.3)
+    monkeypatch.setattr(connections, "STRANGE", 0.3)
     with serving(Path(server.site.served.study.where)) as impatient:
         with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as connection:
             connection.sendall(b"POST /study HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nab")
             while connection.recv(1000):
                 pass
+
+
+def hello(server: PageServer, connection: socket.socket, token: str) -> bytes:
+    """The beginning of the answer to a request on a connection that stays; b"" where it is closed."""
+    request = f"GET /state HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n"
+    try:
+        connection.sendall(request.encode())
+        return connection.recv(2000)
+    except ConnectionError:
+        return b""
+
+
+def test_who_has_shown_no_token_is_waited_for_shortly(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a request, and after one that was refused; a connection that has shown the token stays."""
+    monkeypatch.setattr(connections, "STRANGE", 2.0)  # long enough for both requests on a busy machine
+    with serving(Path(server.site.served.study.where)) as guarded, ExitStack() as stack:
+        silent, refused, known = (
+            stack.enter_context(socket.create_connection(("127.0.0.1", guarded.port), timeout=20)) for _ in range(3)
+        )
+        assert hello(guarded, refused, "nonsense").startswith(b"HTTP/1.1 403")
+        assert hello(guarded, known, guarded.site.token).startswith(b"HTTP/1.1 200")
+        assert silent.recv(100) == refused.recv(100) == b"", "closed by the server"
+        assert hello(guarded, known, guarded.site.token).startswith(b"HTTP/1.1 200")
+
+
+def test_many_who_have_shown_no_token_make_room(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest of them is closed for the newest; who has the token is none of them."""
+    monkeypatch.setattr(connections, "CROWD", 3)
+    with serving(Path(server.site.served.study.where)) as guarded, ExitStack() as stack:
+
+        def opened() -> socket.socket:
+            return stack.enter_context(socket.create_connection(("127.0.0.1", guarded.port), timeout=20))
+
+        known = opened()
+        assert hello(guarded, known, guarded.site.token).startswith(b"HTTP/1.1 200")
+        strangers = [opened() for _ in range(5)]
+        assert [one.recv(100) for one in strangers[:2]] == [b"", b""], "two more than there may be"
+        assert hello(guarded, strangers[4], guarded.site.token).startswith(b"HTTP/1.1 200")
+        assert hello(guarded, known, guarded.site.token).startswith(b"HTTP/1.1 200")

@@ -4,9 +4,10 @@ const servedStudy = (about) => {
   const EVERY = 2000, AGAIN = 5000; // ms between two looks at a study that grows, and at a server that does not answer
   const GONE = "The server of this page does not answer: it was ended, or the connection to it was. Start it again by `shiftjax view --web`.";
   const token = new URLSearchParams(location.search).get("token") || "";
+  let pending = null, revision = about.revision;
   const ask = async (path, signal) => {
     try {
-      const answer = await fetch(path, { headers: { Authorization: `Bearer ${token}` }, cache: "no-store", signal });
+      const answer = await fetch(`${path}?of=${revision}`, { headers: { Authorization: `Bearer ${token}` }, cache: "no-store", signal });
       if (answer.headers.get("Content-Type").startsWith("application/json")) {
         const said = await answer.json();
         return answer.ok ? { said } : { error: said.error };
@@ -18,7 +19,6 @@ const servedStudy = (about) => {
     }
   };
   const whole = (answer) => { if (answer.error) throw new Error(answer.error); return answer; };
-  let pending = null, revision = about.revision;
   const abandon = () => { if (pending) pending.abort(); pending = null; };
   return {
     async study() {

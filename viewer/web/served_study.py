@@ -5,9 +5,12 @@ that grows. Everything but `progress` is called by one thread at a time.
 from __future__ import annotations
 
 import dataclasses
+import json
+import threading
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +27,7 @@ from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 
 SCRIPT, WAITING = "served.js", "it has not run yet"
+REPLACED = "The store was replaced while it was served: this is the study that is there now"
 
 
 @record
@@ -46,6 +50,27 @@ def state_of(place: Path | None) -> StoreState:
     if not study_store.is_study(about):
         return StoreState(False, 0)
     return StoreState(study_store.is_running(about), len(study_store.done(place)))
+
+
+def _stamp(place: Path) -> tuple[int, ...] | None:
+    """Changes where the root of a store is written; None where there is nothing."""
+    try:
+        folder, root = place.stat(), (place / checksums.METADATA).stat()
+    except OSError:
+        return None
+    return folder.st_dev, folder.st_ino, root.st_ino, root.st_mtime_ns
+
+
+def _identity(place: Path, stamp: tuple[int, ...]) -> tuple[Any, ...]:
+    """Of the store at a place, of that stamp: another one has another folder, or is of another study. A study that
+    grows stays one.
+
+    Raises:
+        ModelError: a damaged one.
+    """
+    about = checksums.attributes_of(place)
+    words = about[study_store.STUDY_DIGEST] if study_store.is_study(about) else json.dumps(about, sort_keys=True)
+    return *stamp[:2], words
 
 
 def _with_waiting(numbers: StudyNumbers) -> StudyNumbers:
@@ -78,9 +103,14 @@ class ServedStudy:
         self.study, self.revision, self._members, self._place = study, 0, [int(k) for k in members], place
         self._alone = alone or len(members) == 1
         self._state = state_of(place)
+        self._stamp = None if place is None else _stamp(place)
+        self._identity = None if self._stamp is None or place is None else _identity(place, self._stamp)
+        self._since = 0  # the first revision of the store that is there
         self._first_scenes = self._scenes = MemberScenes(study)
         self._script = (files("shiftjax.viewer.web") / SCRIPT).read_text(encoding="utf-8")
         self._notes: list[str] = []
+        self._replaced: list[str] = []
+        self._noting = threading.Lock()  # guards them
         self._page: tuple[object, str] = (None, "")
         self._numbers: tuple[int, bytes] = (-1, b"")
 
@@ -107,7 +137,7 @@ class ServedStudy:
             about = {"revision": self.revision, "growing": self.growing}
             text, _ = page_of(
                 scenes[self._members[0]], self.study.time, tracks, self.title, scenes=scenes, study=self.study,
-                alone=self._alone, notes=self._news(), served=Served(self._script, about),
+                alone=self._alone, notes=[*self._replaced, *self._news()], served=Served(self._script, about),
             )  # fmt: skip
             self._page = (version, text)
         return self._page[1]
@@ -148,19 +178,22 @@ class ServedStudy:
             self.study.request(drawable.again)
 
     def awaited(self, member: int) -> bool:
-        """Whether a member is being simulated again; from any thread."""
-        return self.study.awaited([member])
+        """Whether a member is being simulated again, none that the present study has not; from any thread."""
+        study = self.study
+        return member < study.members and study.awaited([member])
 
     def progress(self) -> str:
         """What is being simulated again and how far it is; from any thread."""
         text, notes = self.study.news()
-        self._notes += notes
+        with self._noting:
+            self._notes += notes
         return f"{text[:1].upper()}{text[1:]}" if text else "Its motion is on its way"
 
     def _news(self) -> list[str]:
         """What there was to be said of members since the last call, as that one differs from what is stored."""
         self.progress()
-        notes, self._notes = self._notes, []
+        with self._noting:
+            notes, self._notes = self._notes, []
         return notes
 
     def motion(self, member: int) -> bytes:
@@ -175,21 +208,46 @@ class ServedStudy:
     # -- a store that grows ------------------------------------------------------------------------------------------
 
     def renew(self) -> None:
-        """Opens the store again where more of its study is done than was.
+        """Opens the store again where more of its study is done than was, or where another one has taken its place.
 
         Raises:
-            ModelError: a store that cannot be read, as one that was moved away.
+            ModelError: a store that cannot be read.
         """
-        if not self.growing or self._place is None:
+        if self._place is None or (stamp := _stamp(self._place)) is None:
+            return  # what was read of a store that was moved away stays
+        if stamp == self._stamp and not self.growing:
             return
-        state = state_of(self._place)
-        if state == self._state:
-            return
-        study = ViewedStudy.open(self._place, where=self.study.where)
-        study.at_instants = self.study.at_instants
-        study.lacking.resimulation = self.study.lacking.resimulation  # with what it has in memory
-        self.study, self._scenes = study, self._first_scenes.alike(study)
-        self._state, self.revision = state, self.revision + 1
+        identity, state = _identity(self._place, stamp), state_of(self._place)
+        replaced = identity != self._identity
+        if replaced or state != self._state:
+            study = ViewedStudy.open(self._place, where=self.study.where)
+            study.at_instants = self.study.at_instants
+            if replaced:
+                self._take(study)
+            else:
+                study.lacking.resimulation = self.study.lacking.resimulation  # with what it has in memory
+                self.study, self._scenes = study, self._first_scenes.alike(study)
+            self._state, self.revision = state, self.revision + 1
+            self._since = self.revision if replaced else self._since
+        self._stamp, self._identity = stamp, identity
+
+    def _take(self, study: ViewedStudy) -> None:
+        """A study of another store: nothing of the one before is of it.
+
+        Raises:
+            ModelError: no member of it can be drawn.
+        """
+        scenes = MemberScenes(study)
+        members = [k for k in self._members if k in study.kept] or [scenes.number]
+        self.study.close()
+        self.study, self._scenes, self._first_scenes, self._members = study, scenes, scenes, members
+        self._replaced = [REPLACED]
+
+    def refuse_outdated(self, revision: int | None) -> None:
+        """Raises where a page of that revision is of the study that was here before this one."""
+        if revision is not None and revision < self._since:
+            allowed = "pages of the study that is there now"
+            raise ModelError(self.study.where, "a page of the study that was there before", allowed, "Reload the page.")
 
     def text(self) -> str:
         """How far a study is that grows, "" of others."""

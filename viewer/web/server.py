@@ -12,16 +12,14 @@ import sys
 import threading
 from collections.abc import Callable
 
-from tornado.httpserver import HTTPServer
-
 from shiftjax.errors import ModelError, printable
 from shiftjax.viewer.web.access import new_token
+from shiftjax.viewer.web.connections import GuardedServer
 from shiftjax.viewer.web.served_study import ServedStudy
 from shiftjax.viewer.web.site import Site
 
 HOST = "127.0.0.1"
 HEADERS, BODY = 64 << 10, 1 << 10  # bytes of a request: addresses are short, and nothing is sent here
-IDLE = 600.0  # s after which a connection without a request, or with half of one, is closed
 
 
 def _told(text: str) -> None:
@@ -89,10 +87,7 @@ class PageServer:
             self._loop.close()
 
     async def _serve(self) -> None:
-        server = HTTPServer(
-            self.site.application(), max_header_size=HEADERS, max_body_size=BODY, idle_connection_timeout=IDLE,
-            body_timeout=IDLE,
-        )  # fmt: skip
+        server = GuardedServer(self.site.application(), max_header_size=HEADERS, max_body_size=BODY)
         server.add_socket(self._socket)
         await self._end.wait()
         server.stop()

@@ -2,7 +2,7 @@
 of the disk has an address here.
 
     /           the page; its address has the token, all others take it from a header
-    /study      the numbers of all members
+    /study      the numbers of all members; this and the following with ?of=REVISION, of the page that asks
     /members/K  the motion of member K, or with 202 how far its simulation is: to be asked for again
     /state      the revision of the numbers, and whether more members may come
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -24,12 +25,13 @@ from tornado.web import Application, HTTPError, RequestHandler
 from shiftjax.errors import ModelError
 from shiftjax.viewer.export.web_page import policy_of
 from shiftjax.viewer.web.access import refusal, security_headers
+from shiftjax.viewer.web.connections import trust
 from shiftjax.viewer.web.served_study import ServedStudy
 
 PATIENCE = 1.0  # s that a request waits for a member that is being simulated before it says how far it is
 LOOK = 0.05  # s between two looks at it
 BLOCK, JSON, HTML = "application/octet-stream", "application/json; charset=utf-8", "text/html; charset=utf-8"
-NUMBER = r"[0-9]{1,18}"  # of a member
+NUMBER = r"[0-9]{1,18}"  # of a member, or of a revision
 Given = TypeVar("Given")
 
 
@@ -89,7 +91,7 @@ class SiteHandler(RequestHandler):
         self.clear_header("Server")
 
     def prepare(self) -> None:
-        """Refuses who has no token, and what other pages send.
+        """Refuses who has no token, and what other pages send; a connection with the token may stay.
 
         Raises:
             HTTPError: 403, with the reason.
@@ -98,6 +100,7 @@ class SiteHandler(RequestHandler):
         if reason := refusal(self.request.headers, self.site.token, given, opens=self.opens):
             self.site.counts["refused"] += 1
             raise HTTPError(403, "%s", reason)
+        trust(self.request)
 
     async def send(self, body: bytes, kind: str, policy: str = "default-src 'none'") -> None:
         """An answer; one whose reader has gone is counted."""
@@ -113,12 +116,32 @@ class SiteHandler(RequestHandler):
         self.set_status(status)
         await self.send(json.dumps(document).encode(), JSON)
 
+    async def current(self) -> bool:
+        """Whether the page that asks is of the study that is there; else that, or what is wrong with the store, is the
+        answer."""
+        return await self.given(lambda: self.site.served.renew() or True, 409) is not None
+
     async def given(self, act: Callable[[], Given], status: int = 500) -> Given | None:
-        """What a function of the study gives; where it raises, that is the answer, with a status, and None is given."""
+        """What a function of the study gives; where it raises, that is the answer, with a status, and None is given.
+
+        The study may be replaced by any call: a page of the one before is told that, with 409.
+        """
+        asked_of, outdated = self.get_query_argument("of", ""), True
+        revision = int(asked_of) if re.fullmatch(NUMBER, asked_of) else None
+
+        def look() -> Given:
+            nonlocal outdated
+            self.site.served.refuse_outdated(revision)
+            outdated = False
+            given = act()
+            outdated = True
+            self.site.served.refuse_outdated(revision)
+            return given
+
         try:
-            return await self.site.read(act)
+            return await self.site.read(look)
         except ModelError as error:
-            await self.send_json({"error": str(error)}, status)
+            await self.send_json({"error": str(error)}, 409 if outdated else status)
             return None
 
     def write_error(self, status_code: int, **more: Any) -> None:
@@ -155,6 +178,7 @@ class PageHandler(SiteHandler):
 
     async def get(self) -> None:
         try:
+            await self.site.read(self.site.served.renew)
             page = await self.site.read(self.site.served.page)
         except ModelError as error:
             self.set_status(500)
@@ -168,7 +192,7 @@ class NumbersHandler(SiteHandler):
     """The numbers of all members."""
 
     async def get(self) -> None:
-        if (block := await self.given(self.site.served.numbers)) is not None:
+        if await self.current() and (block := await self.given(self.site.served.numbers)) is not None:
             self.site.counts["numbers"] += 1
             await self.send(block, BLOCK)
 
@@ -180,10 +204,9 @@ class StateHandler(SiteHandler):
         served = self.site.served
 
         def look() -> dict[str, Any]:
-            served.renew()
             return {"revision": served.revision, "growing": served.growing, "text": served.text()}
 
-        if (state := await self.given(look)) is not None:
+        if await self.current() and (state := await self.given(look)) is not None:
             await self.send_json(state)
 
 
@@ -192,6 +215,8 @@ class MemberHandler(SiteHandler):
 
     async def get(self, number: str) -> None:
         site, member = self.site, int(number)
+        if not await self.current():
+            return
         if member >= site.served.study.members:
             allowed = f"members 0 to {site.served.study.members - 1}"
             await self.send_json({"error": f"member {member}: there are {allowed}."}, 404)
