@@ -46,6 +46,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.formats.solids",
             "The solid inside a closed mesh; a closed mesh inside another one, turned inside out, is a hollow.",
         ),
+        "denavit_hartenberg": ("shiftjax.formats.denavit_hartenberg", "An arm from a Denavit-Hartenberg table."),
         "load_plugin": (
             "shiftjax.plugins",
             "Loads a module that enters parts of its own into the tables: kinds, channels, metrics, methods, readers.",
@@ -63,10 +64,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "A model in coordinates of its bodies, as `absolute` gives it.",
         ),
         "GradientWarning": ("shiftjax.errors", "A gradient that is less than it seems, and why."),
-        "ModelError": (
-            "shiftjax.errors",
-            "Invalid input: states where, what was found, what is allowed, what to do.",
-        ),
+        "ModelError": ("shiftjax.errors", "Invalid input: states where, what was found, what is allowed, what to do."),
     },
     "Running": {
         "simulate": ("shiftjax.gradients.simulate", "Simulates a model, or many variants of it at once."),
@@ -78,6 +76,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.kinematics.traced_branches",
             "All assemblies of a mechanism, or of many variants of it, at given inputs.",
         ),
+        "read_trajectory": ("shiftjax.kinematics.trajectory", "The poses of a CSV table, a pose a line."),
         "inverse_dynamics": (
             "shiftjax.inverse.inverse_dynamics",
             "Inverse and hybrid dynamics: the forces that a known motion takes, and what is free meanwhile.",
@@ -101,18 +100,12 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
         "compile": ("shiftjax.run.step_function", "Compiles one step of a model."),
         "Simulator": ("shiftjax.run.step_function", "A model compiled for stepping."),
-        "ConstantSpeed": (
-            "shiftjax.constraints.drives",
-            "f(t) = offset + speed t, in rad or m, per second.",
-        ),
+        "ConstantSpeed": ("shiftjax.constraints.drives", "f(t) = offset + speed t, in rad or m, per second."),
         "Harmonic": (
             "shiftjax.constraints.drives",
             "f(t) = offset + rate t + amplitude sin(frequency t + phase), in rad or m, rad/s.",
         ),
-        "Polynomial": (
-            "shiftjax.constraints.drives",
-            "f(t) = c_0 + c_1 t + c_2 t^2 + ..., in rad or m, seconds.",
-        ),
+        "Polynomial": ("shiftjax.constraints.drives", "f(t) = c_0 + c_1 t + c_2 t^2 + ..., in rad or m, seconds."),
         "Table": (
             "shiftjax.constraints.drives",
             "A cubic spline through values at times, its second derivative continuous, in rad or m, seconds.",
@@ -209,10 +202,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.kinematics.workspaces.table",
             "What a mechanism reaches, in two or three coordinates.",
         ),
-        "ReachableSpaces": (
-            "shiftjax.kinematics.workspaces.many",
-            "What B designs of a mechanism reach.",
-        ),
+        "ReachableSpaces": ("shiftjax.kinematics.workspaces.many", "What B designs of a mechanism reach."),
         "BoundaryCurve": (
             "shiftjax.kinematics.workspaces.table",
             "A piece of a curve over which the number of poses changes.",
@@ -356,10 +346,8 @@ of it, and returns a `Result`. Wrong input raises `ModelError`: where, what was 
     model = shiftjax.load("four_bar")
     result = shiftjax.simulate(model, span=1.0, vary={"coupler:tip.T[0]": [0.45, 0.5]}, channels=["rocker_pivot.q"])
 """
-_LISTS = [
-    "\n".join([group, *(f"    {name:<18}  {line}" for name, (_, line) in names.items())])
-    for group, names in _PUBLIC.items()
-]
+_LINES = {group: [f"    {name:<18}  {line}" for name, (_, line) in names.items()] for group, names in _PUBLIC.items()}
+_LISTS = ["\n".join([group, *lines]) for group, lines in _LINES.items()]
 __doc__ = "\n".join([__doc__ or "", _USE, "\n\n".join(_LISTS), ""])
 
 if TYPE_CHECKING:
@@ -407,6 +395,7 @@ if TYPE_CHECKING:
     from shiftjax.formats import load as load
     from shiftjax.formats import save as save
     from shiftjax.formats.builder import ModelBuilder as ModelBuilder
+    from shiftjax.formats.denavit_hartenberg import denavit_hartenberg as denavit_hartenberg
     from shiftjax.formats.solids import solid as solid
     from shiftjax.formats.solids import solid_of_mesh as solid_of_mesh
     from shiftjax.gradients.simulate import simulate as simulate
@@ -430,6 +419,7 @@ if TYPE_CHECKING:
     from shiftjax.kinematics.singularities import singularities as singularities
     from shiftjax.kinematics.traced_branches import branches as branches
     from shiftjax.kinematics.traced_paths import follow as follow
+    from shiftjax.kinematics.trajectory import read_trajectory as read_trajectory
     from shiftjax.kinematics.travel import JointTravel as JointTravel
     from shiftjax.kinematics.travel import travel as travel
     from shiftjax.kinematics.workspaces.many import ReachableSpaces as ReachableSpaces

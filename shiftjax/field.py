@@ -83,6 +83,7 @@ SHAPES: dict[str, str] = {
     "parameters": "an object of a number, an expression or an object each",
     "named points": "an object of [x, y, z] or an object each",
     "events": "an object of an expression or an object each",
+    "sublinkages": "an object of an object each",
     "values by path": "an object of a number in SI, or a text with its unit, each",
     "object": "an object",
     "list": "a list of objects",

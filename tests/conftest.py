@@ -50,7 +50,7 @@ DRAWING = {  # tests/test_NAME.py
     "beside", "borders", "contexts", "drafts", "fonts", "ghost_outlines", "gui_drawing", "gui_live", "gui_panes",
     "gui_shapes", "gui_symbols",
     "member_scenes", "picking", "recording", "renderer", "saved_view", "showing", "shown_curves",
-    "springs", "study_designs", "study_pane", "terrain", "typical_members", "view_undo", "window",
+    "springs", "study_designs", "study_pane", "terrain", "typical_members", "velocity_view", "view_undo", "window",
 }  # fmt: skip
 # Tests with code of LLVM and XLA as users have it: of kernels, of objects, of bits on file, and of runs of many steps.
 AS_USED = {"kernels", "test_cache", "test_digest", "test_library_runs", "test_references", "test_scaling"}

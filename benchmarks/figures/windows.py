@@ -83,6 +83,22 @@ def kept_goal() -> None:
             session.settle()
 
 
+def velocities() -> None:
+    """A bucket that is dragged: its instant centres as ground and as the boom see it, and the ellipses of its point."""
+    bench = Workbench("excavator").do("lock", "slew")
+    at = bench.poses["excavator:bucket"][1]
+    with _on_workbench(bench, "velocities.png") as (session, window):
+        state = window.state
+        state.pick_path("excavator:bucket")
+        state.selection.select("excavator:boom", on=True)
+        for action in ("screws", "ellipsoids", "zoom_in", *["shift_left"] * 4):
+            actions.run(state, action)
+        window.frames(2)
+        for part in np.linspace(0.0, 1.0, 12):
+            session.grab("excavator:bucket", np.zeros(3), at + part * np.array([-0.5, 0.0, 0.8]))
+            session.settle()
+
+
 def workbench() -> None:
     """A four-bar drawn from nothing, the curve of a point of its coupler, a mark, and the console."""
     with _on_workbench(Workbench(), "workbench.png") as (session, window):
@@ -131,4 +147,4 @@ def _on_workbench(bench: Workbench, name: str) -> Iterator[tuple[WorkbenchSessio
     small.save(FOLDER / name, optimize=True)
 
 
-PICTURES = (study_pane, pose_by_hand, kept_goal, workbench)
+PICTURES = (study_pane, pose_by_hand, kept_goal, velocities, workbench)

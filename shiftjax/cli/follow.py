@@ -11,6 +11,7 @@ from shiftjax.cli import common, parsing, result_tables, running
 from shiftjax.ensembles.study.path_words import places
 from shiftjax.kinematics.follow import follow
 from shiftjax.kinematics.inputs import units_of
+from shiftjax.kinematics.trajectory import Trajectory, read_trajectory
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 
@@ -18,7 +19,10 @@ from shiftjax.mechanism.model import Model
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
     add = parser.add_argument
-    line = "lead this joint through COUNT places, 'crank=0deg:360deg:73'; may be repeated, each with the same COUNT"
+    line = (
+        "lead this joint through COUNT places, 'crank=0deg:360deg:73', or through its column of a table of poses, "
+        "'crank=poses.csv'; may be repeated, each with the same COUNT"
+    )
     add("--drive", action="append", default=[], metavar="JOINT=FROM:TO:COUNT", help=line)
     add("--duration", type=parsing.positive, metavar="T", help="of the path [s]: rates are by time")
     parsing.add_channel(parser)
@@ -66,8 +70,13 @@ def call(options: argparse.Namespace) -> int:
 
 def _drive(options: argparse.Namespace, model: Model) -> dict[str, np.ndarray]:
     """Places by joint."""
-    units = units_of(model)
-    return {
-        joint: places(words, f"--drive {joint}", units[plain_coordinate(model, joint, "drive")])
-        for joint, words in common.entries(options.drive, "--drive").items()
-    }
+    units, tables, out = units_of(model), dict[str, Trajectory](), dict[str, np.ndarray]()
+    for joint, words in common.entries(options.drive, "--drive").items():
+        path = plain_coordinate(model, joint, "drive")
+        if words.lower().endswith(".csv"):
+            if words not in tables:
+                tables[words] = read_trajectory(words, model)
+            (out[joint],) = tables[words].drive(path).values()
+        else:
+            out[joint] = places(words, f"--drive {joint}", units[path])
+    return out

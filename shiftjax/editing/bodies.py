@@ -49,6 +49,7 @@ from shiftjax.mechanism.parameters import asked_by
 from shiftjax.mechanism.paths import child, listed, matching, parts
 from shiftjax.mechanism.paths import split as split_path
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, FrameRef, Geometry, Inertia
+from shiftjax.mechanism.sublinkages import with_copies
 
 ROUNDING = 1e-14  # of a rotation matrix or [m]: bodies nearer than this stand at the same place
 
@@ -140,8 +141,9 @@ def split(changed: Changed, body: str, name: str, frames: Sequence[str], words: 
     model = with_elements(model, "bodies", both)
     renamed = {frame: frame for frame in frames}
     model, _ = _expressions(model, path, new, renamed, frames=True)
-    model = with_moved_events(changed.model, model, _moves(path, new, renamed), f"split {path}")
-    return replace(changed, model=added(model, outer, "joints", weld))
+    moves = _moves(path, new, renamed)
+    model = with_moved_events(changed.model, model, moves, f"split {path}")
+    return replace(changed, model=added(model, outer, "joints", weld), moves=(*changed.moves, moves))
 
 
 def merge(changed: Changed, joint: str) -> Changed:
@@ -186,7 +188,9 @@ def merge(changed: Changed, joint: str) -> Changed:
         moves = PathMoves({**moves.moved, ("body", gone): staying if origin == ORIGIN else child(staying, origin)})
     model = with_moved_events(changed.model, model, moves, f"merge {path}", of_numbers)
     poses = {here: pose for here, pose in changed.poses.items() if here != gone}
-    return replace(changed, model=model, poses=poses).noting(*notes)
+    carried = {child(gone, frame): (child(staying, now), WORLD) for frame, now in renamed.items()}
+    moves = PathMoves(of_numbers.moved, carried={**carried, gone: (staying, between)})
+    return replace(changed, model=model, poses=poses, moves=(*changed.moves, moves)).noting(*notes)
 
 
 def _moves(body: str, other: str, renamed: Mapping[str, str]) -> PathMoves:
@@ -280,8 +284,9 @@ def ground(changed: Changed, body: str, name: str) -> Changed:
         model = added(replace(model, frames=()), outer, "bodies", Body(parts(new)[-1], frames=model.frames))
         model = with_references(model, lambda ref: FrameRef(new, ref.frame) if ref.body == FIXED else ref)
         model, _ = _expressions(model, FIXED, new, moved, frames=True)
-        model = with_moved_events(changed.model, model, _moves(FIXED, new, moved), f"ground {path}")
-        changed = replace(changed, poses={**changed.poses, new: WORLD})
+        moves = _moves(FIXED, new, moved)
+        model = with_moved_events(changed.model, model, moves, f"ground {path}")
+        changed = replace(changed, poses={**changed.poses, new: WORLD}, moves=(*changed.moves, moves))
     joint = new_joint(unused(f"{parts(path)[-1]}_on_ground", names_in(model, outer, "joints")), "rigid", {})
     joint, _ = joint_at(
         replace(joint, parent=FrameRef(FIXED), child=FrameRef(path)), changed.poses[path], size_of(changed.poses)
@@ -322,6 +327,8 @@ def copy(changed: Changed, body: str, name: str, parent: End | None) -> Changed:
         item = replace(referring(every[key], key[0], frame, coordinate), name=parts(new[key])[-1])
         made[key[0]] = (*made.get(key[0], ()), item)
     model = replace(changed.model, assemblies=(*changed.model.assemblies, Assembly(name, **made)))
+    copies = {old: now for (kind, old), now in new.items() if kind == "joints"}
+    model = replace(model, sublinkages=with_copies(model.sublinkages, copies))
     lead = every["joints", leading]
     stand = lead.parent if lead.parent.body not in branch else lead.child
     before, now = (frame_pose(model, ref, changed.poses) for ref in (stand, place or stand))

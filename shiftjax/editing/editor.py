@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from shiftjax.editing import bodies, joints, marks, numbers, renaming
+from shiftjax.editing import abstraction, bodies, joints, linkage_parts, marks, numbers, renaming
 from shiftjax.editing.changes import OF_THE_WHOLE, Changed, End, add_element, rooted
 from shiftjax.editing.elements import consistent, without_idle_events
+from shiftjax.editing.linkage_parts import of_joints_there
 from shiftjax.editing.path_moves import PathMoves, with_moved_events
 from shiftjax.editing.scripts import line_of, replayed
 from shiftjax.editing.standing import (
@@ -37,7 +38,7 @@ Stated = float | str | None  # in SI, or with a unit
 STEPS = (
     "add", "add_body", "add_joint", "remove", "reattach", "change_type", "move_joint", "invert", "split", "merge",
     "ground", "root", "copy", "make_closure", "make_tree", "limit", "target", "posture", "lock", "unlock",
-    "make_virtual", "make_real", "rename", "set",
+    "make_virtual", "make_real", "sublinkage", "abstract", "rename", "set",
 )  # fmt: skip
 
 
@@ -324,6 +325,42 @@ class Editor:
         """Bodies and joints that are virtual no longer."""
         return self._do("make_real", paths, {}, lambda now: marks.virtual(now, paths, on=False))
 
+    def sublinkage(
+        self,
+        name: str,
+        joints: Sequence[str] | None = None,
+        *,
+        disposition: str | None = None,
+        within: str | None = None,
+    ) -> Editor:
+        """Joints that are posed together, before, after or with what they stand within; or another word of such a one.
+
+        Args:
+            joints: paths; a joint of another sublinkage comes out of that. disposition: "driving", "driven" or
+                "simultaneous", as where left out. within: another one, "" the whole linkage, as where left out.
+        """
+        given = {"joints": joints, "disposition": disposition, "within": within}
+        words = {key: value for key, value in given.items() if value is not None}
+        return self._do("sublinkage", (name,), words,
+                        lambda now: linkage_parts.sublinkage(now, name, joints, disposition, within))  # fmt: skip
+
+    def abstract(
+        self, base: End, end: End, name: str, joints: Sequence[str] = abstraction.VIRTUAL, *, axis: Any = None
+    ) -> Editor:
+        """A block of joints between two bodies stood for by virtual ones, which lead its end; the real ones follow.
+
+        Args:
+            base, end: a body, or (body, frame) of which the virtual joints are at the origin.
+            name: of the sublinkage of the virtual joints; that of the real ones is called NAME_block.
+            joints: kinds of the virtual ones from base to end, one to three of "revolute" and "prismatic".
+            axis: "x", "y", "z" or (3,) in the world, normal to the plane of the block; where left out that about which
+                all its joints turn.
+        """
+        words = {} if axis is None else {"axis": axis}
+        args = (base, end, name, *(() if joints in (abstraction.VIRTUAL, [*abstraction.VIRTUAL]) else (joints,)))
+        return self._do("abstract", args, words,
+                        lambda now: abstraction.abstract(now, base, end, name, joints, axis))  # fmt: skip
+
     def rename(self, path: str, name: str, what: str | None = None) -> Editor:
         """Another name of an object; references, numbers that follow from it, events and what is locked follow.
 
@@ -385,9 +422,10 @@ class Editor:
             model = changed.model
             if model.events is now.model.events:  # a short path of them may be that of what is new, too
                 model = with_moved_events(now.model, model, PathMoves({}), name)
+            model, lost = of_joints_there(model)
             model, idle = without_idle_events(now.model, model)
             note = f"events left out, since they name what is not there, or twice: {listed(idle)}" if idle else ""
-            changed = dataclasses.replace(changed, model=model).noting(note)
+            changed = dataclasses.replace(changed, model=model).noting(note, *lost)
             origin = None if keeps else changed.model.origin
             replaced = () if keeps else changed.model.replaced
             changed = dataclasses.replace(
@@ -433,7 +471,8 @@ class Editor:
             ModelError: bodies that would move all the same; a model that no file could hold.
         """
         changed = rooted(changed)
-        wanted, model = changed.poses, changed.model
+        (model, lost), wanted = of_joints_there(changed.model), changed.poses
+        changed = changed.noting(*lost)
         length = size_of(wanted)
         self.analyses += 1
         there = standing(model)

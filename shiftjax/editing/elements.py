@@ -17,6 +17,7 @@ from shiftjax.mechanism.named_objects import SECTION_OF, named_objects
 from shiftjax.mechanism.parameters import BLOCKS, agrees, asked_by, name_of_path, value_of_text
 from shiftjax.mechanism.paths import child, listed, matching, parts, split
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, FrameRef, Joint, walk
+from shiftjax.mechanism.sublinkages import without_one
 
 LONGEST = 200  # characters of a name
 EXPRESSED = ("parameter", "point", "event")  # whose names stand in expressions without backticks
@@ -279,14 +280,16 @@ def _with_last(kind: str, full: str, name: str) -> str:
 
 
 def without_named(model: Model, paths: Collection[str]) -> tuple[Model, list[str]]:
-    """The model without some parameters, points, events, lights and terrains, as `parameters.L`; and the numbers that
-    followed from them, and are numbers now."""
+    """The model without some parameters, points, events, lights, terrains and sublinkages, as `parameters.L`; and the
+    numbers that followed from them, and are numbers now."""
     gone, numbers = {path for path in paths if path.partition(".")[0] in BLOCKS}, model.numbers()
     for path in paths:
         section, _, name = path.partition(".")
         items = getattr(model, section)
-        if section == "events":
-            rest: Any = FrozenJson({one: words for one, words in items.items() if one != name})
+        if section == "sublinkages":
+            rest: Any = without_one(items, name)
+        elif section == "events":
+            rest = FrozenJson({one: words for one, words in items.items() if one != name})
         else:
             rest = tuple(one for one in items if one.name != name)
         model = replace(model, **{section: rest})

@@ -248,6 +248,7 @@ def make_tree(changed: Changed, joint: str) -> Changed:
             if other != path and not next(one for one in spanning_tree(swapped).branches if one.path == path).chord:
                 note = f"its loop is cut at {other}"
                 return replace(changed, model=swapped).noting(note)
+        changed = changed.noting(f"its loop is cut at {path} all the same: joints that are posed before it lead there")
     return replace(changed, model=model)
 
 

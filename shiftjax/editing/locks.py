@@ -71,7 +71,7 @@ class LockNames:
         for name in names:
             path = bodies.get(name, name)
             for one in moves:
-                path = one.place(path) if name in bodies else one.coordinate(path)
+                path = one.carried_to(path)[0] if name in bodies else one.coordinate(path)
             out.add(now._bodies.get(path, path) if name in bodies else path)
         return frozenset(out)
 

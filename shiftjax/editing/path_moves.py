@@ -1,11 +1,14 @@
-"""Paths of a model that become others, in references, in paths of numbers and in the texts of events. No pose is known
-here."""
+"""Paths of a model that become others, in references, in paths of numbers and in the texts of events; how bodies
+stand in others that they became parts of is told to it."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.expressions.expression import Expression, Name, replaced, written
@@ -39,10 +42,13 @@ class PathMoves:
         moved: what an object is (of `mechanism.named_objects`) and its path -> its path now; those that are not here
             are where they were.
         sprung: paths of joints with a stiffness or damping of their own, which channels of forces count with them.
+        carried: frames, and bodies for their origins, that are parts of another body now, by paths -> the path of the
+            frame or body in which they are now, and how they stand there, (R (3, 3), p (3,) [m]).
     """
 
     moved: Mapping[tuple[str, str], str]
     sprung: frozenset[str] = frozenset()
+    carried: Mapping[str, tuple[str, tuple[np.ndarray, np.ndarray]]] = dataclasses.field(default_factory=dict)
 
     def frame(self, ref: FrameRef) -> FrameRef:
         """The frame that a reference means now."""
@@ -55,6 +61,11 @@ class PathMoves:
     def place(self, path: str) -> str:
         """The path now of a frame, or of a body, which stands for its origin."""
         return self.moved.get(("frame", path), self.moved.get(("body", path), path))
+
+    def carried_to(self, path: str) -> tuple[str, tuple[np.ndarray, np.ndarray]]:
+        """The path now of a frame or a body for its origin, and how that stands in what has the path."""
+        still = np.eye(3), np.zeros(3)
+        return self.carried[path] if path in self.carried else (self.place(path), still)
 
     def coordinate(self, path: str) -> str:
         """The path now of a joint, or of one of its coordinates."""

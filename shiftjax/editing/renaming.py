@@ -25,6 +25,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.named_objects import LIST_OF, NAMEABLE, SECTION_OF, named_objects
 from shiftjax.mechanism.paths import child, listed, parts
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame, walk
+from shiftjax.mechanism.sublinkages import with_moved, with_name
 
 MOST_FILES, MOST_BYTES = 100, 1_000_000  # of studies beside a model that are looked at
 
@@ -65,7 +66,8 @@ def renamed(model: Model, path: str, name: str, what: str | None = None) -> tupl
         tuple(replace(one, parent=moves.frame(one.parent)) for one in several)
         for several in (changed.lights, changed.terrain)
     )
-    changed = replace(changed, lights=lights, terrain=terrain)
+    sublinkages = with_moved(changed.sublinkages, moves.coordinate)
+    changed = replace(changed, lights=lights, terrain=terrain, sublinkages=sublinkages)
     changed = replace(changed, expressions=FrozenJson(moved_expressions(model.expressions, moves, where)))
     return with_moved_events(model, changed, moves, where), moves
 
@@ -123,6 +125,8 @@ def _with_name(model: Model, kind: str, full: str, name: str) -> Model:
         return replace(
             model, events=FrozenJson({name if one == before else one: words for one, words in model.events.items()})
         )
+    if kind == "sublinkage":
+        return replace(model, sublinkages=with_name(model.sublinkages, before, name))
     items = getattr(model, SECTION_OF[kind])
     return replace(
         model, **{SECTION_OF[kind]: tuple(replace(one, name=name) if one.name == before else one for one in items)}

@@ -25,10 +25,15 @@ from shiftjax.editing.posing.joint_ways import JointWay
 from shiftjax.editing.posing.kept_goals import HandGoal
 from shiftjax.editing.posing.other_assemblies import other_assembly
 from shiftjax.editing.posing.pose_history import PoseStep
+from shiftjax.editing.posing.pose_stages import LoopGap
 from shiftjax.editing.posing.poser import STEPS as MOVES
 from shiftjax.editing.posing.poser import Numbers, Poser
 from shiftjax.editing.scripts import need_arguments, replayed
 from shiftjax.editing.standing import Poses
+from shiftjax.editing.trajectory_steps import TrajectorySteps
+from shiftjax.editing.velocities.free_motions import FreeMotions
+from shiftjax.editing.velocities.motion_finder import MotionFinder
+from shiftjax.editing.velocities.singular_places import SingularPlace, singular_places
 from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.formats.files import load, save
@@ -36,7 +41,9 @@ from shiftjax.kinematics.point_curve import PointCurve, point_curve
 from shiftjax.kinematics.travel import JointTravel, travel
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.sublinkages import LinkageStage
 from shiftjax.record import record
+from shiftjax.watching import Progress, nobody
 
 STEPS = tuple(dict.fromkeys((*MOVES, *CHANGES)))  # locks are of poses; a model that is written has them, too
 
@@ -70,7 +77,7 @@ class _MovedNumber:
     value: float | None
 
 
-class Workbench:
+class Workbench(TrajectorySteps):
     """A mechanism that is changed and posed by hand: every step can be taken back, and is a line of one script.
 
     The steps are those of `Editor`, by which nothing moves, and those of `Poser`, by which nothing changes.
@@ -92,6 +99,7 @@ class Workbench:
         self._editor: Editor | None = None  # of the transaction that is open
         self._set: list[str] = []  # numbers, by that
         self._moving: _MovedNumber | None = None
+        self._finder: MotionFinder | None = None
 
     # -- what there is -------------------------------------------------------------------------------------------------
 
@@ -150,6 +158,20 @@ class Workbench:
         return self._poser.gap
 
     @property
+    def open_loops(self) -> dict[str, LoopGap]:
+        """Joint at which a loop is cut -> by how much it is open, as `Poser.open_loops`."""
+        return self._poser.open_loops
+
+    def refuse_open(self, where: str) -> None:
+        """Raises where loops are open, as `Poser.refuse_open`."""
+        self._poser.refuse_open(where)
+
+    @property
+    def stages(self) -> tuple[LinkageStage, ...]:
+        """The order in which sublinkages are solved, as `Poser.stages`."""
+        return self._poser.stages
+
+    @property
     def missed(self) -> float:
         """By how much the last drag or turn misses what was wanted [m or rad]."""
         return self._poser.missed
@@ -189,11 +211,29 @@ class Workbench:
 
     def curve_of(self, body: str, point: Numbers) -> PointCurve:
         """The curve of a body's point (3,) [m, in the body] through the motion of the mechanism, of one freedom."""
+        self.refuse_open("curve")
         return point_curve(self.model, body, point)
 
     def travel_of(self, coordinate: str) -> JointTravel:
         """How far a coordinate goes, and how all joints stand at the ends, its dead points."""
+        self.refuse_open("travel")
         return travel(self.model, coordinate)
+
+    def singular_poses_of(self, coordinate: str) -> tuple[SingularPlace, ...]:
+        """Poses along the travel of a coordinate, of a mechanism of one freedom, at which loops lose rank within it."""
+        self.refuse_open("singular poses")
+        return singular_places(self.model, coordinate)
+
+    def free_motions(self) -> FreeMotions:
+        """What it can do from here, to first order: screws, instant centres, ellipsoids of velocity; of several
+        freedoms the last motion is the way that it went since this was asked before.
+
+        Raises:
+            ModelError: loops that are open, as of what is driven and does not follow.
+        """
+        if self._finder is None or self._finder.poser is not self._poser:
+            self._finder = MotionFinder(self._poser)
+        return self._finder.here()
 
     @property
     def numbers_set(self) -> tuple[str, ...]:
@@ -236,11 +276,13 @@ class Workbench:
                 self.do(step, *args, **words)
         return self
 
-    def flip(self, name: str = "") -> str:
+    def flip(self, name: str = "", progress: Progress = nobody) -> str:
         """Closes the loops in another way, with the inputs where they stand: what is locked, then joints of ground.
 
         Args:
             name: of the assembly, as `branches` gives it; the next one where left out.
+            progress: called with the fraction of the search that is done; what it raises, as Ctrl-C, ends it, and
+                nothing has changed.
 
         Returns:
             the name of the assembly. The script has the pose itself.
@@ -251,29 +293,31 @@ class Workbench:
         """
         self._refuse_inside("flip")
         self.drop()
-        name, q = self._other_assembly(name)
+        name, q = self._other_assembly(name, progress)
         self._poser.pose(q)
         self._posed(f"  # flip({name!r})")
         return name
 
-    def other_poses(self, name: str = "") -> tuple[str, Poses]:
+    def other_poses(self, name: str = "", progress: Progress = nobody) -> tuple[str, Poses]:
         """Where `flip` would lead to: the name of the assembly, and body -> (R (3, 3), p (3,) [m]) there.
 
         Raises:
             ModelError: as of `flip`.
         """
-        name, q = self._other_assembly(name)
+        name, q = self._other_assembly(name, progress)
         return name, self._poser.poses_at(q)
 
-    def _other_assembly(self, name: str) -> tuple[str, np.ndarray]:
-        poser = self._poser
-        return other_assembly(self.model, poser.prepared, self.coordinates, name, self.locks, poser.allows)
+    def _other_assembly(self, name: str, progress: Progress) -> tuple[str, np.ndarray]:
+        poser, q = self._poser, self.coordinates
+        poser.refuse_open("flip")
+        return other_assembly(self.model, poser.prepared, q, name, self.locks, poser.allows, progress, poser.driving)
 
     @contextmanager
     def transaction(self) -> Iterator[Workbench]:
         """Steps of an `Editor` that are one; an error within takes all of them back."""
         self._refuse_inside("transaction")
         self.drop()
+        self._poser.refuse_open("change")
         editor = Editor(self.model)
         self._editor, self._set = editor, []
         try:
@@ -360,11 +404,21 @@ class Workbench:
         """Writes the model that begins in this pose, replacing what is there.
 
         Raises:
-            ModelError: it cannot be written.
+            ModelError: it cannot be written; loops are open, which no file can hold.
         """
+        self._poser.refuse_open("save")
         save(self.model, path)
 
     # -- within --------------------------------------------------------------------------------------------------------
+
+    def _hand(self) -> Poser:
+        return self._poser
+
+    def _poses_of_model(self) -> list[np.ndarray]:
+        """(nq,) coordinates of all steps since the model was changed."""
+        steps = self._history[: self._at + 1]
+        first = max((k + 1 for k, step in enumerate(steps) if step.model is not self._poser.model), default=0)
+        return [step.pose.q for step in steps[first:]]
 
     def _settle_number(self) -> None:
         """A number that is on its way is set where it came to, before anything else moves."""
@@ -374,7 +428,7 @@ class Workbench:
     def _posed(self, remark: str = "") -> None:
         """What the poser did last becomes a step, with a remark of the script."""
         last = self._poser.present
-        self._put(WorkStep(self._poser.model, last, last.line + remark, (), self._step.freedoms))
+        self._put(WorkStep(self._poser.model, last, last.line + remark, last.notes, self._step.freedoms))
 
     def _changed(self, editor: Editor) -> None:
         """What an editor did becomes a step; what was locked or kept and is still there stays so."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints import CONSTRAINTS
-from shiftjax.errors import ModelError, nearest, need_mapping, one_of, shown, wrong
+from shiftjax.errors import ModelError, nearest, need_mapping, one_of, refuse_text, shown, wrong
 from shiftjax.field import SHAPES, Field
 from shiftjax.forces import FORCES
 from shiftjax.formats.files import load
@@ -305,6 +305,22 @@ class ModelBuilder:
         more = {"direction": direction, "action": action, "capacity": capacity, "values": values}
         entry = {"of": of, **{key: given for key, given in more.items() if given is not None}}
         self.document.setdefault("events", {})[name] = entry
+        return self
+
+    def sublinkage(
+        self, name: str, joints: Sequence[str] = (), *, disposition: str | None = None, within: str | None = None
+    ) -> ModelBuilder:
+        """Adds a sublinkage: joints that are posed together.
+
+        Args:
+            joints: full paths, as "assembly:joint". disposition: "driving", "driven" or "simultaneous" to what it is
+                `within`, another one or the whole linkage.
+        """
+        refuse_text(f"sublinkage {name}: joints", joints)
+        entry: dict[str, Any] = {"joints": [path.replace("`", "").split(":") for path in joints]}
+        more = {"disposition": disposition, "within": within}
+        entry |= {key: given for key, given in more.items() if given is not None}
+        self.document.setdefault("sublinkages", {})[name] = entry
         return self
 
     def frame(

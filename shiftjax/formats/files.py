@@ -12,8 +12,7 @@ from typing import Any
 import shiftjax.models as library
 from shiftjax.errors import ModelError, nearest, need, need_path
 from shiftjax.formats.json_text import dumps
-from shiftjax.formats.jsonc import MAX_BYTES
-from shiftjax.formats.readers import reader_of
+from shiftjax.formats.readers import limit_of, reader_of
 from shiftjax.formats.shift_json import Document
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.frozen_json import FrozenJson
@@ -107,8 +106,8 @@ def _similar(path: Path) -> str:
 def read_text(path: Path) -> str:
     """The text of a file, its size checked before it is read."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ModelError(str(path), f"{path.stat().st_size} bytes", f"at most {MAX_BYTES}", "Is this a model file?")
+        if path.stat().st_size > (limit := limit_of(path)):
+            raise ModelError(str(path), f"{path.stat().st_size} bytes", f"at most {limit}", "Is this a model file?")
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelError(str(path), f"a byte that is no UTF-8 at {error.start}", "UTF-8 text", "Save it so.") from error

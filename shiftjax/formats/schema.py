@@ -63,6 +63,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "named points": {**NAMED, "additionalProperties": {"anyOf": [{**VECTOR, "items": EXPRESSION},
                                                                  {"$ref": "#/$defs/point"}]}},
     "events": {**NAMED, "additionalProperties": {"anyOf": [TEXT, {"$ref": "#/$defs/event"}]}},
+    "sublinkages": {"type": "object", "propertyNames": {"pattern": "^[^:`]+$"},
+                    "additionalProperties": {"$ref": "#/$defs/sublinkage"}},
     "values by path": {"type": "object", "additionalProperties": EXPRESSION},
     "object": {"type": "object"},
     "list": {"type": "array"},

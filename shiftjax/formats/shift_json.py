@@ -11,7 +11,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shiftjax.formats import connections, include, named_numbers, parts, stated_events, stated_joints
+from shiftjax.formats import (
+    connections,
+    include,
+    named_numbers,
+    parts,
+    stated_events,
+    stated_joints,
+    stated_sublinkages,
+)
 from shiftjax.formats.draft import Draft, finished, grafted, preorder
 from shiftjax.formats.entry import Entry, by_name, opened
 from shiftjax.formats.hardpoints import with_points
@@ -84,6 +92,7 @@ class Document:
             events |= stated_events.included(part, entry, prefix, {*events}, there, names)
             lights += more_lights
             terrain += more_terrain
+        parts_included = [(mount.part, mount.entry, mount.prefix) for mount in self.mounts]
         self._connect(preorder(roots))
         lights = _renamed(self._things(ground, "lights", "a light", parts.light) + lights)
         terrain = _renamed(self._things(ground, "terrain", "a terrain", parts.terrain) + terrain)
@@ -102,6 +111,7 @@ class Document:
             parameters=tuple(included.parameters),
             points=tuple(included.points),
             events=FrozenJson(events),
+            sublinkages=stated_sublinkages.of_document(self.root, self.names, parts_included),
         )
         model = named_numbers.with_expressions(model, self.section, self.scope, included.expressions)
         model = with_points(model, {name: node for name, (node, _) in self.section.points.items()}, self.names)

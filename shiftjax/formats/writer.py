@@ -41,6 +41,7 @@ def to_dict(model: Model) -> dict[str, Any]:
         "parameters": {item.name: entry(item, "a parameter") for item in model.parameters},
         # what follows a point stands in the file as expressions, so that nothing is to be searched for
         "points": {item.name: {**entry(item, "a point"), "frames": []} for item in model.points},
+        "sublinkages": {one.name: entry(one, "a sublinkage") for one in model.sublinkages},
         "events": {name: _event(event_of(name, words)) for name, words in model.events.items()},
     }
     return {**_there(document), "assemblies": _assemblies(model.assemblies)}

@@ -31,6 +31,7 @@ from shiftjax.run.closing.equations import Equations, closures
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import DesignOptions, options_of
 from shiftjax.run.start.prepare import prepare
+from shiftjax.watching import Progress, nobody, watched
 
 Array = Any  # of JAX, traced
 CLOSED = 1e-11  # residual of a root, dimensionless
@@ -44,12 +45,14 @@ def branches(
     vary: Mapping[str, Any] | None = None,
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
+    progress: Progress = nobody,
 ) -> Branches:
     stated = (*(vary.values() if isinstance(vary, Mapping) else ()), *(at.values() if isinstance(at, Mapping) else ()))
     if not any(map(is_traced, stated)):
-        return all_assemblies(model, at, vary=vary, assign=assign, derive=derive)
+        return all_assemblies(model, at, vary=vary, assign=assign, derive=derive, progress=progress)
     model = model if isinstance(model, Model) else load(model)
-    return _traced(model, at or {}, options_of(vary=vary, assign=assign, derive=derive).design)
+    with watched(progress):
+        return _traced(model, at or {}, options_of(vary=vary, assign=assign, derive=derive).design)
 
 
 def _traced(model: Model, at: Mapping[str, Any], design: DesignOptions) -> Branches:

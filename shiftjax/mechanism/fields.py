@@ -37,6 +37,7 @@ from shiftjax.mechanism.scene_fields import (
     T,
     kept,
 )
+from shiftjax.mechanism.sublinkages import DISPOSITIONS, SIMULTANEOUS, WHOLE
 
 INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
 
@@ -58,6 +59,11 @@ ROOT = (
     Field("parameters", "named numbers, of which others are expressions in quotes, by name", "parameters"),
     Field("points", "places that positions of frames follow, by name", "named points"),
     Field("events", "of every run: what is marked, or done, where an expression comes to zero, by name", "events"),
+    Field(
+        "sublinkages",
+        "joints in groups, in the order in which posing solves them, by name",
+        "sublinkages",
+    ),
     Field("assemblies", "groups of bodies and what acts on them", "list", of="an assembly", required=True),
 )
 PARAMETERS = (
@@ -219,6 +225,17 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
         Field("action", "what is done there", "choice", default="mark", choices=ACTIONS),
         Field("capacity", "how many instants are noted in either direction", default=CAPACITY, least=1.0),
         Field("values", "path of a number of a force, or of gravity -> what it becomes", "values by path"),
+    ),
+    "a sublinkage": (
+        Field("joints", "of it, none of another one; all others belong to the whole linkage", "joints", default=()),
+        Field(
+            "disposition",
+            "whether it is posed before what it stands within, after it, or with it",
+            "choice",
+            default=SIMULTANEOUS,
+            choices=DISPOSITIONS,
+        ),
+        Field("within", "another sublinkage; left out, the whole linkage", "text", default=WHOLE),
     ),
     "fixed": tuple(field for field in ROOT if field.name in ("frames", "lights", "terrain")),
     "an assembly": ASSEMBLY,

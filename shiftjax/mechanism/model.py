@@ -43,6 +43,7 @@ from shiftjax.mechanism.records import (
     is_on,
     walk,
 )
+from shiftjax.mechanism.sublinkages import Sublinkage, unread_sublinkages
 from shiftjax.quantities import in_si
 from shiftjax.record import record
 from shiftjax.viewing import view
@@ -114,6 +115,7 @@ class Model:
     points: tuple[Point, ...] = ()
     expressions: FrozenJson = FrozenJson()  # path of a number -> the text in SI that it follows from
     events: FrozenJson = FrozenJson()  # name -> words of an `Event` of every run
+    sublinkages: tuple[Sublinkage, ...] = ()  # in which order joints are posed
     origin: Model | None = dataclasses.field(default=None, compare=False, repr=False)  # before the first `replace`
     replaced: tuple[str, ...] = dataclasses.field(default=(), compare=False, repr=False)  # paths, by `replace`
 
@@ -219,7 +221,7 @@ class Model:
         asked = ["contact_detection is on in the file"] if self.settings.contact_detection else []
         asked += [f"collision_geometry of {listed(shaped)} is kept"] if shaped else []
         passing = [f"{', '.join(asked)}: bodies pass through each other, contacts are not simulated"] if asked else []
-        return (*passing, *unread_by_runs(self))
+        return (*passing, *unread_by_runs(self), *unread_sublinkages(self.sublinkages))
 
     def undrawn(self) -> tuple[str, ...]:
         """What the file asks for of its terrains and no picture has, a sentence each."""

@@ -14,6 +14,7 @@ LIST_OF = {  # what an element is -> its list of an assembly
 }  # fmt: skip
 SECTION_OF = {  # what else has a name -> where the model has it
     "parameter": "parameters", "point": "points", "event": "events", "light": "lights", "terrain": "terrain",
+    "sublinkage": "sublinkages",
 }  # fmt: skip
 NAMEABLE = ("assembly", "frame", *LIST_OF, *SECTION_OF)
 

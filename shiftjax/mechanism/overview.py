@@ -15,6 +15,7 @@ from shiftjax.mechanism.parameters import NamedNumbers, asking, name_of_path
 from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.posing import PosedContents, posed_in
 from shiftjax.mechanism.records import Body, Element, FrameRef, Joint, Placement, Restraint, WantedValue
+from shiftjax.mechanism.sublinkages import Sublinkage
 
 BODY_HEAD = ("body", "mass [kg]", "centre of mass [m]", "inertia xx yy zz [kg m^2]", "frames")
 JOINT_HEAD = ("joint", "type", "parent", "child", "starts at, in the file")
@@ -22,6 +23,7 @@ ACTING_HEAD = ("what acts", "type", "of", "numbers, in SI, defaults left out")
 NAMED_HEAD = ("parameter or point", "value", "unit", "from", "to", "meaning", "acts on")
 EVENT_HEAD = ("event of every run", "where this comes to zero", "direction", "what is done there")
 POSED_HEAD = ("posed", "unit", "from", "to", "locked", "target", "posture")
+SUBLINKAGE_HEAD = ("sublinkage", "is", "within", "joints")
 MOST = 6  # numbers of one entry that a line has room for
 
 Row = tuple[str, ...]
@@ -75,6 +77,12 @@ def posed_rows(model: PosedContents) -> Iterator[Row]:
     for one in posed_in(model):
         ends = ("" if end is None else f"{end:.6g}" for end in one.limits)
         yield one.path, one.unit, *ends, "locked" if one.lock else "", _wanted(one.target), _wanted(one.posture)
+
+
+def sublinkage_rows(sublinkages: Iterable[Sublinkage]) -> Iterator[Row]:
+    """A row for each sublinkage, under `SUBLINKAGE_HEAD`."""
+    for one in sublinkages:
+        yield one.name, one.disposition, one.within or "the whole linkage", listed(one.joints) or "none"
 
 
 def _wanted(value: WantedValue | None) -> str:

@@ -19,17 +19,20 @@ from shiftjax.mechanism.overview import (
     JOINT_HEAD,
     NAMED_HEAD,
     POSED_HEAD,
+    SUBLINKAGE_HEAD,
     acting_rows,
     body_rows,
     event_rows,
     joint_rows,
     named_rows,
     posed_rows,
+    sublinkage_rows,
 )
 from shiftjax.mechanism.parameters import asking
 from shiftjax.mechanism.paths import listed, split, text_of
 from shiftjax.mechanism.posing import posed_in, virtual_in
 from shiftjax.mechanism.records import Element
+from shiftjax.mechanism.sublinkages import LinkageStage, stages_of, welds_of
 from shiftjax.run.indeterminate import indeterminate
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
@@ -48,12 +51,15 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
     need("cluster", cluster, bool, "True or False")
     alone = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
     prepared = prepare(alone, {}, options_of(cut=cut, cluster=cluster), refuse=False)
+    joints = dict(prepared.model.joints())
     return topology_report(prepared) | {
         "indeterminate": indeterminate(prepared),
         "named": _named(model),
         "events": thaw(model.events),
         "posed": [asdict(one) for one in posed_in(model)],
         "virtual": list(virtual_in(model)),
+        "sublinkages": [asdict(one) for one in model.sublinkages],
+        "stages": [asdict(one) for one in stages_of(model.sublinkages, joints, welds_of(joints))],
     }
 
 
@@ -100,6 +106,10 @@ def text(model: Model) -> str:
         lines += [*text_table(POSED_HEAD, posed, left=(0, 1, 4)), ""]
     if report["virtual"]:
         lines += [f"virtual, drawn translucent: {listed(report['virtual'], 12)}", ""]
+    if model.sublinkages:
+        lines += [*text_table(SUBLINKAGE_HEAD, sublinkage_rows(model.sublinkages), left=(0, 1, 2, 3)), ""]
+        stages = (LinkageStage(**one) for one in report["stages"])
+        lines += [*(f"posed in stage {k}: {stage.title}, {_few(stage)}" for k, stage in enumerate(stages, 1)), ""]
     for k, s in enumerate(report["substructures"]):
         lines += [
             f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"
@@ -125,6 +135,11 @@ def text(model: Model) -> str:
     lines += [f"cannot be simulated yet: {item}" for item in report["not_simulated"]]
     lines += [f"warning: {message}" for message in report["warnings"]]
     return "\n".join(lines)
+
+
+def _few(stage: LinkageStage) -> str:
+    count = len(stage.joints)
+    return f"{count} joint{'s' if count > 1 else ''}: {listed(stage.joints)}"
 
 
 def channel_list(model: Model) -> list[Channel]:

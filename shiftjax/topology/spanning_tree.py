@@ -12,6 +12,7 @@ from shiftjax.joints import KINDS, JointKind
 from shiftjax.mechanism.parameters import NamedNumbers
 from shiftjax.mechanism.paths import listed, natural_key
 from shiftjax.mechanism.records import FIXED, Body, Element, Frame, FrameRef, Joint, Restraint
+from shiftjax.mechanism.sublinkages import Sublinkage, stages_of, welds_of
 from shiftjax.plan_elements import Loop
 
 
@@ -20,6 +21,9 @@ class ModelContents(Protocol):
 
     @property
     def frames(self) -> tuple[Frame, ...]: ...
+
+    @property
+    def sublinkages(self) -> tuple[Sublinkage, ...]: ...
 
     def named_numbers(self) -> Iterable[tuple[str, NamedNumbers]]: ...
 
@@ -129,6 +133,9 @@ def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> SpanningTree
     """Breadth-first search from ground; the cut joints (full paths) are added last, as chords. Where none are given,
     those that the model wants to be cut, but for such as alone lead to a body.
 
+    Joints of sublinkages that are posed later lead to what earlier ones do not reach: then no body of a part that
+    drives stands on a joint that is driven.
+
     Raises:
         ModelError: if `cut` disconnects a body from ground.
     """
@@ -143,15 +150,23 @@ def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> SpanningTree
         incident[joint.parent.body].append(path)
         incident[joint.child.body].append(path)
     tree, done = SpanningTree(), set(chords)
-    queue = deque((path, FIXED) for path in incident[FIXED])
+    stages = stages_of(model.sublinkages, joints, welds_of(joints))
+    order = {path: k for k, stage in enumerate(stages) for path in stage.joints}
+    queue, later, now = deque((path, FIXED) for path in incident[FIXED]), list[tuple[str, str]](), 0
     while queue:
         path, near_body = queue.popleft()
-        if path not in done:
+        if path not in done and order[path] > now:
+            later.append((path, near_body))
+        elif path not in done:
             done.add(path)
             branch = tree.attach(path, joints[path], near_body)
             if not branch.chord:
                 body = tree.bodies[branch.far]
                 queue.extend((other, body) for other in incident[body] if other not in done)
+        if not queue and later:
+            now = min(order[path] for path, _ in later)
+            queue.extend(later)
+            later.clear()
         if not queue and not cut and (lead := _leading(chords, joints, tree)):
             chords.remove(lead[0])
             done.remove(lead[0])

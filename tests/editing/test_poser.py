@@ -193,3 +193,16 @@ def test_what_is_locked_has_a_name_of_its_own() -> None:
         == {*locked, "right:crank:origin"} - {"left:knee", "right:knee"}
         | {"left:knee.angle", "left:knee.slide", "right:knee.slide"}
     )
+
+
+def test_a_quaternion_of_another_length_is_no_pose() -> None:
+    """It would scale the body that it turns; one with its rounding is taken as it is."""
+    edit = shiftjax.Editor("pendulum").add_body("ball", "pendulum", mass=1.0)
+    poser = shiftjax.Poser(edit.add_joint("socket", "spherical", "link", "ball").model)
+    pose = poser.coordinates.copy()
+    (turn,) = (k for k in range(len(pose) - 3) if pose[k] == 1.0)
+    pose[turn] = 2.0
+    with pytest.raises(shiftjax.ModelError, match="socket: found a quaternion of length 2; allowed: 1"):
+        poser.pose(pose)
+    pose[turn : turn + 2] = np.cos(0.3), np.sin(0.3)
+    assert np.array_equal(poser.pose(pose).coordinates, pose)

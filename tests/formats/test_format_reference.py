@@ -82,8 +82,8 @@ def whole_file(label: str) -> dict[str, Any]:
     elif label in ("a parameter", "a point"):
         document["frames"] = [{"name": "hook", "T": [0, 0, -3]}]
         document.setdefault(f"{label[2:]}s", {})["more"] = example
-    elif label == "an event":
-        document.setdefault("events", {})["more"] = example
+    elif label in ("an event", "a sublinkage"):
+        document.setdefault(f"{label.partition(' ')[2]}s", {})["more"] = example
     elif label == "a placement":
         crank["frames"].append({"name": "more", **example})
     elif label == "a wanted value":

@@ -44,6 +44,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "time_laws",
         "version",
         "viewing",
+        "watching",
     ),
     ("kernels",),
     ("joints",),
@@ -71,7 +72,9 @@ FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
 # The rooms of a folder, lowest first: a file imports from its own room and from those before it. The files that stand
 # beside rooms, such as a front door or a window put together, may be anywhere as long as no circle comes of it.
 ROOMS: dict[str, tuple[str, ...]] = {
+    "editing": ("posing", "velocities"),
     "ensembles": ("study", "store", "report", "execution", "sensitivities", "optimization"),
+    "formats": ("examples", "urdf"),
     "gradients": ("start", "jumps", "forward", "reverse"),
     "kernels": ("elementary", "llvm", "pivoting", "gpu"),
     "kinematics": ("positioning", "workspaces"),
@@ -79,6 +82,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "run": ("programs", "closing", "start", "assemblies", "advance", "results", "travel"),
     "viewer": ("scene", "assimp", "members", "motion", "study", "gl", "export", "web", "gui"),
     "viewer.gui": ("state", "actions", "picture", "widgets", "panes"),
+    "viewer.gui.panes": ("study", "posing"),
 }
 
 # Files that may import inside a function, and what: the package's front door, the command table, jax at the first

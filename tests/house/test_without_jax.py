@@ -38,6 +38,7 @@ JAX_FREE = (
     "shiftjax.viewer.assimp",
     "shiftjax.viewer.scene.building",
     "shiftjax.viewer.motion.curves",
+    "shiftjax.viewer.export.collada",
     "shiftjax.viewer.export.gltf",
     "shiftjax.viewer.export.page_writing",
     "shiftjax.viewer.export.web_page",

@@ -51,6 +51,11 @@ def test_every_step_of_the_workbench_is_known() -> None:
         ("set({'cab.mass': 3, 'bucket.ma|", "set({'cab.mass': 3, 'bucket.mass'|"),
         ("reattach('slew', parent=('boom', 'stick_c|", "reattach('slew', parent=('boom', 'stick_cylinder'|"),
         ("split('boom', 'half', ['ti|", "split('boom', 'half', ['tip'|"), ("stand({'boom_|", "stand({'boom_pivot'|"),
+        ("sublinkage('arm', ['slew', 'boom_p|", "sublinkage('arm', ['slew', 'boom_pivot'|"),
+        ("sublinkage('arm', disposition='drivi|", "sublinkage('arm', disposition='driving'|"),
+        ("sublinkage('arm', disp|", "sublinkage('arm', disposition=|"),
+        ("abstract('cab', 'bo|", "abstract('cab', 'boom'|"),
+        ("abstract('cab', ('stick', 'ti|", "abstract('cab', ('stick', 'tip'|"),
         ("release('m|", "release('mine'|"), ("add_joint('new', 'revo|", "add_joint('new', 'revolute'|"),
     ],
 )  # fmt: skip

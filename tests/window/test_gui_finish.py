@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import shiftjax
 from shiftjax.viewer.gui.actions import actions, exporting, looking
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import gizmo, labels
@@ -165,9 +166,9 @@ def test_a_page_that_is_written_can_be_cancelled(window: Offscreen, tmp_path: Pa
 
 
 def test_the_file_menu_exports(window: Offscreen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both kinds, of the member shown; a place that cannot be written to is told and leaves no file."""
+    """All kinds, of the member shown; a place that cannot be written to is told and leaves no file."""
     monkeypatch.chdir(tmp_path)
-    for kind, begins in ((".html", b"<!"), (".glb", b"glTF")):
+    for kind, begins in ((".html", b"<!"), (".glb", b"glTF"), (".dae", b"<?xml")):
         window.click("menu:File")
         window.move("menu:Export")
         window.frames(30)
@@ -176,5 +177,6 @@ def test_the_file_menu_exports(window: Offscreen, tmp_path: Path, monkeypatch: p
         ended(window)
         assert written.read_bytes()[: len(begins)].lower() == begins.lower()
         assert str(written) in window.state.panels.message
+    assert shiftjax.load(written) == window.state.study.model_of(window.state.choice.member)
     assert exporting.export(window.state, ".glb", tmp_path / "nowhere") is None
     assert "nowhere" in window.state.panels.message

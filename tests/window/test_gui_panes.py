@@ -388,7 +388,7 @@ def test_a_window_belongs_to_the_main_thread(study: ViewedStudy, scene: Scene) -
     assert len(found) == 1 and "main thread" in str(found[0]) and "'worker'" in str(found[0])
 
 
-def run_window(folder: Path, script: str, display: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+def run_window(folder: Path, script: str, display: str, timeout: float = 180) -> subprocess.CompletedProcess[str]:
     """Runs a script in a process of its own: its GL stays away from that of the other tests."""
     (folder / "script.py").write_text(script, encoding="utf-8")
     root = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ from shiftjax.poses import to_world
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import legend
-from shiftjax.viewer.gui.picture import forces, symbols
+from shiftjax.viewer.gui.picture import forces, line_shapes, symbols
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import key
@@ -124,7 +124,7 @@ def test_m59_glyphs_turn_about_the_axis_and_fade_with_mobility(bars: ViewedStudy
     found = {symbol.path: symbol for symbol in symbols.glyphs(state)}
     for path, symbol in found.items():
         pin = values.frame_in_world(state.mechanism, state.mechanism.joints[path].child, state.body_poses())
-        rim = symbol.ends[: symbols.ARC_STEPS, 0] - pin[:3, 3]
+        rim = symbol.ends[: line_shapes.ARC_STEPS, 0] - pin[:3, 3]
         axis = values.screws(state.mechanism, path, state.body_poses())[0, :3]
         assert np.allclose(rim @ axis, 0.0, atol=ROUNDING)
         assert np.allclose(np.linalg.norm(rim, axis=1), symbols.GLYPH * state.scene.size)

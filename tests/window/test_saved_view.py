@@ -13,8 +13,9 @@ import pytest
 
 from shiftjax.cli import main, view
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.actions import actions, choosing, grid, looking, saved, selecting, set_keeping
+from shiftjax.viewer.gui.actions import actions, choosing, grid, looking, saved, selecting, set_keeping, trying
 from shiftjax.viewer.gui.actions.saved_checks import packed
+from shiftjax.viewer.gui.state.design_sliders import DesignSliders
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.member_paths import MemberPaths
 from shiftjax.viewer.gui.state.state import WindowState
@@ -26,6 +27,8 @@ from tests.scenes.many import COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING
 from tests.window.test_gui_panes import run_window, xvfb
 
 TRACE = {"body": "four_bar:crank", "point": [0.0, 0.0, 0.0], "frame": ""}
+VALUES = {COUPLER: 1.0, CRANK: 0.2, ROCKER: 0.5}
+DESIGN = {"like": 0, "simulates": True, "shown": False, "values": VALUES}
 ONE_SET = {"name": "A", "members": packed(np.arange(MEMBERS) < 9), "text": "member < 9", "colour": 0}
 
 
@@ -54,9 +57,14 @@ def changed(state: WindowState) -> WindowState:
     state.show_member(int(state.choice.chosen[2]))
     state.pick_path("four_bar:coupler:tip")
     actions.run(state, "traces")
+    trying.begin(state, 500)
+    sliders = state.pane_data(DesignSliders)
+    sliders.simulates, sliders.values = False, {**sliders.values, CRANK: 0.31}
     state.go_to(0.07)
     looking.orbit(state, 0.2, 0.1)
     looking.orthographic(state)
+    state.display.set("screw", draw="visible")
+    state.display.set("ellipsoid", draw="visible")
     state.panels.panes_on, state.panels.sizes = False, Sizes(tree=200.0, study=300.0)
     return state
 
@@ -99,6 +107,31 @@ def test_a_member_beside_is_restored(
     other = WindowState(MemberScenes(many_members, many_scene))
     saved.load(other, path)
     assert other.beside is not None and state.beside is not None and other.beside.member == state.beside.member
+
+
+def test_sliders_that_nobody_opened_are_saved_as_none(
+    state: WindowState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More members are made without them; what was made is told, and the view can be opened again."""
+    assert state.study.trials is not None
+    monkeypatch.setattr(type(state.study.trials), "more", lambda *_: {CRANK: (0.1, 0.2)})
+    monkeypatch.setattr(type(state.study.trials), "made", lambda _: ("more.zarr", ""))
+    trying.more_like(state)
+    path = saved.save(state, tmp_path / "more.json")
+    assert json.loads(path.read_text(encoding="utf-8"))["design"] is None
+    saved.load(state, path)
+    trying.look(state)
+    assert state.pane_data(DesignSliders).made == "more.zarr" and "more.zarr: made" in state.panels.message
+
+
+def test_sliders_where_there_can_be_none(state: WindowState) -> None:
+    """As of a result in memory: they are refused, and nothing is changed."""
+    state.study.trials, trials = None, state.study.trials
+    before = saved.document(state)
+    with pytest.raises(ModelError, match=r"view: design: found sliders.*a stored study"):
+        saved.restore(state, {**saved.FORMAT, "paths": True, "design": DESIGN | {"values": {}}}, "view")
+    assert saved.document(state) == before and before["design"] is None
+    state.study.trials = trials
 
 
 def test_a_followed_body_is_saved_as_it_is_seen(state: WindowState, tmp_path: Path) -> None:
@@ -148,6 +181,12 @@ def test_a_followed_body_is_saved_as_it_is_seen(state: WindowState, tmp_path: Pa
         ({"sets": [ONE_SET, ONE_SET]}, r"sets\[1\].name: found 'A'"),
         ({"sets": [ONE_SET], "expression": "B"}, "choice of members"),
         ({"grid": [0]}, "grid: found 1 members"),
+        ({"design": []}, "design: found"),
+        ({"design": {"like": 0}}, "design: keys"),
+        ({"design": DESIGN | {"like": MEMBERS}}, f"design.like: found member {MEMBERS}"),
+        ({"design": DESIGN | {"shown": 1}}, "design.shown: found 1"),
+        ({"design": DESIGN | {"values": {CRANK: 0.2}}}, "design.values: found '.*'.*allowed: .*mass"),
+        ({"design": DESIGN | {"values": VALUES | {CRANK: "long"}}}, "design.values.*: found 'long'"),
         ({"paths": 1}, "paths: found 1"),
         ({"trace": []}, "trace: found"),
         ({"trace": {"body": "four_bar:crank"}}, "trace: keys"),

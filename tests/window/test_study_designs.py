@@ -16,7 +16,7 @@ from shiftjax.ensembles.store import store
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.outcome import Outcome
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer.gui.actions import actions, selecting, trying
+from shiftjax.viewer.gui.actions import actions, saved, selecting, trying
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import tooltips
 from shiftjax.viewer.gui.panes.study import design_tab
@@ -161,13 +161,46 @@ def test_a_design_beside_and_out_of_the_picture(window: Offscreen) -> None:
     assert only is None or only.members is None or TRIED not in only.members
 
 
-def test_a_design_that_is_not_wanted_any_more_does_not_come(window: Offscreen) -> None:
+def test_sliders_are_in_a_saved_view(window: Offscreen, study: ViewedStudy, tmp_path: Path) -> None:
+    """Where they stand, and the design that was shown, which is simulated again; where they have not begun, that."""
+    state = window.state
+    trying.change(state, CRANK, 0.27)
+    come(window)
+    first = sliders(window).tried
+    document = saved.document(state)
+    saved.save(state, tmp_path / "view.json")
+    trying.begin(state, int(study.kept[-1]))
+    assert sliders(window).tried is None and sliders(window).values[CRANK] != 0.27
+    saved.load(state, tmp_path / "view.json")
+    come(window)
+    again = sliders(window).tried
+    assert sliders(window).values[CRANK] == 0.27 and sliders(window).is_tried and saved.document(state) == document
+    assert first is not None and again is not None
+    np.testing.assert_array_equal(again.study.poses(0, 0.05), first.study.poses(0, 0.05))
+    trying.forget(state)
+    saved.load(state, saved.save(state, tmp_path / "without.json"))
+    assert sliders(window).values[CRANK] == 0.27 and not sliders(window).wanted and not trials(window).one.busy
+    saved.restore(state, {**saved.FORMAT, "design": None}, "none")
+    assert sliders(window).like == -1 and sliders(window).tried is None
+
+
+def test_a_design_that_is_not_wanted_any_more_does_not_come(window: Offscreen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Taken out while it is being simulated, it stays out; the next one comes as ever."""
-    box = ui.item_boxes[f"design slider:{CRANK}"]
+    box, one = ui.item_boxes[f"design slider:{CRANK}"], trials(window).one
+    answers, left = one.simulator.answers, threading.Event()
+
+    def late(*request: Any) -> Iterator[Any]:
+        """Answers that come after the press that takes the design out, on a machine of any speed."""
+        left.wait(PATIENCE)
+        yield from answers(*request)
+
+    monkeypatch.setattr(one.simulator, "answers", late)
     for leave in ("no design", "sliders at member"):
+        left.clear()
         window.drag(f"design slider:{CRANK}", (box.x + 0.2 * box.width, box.y + box.height / 2))
-        assert trials(window).one.busy
+        assert one.busy
         window.click(leave)
+        left.set()
         come(window)
         assert sliders(window).tried is None, leave
     slide(window, CRANK, 0.3)

@@ -20,7 +20,7 @@ from shiftjax.mechanism.posing import wanted_in
 from shiftjax.poses import to_world
 from shiftjax.run.info import info
 from shiftjax.run.live import Live
-from shiftjax.viewer.gui.actions import actions, editing
+from shiftjax.viewer.gui.actions import actions, editing, exporting
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.state.typed_line import TypedLine
@@ -353,8 +353,9 @@ def test_nothing_of_it_without_a_workbench(tmp_path: Path) -> None:
             assert "--pose" in window.state.panels.message
 
 
-def test_locks_are_red_and_goals_are_stated(four_bar: tuple[Offscreen, WorkbenchSession]) -> None:
-    """A joint or body is locked by a key; targets and postures stand where the joint stands. M39, M41."""
+def test_locks_are_red_and_goals_are_stated(four_bar: tuple[Offscreen, WorkbenchSession], tmp_path: Path) -> None:
+    """A joint or body is locked by a key; targets and postures stand where the joint stands, and are in what is
+    exported with the model. M39, M41, M62."""
     window, session = four_bar
     state, crank = window.state, "four_bar:crank_pivot"
 
@@ -385,6 +386,9 @@ def test_locks_are_red_and_goals_are_stated(four_bar: tuple[Offscreen, Workbench
     window.key("M", ALT)
     settled(window, session)
     assert dict(session.model.joints())[crank].target is None
+    exported = exporting.export(state, ".dae", tmp_path)
+    assert exported is not None and shiftjax.load(exported) == session.model
+    assert dict(shiftjax.load(exported).joints())[crank].posture is not None
 
 
 def test_steps_back_while_something_is_held(empty: tuple[Offscreen, WorkbenchSession]) -> None:
@@ -437,3 +441,24 @@ def test_a_bar_between_depths(four_bar: tuple[Offscreen, WorkbenchSession]) -> N
     window.key("D", SHIFT)
     bar(window, session, [0.0, 0.0, 0.0], [0.2, 0.15, -0.3])
     assert not any(one.kind == "error" for one in session.console), session.console[-1]
+
+
+def test_gravity_is_dragged_where_nothing_or_ground_is_picked() -> None:
+    """A step of the script that undo takes back; the camera and the pose stay."""
+    gravity = "model_parameters.gravity[2]"
+    with opened("four_bar") as session, beside_a_run(session, SIZE) as window:
+        window.frames(2)
+        before, poses = window.state.current_camera(), window.state.poses()
+        x, y = window.position(f"number:{gravity}")
+        window.drag(f"number:{gravity}", (x - 60, y))
+        settled(window, session)
+        dragged = session.model.numbers()[gravity]
+        assert dragged < 9.81 and session.script == f"set({{{gravity!r}: {dragged!r}}})\n"
+        assert window.state.current_camera() == before and np.array_equal(window.state.poses(), poses)
+        window.state.pick_path("fixed")
+        assert next(iter(editing.numbers_of_pick(window.state))).startswith("model_parameters.gravity")
+        window.state.pick_path("four_bar:crank")
+        assert gravity not in editing.numbers_of_pick(window.state)
+        window.key("Z", CTRL)
+        settled(window, session)
+        assert session.model.numbers()[gravity] == 9.81

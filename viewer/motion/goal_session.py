@@ -7,7 +7,8 @@ The window has what `_seen` publishes, records that nobody changes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,14 +16,15 @@ from shiftjax.errors import ModelError
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.viewer.motion.by_hand import BenchEngine
 from shiftjax.viewer.motion.live_run import ConsoleLine, OtherAssembly, ShownGoal
-from shiftjax.viewer.motion.session import Session
+from shiftjax.viewer.motion.waiting_session import WaitEnded, WaitingSession
 
 RUNS = "End the run first, by Ctrl+P or the button Pose."
+LOOKING = "looking for other assemblies"
 Twist = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # body, point in it, and two rotation vectors
 
 
-class GoalSession(Session):
-    """Steps of a workbench by a thread; attributes as of `Session`.
+class GoalSession(WaitingSession):
+    """Steps of a workbench by a thread; attributes as of `WaitingSession`.
 
     Attributes:
         console: lines of what was done, with notes and errors. goals: that are kept, as far as they are met.
@@ -67,7 +69,7 @@ class GoalSession(Session):
     def show_other(self) -> None:
         """Shows where `flip` leads to, from each pose that is come to, or no more."""
         self._other_on, self.other = not self._other_on, None
-        self._add_message("looking for other assemblies ..." if self._other_on else "no other assembly is shown")
+        self._add_message(f"{LOOKING} ..." if self._other_on else "no other assembly is shown")
         self._command("other", functools.partial(self._find_other, asked=True))
 
     # -- run by the thread ---------------------------------------------------------------------------------------------
@@ -108,12 +110,19 @@ class GoalSession(Session):
             self._stepped(functools.partial(self._bench.do, "rank", name, level, weight))
 
     def _find_other(self, *, asked: bool = False) -> None:
-        """Where the other assembly is; none while something is dragged."""
+        """Where the other assembly is; none while something is dragged, and what else is to be done comes first."""
         if not self._other_on or not self.posing or self._bench.held:
             return
         self.other = None
         try:
-            name, poses = self._bench.other_poses()
+            name, poses = self._wait_for(LOOKING, self._other_poses)
+        except WaitEnded:
+            if self._other_on and not self._ends.is_set():
+                self._command("other", functools.partial(self._find_other, asked=asked))
+            elif self._ends.is_set():
+                self._other_on = False
+                self._add_message("no other assembly is shown")
+            return
         except ModelError as error:
             if asked:
                 self._other_on = False
@@ -124,6 +133,25 @@ class GoalSession(Session):
         self.other = OtherAssembly(name, np.array(rows))
         if asked:
             self._add_message(f"the other assembly is {name}; Shift+F goes there")
+
+    def _other_poses(self, progress: Callable[[float], None]) -> tuple[str, Mapping[str, Any]]:
+        """Where the other assembly is, unless something else is asked for meanwhile."""
+
+        def or_others(done: float) -> None:
+            if self._commands:
+                raise WaitEnded
+            progress(done)
+
+        return self._bench.other_poses(progress=or_others)
+
+    def _flip(self, name: str) -> None:
+        """The other assembly, or nothing where somebody does not wait for it."""
+        try:
+            self._stepped(lambda: self._wait_for(LOOKING, lambda progress: self._bench.flip(name, progress)))
+        except WaitEnded:
+            text = "flip: ended, nothing has changed"
+            self.unfinished += [text] if self._closed else []
+            self._add_message(text)
 
     def _tell_hand(self) -> None:
         """Whether the drag that ended met what was wanted, or what kept it from that."""

@@ -23,10 +23,12 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.named_objects import renamed_paths
 from shiftjax.mechanism.records import FrameRef, Joint
 from shiftjax.viewer.motion.by_hand import BenchEngine, ByHand, Helpers
-from shiftjax.viewer.motion.goal_session import GoalSession, Twist
+from shiftjax.viewer.motion.goal_session import LOOKING, Twist
 from shiftjax.viewer.motion.live_history import History
-from shiftjax.viewer.motion.live_run import SHELL_WORDS, ShownCurve
+from shiftjax.viewer.motion.live_run import SHELL_HELP, SHELL_WORDS, ShownCurve
 from shiftjax.viewer.motion.session import INTERVAL
+from shiftjax.viewer.motion.trajectory_session import TrajectorySession
+from shiftjax.viewer.motion.velocity_session import VelocitySession
 
 NO_RUN = "Nothing moves by itself here; `shiftjax view MODEL --live` runs it."
 SLIDERS = 12  # coordinates at most whose travel is asked for: 0.1 to 0.3 s each
@@ -44,12 +46,13 @@ AT_THE_END = (
     "rank",
     "restart",
     "save",
+    "poses",
 )  # commands that a closed window still does
 
 
-class WorkbenchSession(GoalSession):
-    """A mechanism that is posed and changed, as the window sees it; attributes as of `GoalSession`, whose numbers are
-    coordinates while it is posed.
+class WorkbenchSession(VelocitySession, TrajectorySession):
+    """A mechanism that is posed and changed, as the window sees it; attributes as of `VelocitySession`, whose numbers
+    are coordinates while it is posed.
 
     Attributes:
         posing: whether it is; False while it runs.
@@ -78,7 +81,12 @@ class WorkbenchSession(GoalSession):
 
     @property
     def model(self) -> Model:
-        """The mechanism as it was changed and is posed."""
+        """The mechanism as it was changed and is posed.
+
+        Raises:
+            ModelError: loops that are open, which no model can hold.
+        """
+        self._bench.refuse_open("model")
         return self._bench.model
 
     @property
@@ -200,7 +208,8 @@ class WorkbenchSession(GoalSession):
             if kind.startswith(AT_THE_END):
                 self._guarded(command, stops=False)
         self._bench.drop()
-        return self._written(folder) if self._bench.script != self._saved else ""
+        written = self._written(folder) if self._bench.script != self._saved else ""
+        return "\n".join([*self.unfinished, *([written] if written else [])])
 
     def make_variants(self, folder: Path, done: Callable[[Path], None]) -> None:
         """Makes a stored study of the mechanism as it is, with what was changed by hand varied.
@@ -215,6 +224,7 @@ class WorkbenchSession(GoalSession):
     def _begin_run(self) -> None:
         assert self._helpers.run is not None
         self._bench.drop()
+        self._bench.refuse_open("run")
         live = self._helpers.run(self._bench.model)
         self._engine, self.posing, self.ranges, self.requested, self.curve = live, False, {}, {}, None
         self.goals, self.hand_goals, self.other = (), (), None
@@ -266,11 +276,15 @@ class WorkbenchSession(GoalSession):
         if word is None:
             self._stepped(functools.partial(self._bench.replay, line))
         elif word[1] == "help":
-            self._note("note", *self._helpers.help)
+            self._note("note", *self._helpers.help, SHELL_HELP)
         elif word[1] == "flip":
-            self._add_message("looking for other assemblies ...")
-            self._stepped(functools.partial(self._bench.flip, word[2] or ""))
+            self._add_message(f"{LOOKING} ...; Escape ends it")
+            self._flip(word[2] or "")
             self._command("curve", self._find_curve)
+        elif word[1] == "write_trajectory":
+            self._write_trajectory(word[2] or "")
+        elif word[1] == "read_trajectory":
+            self._read_trajectory(word[2] or "")
         else:
             undoing = word[1] == "undo"
             call = self._bench.undo if undoing else self._bench.redo
@@ -342,17 +356,10 @@ class WorkbenchSession(GoalSession):
 
     def _marks(self, paths: Sequence[str]) -> dict[str, list[tuple[float, str]]]:
         """Coordinate -> where it stands within its range at a dead point of another one, and of which."""
-        units, marks = self._bench.drawn_model.coordinate_units(), dict[str, list[tuple[float, str]]]()
-        for path in (path for path in paths if path in self.ranges):
-            low, high = self.ranges[path]
-            for other, poses in self._dead.items():
-                for there in poses if other != path else ():
-                    place = there.get(path, np.nan)
-                    if units.get(path) == "rad" and np.isfinite(place):
-                        place = low + np.remainder(place - low, 2.0 * np.pi)
-                    if low <= place <= high:
-                        marks.setdefault(path, []).append((float(place), other))
-        return marks
+        dead = [(other, there) for other, poses in self._dead.items() for there in poses]
+        return self._within_ranges(
+            [(other, path, there[path]) for other, there in dead for path in paths if path != other and path in there]
+        )
 
     def _travel(self, path: str) -> None:
         self._require_posing()
@@ -384,6 +391,9 @@ class WorkbenchSession(GoalSession):
             self.ranges = {**self.ranges, paths[first]: (way.low, way.high)}
             self.dead_points = self._marks(paths)
             self._command("ranges", functools.partial(self._find_ranges, first + 1))
+        else:
+            leading = self._leading({path: bool(self._dead.get(path)) for path in paths})
+            self._command("singular", functools.partial(self._find_singular, leading))
 
     def _new_history(self) -> None:
         engine = self._engine

@@ -7,14 +7,15 @@ Tucker; Nocedal, Wright, Numerical Optimization, section 12.3). The limits with 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.optimize import nnls
 
 from shiftjax.editing.posing.kept_goals import GoalWords, HandGoal, path_of
-from shiftjax.editing.standing import Pose, Poses, after, within
-from shiftjax.kinematics.positioning.goals import LETTERS, FrameGoal, JointGoal, Ranked, level_number
+from shiftjax.editing.standing import Pose, Poses, after, size_of, within
+from shiftjax.kinematics.positioning.goals import LETTERS, FrameGoal, JointGoal, Ranked, bounds_of, level_number
 from shiftjax.kinematics.positioning.manifold import Goals, Manifold
 from shiftjax.kinematics.positioning.rows import GoalRows
 from shiftjax.mechanism.model import Model
@@ -28,6 +29,9 @@ PRESSED = 1e-6  # multiplier of a limit that blocks, in parts of what is missed
 MET = 1e-6  # m or rad: less is nothing to see
 TURNS = 1e-6  # of the largest singular value: less is no motion
 ALONE = np.zeros(1, int)
+NO_EDGES = np.zeros((0, 2, 3))
+CORNERS = [(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)]  # of a box: lower or upper end of each axis
+BOX_EDGES = [(a, b) for a in range(8) for b in range(a) if (a ^ b).bit_count() == 1]  # corners that differ in one
 
 
 @record
@@ -39,7 +43,9 @@ class GoalState:
         length, angle: by how much it is missed [m], [rad]. state: "met", "nearest" or "blocked". limits: coordinates
             that stand at limits which block its level.
         ends: (2, 3) [m] where the point of the goal is in the world, and where it should be.
-        ghost: (R (3, 3), p (3,)) of the body where the goal is met.
+        ghost: (R (3, 3), p (3,)) of the body where the goal is met. seen_from: the frame in which the goal is.
+        region: in which it is met, in words; "" where it is a place. edges: (n, 2, 3) [m] lines around the region of
+            its place in the world.
     """
 
     name: str
@@ -53,11 +59,20 @@ class GoalState:
     limits: tuple[str, ...]
     ends: np.ndarray
     ghost: tuple[np.ndarray, np.ndarray]
+    seen_from: str = "world"
+    region: str = ""
+    edges: np.ndarray = dataclasses.field(default_factory=lambda: NO_EDGES)
 
     @property
     def rank(self) -> float:
         """The number of its level."""
         return level_number(self.name, self.level)
+
+    @property
+    def title(self) -> str:
+        """Its name, or path, with the frame in which it is and the region in which it is met."""
+        seen = f" in {self.seen_from}" if self.seen_from != "world" else ""
+        return f"{self.name or self.path}{seen}{', ' if self.region else ''}{self.region}"
 
     @property
     def text(self) -> str:
@@ -126,7 +141,7 @@ def blocking(manifold: Manifold, q: np.ndarray, J: np.ndarray, missed: np.ndarra
     size = float(np.linalg.norm(missed))
     if not len(there) or size <= MET * 1e-3:
         return ()
-    nv = goals.plan.nv
+    nv = goals.nv
     free = manifold.free(q, np.zeros((1, len(limits.q)), bool))
     P = np.eye(nv) if free is None else free[0]
     if not P.shape[1]:
@@ -167,36 +182,69 @@ class GoalSight:
     def __init__(self, model: Model, words: GoalWords, posed: Callable[[np.ndarray], Poses], places: dict[str, int]):
         self._words, self._posed, self._places = words, posed, places
         self._joints, self._bodies = dict(model.joints()), dict(model.bodies())
+        self._units = model.coordinate_units()
 
     def state(self, name: str, goal: HandGoal, missed: Shortfall, q: np.ndarray, poses: Poses) -> GoalState:
         """A goal at coordinates (nq,), at which bodies stand in poses."""
         body, ghost, ends = (
             self._of_joint(goal, q, poses) if isinstance(goal, JointGoal) else self._of_frame(goal, poses)
         )
+        seen, edges = "world", NO_EDGES
+        if isinstance(goal, FrameGoal):
+            seen, edges = goal.relative_to, self._edges(goal, poses)
         return GoalState(
             name, path_of(goal), body, goal.level, goal.weight, missed.length, missed.angle, missed.state,
-            missed.limits, ends, ghost,
+            missed.limits, ends, ghost, seen, self._region(goal), edges,
         )  # fmt: skip
 
     def _of_frame(self, goal: FrameGoal, poses: Poses) -> tuple[str, Pose, np.ndarray]:
+        """Its body, where that is at the nearest pose that meets the goal, and its point here and there."""
         body, (R, p) = self._words.body_of(goal), self._words.pose_of(goal.frame, poses)
         inside, wanted = within(poses[body], (R, p)), (R, p)
+        axes, origin = self._goal_pose(goal, poses)
         if goal.R is not None:
-            axes = np.asarray(goal.R, float)
             off = np.array(vector_of_rotation((axes.T @ R).tolist()))
-            off[[LETTERS.index(letter) for letter in goal.about]] = 0.0
-            wanted = axes @ np.array(rotation_of_vector(off.tolist())), p
+            wanted = axes @ np.array(rotation_of_vector(_nearest(off, goal.turn, goal.about).tolist())), p
         if goal.T is not None:
-            axes = np.eye(3) if goal.R is None else np.asarray(goal.R, float)
-            counts = np.array([letter in goal.along for letter in LETTERS])
-            wanted = wanted[0], p + axes @ (counts * (axes.T @ (np.asarray(goal.T, float) - p)))
+            wanted = wanted[0], origin + axes @ _nearest(axes.T @ (p - origin), goal.box, goal.along)
         back = inside[0].T, -inside[0].T @ inside[1]
         return body, after(wanted, back), np.stack([p, wanted[1]])
+
+    def _goal_pose(self, goal: FrameGoal, poses: Poses) -> Pose:
+        """The axes of a goal, as columns, and its place, in the world."""
+        R, T = (np.eye(3) if goal.R is None else goal.R), (np.zeros(3) if goal.T is None else goal.T)
+        return after(self._words.seen_pose(goal.relative_to, poses), (np.asarray(R, float), np.asarray(T, float)))
+
+    def _edges(self, goal: FrameGoal, poses: Poses) -> np.ndarray:
+        """(n, 2, 3) [m] the edges of the region of a place in the world; ends that are none are as far as the mechanism
+        is large, and components that do not count are those of now."""
+        if goal.T is None or goal.box is None or not np.any(goal.box):
+            return NO_EDGES
+        axes, origin = self._goal_pose(goal, poses)
+        here = axes.T @ (self._words.pose_of(goal.frame, poses)[1] - origin)
+        ends, far = bounds_of("box", goal.box, 3).copy(), 0.5 * size_of(poses)
+        idle = [k for k, letter in enumerate(LETTERS) if letter not in goal.along]
+        ends[idle] = here[idle, None]
+        ends = np.clip(ends, np.minimum(here, 0.0)[:, None] - far, np.maximum(here, 0.0)[:, None] + far)
+        corners = origin + np.array([[ends[k, side[k]] for k in range(3)] for side in CORNERS]) @ axes.T
+        return np.stack([corners[list(pair)] for pair in BOX_EDGES])
+
+    def _region(self, goal: HandGoal) -> str:
+        """The region of a goal, in words."""
+        if isinstance(goal, JointGoal):
+            return "" if goal.box is None else f"{_in_words(np.atleast_2d(goal.box))} {self._units[goal.coordinate]}"
+        parts = ((goal.box, goal.along, "m"), (goal.turn, goal.about, "rad"))
+        some = [
+            f"{_in_words(bounds_of('', ends, 3), letters)} {unit}" for ends, letters, unit in parts if ends is not None
+        ]
+        return ", ".join(some)
 
     def _of_joint(self, goal: JointGoal, q: np.ndarray, poses: Poses) -> tuple[str, Pose, np.ndarray]:
         """The body beside the joint that its coordinate moves, all else along the tree as it is."""
         there = q.copy()
-        there[self._places[goal.coordinate]] = goal.value
+        place = self._places[goal.coordinate]
+        low, high = (0.0, 0.0) if goal.box is None else goal.box
+        there[place] = goal.value + np.clip(q[place] - goal.value, low, high)
         moved, joint = self._posed(there), self._joints[split(goal.coordinate)[0]]
 
         def way(body: str) -> float:
@@ -206,3 +254,16 @@ class GoalSight:
         middle = np.asarray(getattr(self._bodies.get(body), "center_of_mass", np.zeros(3)), float)
         ends = np.stack([after(one[body], (np.eye(3), middle))[1] for one in (poses, moved)])
         return body, moved[body], ends
+
+
+def _nearest(off: np.ndarray, ends: np.ndarray | None, letters: str) -> np.ndarray:
+    """(3,) how far off a place of a goal it may be, next to where it is: components that do not count are free."""
+    low, high = bounds_of("region", ends, 3).T
+    counts = np.array([letter in letters for letter in LETTERS])
+    return np.where(counts, np.clip(off, low, high), off)
+
+
+def _in_words(ends: np.ndarray, letters: str = LETTERS) -> str:
+    """Ends (k, 2) of a region, of the components of some letters."""
+    counted = [pair for letter, pair in zip(LETTERS, ends, strict=False) if letter in letters]
+    return "within " + ", ".join(f"±{high:g}" if high == -low else f"{low:g} to {high:g}" for low, high in counted)

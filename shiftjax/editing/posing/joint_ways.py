@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from shiftjax.errors import ModelError
@@ -25,23 +27,23 @@ class JointWay:
     dead: tuple[dict[str, float], ...]
 
 
-def joint_way(posed: Model, one: TreeCoordinate, at: float, limits: Limits, size: float) -> JointWay:
+def joint_way(posed: Model | None, one: TreeCoordinate, at: float, limits: Limits, size: float) -> JointWay:
     """How far a coordinate goes in a model.
 
     Args:
-        at: where it is [rad or m]. limits: of the model. size: of the model [m], to which side it goes without an end.
+        posed: None where its loops are open: then a travel has no beginning. at: where it is [rad or m]. limits: of the
+            model. size: of the model [m], to which side it goes without an end.
     """
     low, high = -np.inf, np.inf
     for q, (lowest,), (highest,) in zip(limits.q, limits.low, limits.high, strict=True):
         low, high = (float(lowest), float(highest)) if int(q) == one.q else (low, high)
     dead: list[dict[str, float]] = []
-    try:
-        travels = travel(posed, one.path)
-        low, high = max(low, float(travels.low)), min(high, float(travels.high))
-        ends = ((travels.low, travels.at_low), (travels.high, travels.at_high))
-        dead = [{name: float(x) for name, x in there.items()} for end, there in ends if np.isfinite(end)]
-    except ModelError:
-        pass  # other freedoms are left, by which it goes on
+    with suppress(ModelError):  # other freedoms are left, by which it goes on
+        if posed is not None:
+            travels = travel(posed, one.path)
+            low, high = max(low, float(travels.low)), min(high, float(travels.high))
+            ends = ((travels.low, travels.at_low), (travels.high, travels.at_high))
+            dead = [{name: float(x) for name, x in there.items()} for end, there in ends if np.isfinite(end)]
     room = np.pi if one.unit == "rad" else size
     low, high = low if np.isfinite(low) else at - room, high if np.isfinite(high) else at + room
     return JointWay(low, high, tuple(dead))

@@ -14,12 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.access.frame_kinds import ORTHONORMAL, FrameOn
+from shiftjax.access.frame_kinds import ORTHONORMAL, WORLDS, FrameOn
 from shiftjax.editing.path_moves import PathMoves
 from shiftjax.editing.scripts import line_of
-from shiftjax.editing.standing import Pose, Poses, after, local
+from shiftjax.editing.standing import Pose, Poses, after, local, within
 from shiftjax.errors import ModelError, nearest, need, need_number, shown
-from shiftjax.kinematics.positioning.goals import LETTERS, LEVELS, FrameGoal, Goal, JointGoal, Level, level_number
+from shiftjax.kinematics.positioning.goals import (
+    LETTERS,
+    LEVELS,
+    FrameGoal,
+    Goal,
+    JointGoal,
+    Level,
+    bounds_of,
+    level_number,
+)
 from shiftjax.mechanism.coordinates import plain_coordinate, plain_coordinates
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child, listed, matching
@@ -27,7 +36,10 @@ from shiftjax.mechanism.records import FIXED, ORIGIN, Frame
 from shiftjax.real_arrays import real_array, three_numbers
 
 HandGoal = FrameGoal | JointGoal
-USUAL = {"along": LETTERS, "about": LETTERS, "level": "target", "weight": 1.0}  # what a line leaves out
+USUAL = {"relative_to": "world", "along": LETTERS, "about": LETTERS, "level": "target", "weight": 1.0}  # not in a line
+STATED = ("value", "T", "R", "at", "relative_to")  # words of `keep` about what it is of, and where
+COUNTING = ("along", "about", "box", "turn")  # words about which freedoms count, and how far they may be off
+OF_FRAMES = ("T", "R", "at", "relative_to", "along", "about", "turn")  # words that a coordinate does not have
 LEAST = 1e-50  # weight: the fourth powers of smaller ones, and of the inverse of larger ones, are nearly no numbers
 NUMBERED = re.compile(r"( \d+)?")  # after the path in the name of a goal that goes by it
 AXES = dict(zip(LETTERS, np.eye(3), strict=True))
@@ -84,47 +96,59 @@ class GoalWords:
         return FrameGoal(FrameOn(full, T=three_numbers(f"orient {full}: at", at)), R=rotation(f"orient {full}: R", R))
 
     def kept(
-        self, of: str, value: Any, T: Any, R: Any, at: Any, words: Mapping[str, Any], poses: Poses,
-        values: Mapping[str, float],
+        self, of: str, words: Mapping[str, Any], hand: Sequence[HandGoal], poses: Poses, values: Mapping[str, float]
     ) -> HandGoal:  # fmt: skip
         """A goal that stays, where the mechanism stands unless it is said.
 
         Args:
-            of: a coordinate, a body or a frame. at: (3,) the point of the body or frame that T is of. words: `along`,
-                `about`, `level` and `weight`.
+            of: a coordinate, a body or a frame; "" for the goal of the hand. words: the other arguments of `Poser.keep`
+                but its name. hand: what the last step wanted.
         """
         need("keep", of, str, "the path of a coordinate, a body or a frame")
-        where = f"keep {of}"
-        path, is_frame = self._element(of, where, stands=T is not None or R is not None)
-        if is_frame:
-            if value is not None:
-                raise ModelError(f"{where}: value", shown(value), "T and R of a body or frame", "Leave it out.")
-            goal = self._frame(path, T, R, at, {key: words[key] for key in ("along", "about")}, poses)
-            return ranked_goal(goal, words["level"], words["weight"], where)
-        stated = {"T": T, "R": R, "at": at, "along": words["along"] != LETTERS, "about": words["about"] != LETTERS}
-        for name, given in stated.items():
-            if given is not None and given is not False:
-                raise ModelError(f"{where}: {name}", "of a coordinate", "a value of a coordinate", "Leave it out.")
-        if value is not None:
-            need_number(f"{where}: value", value, "a finite number [rad or m]")
-        goal = JointGoal(path, values[path] if value is None else float(value))
+        where = f"keep {of}".rstrip()
+        if not of:
+            goal = _of_hand(hand, words)
+        else:
+            stands = any(_says(words, name) for name in ("T", "R", "relative_to"))
+            path, is_frame = self._element(of, where, stands=stands)
+            goal = self._frame(path, words, poses) if is_frame else self._joint(path, words, values, where)
         return ranked_goal(goal, words["level"], words["weight"], where)
 
-    def _frame(self, path: str, T: Any, R: Any, at: Any, words: Mapping[str, Any], poses: Poses) -> FrameGoal:
-        where = f"keep {path}"
+    def _joint(self, path: str, words: Mapping[str, Any], values: Mapping[str, float], where: str) -> JointGoal:
+        _refuse_words(where, words, OF_FRAMES, "of a coordinate", "a value and a box of a coordinate")
+        value = words["value"]
+        if value is not None:
+            need_number(f"{where}: value", value, "a finite number [rad or m]")
+        return JointGoal(
+            path, values[path] if value is None else float(value), region(f"{where}: box", words["box"], 1)
+        )
+
+    def _frame(self, path: str, words: Mapping[str, Any], poses: Poses) -> FrameGoal:
+        where, at, T, R = f"keep {path}", words["at"], words["T"], words["R"]
+        if words["value"] is not None:
+            raise ModelError(f"{where}: value", shown(words["value"]), "T and R of a body or frame", "Leave it out.")
         frame = FrameOn(path, T=np.zeros(3) if at is None else three_numbers(f"{where}: at", at))
-        for name, without in (("along", T is None and R is not None), ("about", R is None and T is not None)):
-            letters = words[name]
-            need(f"{where}: {name}", letters, str, 'letters of "xyz"')
-            if not letters or len(set(letters)) < len(letters) or set(letters) - set(LETTERS):
-                raise ModelError(f"{where}: {name}", repr(letters), 'different letters of "xyz"', 'As in "xy".')
-            if without and letters != LETTERS:
-                lacking = "T" if name == "along" else "R"
-                raise ModelError(f"{where}: {name}", f"without {lacking}", f"with {lacking} alone", "Leave it out.")
-        if T is None and R is None:
-            R, T = self.pose_of(frame, poses)
+        seen = self._seen(words["relative_to"], path, where)
         T = None if T is None else three_numbers(f"{where}: T", T)
-        return FrameGoal(frame, T=T, R=None if R is None else rotation(f"{where}: R", R), **words)
+        R = None if R is None else rotation(f"{where}: R", R)
+        if T is None and R is None:
+            R, T = within(self.seen_pose(seen, poses), self.pose_of(frame, poses))
+        return _counting(FrameGoal(frame, T=T, R=R, relative_to=seen), words, where)
+
+    def _seen(self, given: Any, path: str, where: str) -> str:
+        """The path of the frame in which a goal of another one is; "world" for ground."""
+        where = f"{where}: relative_to"
+        need(where, given, str, "the path of a body or a frame")
+        if given in WORLDS:
+            return "world"
+        origins = {child(body, ORIGIN): body for body in self._bodies}
+        full = self._one(where, given, self._bodies if matching(self._bodies, given) else [*origins, *self._frames])
+        full = origins.get(full, full)
+        bodies = [self._frames.get(one, (one, None))[0] for one in (full, path)]
+        if bodies[0] == bodies[1]:
+            fault = f"{full}, of the same body as {path}"
+            raise ModelError(where, fault, "a frame of another body", "Name what it should stand still to.")
+        return full
 
     def _element(self, of: str, where: str, *, stands: bool) -> tuple[str, bool]:
         """A coordinate, else a body, else a frame by its path or the end of one, and whether it is one of both; a body
@@ -154,7 +178,11 @@ class GoalWords:
     def pose_of(self, frame: FrameOn, poses: Poses) -> Pose:
         """(R (3, 3), p (3,) [m]) of a frame of a goal in the world."""
         body, placed = self._frames.get(frame.base, (frame.base, None))
-        return after(after(poses[body], local(placed)), (np.eye(3), np.asarray(frame.T, float)))
+        return after(after(poses[body], local(placed)), (np.asarray(frame.R, float), np.asarray(frame.T, float)))
+
+    def seen_pose(self, path: str, poses: Poses) -> Pose:
+        """(R (3, 3), p (3,) [m]) in the world of the frame in which a goal is."""
+        return (np.eye(3), np.zeros(3)) if path == "world" else self.pose_of(FrameOn(path), poses)
 
     def body_of(self, goal: Goal) -> str:
         """The body that a goal of a frame is about."""
@@ -162,9 +190,85 @@ class GoalWords:
         return self._frames.get(goal.frame.base, (goal.frame.base, None))[0]
 
     def has(self, goal: HandGoal) -> bool:
-        """Whether the model has what a goal is about."""
-        path = path_of(goal)
-        return path in (self._coordinates if isinstance(goal, JointGoal) else {*self._bodies, *self._frames})
+        """Whether the model has what a goal is about, and another body than that from which it is seen."""
+        if isinstance(goal, JointGoal):
+            return goal.coordinate in self._coordinates
+        paths = goal.frame.base, goal.relative_to
+        if not {*paths} <= {"world", *self._bodies, *self._frames}:
+            return False
+        of, seen_from = (self._frames.get(path, (path, None))[0] for path in paths)
+        return of != seen_from
+
+
+def _says(words: Mapping[str, Any], name: str) -> bool:
+    """Whether a word is said: not what it is where it is left out."""
+    given, usual = words[name], USUAL.get(name)
+    return given is not None if usual is None else not (isinstance(given, str) and given == usual)
+
+
+def _refuse_words(where: str, words: Mapping[str, Any], names: Collection[str], fault: str, allowed: str) -> None:
+    for name in names:
+        if _says(words, name):
+            raise ModelError(f"{where}: {name}", fault, allowed, "Leave it out.")
+
+
+def _of_hand(hand: Sequence[HandGoal], words: Mapping[str, Any]) -> HandGoal:
+    """The goal of the last drag or turn, of which some freedoms may count, or a region."""
+    if len(hand) != 1:
+        fault = f"{len(hand)} coordinates that were turned at once" if hand else "no drag or turn before it"
+        todo = "Drag a body or turn a joint first, or name a coordinate, a body or a frame."
+        raise ModelError("keep", fault, "what the last step wanted", todo)
+    _refuse_words("keep", words, STATED, "without what it is of", "a path before it, or the goal of the last step")
+    (goal,) = hand
+    if isinstance(goal, FrameGoal):
+        return _counting(goal, words, "keep")
+    _refuse_words("keep", words, OF_FRAMES, "of a coordinate", "a box of a coordinate")
+    return replace(goal, box=region("keep: box", words["box"], 1))
+
+
+def _counting(goal: FrameGoal, words: Mapping[str, Any], where: str) -> FrameGoal:
+    """A goal of a frame with what is said of the freedoms that count."""
+    for name, number, without in (("along", "T", goal.T is None), ("about", "R", goal.R is None)):
+        letters = words[name]
+        need(f"{where}: {name}", letters, str, 'letters of "xyz"')
+        if not letters or len(set(letters)) < len(letters) or set(letters) - set(LETTERS):
+            raise ModelError(f"{where}: {name}", repr(letters), 'different letters of "xyz"', 'As in "xy".')
+        for one in (name, {"T": "box", "R": "turn"}[number]) if without else ():
+            if _says(words, one):
+                raise ModelError(f"{where}: {one}", f"without {number}", f"with {number} alone", "Leave it out.")
+    regions = {name: region(f"{where}: {name}", words[name], 3) for name in ("box", "turn")}
+    return replace(goal, along=words["along"], about=words["about"], **regions)
+
+
+def region(where: str, given: Any, count: int) -> np.ndarray | None:
+    """(count, 2) lower and upper ends, (2,) of one number; None where nothing is given.
+
+    Args:
+        given: half widths, or pairs of ends, as `FrameGoal.box`; None among them for no end.
+
+    Raises:
+        ModelError: something else.
+    """
+    if given is None:
+        return None
+    if isinstance(given, list | tuple):
+        rows = [given] if count == 1 else given
+        some = [_with_ends(one) if isinstance(one, list | tuple) else np.inf if one is None else one for one in rows]
+        given = some[0] if count == 1 else some
+    ends = bounds_of(where, given, count)
+    return ends[0] if count == 1 else ends
+
+
+def _with_ends(pair: Sequence[Any]) -> list[Any]:
+    """Ends of one number, of which None is none."""
+    return [(-np.inf, np.inf)[min(k, 1)] if end is None else end for k, end in enumerate(pair)]
+
+
+def ends_in_words(ends: np.ndarray) -> Any:
+    """Ends of a region as a script writes them: None where there is none."""
+    if ends.ndim > 1:
+        return [ends_in_words(pair) for pair in ends]
+    return [float(end) if np.isfinite(end) else None for end in ends]
 
 
 def path_of(goal: HandGoal) -> str:
@@ -172,11 +276,33 @@ def path_of(goal: HandGoal) -> str:
     return goal.coordinate if isinstance(goal, JointGoal) else goal.frame.base
 
 
-def renamed(goal: HandGoal, path: str) -> HandGoal:
-    """The same goal of a coordinate, a body or a frame that has another path."""
-    if isinstance(goal, JointGoal):
-        return replace(goal, coordinate=path)
-    return replace(goal, frame=replace(goal.frame, base=path))
+def _moved(goal: HandGoal, moves: Sequence[PathMoves]) -> HandGoal:
+    """The same goal where its objects went elsewhere; one of a body that became a part of another one is of the place
+    in that where its own is."""
+    for one in moves:
+        if isinstance(goal, JointGoal):
+            goal = replace(goal, coordinate=one.coordinate(goal.coordinate))
+            continue
+        base, pose = one.carried_to(goal.frame.base)
+        R, T = after(pose, (np.asarray(goal.frame.R, float), np.asarray(goal.frame.T, float)))
+        frame = goal.frame if base == goal.frame.base else FrameOn(base, T=T, R=R)
+        goal = replace(goal, frame=frame, **_seen_from(goal, *one.carried_to(goal.relative_to)))
+    return goal
+
+
+def _seen_from(goal: FrameGoal, path: str, pose: Pose) -> dict[str, Any]:
+    """The words of a goal that change where the frame that it is seen from is at a pose in another one."""
+    if path == goal.relative_to or goal.relative_to == "world":
+        return {}
+    R, p = pose
+    if np.array_equal(R, np.eye(3)) and not p.any():
+        return {"relative_to": path}
+    words: dict[str, Any] = {"relative_to": path}
+    if goal.T is not None:
+        words["T"] = R @ np.asarray(goal.T, float) + p
+    if goal.R is not None:
+        words["R"] = R @ np.asarray(goal.R, float)
+    return words
 
 
 def goals_after(goals: Mapping[str, HandGoal], moves: Sequence[PathMoves]) -> dict[str, HandGoal]:
@@ -185,15 +311,21 @@ def goals_after(goals: Mapping[str, HandGoal], moves: Sequence[PathMoves]) -> di
     endings = {name: name.removeprefix(path_of(goal)) for name, goal in goals.items()}
     by_path = {name for name, ending in endings.items() if name != ending and NUMBERED.fullmatch(ending)}
     taken, out = goals.keys() - by_path, dict[str, HandGoal]()
-    for name, goal in goals.items():
+    for name, before_it in goals.items():
+        goal = _moved(before_it, moves)
         path = path_of(goal)
-        for one in moves:
-            path = one.coordinate(path) if isinstance(goal, JointGoal) else one.place(path)
         names = (f"{path}{ending}" for ending in (endings[name], "", *(f" {k}" for k in range(2, len(goals) + 3))))
         now = name if name not in by_path else next(free for free in names if free not in taken)
         taken.add(now)
-        out[now] = renamed(goal, path)
+        out[now] = goal
     return out
+
+
+def same_unit(before: HandGoal, now: HandGoal, units_before: Mapping[str, str], units: Mapping[str, str]) -> bool:
+    """Whether the value of a goal means what it did: its coordinate did not become one of another unit."""
+    if isinstance(before, JointGoal) and isinstance(now, JointGoal):
+        return units_before[before.coordinate] == units.get(now.coordinate)
+    return True
 
 
 def name_for(goal: HandGoal, goals: Mapping[str, HandGoal]) -> str:
@@ -207,7 +339,16 @@ def name_for(goal: HandGoal, goals: Mapping[str, HandGoal]) -> str:
 def _subject(goal: HandGoal) -> Any:
     if isinstance(goal, JointGoal):
         return goal.coordinate
-    return goal.frame.base, tuple(goal.frame.T), goal.T is None, goal.R is None, goal.along, goal.about
+    free = goal.T is None, goal.R is None, goal.along, goal.about
+    return goal.frame.base, tuple(goal.frame.T), goal.relative_to, *free
+
+
+def replacing_note(name: str, goal: HandGoal, goals: Mapping[str, HandGoal]) -> tuple[str, ...]:
+    """A sentence on the goal whose name another one takes; none where there is none, or the same one."""
+    before = goals.get(name)
+    if before is None or keep_line(before, "") == keep_line(goal, ""):
+        return ()
+    return (f"the goal {name!r}, of {path_of(before)}, is replaced by another one",)
 
 
 def keep_line(goal: HandGoal, name: str) -> str:
@@ -216,6 +357,7 @@ def keep_line(goal: HandGoal, name: str) -> str:
     if isinstance(goal, FrameGoal):
         words = {key: x for key, x in (("T", goal.T), ("R", goal.R)) if x is not None}
         words |= {"at": goal.frame.T} if np.any(goal.frame.T) else {}
+    words |= {key: ends_in_words(box) for key in ("box", "turn") if (box := getattr(goal, key, None)) is not None}
     words |= {key: given for key, usual in USUAL.items() if (given := getattr(goal, key, usual)) != usual}
     words |= {"name": name} if name else {}
     args = (path_of(goal), *((goal.value,) if isinstance(goal, JointGoal) else ()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -15,6 +15,7 @@ from shiftjax.mechanism.paths import listed, split
 from shiftjax.run.assemblies.table import Branches
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.plan import Plan
+from shiftjax.watching import Progress, nobody
 
 
 def other_assembly(
@@ -24,23 +25,26 @@ def other_assembly(
     name: str,
     locks: Collection[str],
     allows: Callable[[np.ndarray], bool],
+    progress: Progress = nobody,
+    driving: Sequence[str] = (),
 ) -> tuple[str, np.ndarray]:
     """The name and the coordinates (nq,) of another assembly, in which the inputs stand where they are: what is locked
-    before joints of ground, and these before others.
+    before what drives sublinkages, then joints of ground, and these before others.
 
     Args:
         model: that begins where it stands. prepared: of its plan. q: (nq,) there. name: of the assembly; the next one
             where left out. locks: coordinates that are. allows: whether limits and locks let coordinates (nq,) be.
+        progress: as of `branches`. driving: coordinates that lead others, in their order.
 
     Raises:
         ModelError: inputs that are no plain coordinates; no other assembly, or none of that name.
     """
-    plan, inputs = prepared.plan, _inputs(model, prepared, q, locks)
+    plan, inputs = prepared.plan, _inputs(model, prepared, q, locks, driving)
     if not inputs:
         raise ModelError(
             "flip", "nothing that moves", "a mechanism with loops that close in several ways", "Free a joint."
         )
-    table = branches(model, inputs)
+    table = branches(model, inputs, progress=progress)
     every = np.array([_coordinates(table, plan, k) for k in range(len(table))])
     present = int(np.argmin([_distance(plan, one, q) for one in every]))
     if len(table) < 2:
@@ -58,13 +62,16 @@ def other_assembly(
     raise ModelError("flip", fault, "one within limits and locks", "Free what is locked, or change a limit.")
 
 
-def _inputs(model: Model, prepared: Prepared, q: np.ndarray, locks: Collection[str]) -> dict[str, float]:
+def _inputs(
+    model: Model, prepared: Prepared, q: np.ndarray, locks: Collection[str], driving: Sequence[str]
+) -> dict[str, float]:
     """Coordinates that lead all others, those of joints of ground where loops leave them free, and where they stand."""
     plan, everyone = prepared.plan, np.ones(1, bool)
     ground = {path for path, joint in model.joints() if joint.on_ground}
     partition, chosen = common_partition(prepared, q[:, None], everyone, (), ()), list[int]()
-    for one in sorted(plan.coordinates, key=lambda one: one.path not in locks):
-        if one.nq == 1 and (one.path in locks or split(one.path)[0] in ground):
+    rank = {path: k for k, path in enumerate(driving)}
+    for one in sorted(plan.coordinates, key=lambda one: (one.path not in locks, rank.get(one.path, len(rank)))):
+        if one.nq == 1 and (one.path in locks or one.path in rank or split(one.path)[0] in ground):
             with suppress(ModelError):  # loops do not leave these free together
                 partition = common_partition(prepared, q[:, None], everyone, (*chosen, one.v), ())
                 chosen.append(one.v)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -37,3 +37,9 @@ class PlacedBodies:
         """Rotations and origins in the world at coordinates (nq,)."""
         every = self._of(q).reshape(-1, 12)
         return {path: (one[:9].reshape(3, 3), one[9:]) for path, one in zip(self._paths, every, strict=True)}
+
+
+def farthest(here: Poses, there: Poses, bodies: Iterable[str]) -> float:
+    """By how much that of some bodies which moves most stands elsewhere, of a rotation matrix or [m]."""
+    pairs = (zip(here[body], there[body], strict=True) for body in bodies if body in here)
+    return max((float(np.abs(x - y).max()) for pair in pairs for x, y in pair), default=0.0)

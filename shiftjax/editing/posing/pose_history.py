@@ -25,6 +25,7 @@ class PoseStep:
         q: (nq,) coordinates. locks: what stays, by names. line: of the script, "" of the first one.
         goals: those that are kept, by names. hand: those of the step itself, as of a drag.
         pivot: that of a point which stays, as far as it can, while its body turns.
+        notes: what it did beside what its line says.
     """
 
     q: np.ndarray
@@ -33,6 +34,7 @@ class PoseStep:
     goals: Mapping[str, HandGoal] = dataclasses.field(default_factory=dict)
     hand: tuple[HandGoal, ...] = ()
     pivot: tuple[HandGoal, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class PoseHistory:
@@ -71,6 +73,11 @@ class PoseHistory:
     def goals(self) -> dict[str, HandGoal]:
         """Name -> goal that is kept, as `inverse_kinematics` takes it."""
         return dict(self._now.goals)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the last step did beside what it says, as a goal that it replaced."""
+        return self._now.notes
 
     @property
     def moved(self) -> bool:
@@ -123,7 +130,9 @@ class PoseHistory:
         """Takes up a pose of this model as the beginning of another history."""
         self._history, self._at, self._held, self.missed = [step], 0, None, 0.0
 
-    def _put(self, step: PoseStep) -> None:
+    def _put(self, step: PoseStep, *notes: str) -> None:
+        """Takes up a step, with notes of its own: those of the one before, which it was made of, go."""
+        step = step if step.notes == notes else dataclasses.replace(step, notes=notes)
         del self._history[self._at + 1 :]
         self._history.append(step)
         self._at += 1

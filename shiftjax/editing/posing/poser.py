@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-import shiftjax.run.closing.host_evaluation as host
-from shiftjax.access.stated_state import StatedState, stated_state
+from shiftjax.access.stated_state import StatedState
 from shiftjax.editing.elements import consistent
 from shiftjax.editing.locks import LockNames
 from shiftjax.editing.path_moves import PathMoves
-from shiftjax.editing.posing.goal_states import GoalSight, GoalState, missing, turning_axes
+from shiftjax.editing.posing.goal_states import GoalSight, GoalState, turning_axes
 from shiftjax.editing.posing.joint_ways import JointWay, joint_way
 from shiftjax.editing.posing.kept_goals import (
     GoalWords,
@@ -35,37 +34,40 @@ from shiftjax.editing.posing.kept_goals import (
     keep_line,
     name_for,
     ranked_goal,
+    replacing_note,
+    same_unit,
     without,
 )
-from shiftjax.editing.posing.placed_bodies import PlacedBodies
-from shiftjax.editing.posing.pose_history import PoseHistory, PoseStep
+from shiftjax.editing.posing.placed_bodies import PlacedBodies, farthest
+from shiftjax.editing.posing.pose_history import PoseStep
+from shiftjax.editing.posing.pose_stages import PoseStages, StagedHistory, closed_state
+from shiftjax.editing.posing.trajectory_poses import TrajectoryPoses
 from shiftjax.editing.scripts import line_of, replayed
 from shiftjax.editing.standing import Poses, driven_joints, size_of, stated_at, with_joints
-from shiftjax.errors import ModelError, need, need_mapping, need_number, shown
+from shiftjax.errors import ModelError, need, need_mapping, need_number
 from shiftjax.formats.files import load, save
 from shiftjax.kinematics.positioning.goals import LETTERS, FrameGoal, Goal, JointGoal, Level, ranked
 from shiftjax.kinematics.positioning.ground import Footing
-from shiftjax.kinematics.positioning.lone_loops import CLOSED
+from shiftjax.kinematics.positioning.manifold import Limits
 from shiftjax.kinematics.positioning.position_search import PositionSearch
-from shiftjax.kinematics.positioning.solver import ITERATIONS, solved
+from shiftjax.kinematics.positioning.solver import ITERATIONS
 from shiftjax.kinematics.positioning.stated_goals import locks_at, wanted_goals
 from shiftjax.mechanism.coordinates import plain_coordinates
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED, ORIGIN
-from shiftjax.real_arrays import real_array, three_numbers
+from shiftjax.real_arrays import three_numbers
 from shiftjax.rotations import rotation_of_vector
 from shiftjax.run.start.prepared import Prepared
 
 STEPS = ("drag", "turn", "stand", "pose", "lock", "unlock", "orient", "rotate", "keep", "release", "rank", "settle")
 THERE = 1e-9  # rad, m or of a rotation matrix: what is locked is there still
-ALONE = np.zeros(1, int)
 HAND = 1.5  # level of what a hand wants: before targets and postures, after potentials
 PIVOT = 2.5  # of the point about which it turns a body: what is kept or stated comes before that, postures after
 Numbers = Sequence[float] | np.ndarray
 SLIDERS = 12  # coordinates whose travel is asked for: 0.1 to 0.3 s each
 
 
-class Poser(PoseHistory):
+class Poser(StagedHistory, TrajectoryPoses):
     """A mechanism that is posed by hand: loops stay closed, limits and stops hold, what is locked stays.
 
     What is out of reach leaves the nearest pose, with what is `missed`; `undo` takes a step back. A goal of a drag is
@@ -85,12 +87,7 @@ class Poser(PoseHistory):
 
     def __init__(self, model: Model | str | Path) -> None:
         self.model = model if isinstance(model, Model) else load(model)
-        self._state: StatedState = stated_state(
-            self.model, q=None, v=None, vary=None, assign=None, derive=None, drive=None, tie=None, start=None,
-            time=None, massless=True,
-        )  # fmt: skip
-        if self._state.status[0] > 0:
-            raise ModelError(self.model.name or "model", self._state.messages[0], "loops that close", "Correct it.")
+        self._state: StatedState = closed_state(self.model)
         plan = self._state.prepared.plan
         plain = plain_coordinates(self._state.prepared.model)
         self._coordinates = {one.path: one for one in plan.coordinates if one.path in plain}
@@ -100,7 +97,9 @@ class Poser(PoseHistory):
         self._unasked = copy.copy(self._footing.lone)  # loops of which no pose was asked yet
         self._placed = PlacedBodies(self._footing.lane, [FIXED, *bodies])
         self._locks, self._wanted = LockNames(self.model), wanted_goals(self._state)
-        super().__init__(PoseStep(self._state.q[:, 0].copy(), self._locks.stated, ""))
+        begun = PoseStep(self._state.q[:, 0].copy(), self._locks.stated, "")
+        super().__init__(begun, PoseStages(self._state.prepared, self._footing))
+        self._coordinates = self._stages.in_order(self._coordinates)
         self._staying: tuple[PoseStep, list[Goal]] | None = None
         self._seen: tuple[PoseStep, dict[str, GoalState], tuple[GoalState, ...]] | None = None
 
@@ -126,11 +125,6 @@ class Poser(PoseHistory):
         """Body -> (R (3, 3), p (3,) [m]) in the world, of ground, too."""
         return self._placed.at(self._now.q)
 
-    @property
-    def gap(self) -> float:
-        """Largest residual of all loops, dimensionless."""
-        return self._gap(self._now.q)
-
     def ranges(self, most: int = SLIDERS) -> dict[str, tuple[float, float]]:
         """Coordinate -> how far it goes from here [rad or m], of the first ones, see `range_of`."""
         return {path: self.range_of(path) for path in [*self._coordinates][:most]}
@@ -146,8 +140,8 @@ class Poser(PoseHistory):
         Where there are none, or other freedoms are left, half a turn or the model's length to either side.
         """
         path = self._words.coordinate(coordinate, "range_of")
-        limits = self._search([JointGoal(path, level="posture")]).goals.limits
-        return joint_way(self.posed, self._coordinates[path], self.values[path], limits, size_of(self.poses))
+        posed = None if self.open_loops else self.posed
+        return joint_way(posed, self._coordinates[path], self.values[path], self._limits, size_of(self.poses))
 
     @property
     def posed(self) -> Model:
@@ -164,20 +158,26 @@ class Poser(PoseHistory):
         """The model made ready, with the plan of its coordinates."""
         return self._state.prepared
 
+    def gap_at(self, q: np.ndarray) -> float:
+        """As `gap`, at coordinates (nq,)."""
+        return self._stages.gap(q)
+
     def allows(self, q: np.ndarray) -> bool:
         """Whether limits and locks allow coordinates (nq,)."""
-        for name in self.locks & self._coordinates.keys():
-            if abs(q[self._coordinates[name].q] - self._now.q[self._coordinates[name].q]) > THERE:
-                return False
-        here, there = self.poses, self._placed.at(q)
-        for body in (name.removesuffix(f":{ORIGIN}") for name in self.locks - self._coordinates.keys()):
-            if body in here and max(np.abs(x - y).max() for x, y in zip(here[body], there[body], strict=True)) > THERE:
-                return False
-        if not self._coordinates:
-            return True
-        limits = self._search([JointGoal(next(iter(self._coordinates)), level="posture")]).goals.limits
-        low, high = limits.low[:, 0] - THERE, limits.high[:, 0] + THERE
-        return bool(((q[limits.q] >= low) & (q[limits.q] <= high)).all())
+        return not any(self._unkept(q, self.locks, THERE))
+
+    def _unkept(self, q: np.ndarray, locks: frozenset[str], most: float) -> tuple[list[str], dict[str, float]]:
+        here, there, now, off = self.poses, self._placed.at(q), self._now.q, dict[str, float]()
+        for name in sorted(locks):
+            if (one := self._coordinates.get(name)) is not None:
+                off[name] = abs(q[one.q] - now[one.q])
+            else:
+                body = name.removesuffix(f":{ORIGIN}")
+                off[name] = farthest(here, there, [body]) if body in here else self._stages.turned(name, now, q)
+        low, high, at = self._limits.low[:, 0] - most, self._limits.high[:, 0] + most, q[self._limits.q]
+        beyond = {*self._limits.q[(at < low) | (at > high)].tolist()}
+        limited = {path: float(q[one.q]) for path, one in self._coordinates.items() if one.q in beyond}
+        return [name for name, far in off.items() if far > most], limited
 
     def poses_at(self, q: np.ndarray) -> Poses:
         """As `poses`, at coordinates (nq,)."""
@@ -186,7 +186,8 @@ class Poser(PoseHistory):
     def turning_axes(self, body: str) -> np.ndarray:
         """(k, 3) orthonormal axes of the world about which a body can turn from here, beside locks and at limits."""
         goal = FrameGoal(self._words.body(body), R=np.eye(3), level=HAND)
-        return turning_axes(self._search([*self._locked_goals(self._history[self._at]), goal]).goals, self._now.q)
+        search = self._search(goals := [*self._locked_goals(self._history[self._at]), goal])
+        return turning_axes(self._stages.goals_of(search, len(goals) - 1), self._now.q)
 
     @property
     def locked_model(self) -> Model:
@@ -200,11 +201,14 @@ class Poser(PoseHistory):
 
     def take_up(self, other: Poser, moves: Sequence[PathMoves]) -> tuple[list[str], list[str]]:
         """Locks and keeps from the beginning on what a poser of the model before its `moves` does; what is not there of
-        either."""
+        either, by the names that it had."""
         locks = other._locks.after(other.locks, moves, self._locks)
         lost = sorted(locks - self._locks.names)
         self.stand_at(dataclasses.replace(self._now, locks=self.locks | (locks - {*lost})))
-        return lost, self.take_goals(goals_after(other.goals, moves))
+        goals, units = goals_after(other.goals, moves), [one.model.coordinate_units() for one in (other, self)]
+        pairs = zip(goals, other.goals.values(), strict=True)
+        self.take_goals({name: goals[name] for name, goal in pairs if same_unit(goal, goals[name], *units)})
+        return lost, [one for one, name in zip(other.goals, goals, strict=True) if name not in self.goals]
 
     def take_goals(self, goals: Mapping[str, HandGoal]) -> list[str]:
         """Keeps goals from the beginning on; the names of those that are about nothing here."""
@@ -262,15 +266,11 @@ class Poser(PoseHistory):
         """All coordinates (nq,), as `coordinates` gives them.
 
         Raises:
-            ModelError: coordinates at which loops do not close.
+            ModelError: other numbers; coordinates at which loops do not close; those of driven sublinkages may be open,
+                and `notes` says so.
         """
         self.drop()
-        array = real_array(q)
-        if array is None or array.shape != self._now.q.shape or not np.isfinite(array).all():
-            raise ModelError("pose", shown(q), f"{len(self._now.q)} finite numbers", "Take those of `coordinates`.")
-        if (gap := self._gap(array)) > CLOSED:
-            fault = f"coordinates at which loops are open by {gap:.3g}"
-            raise ModelError("pose", fault, "a pose at which loops close", "Use `stand`, which closes them.")
+        array = self._stages.stated(q, "pose")
         self.missed = 0.0
         self._put(PoseStep(array, self.locks, line_of("pose", (array,), {}), self._now.goals))
         return self
@@ -308,7 +308,8 @@ class Poser(PoseHistory):
 
     def keep(
         self, of: str = "", value: float | None = None, *, T: Any = None, R: Any = None, at: Any = None,
-        along: str = LETTERS, about: str = LETTERS, level: Level = "target", weight: float = 1.0, name: str = "",
+        relative_to: str = "world", along: str = LETTERS, about: str = LETTERS, box: Any = None, turn: Any = None,
+        level: Level = "target", weight: float = 1.0, name: str = "",
     ) -> Poser:  # fmt: skip
         """Keeps the goal of the last drag or turn, or one that is said: later steps go beside it, at its level.
 
@@ -317,22 +318,21 @@ class Poser(PoseHistory):
                 out.
             value: of a coordinate [rad or m]. T: (3,) [m], R: (3, 3) place and axes of a body or frame, as of
                 `FrameGoal`. Where none is given, those of now.
-            at: (3,) the point of the body or frame that T is of [m, in it].
-            along, about, level, weight: as of `FrameGoal`. name: to release it by; its path where left out.
+            at: (3,) the point of the body or frame that T is of [m, in it]. relative_to: the body or frame that T and R
+                are seen from.
+            along, about, box, turn, level, weight: as of `FrameGoal`, of a coordinate `box` as of `JointGoal`; in both
+                None is an end that there is none. name: to release it by; its path where left out. One of that name is
+                replaced, and `notes` says so.
         """
+        words = {"value": value, "T": T, "R": R, "at": at, "relative_to": relative_to, "along": along, "about": about,
+                 "box": box, "turn": turn, "level": level, "weight": weight}  # fmt: skip
         need("keep: name", name, str, "the name of a goal")
         self.drop()
-        words = {"along": along, "about": about, "level": level, "weight": weight}
-        if of:
-            goals = [self._words.kept(of, value, T, R, at, words, self.poses, self.values)]
-        else:
-            goals = [ranked_goal(goal, level, weight, "keep") for goal in self._now.hand]
-        if len(goals) != 1:
-            fault = f"{len(goals)} coordinates that were turned at once" if goals else "no drag or turn before it"
-            todo = "Drag a body or turn a joint first, or name a coordinate, a body or a frame."
-            raise ModelError("keep", fault, "what the last step wanted", todo)
-        every = {**self._now.goals, (name or name_for(goals[0], self._now.goals)): goals[0]}
-        self._put(self._resting(dataclasses.replace(self._now, goals=every, line=keep_line(goals[0], name))))
+        goal = self._words.kept(of, words, self._now.hand, self.poses, self.values)
+        full = name or name_for(goal, self._now.goals)
+        line, goals = keep_line(goal, name), {**self._now.goals, full: goal}
+        step = self._resting(dataclasses.replace(self._now, goals=goals, line=line))
+        self._put(step, *replacing_note(full, goal, self._now.goals))
         return self
 
     def release(self, *names: str) -> Poser:
@@ -374,8 +374,9 @@ class Poser(PoseHistory):
         """Writes the model that begins in this pose, replacing what is there.
 
         Raises:
-            ModelError: it cannot be written.
+            ModelError: it cannot be written; loops are open, which no file can hold.
         """
+        self.refuse_open("save")
         save(self.posed, path)
 
     # -- within --------------------------------------------------------------------------------------------------------
@@ -391,7 +392,11 @@ class Poser(PoseHistory):
 
     def _search(self, goals: Sequence[Goal], footing: Footing | None = None) -> PositionSearch:
         state = self._standing(self._now.q)
-        return PositionSearch(self.model, state, goals, ranked(goals), None, footing or self._footing)
+        return PositionSearch(self.model, state, goals, ranked(goals) if goals else [], None, footing or self._footing)
+
+    @cached_property
+    def _limits(self) -> Limits:
+        return self._search([]).goals.limits
 
     def _dragged(self, body: str, point: Any, target: Any, iterations: int) -> PoseStep:
         goal = self._words.point(body, point, target)
@@ -443,8 +448,7 @@ class Poser(PoseHistory):
         if iterations == ITERATIONS:
             footing = dataclasses.replace(footing, lone=copy.copy(self._unasked))
         search = self._search(self._every(step), footing)
-        came = solved(search.goals, self._now.q[:, None], ALONE, iterations)
-        return dataclasses.replace(step, q=came.q[:, 0])
+        return dataclasses.replace(step, q=self._stages.solved(search, self._now.q, iterations))
 
     def _every(self, step: PoseStep) -> list[Goal]:
         """The goals of a step, those of its hand first."""
@@ -460,7 +464,7 @@ class Poser(PoseHistory):
         if self._seen is None or self._seen[0] is not step:
             goals, names = self._every(step), [*("" for _ in step.hand), *step.goals]
             search, weights = self._search(goals), [getattr(goal, "weight", 1.0) for goal in goals]
-            far, poses = missing(search.goals, search.levels, weights, step.q), self._placed.at(step.q)
+            far, poses = self._stages.missing(search, weights, step.q), self._placed.at(step.q)
             states = [
                 self._sight.state(name, goal, far[k], step.q, poses)
                 for k, (name, goal) in enumerate(zip(names, (*step.hand, *step.goals.values()), strict=True))
@@ -485,13 +489,6 @@ class Poser(PoseHistory):
 
     def _standing(self, q: np.ndarray) -> StatedState:
         return dataclasses.replace(self._state, q=q[:, None])
-
-    def _gap(self, q: np.ndarray) -> float:
-        """Largest residual of all loops at coordinates (nq,), dimensionless."""
-        if self._footing.lone is not None:
-            return self._footing.lone.at(q).gap
-        lane, blocks = self._footing.lane, range(len(self._state.prepared.plan.substructures))
-        return max((float(np.abs(host.closure(lane, q[:, None], s)[0]).max(initial=0.0)) for s in blocks), default=0.0)
 
     def __repr__(self) -> str:
         return f"Poser({self.model.name or 'unnamed'}: {self._at} steps, {len(self.locks)} locked)"

@@ -47,6 +47,7 @@ PART_EXAMPLES: dict[str, dict[str, Any]] = {
         "action": "set",
         "values": {"crank_spring.coefficients[0][0]": 0.0},
     },
+    "a sublinkage": {"joints": [["pendulum", "pivot"]], "disposition": "driven"},
     "a parameter": {"value": 0.2, "unit": "length", "minimum": 0.1, "maximum": 0.4, "description": "of the crank"},
     "a point": {
         "position": [0, 0, -3],

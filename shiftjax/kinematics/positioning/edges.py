@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from shiftjax.access.answers import Answers
+from shiftjax.kinematics.positioning.levels import Answering
 
 NEAR = 1e-10  # m or rad from an edge, where a row is at it
 
 
+@runtime_checkable
 class Regions(Protocol):
     """A level whose rows may have regions, as `rows.GoalRows`: unit (m,) and ends (m, 2)."""
 
     unit: np.ndarray
     ends: np.ndarray
 
-    def whole(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> np.ndarray:
+    def whole(self, answers: Answering, x: np.ndarray, members: np.ndarray) -> np.ndarray:
         """(B, m, 1 + nv) what rows are, and their slopes."""
         ...
 
@@ -69,7 +70,7 @@ def edge_rows(levels: Mapping[int, Regions]) -> list[tuple[int, np.ndarray]]:
 
 
 def edges_at(
-    levels: Mapping[int, Regions], rows: Sequence[tuple[int, np.ndarray]], answers: Answers, x: np.ndarray,
+    levels: Mapping[int, Regions], rows: Sequence[tuple[int, np.ndarray]], answers: Answering, x: np.ndarray,
     members: np.ndarray, unit: np.ndarray,
 ) -> Edges:  # fmt: skip
     """Where rows of `edge_rows` stand.

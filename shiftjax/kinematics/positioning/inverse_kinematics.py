@@ -37,6 +37,7 @@ from shiftjax.kinematics.positioning.rows import Local
 from shiftjax.kinematics.stops import ends_of_ways
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.sublinkages import stages_of, welds_of
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
@@ -102,12 +103,18 @@ def inverse_kinematics(
     goals = [goals] if isinstance(goals, KINDS) else goals
     design = {"q": q, "vary": vary, "assign": assign, "derive": derive, "drive": drive, "tie": tie, "start": start}
     if any_traced(goals, limits, vary):
+        joints = dict(model.joints())
+        if len(stages_of(model.sublinkages, joints, welds_of(joints))) > 1:
+            raise ModelError("sublinkages", "numbers that JAX traces", NO_SLOPES, "Take differences.")
         if open_loops:
             todo = "Leave it out, or take differences."
             raise ModelError("open_loops", "True, of traced numbers", "loops that close, which have slopes", todo)
         return traced_positions(model, goals, limits, tries, design)
     search = PositionProblem(model, goals, limits, tries, design, open_loops).search()
     return search.outcome(search.best(tries))
+
+
+NO_SLOPES = "poses whose goals are met together: those of sublinkages, one after the other, have no slopes"
 
 
 def any_traced(goals: Any, limits: Any, vary: Any) -> bool:
@@ -206,6 +213,8 @@ class PositionFunction:
         """(B, M): coordinates, what is missed of each row, whether it is reached, status, gap, iterations, and what
         energies are compared with, and what is observed."""
         search, best, outcome = self.searched(x)
+        if search.stages:
+            raise ModelError("sublinkages", "numbers of which slopes are asked", NO_SLOPES, "Take differences.")
         B = len(x)
         known = [np.reshape(one, (B, -1)) for one in (outcome.reached, outcome.status, outcome.gap, outcome.iterations)]
         known += [np.full((B, 1), one.size) for one in search.goals.levels if isinstance(one, EnergyRows)]

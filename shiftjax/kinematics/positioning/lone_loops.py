@@ -23,6 +23,7 @@ class LoneLoops:
     """All loops and drivers of one mechanism, of numbers that are exact.
 
     Attributes:
+        speeds: how many columns there are.
         kept: rows that have entries. rows, columns: (k,) of these entries, rows among those kept.
         independent: rows that were chosen at one of the last poses; None before.
     """
@@ -35,6 +36,7 @@ class LoneLoops:
 
     def __init__(self, lane: StartLane) -> None:
         self.lane, self.plan = lane, lane.plan
+        self.speeds = lane.plan.nv
         self._parts = [host.LoneClosure(lane, s) for s in range(len(self.plan.substructures))]
         rows, columns, first = [], [], 0
         for part, block in zip(self._parts, self.plan.substructures, strict=True):
@@ -68,7 +70,7 @@ class LoneLoops:
 
     def dense(self, here: LoopsHere) -> tuple[np.ndarray, np.ndarray]:
         """Rows (r, nv) that have entries, and by how much they are missed (r,)."""
-        J = np.zeros((len(self.kept), self.plan.nv))
+        J = np.zeros((len(self.kept), self.speeds))
         J[self.rows, self.columns] = here.values
         return J, here.phi[self.kept]
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
-from shiftjax.access.answers import Answers
-from shiftjax.kinematics.positioning.edges import Edges, edge_rows, edges_at
+from shiftjax.kinematics.positioning.edges import Edges, Regions, edge_rows, edges_at
+from shiftjax.kinematics.positioning.levels import Answering, Level, Local
 from shiftjax.kinematics.positioning.lone_loops import CLOSED, LoneLoops
-from shiftjax.kinematics.positioning.rows import GoalRows, Level, Local
 from shiftjax.kinematics.positioning.still_rows import StillRows
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.closing.host_evaluation import StartLane
@@ -53,8 +52,8 @@ class LimitRows:
         """(B, L) by how much coordinates are beyond their limits [m or rad]."""
         return here.missed * self.unit
 
-    def at(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> Local:
-        """As of `GoalRows`."""
+    def at(self, answers: Answering, x: np.ndarray, members: np.ndarray) -> Local:
+        """As of `Level`."""
         limits, place = self.limits, x[self.limits.q]
         beyond = ((place - np.clip(place, limits.low[:, members], limits.high[:, members])).T) / self.unit
         J = np.zeros((*beyond.shape, self.speeds))
@@ -74,7 +73,7 @@ class Goals:
 
     plan: Plan
     lane: StartLane
-    answers: Answers
+    answers: Answering
     x: np.ndarray
     levels: Sequence[Level]
     limits: Limits
@@ -86,7 +85,16 @@ class Goals:
         closed = any(block.rows for block in self.plan.substructures)
         self.loops = closed and not self.opened
         self.plain = not any(one.vector or one.quaternion for one in self.plan.coordinates)
-        self.cap = np.where(self.unit == 1.0, *((STEP_ANGLE, STEP_LENGTH) if closed else (WIDE_ANGLE, WIDE_LENGTH)))
+        self.cap = self.caps(closed=closed)
+
+    def caps(self, *, closed: bool) -> np.ndarray:
+        """(nv,) the largest change of each speed in a step, dimensionless, of closed or open chains."""
+        return np.where(self.unit == 1.0, *((STEP_ANGLE, STEP_LENGTH) if closed else (WIDE_ANGLE, WIDE_LENGTH)))
+
+    @property
+    def nv(self) -> int:
+        """How many speeds may be taken."""
+        return self.plan.nv
 
     def local(self, level: int, q: np.ndarray, members: np.ndarray) -> Local:
         """A level at coordinates (nq, B) of some members, slopes by dimensionless speeds."""
@@ -118,6 +126,18 @@ class Goals:
             phi.append(values)
             J.append(wide)
         return StillRows(np.concatenate(phi, axis=1), np.concatenate(J, axis=1))
+
+    def edges(
+        self,
+        regions: Mapping[int, Regions],
+        rows: Sequence[tuple[int, np.ndarray]],
+        q: np.ndarray,
+        members: np.ndarray,
+    ) -> Edges:
+        """Those of regions at coordinates (nq, B) of some members."""
+        x = self.x[:, members]
+        x[: self.plan.nq] = q
+        return edges_at(regions, rows, self.answers, x, members, self.unit)
 
 
 @dataclass
@@ -157,8 +177,8 @@ class Manifold:
         return edge_rows(self._regions)
 
     @property
-    def _regions(self) -> dict[int, GoalRows]:
-        return {k: one for k, one in enumerate(self.goals.levels[: len(self.best)]) if isinstance(one, GoalRows)}
+    def _regions(self) -> dict[int, Regions]:
+        return {k: one for k, one in enumerate(self.goals.levels[: len(self.best)]) if isinstance(one, Regions)}
 
     @property
     def ends(self) -> int:
@@ -169,9 +189,7 @@ class Manifold:
         """Of regions of more important levels at coordinates (nq, B); None where there are none."""
         if not self.edge_rows:
             return None
-        x, goals = self.goals.x[:, self.members], self.goals
-        x[: goals.plan.nq] = q
-        return edges_at(self._regions, self.edge_rows, goals.answers, x, self.members, goals.unit)
+        return self.goals.edges(self._regions, self.edge_rows, q, self.members)
 
     @property
     def whole(self) -> bool:
@@ -206,7 +224,7 @@ class Manifold:
         beyond = (q - self.clipped(q))[goals.limits.q].T
         if bound.any() or beyond.any():
             still = bound[:, : beyond.shape[1]] | (beyond != 0.0)
-            line = np.zeros((*still.shape, goals.plan.nv))
+            line = np.zeros((*still.shape, goals.nv))
             line[:, range(still.shape[1]), goals.limits.v] = still
             out = out.also(beyond / goals.unit[goals.limits.v], line)
         edges = self.edges(q)
@@ -221,7 +239,7 @@ class Manifold:
                     missed, J = edges.without(k, missed, J)
                 out = out.also(missed, J)
         if edges and (at_edge := bound[:, beyond.shape[1] :] & edges.inside).any():
-            out = out.also(edges.off * at_edge, edges.J * at_edge[:, :, None])
+            out = out.also(np.where(at_edge, edges.off, 0.0), edges.J * at_edge[:, :, None])
         return out
 
     def restored(self, q: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -230,7 +248,7 @@ class Manifold:
             at = self.clipped(q)
             return at, np.asarray(np.isfinite(at).all(0))
         goals, q, running = self.goals, q.copy(), np.arange(q.shape[1])
-        before = np.full(q.shape[1], np.inf)
+        before, bound = np.full(q.shape[1], np.inf), self._with_crossed(q, bound)
         for _ in range(RESTORED):
             still = self.of(running).fixed(q[:, running], bound[running])
             going = _improving(still.worst, before[running])
@@ -246,6 +264,16 @@ class Manifold:
             if not len(running):
                 break
         return self._closed(q)
+
+    def _with_crossed(self, q: np.ndarray, bound: np.ndarray) -> np.ndarray:
+        """Ends that hold (B, ends), with those edges that a step to (nq, B) crossed: it comes back onto them, not to
+        inside by what they curve, from where the next step would cross them again."""
+        edges = self.edges(q)
+        if edges is None or edges.inside.all():
+            return bound
+        out = bound.copy()
+        out[:, bound.shape[1] - edges.inside.shape[1] :] |= ~edges.inside
+        return out
 
     def _closed(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Loops alone once more, to rounding: rows that cannot be met with them keep theirs from it. As `restored`."""
@@ -286,9 +314,9 @@ class Manifold:
             return self.fixed(q, bound).free()
         if not bound.any():
             return None
-        free = np.ones((len(bound), self.goals.plan.nv))
+        free = np.ones((len(bound), self.goals.nv))
         free[:, self.goals.limits.v] = ~bound
-        return free[:, :, None] * np.eye(self.goals.plan.nv)
+        return free[:, :, None] * np.eye(self.goals.nv)
 
 
 def _improving(now: np.ndarray, before: np.ndarray) -> np.ndarray:

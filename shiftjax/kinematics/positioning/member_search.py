@@ -22,6 +22,8 @@ from shiftjax.kinematics.positioning.manifold import Manifold
 from shiftjax.kinematics.positioning.open_chain import OpenChain
 from shiftjax.kinematics.positioning.position_search import PositionSearch
 from shiftjax.kinematics.positioning.solver import solved
+from shiftjax.kinematics.positioning.stage_search import solved_in_order, stages_in, values_at
+from shiftjax.kinematics.positioning.stages import columns_of
 from shiftjax.kinematics.positioning.stated_goals import stated_goals, states_goals
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
@@ -82,12 +84,15 @@ class MemberSearch(PositionSearch):
         self, model: Model, stated: StatedState, goals: Sequence[Goal], levels: Sequence[Ranked],
         limits: Mapping[str, Any] | None, *, open_loops: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(model, stated, goals, levels, limits, open_loops=open_loops)
+        columns = columns_of(stated.prepared.model, stated.prepared.plan)
+        staged = len(columns) > 1  # then loops of later stages may open
+        super().__init__(model, stated, goals, levels, limits, open_loops=open_loops or staged)
+        self.stages = stages_in(self, columns) if staged else []
         self.sound = stated.status <= 0
-        if self.goals.opened:
+        if self.goals.opened and open_loops:
             self.sound |= (stated.status == Outcome.not_assembled) & np.isfinite(stated.q).all(0)
-        self.chain = OpenChain(self.goals, self.ground) if OpenChain.serves(self.goals) else None
-        alone = LoneJoints.serves(self.goals, goals)
+        self.chain = None if staged or not OpenChain.serves(self.goals) else OpenChain(self.goals, self.ground)
+        alone = not staged and LoneJoints.serves(self.goals, goals)
         self.lone = LoneJoints(model, self.goals, cast(Sequence[JointGoal], goals), stated.q) if alone else None
 
     def best(self, tries: int) -> Positioned:
@@ -107,7 +112,7 @@ class MemberSearch(PositionSearch):
                 begin, members = begin[:, closed], members[closed]
             for first in range(0, len(members), PORTION):
                 some, q = members[first : first + PORTION], begin[:, first : first + PORTION]
-                there = self.chain.descended(q, some) if self.chain else solved(self.goals, q, some)
+                there = self.chain.descended(q, some) if self.chain else self._descended(q, some)
                 self._take(out, there, some, first=not k)
             members = np.flatnonzero(self.sound & ~self._reached(out.value))
             if not len(members):
@@ -115,6 +120,16 @@ class MemberSearch(PositionSearch):
         members = np.flatnonzero(self.sound & ~(out.value[-1] <= FINISHED))
         if self.chain and len(members):  # which does not wait for what comes slowly
             self._take(out, solved(self.goals, out.q[:, members], members), members, first=False)
+        return out
+
+    def _descended(self, q: np.ndarray, members: np.ndarray) -> Positioned:
+        """From coordinates (nq, B) of some members through all levels, and all stages."""
+        if not self.stages:
+            return solved(self.goals, q, members)
+        at, tried, falling = solved_in_order(self.stages, q, members)
+        out = values_at(self.goals, at, members)
+        out.iterations = tried
+        out.unfinished[[k for k, one in enumerate(self.levels) if one.energy]] = falling
         return out
 
     def _elsewhere(self, members: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

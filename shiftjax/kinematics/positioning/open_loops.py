@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
-from shiftjax.access.answers import Answers
-from shiftjax.kinematics.positioning.rows import Local
+from shiftjax.kinematics.positioning.levels import Answering, Local
 from shiftjax.run.closing.host_evaluation import StartLane
 
 LOOPS = "loops"  # the name of the level
@@ -23,6 +22,9 @@ class LoopRows:
 
     Args:
         lane: of all members. file_lane: of plain numbers, with coordinates (nq,) of some pose.
+
+    Attributes:
+        sizes: (m,) what makes rows that are dimensionless m or rad.
     """
 
     curved, fixes = False, True
@@ -38,13 +40,13 @@ class LoopRows:
                 name = group.name.removesuffix(" loop")
                 self.labels += [f"{name} opens, row {row} [{unit}]" for row, unit in enumerate(some)]
                 sizes += [lane.length if unit == "m" else 1.0 for unit in some]
-        self._sizes = np.array(sizes)
+        self.sizes = np.array(sizes)
 
     def in_si(self, here: Local) -> np.ndarray:
         """(B, m) gaps [m or rad]."""
-        return here.missed * self._sizes
+        return here.missed * self.sizes
 
-    def at(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> Local:
+    def at(self, answers: Answering, x: np.ndarray, members: np.ndarray) -> Local:
         """As of `GoalRows`."""
         lane, q, phi, J = self.lane.of(members), x[: self.plan.nq], list[np.ndarray](), list[np.ndarray]()
         for s, block in enumerate(self.plan.substructures):

@@ -10,28 +10,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.access.answers import Answers, Question
+from shiftjax.access.answers import Question
 from shiftjax.access.dynamic_terms import potential_energy
 from shiftjax.access.lane_state import LaneState
 from shiftjax.algebra import Scalar, Vec, basis_vector, is_zero, total
+from shiftjax.kinematics.positioning.levels import Answering, Local
 from shiftjax.kinematics.positioning.projection import restoring_change
-from shiftjax.kinematics.positioning.rows import Local
 from shiftjax.topology.plan import Plan
-
-FLAT = 1e-9  # of the largest curvature: what is less bends no energy
 
 
 class EnergyRows:
     """The potential energy of gravity and of all conservative forces, in parts of a size [J].
 
     Args:
-        size: [J].
+        size: [J]. stage: rows of loops, and speeds, of those that the level is of, where it is not of all.
     """
 
     curved, fixes = True, True
 
-    def __init__(self, plan: Plan, size: float) -> None:
-        self.plan, self.size = plan, size
+    def __init__(self, plan: Plan, size: float, stage: tuple[np.ndarray, np.ndarray] | None = None) -> None:
+        self.plan, self.size, self._stage = plan, size, stage
         self.labels = ("potential energy [J]",)
         self.rows = sum(block.rows for block in plan.substructures)
 
@@ -55,7 +53,7 @@ class EnergyRows:
 
         return at.along(slopes, ways)
 
-    def at(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> Local:
+    def at(self, answers: Answering, x: np.ndarray, members: np.ndarray) -> Local:
         """Energy, its slopes (B, nv) as what is missed, and its curvature (B, nv, nv) as slopes of these.
 
         Args:
@@ -65,25 +63,24 @@ class EnergyRows:
         value, g, J = whole[:, 0, 0], whole[:, 0, 1:], whole[:, 1:, 1:]
         multipliers = np.zeros((len(members), 0))
         if self.rows:
-            multipliers = restoring_change(J.transpose(0, 2, 1), g)
+            multipliers = self._multipliers(J, g)
         curvature = Question("curvature of energy", self._curvature, tuple(multipliers.T))
         H = answers.in_numpy(curvature, x)
         H = 0.5 * (H + H.transpose(0, 2, 1))
         return Local(value / self.size, g / self.size, H / self.size)
 
+    def of_stage(self, rows: np.ndarray, speeds: np.ndarray) -> EnergyRows:
+        """The level of some speeds, whose loops have some of all rows."""
+        return EnergyRows(self.plan, self.size, (rows, speeds))
+
+    def _multipliers(self, J: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """(B, rows) loads by which rows (B, rows, nv) of loops bear slopes (B, nv)."""
+        if self._stage is None:
+            return restoring_change(J.transpose(0, 2, 1), g)
+        out, (rows, speeds) = np.zeros(J.shape[:2]), self._stage
+        out[:, rows] = restoring_change(J[:, rows[:, None], speeds].transpose(0, 2, 1), g[:, speeds])
+        return out
+
     def in_si(self, here: Local) -> np.ndarray:
         """(B, 1) the energy [J]."""
         return here.value[:, None] * self.size
-
-
-def as_least_squares(P: np.ndarray | None, g: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What is missed (B, k) and rows (B, k, k) whose least-squares step is Newton's, within columns P (B, n, k)."""
-    if P is not None:
-        Pt = P.transpose(0, 2, 1)
-        g, H = (Pt @ g[:, :, None])[:, :, 0], Pt @ H @ P
-    good = np.asarray(np.isfinite(H).all((1, 2)) & np.isfinite(g).all(1))
-    w, Q = np.linalg.eigh(np.where(good[:, None, None], H, 0.0))
-    size = np.abs(w)
-    size = np.maximum(size, np.maximum(FLAT * size.max(1, keepdims=True, initial=0.0), 1e-300))
-    root = np.sqrt(size)
-    return (Q.transpose(0, 2, 1) @ g[:, :, None])[:, :, 0] / root, root[:, :, None] * Q.transpose(0, 2, 1)

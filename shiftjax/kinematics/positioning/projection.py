@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 FLOOR = 1e-13  # damping at least, of the mean square of rows: those that follow from others make J J^T singular
+FLAT = 1e-9  # of the largest curvature: what is less bends no energy
 DEPENDENT = 1e-9  # of the largest singular value of S: what is less is a row that follows from the others
 
 
@@ -51,3 +52,16 @@ def damped_step(J: np.ndarray, missed: np.ndarray, damping: np.ndarray) -> np.nd
     mean = np.trace(normal, axis1=1, axis2=2) / max(rows, 1)
     normal[:, range(rows), range(rows)] += np.maximum(damping, FLOOR * mean + 1e-300)[:, None]
     return -(J.transpose(0, 2, 1) @ np.linalg.solve(normal, missed[:, :, None]))[:, :, 0]
+
+
+def as_least_squares(P: np.ndarray | None, g: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What is missed (B, k) and rows (B, k, k) whose least-squares step is Newton's, within columns P (B, n, k)."""
+    if P is not None:
+        Pt = P.transpose(0, 2, 1)
+        g, H = (Pt @ g[:, :, None])[:, :, 0], Pt @ H @ P
+    good = np.asarray(np.isfinite(H).all((1, 2)) & np.isfinite(g).all(1))
+    w, Q = np.linalg.eigh(np.where(good[:, None, None], H, 0.0))
+    size = np.abs(w)
+    size = np.maximum(size, np.maximum(FLAT * size.max(1, keepdims=True, initial=0.0), 1e-300))
+    root = np.sqrt(size)
+    return (Q.transpose(0, 2, 1) @ g[:, :, None])[:, :, 0] / root, root[:, :, None] * Q.transpose(0, 2, 1)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from shiftjax.access import kinematic_terms as terms
-from shiftjax.access.answers import Answers, Question
+from shiftjax.access.answers import Question
 from shiftjax.access.frame_kinds import FrameChain, FrameChains, FrameOn
 from shiftjax.access.lane_state import Ground, LaneState
 from shiftjax.algebra import Vec, scale, select, zeros
@@ -32,6 +32,7 @@ from shiftjax.kinematics.positioning.goals import (
     PotentialGoal,
     bounds_of,
 )
+from shiftjax.kinematics.positioning.levels import Answering, Local
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.plan_elements import ORIGIN
@@ -40,51 +41,6 @@ from shiftjax.rotations import quaternion_of_rotation, vector_of_rotation
 from shiftjax.topology.plan import Plan
 
 Rows = tuple[Vec, list[Vec]]  # by how much, and one line of slopes a row
-
-
-@dataclass
-class Local:
-    """A level where members stand.
-
-    Attributes:
-        value: (B,) what is to be small. missed: (B, m) by how much rows are missed, of an energy its slopes (B, nv).
-        J: (B, m, nv) slopes of these by speeds.
-    """
-
-    value: np.ndarray
-    missed: np.ndarray
-    J: np.ndarray
-
-    def some(self, members: np.ndarray) -> Local:
-        """Those of some members."""
-        return Local(self.value[members], self.missed[members], self.J[members])
-
-    def put(self, members: np.ndarray, other: Local) -> None:
-        """Others in the place of some members."""
-        self.value[members], self.missed[members], self.J[members] = other.value, other.missed, other.J
-
-
-class Level(Protocol):
-    """What is minimised together.
-
-    Attributes:
-        labels: (m,) what each of its numbers is, with its unit. curved: whether it is an energy: its slopes are missed.
-        fixes: whether less important levels must keep its rows; limits of coordinates are kept by themselves.
-    """
-
-    curved: bool
-    fixes: bool
-
-    @property
-    def labels(self) -> Sequence[str]: ...
-
-    def at(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> Local:
-        """Of some members (B,), where `Ground.parts` are (n, B)."""
-        ...
-
-    def in_si(self, here: Local) -> np.ndarray:
-        """(B, m) its numbers in m, rad or J, times their weights."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -96,7 +52,7 @@ class Task:
         values: lane code of the rows without their slopes, with whether a rotation is met, where its vector has none.
         unit: (m,) what makes rows dimensionless, their weight included: values times it. ends: (m, 2) of the region, in
             m and rad. labels: (m,) what each row is, in words. places: name of an array of the goal -> the first of its
-            numbers among `LaneState.extra`.
+            numbers among `LaneState.extra`. joints: of the plan, which move it; None where its slopes alone tell.
     """
 
     key: Any
@@ -106,6 +62,7 @@ class Task:
     ends: np.ndarray
     labels: tuple[str, ...]
     places: Mapping[str, int]
+    joints: tuple[int, ...] | None = None
 
 
 class Tasks:
@@ -154,7 +111,8 @@ class Tasks:
         key = ("frame", frame.key(), target.key(), linear, angular)
         first = target.links[-1][1]
         ends = np.concatenate([box[list(linear)], turn[list(angular)]])
-        return Task(key, rows, values, unit, ends, labels, {"T": first, "R": first + 3})
+        joints = self._between([frame.placed.node], target.placed.node)
+        return Task(key, rows, values, unit, ends, labels, {"T": first, "R": first + 3}, joints)
 
     def _center(self, goal: CenterGoal, where: str) -> Task:
         target = self.chains.of(FrameOn(goal.relative_to, goal.T), f"{where}.relative_to")
@@ -166,7 +124,13 @@ class Tasks:
         rows, values = partial(_center_rows, **chosen), partial(_center_values, **chosen)
         ends = bounds_of(f"{where}.box", goal.box, 3)[list(linear)]
         key = ("center", nodes, target.key(), linear)
-        return Task(key, rows, values, unit, ends, labels, {"T": target.links[-1][1]})
+        joints = self._between(nodes, target.placed.node)
+        return Task(key, rows, values, unit, ends, labels, {"T": target.links[-1][1]}, joints)
+
+    def _between(self, nodes: Sequence[int], other: int) -> tuple[int, ...]:
+        """The joints that move some nodes as another one sees them."""
+        ways = (self.plan.between(node, other) for node in nodes)
+        return tuple({joint for one, way, _ in ways for joint in (*one, *way)})
 
     def _nodes(self, of: Any, where: str) -> tuple[int, ...]:
         nodes = {node.path: k for k, node in enumerate(self.plan.nodes) if k and not node.virtual}
@@ -185,7 +149,7 @@ class Tasks:
         ends = bounds_of(f"{where}.box", goal.box, 1)
         values = partial(_joint_values, place=place, q=one.q)
         labels = (f"{one.path} [{one.unit}]",)
-        return Task(("joint", place, one.q), rows, values, unit, ends, labels, {"value": place})
+        return Task(("joint", place, one.q), rows, values, unit, ends, labels, {"value": place}, (one.joint,))
 
     def _function(self, goal: FunctionGoal, where: str) -> Task:
         one = pose_function(self.model, self.ground, goal, where)
@@ -273,16 +237,16 @@ class GoalRows:
             slopes.append([x * counts for x in line])
         return missed, slopes
 
-    def values(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> np.ndarray:
+    def values(self, answers: Answering, x: np.ndarray, members: np.ndarray) -> np.ndarray:
         """(B, m) what rows are [m or rad], of regions, too. As of `at`."""
         return self.whole(answers, x, members)[:, :, 0]
 
-    def whole(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> np.ndarray:
+    def whole(self, answers: Answering, x: np.ndarray, members: np.ndarray) -> np.ndarray:
         """(B, m, 1 + nv) what rows are, and their slopes by speeds. As of `at`."""
         extras = tuple(one[members] for one in self.question.extras)
         return answers.in_numpy(Question(self.question.key, self._answer, extras), x)
 
-    def at(self, answers: Answers, x: np.ndarray, members: np.ndarray) -> Local:
+    def at(self, answers: Answering, x: np.ndarray, members: np.ndarray) -> Local:
         """The goals of some members, dimensionless but for speeds.
 
         Args:

@@ -17,10 +17,9 @@ import numpy as np
 
 from shiftjax.kinematics.positioning.damping import EASY, FIRST, MET, MOST, STATIONARY, Positioned, following
 from shiftjax.kinematics.positioning.edges import Edges
+from shiftjax.kinematics.positioning.levels import Local
 from shiftjax.kinematics.positioning.manifold import NEAR, SHORT, Goals, Manifold
-from shiftjax.kinematics.positioning.potential import as_least_squares
-from shiftjax.kinematics.positioning.projection import damped_step
-from shiftjax.kinematics.positioning.rows import Local
+from shiftjax.kinematics.positioning.projection import as_least_squares, damped_step
 
 ITERATIONS = 200  # of a level
 SADDLE = 1e-7  # missed by more than that where nothing has a slope, a pose may be a saddle
@@ -53,7 +52,7 @@ def _minimised(manifold: Manifold, at: Positioned, iterations: int) -> Local:
     members are pushed off it, all in the same direction, and stay where they come to if that is better.
     """
     best = _descent(manifold, at, iterations)
-    level, n = len(manifold.best), manifold.goals.plan.nv
+    level, n = len(manifold.best), manifold.goals.nv
     missing = np.arange(len(best.value)) if manifold.goals.levels[level].curved else np.flatnonzero(best.value > SADDLE)
     if len(missing):
         some = manifold.of(missing)
@@ -130,7 +129,7 @@ def _step(
     one that others keep from being pressed is let go, once.
     """
     goals, limits, edges = manifold.goals, manifold.goals.limits, manifold.edges(q)
-    B, n, curved = q.shape[1], goals.plan.nv, goals.levels[len(manifold.best)].curved
+    B, n, curved = q.shape[1], goals.nv, goals.levels[len(manifold.best)].curved
     bound = np.zeros((B, manifold.ends), bool)
     low, high = (q[limits.q] <= manifold.low + NEAR).T, (q[limits.q] >= manifold.high - NEAR).T
     change, slope, again = np.zeros((B, n)), np.zeros(B), np.arange(B)

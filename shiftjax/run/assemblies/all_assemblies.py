@@ -27,6 +27,7 @@ from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
+from shiftjax.watching import Progress, nobody, share, watched
 
 MOST = 100_000  # assemblies of one design
 
@@ -38,6 +39,7 @@ def branches(
     vary: Mapping[str, Any] | None = None,
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
+    progress: Progress = nobody,
 ) -> Branches:
     """All assemblies of a mechanism, or of many variants of it, at given inputs.
 
@@ -52,6 +54,7 @@ def branches(
         at: coordinate -> its place, a number or (B,) of them [rad or m]. With drivers of the model, which count at
             time 0, as many as there are freedoms.
         vary: number path -> (B,) values, one a design. assign, derive: as those of `simulate`.
+        progress: called with the fraction done, again and again; what it raises ends the search.
 
     Returns:
         a `Branches`: the assemblies with their names, coordinates and certificates, and whether they are all. Where JAX
@@ -79,7 +82,11 @@ def branches(
     for k, values in inputs.items():
         q[prepared.plan.coordinates[k].q] = values
     fixed = {*inputs, *deciding_drivers(prepared.plan)}
-    parts = [part.at(q, which) for part in named_parts(prepared, fixed)]
+    every, parts = named_parts(prepared, fixed), []
+    with watched(progress):
+        for k, part in enumerate(every):
+            with share(k, len(every)):
+                parts.append(part.at(q, which))
     return _together(prepared, q, [part for part in parts if part is not None])
 
 

@@ -25,6 +25,7 @@ from shiftjax.run.start.branches import blocks_of_signs, signs
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.tied import SignBlock
 from shiftjax.topology.plan import Plan
+from shiftjax.watching import share
 
 DRAWN = 4  # poses at which entries of a Jacobian are looked at: one that is 0 at all of them is so everywhere
 TOGETHER = 10_000  # assemblies that are led at once, for the sake of memory
@@ -36,7 +37,7 @@ class NamedPart:
 
     Attributes:
         file: the lane of the file's own numbers; file_pose: (nq, 1), None where the file closes nowhere.
-        lane_of: of members, from the file's numbers (0) to theirs (1).
+        lane_of: of members, from the file's numbers (0) to theirs (1). of_its_numbers: whether these are the same.
     """
 
     plan: Plan
@@ -45,6 +46,7 @@ class NamedPart:
     file: StartLane
     file_pose: np.ndarray | None
     lane_of: LaneOf
+    of_its_numbers: bool = False
     inputs: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,10 +70,21 @@ class NamedPart:
 
     def at(self, q: np.ndarray, members: np.ndarray) -> PartAssemblies | None:
         """The assemblies of members whose inputs stand as in q (nq, P); their `member` counts within those."""
-        part = part_of(self.plan, self.lane_of(members, 1.0), self.index, q, self.fixed, self.blocks)
-        if part is None or part.by_signs or self.of_file is None or not len(part.member):
-            return part
+        if self._stands_as_file(q):
+            return self.of_file
+        with share(0, 2):
+            part = part_of(self.plan, self.lane_of(members, 1.0), self.index, q, self.fixed, self.blocks)
+        with share(1, 2):  # of the file's design
+            if part is None or part.by_signs or self.of_file is None or not len(part.member):
+                return part
         return replace(part, names=self._names(part, self.of_file, q, members))
+
+    def _stands_as_file(self, q: np.ndarray) -> bool:
+        """Whether one member is asked for, whose inputs (nq, 1) and numbers are those of the file's pose."""
+        if not self.of_its_numbers or self.file_pose is None or q.shape[1] != 1:
+            return False
+        rows = [row for k in self.inputs for row in range(len(q))[self.plan.coordinates[k].places]]
+        return np.array_equal(q[rows], self.file_pose[rows])
 
     def _names(self, part: PartAssemblies, known: PartAssemblies, q: np.ndarray, members: np.ndarray) -> np.ndarray:
         """(A,) those of the file's assemblies that are led to each, then further numbers."""
@@ -119,7 +132,8 @@ def named_parts(prepared: Prepared, fixed: Collection[int]) -> list[NamedPart]:
     """All substructures of a prepared model whose coordinates `fixed` stand."""
     plan, file, file_pose = prepared.plan, prepared.file_lane(), prepared.undriven_pose()
     every = range(len(plan.substructures))
-    return [NamedPart(plan, index, fixed, file, file_pose, prepared.lane_of) for index in every]
+    same = not prepared.vary and prepared.own_numbers == prepared.file_numbers and prepared.instants is None
+    return [NamedPart(plan, index, fixed, file, file_pose, prepared.lane_of, same) for index in every]
 
 
 def sign_blocks(plan: Plan, lane: StartLane, index: int, fixed: Collection[int]) -> list[SignBlock]:

@@ -22,6 +22,7 @@ from shiftjax.run.start.branches import signs, spread_poses
 from shiftjax.run.start.tied import SignBlock
 from shiftjax.topology.partition import RANK
 from shiftjax.topology.plan import Plan
+from shiftjax.watching import tell
 
 REAL = 1e-6  # imaginary part of the values of a real root
 SAME = 1e-6  # of coordinates of one pose: sines, lengths
@@ -159,7 +160,9 @@ class _TiedJoints:
         loops, still, _ = self._loops(members)
         poses, designs = [self.q[:, :0]], [members[:0]]
         rows = [row for k in self.free for row in range(self.plan.nq)[self.plan.coordinates[k].places]]
-        for spread in spread_poses(self.plan, self.q[:, 0], self.free, self.lane.length, SEARCHED):
+        spread_out = spread_poses(self.plan, self.q[:, 0], self.free, self.lane.length, SEARCHED)
+        for k, spread in enumerate(spread_out):
+            tell(k / SEARCHED)
             pose = self.q.copy()
             pose[rows] = spread[rows, None]
             there = closed(loops, pose, least_change(still, None), loops.cap, Rule())

@@ -15,6 +15,7 @@ import numpy as np
 
 from shiftjax.run.assemblies.charts import numbers_of
 from shiftjax.run.assemblies.skeleton import SHIFT, TURN, Posed, ScrewNumbers, Skeleton, moved, normal, rates
+from shiftjax.watching import tell
 
 REACHED, AT_INFINITY, STALLED = 0, 1, 2
 LEAP = 0.1  # largest first correction of a step
@@ -208,6 +209,7 @@ class Paths:
             some = np.flatnonzero(self.status < 0)
             if not len(some):
                 return
+            tell(float(np.minimum(self.t, 1.0).mean()))
             self._advance(some)
         self.status[self.status < 0] = STALLED
 

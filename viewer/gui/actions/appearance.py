@@ -37,7 +37,7 @@ def show_all(state: WindowState) -> None:
 
 def toggle_class(state: WindowState, name: str) -> None:
     """Shows or hides a display class."""
-    state.display.set(name, draw="visible" if state.display.drawn(name) == "hidden" else "hidden")
+    state.display.toggle(name)
 
 
 def trace(state: WindowState) -> None:

@@ -21,6 +21,7 @@ from shiftjax.viewer.gui.state.state import WindowState
 NO_BODY = "Pick a body first: a double-click on it, or its row in the tree."
 TWO_BODIES = "Pick one body and select another one (S): the joint is put where the pick was made."
 BEGINS = ".initial_displacement"  # which sliders and drags say
+GRAVITY = "model_parameters.gravity["  # in paths of its components
 PLACE = ".T["  # in the path of a place, which is changed most and stands first
 JOINT_AND_BODY = "Pick a joint, and select the body (S) that this end goes to."
 
@@ -160,16 +161,21 @@ def console(state: WindowState) -> None:
 
 
 def numbers_of_pick(state: WindowState) -> Mapping[str, tuple[float, str]]:
-    """Path -> value and unit of the numbers of the pick, places first, of a mechanism that is changed by hand."""
+    """Path -> value and unit of the numbers of the pick, places first, of a mechanism that is changed by hand; of
+    ground, and where nothing is picked, those of gravity."""
     pick = state.selection.pick
-    if pick is None or state.hand is None or not state.hand.posing:
+    if state.hand is None or not state.hand.posing:
         return {}
+    of = (*([f"{pick}.", f"{pick}:"] if pick is not None else []), *([GRAVITY] if pick in (None, FIXED) else []))
 
     def made() -> dict[str, tuple[float, str]]:
         model = state.mechanism.model
         units, numbers = model.number_units(), model.numbers()
-        paths = [path for path in numbers if path.startswith((f"{pick}.", f"{pick}:")) and BEGINS not in path]
-        return {path: (numbers[path], units[path]) for path in sorted(paths, key=lambda path: PLACE not in path)}
+        paths = [path for path in numbers if path.startswith(of) and BEGINS not in path]
+        return {
+            path: (numbers[path], units[path])
+            for path in sorted(paths, key=lambda path: (not path.startswith(GRAVITY), PLACE not in path))
+        }
 
     return state.cached_for_member(f"numbers of {pick}", made)
 

@@ -1,18 +1,18 @@
-"""Writing what is shown to a file: an animated glTF, or a page that plays in any browser. No GL."""
+"""Writing what is shown to a file: an animated glTF or COLLADA file, or a page that plays in any browser. No GL."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from shiftjax.errors import ModelError, one_of
-from shiftjax.viewer.export import gltf, web_page
+from shiftjax.viewer.export import collada, gltf, web_page
 from shiftjax.viewer.export.page_writing import PageWriting
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.ghost_choice import drawn
 from shiftjax.viewer.recording import new_file
 from shiftjax.viewer.study.study import ViewedStudy
 
-KINDS = (".html", ".glb")
+KINDS = (".html", ".glb", ".dae")
 
 
 def label(state: WindowState, kind: str) -> str:
@@ -45,6 +45,10 @@ def export(state: WindowState, kind: str, folder: Path | None = None) -> Path | 
         scenes = {k: state.scenes.scene(k) for k in tracks} | {choice.member: state.scene}
         if kind == ".glb":
             remarks = gltf.write_glb(state.scene, study.time, tracks, path, scenes=scenes)
+        elif kind == ".dae":
+            # what is on the workbench has locks and goals, and stands elsewhere than where its history began
+            model = state.hand.model if state.hand is not None else study.model_of(choice.member)
+            remarks = collada.write_dae(state.scene, study.time, tracks, path, model, scenes=scenes)
         else:
             title = study.model.name or study.where
             remarks = web_page.write_html(state.scene, study.time, tracks, path, title, scenes=scenes)

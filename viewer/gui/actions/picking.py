@@ -9,8 +9,12 @@ from shiftjax.viewer.gui.state.state import WindowState
 
 
 def escape(state: WindowState) -> None:
-    """Closes what lies over the view, else leaves manipulation, drops the pick or stops following."""
+    """Closes what lies over the view, else ends what takes long, leaves manipulation, drops the pick or stops
+    following."""
     if state.panels.close():
+        return
+    if state.hand is not None and state.hand.doing:
+        state.hand.cancel()
         return
     if state.selection.mode == "draw":
         state.drawn = None

@@ -91,6 +91,24 @@ def save(state: WindowState) -> None:
         run.save(Path.cwd())
 
 
+def show_velocities(kind: str) -> Callable[[WindowState], None]:
+    """An action: "screw" or "ellipsoid" of the picked body is drawn, or no more."""
+
+    def act(state: WindowState) -> None:
+        if hand(state):
+            state.display.toggle(kind)
+            if state.display.drawn(kind) != "hidden" and state.selection.pick is None:
+                state.say(f"Pick a joint or a body: its {kind} is drawn.")
+
+    return act
+
+
+def save_trajectory(state: WindowState) -> None:
+    """Writes the poses that it went through by hand as a table into the folder where the command was called."""
+    if run := hand(state):
+        run.save_trajectory(Path.cwd())
+
+
 def turn(state: WindowState, right: float, up: float) -> None:
     """Turns the picked joint by the wheel, or slides it."""
     if not (run := hand(state)) or not (path := picked_joint(state)):

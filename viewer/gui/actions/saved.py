@@ -16,7 +16,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError, nearest
 from shiftjax.record import record
-from shiftjax.viewer.gui.actions import grid, selecting
+from shiftjax.viewer.gui.actions import grid, selecting, trying
 from shiftjax.viewer.gui.actions import saved_checks as checks
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
@@ -162,6 +162,15 @@ def _plain(owner: str, name: str, check: Callable[[WindowState, str, Any], Any])
     return ViewEntry(lambda state: getattr(getattr(state, owner), name), check, write)
 
 
+def _class(name: str) -> ViewEntry:
+    """Whether a display class is drawn."""
+
+    def write(state: WindowState, value: bool) -> None:
+        state.display.set(name, draw="visible" if value else "hidden")
+
+    return ViewEntry(lambda state: state.display.drawn(name) != "hidden", checks.flag, write)
+
+
 def _set_chosen(state: WindowState, value: list[int]) -> None:
     state.choice.chosen = np.array(value, np.int64)
 
@@ -227,11 +236,14 @@ ENTRIES: dict[str, ViewEntry] = {
     "time": ViewEntry(lambda s: s.clock.time, checks.time, WindowState.go_to),
     "camera": ViewEntry(lambda s: dataclasses.asdict(s.current_camera()), checks.camera,
                     lambda s, camera: (setattr(s.view, "followed", None), setattr(s.view, "camera", camera))[-1]),
+    "screws": _class("screw"),
+    "ellipsoids": _class("ellipsoid"),
     "panes": _plain("panels", "panes_on", checks.flag),
     "sizes": ViewEntry(lambda s: dataclasses.asdict(s.panels.sizes), checks.sizes,
                    lambda s, sizes: setattr(s.panels, "sizes", sizes)),
     "study_pane": _plain("explorer", "shown_on", checks.flag),
     "tab": ViewEntry(lambda s: s.explorer.tab, checks.tab, lambda s, tab: s.explorer.open_tab(tab)),
+    "design": ViewEntry(trying.written, checks.design, trying.restore),
     "columns": _plain("explorer", "columns", checks.columns),
     "order": ViewEntry(lambda s: {"by": s.explorer.sort, "falling": s.explorer.falling}, checks.order, _set_order),
     "x": _plain("explorer", "x", checks.column),

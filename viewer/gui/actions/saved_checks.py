@@ -275,6 +275,33 @@ def trace(state: WindowState, where: str, value: Any) -> dict[str, Any] | None:
     return value
 
 
+def design(state: WindowState, where: str, value: Any) -> dict[str, Any] | None:
+    """Where the sliders of a design stand: all varied numbers of this study, and the member that they began at."""
+    if value is None:
+        return None
+    keys = {"like", "simulates", "shown", "values"}
+    need(where, value, dict, '{"like": MEMBER, "simulates": FLAG, "shown": FLAG, "values": {PATH: NUMBER}}, or null')
+    if value.keys() != keys:
+        raise ModelError(f"{where}: keys", ", ".join(map(repr, value))[:80], ", ".join(sorted(keys)), "All of these.")
+    need(f"{where}.like", value["like"], int, "the number of a member")
+    if not 0 <= value["like"] < state.study.members:
+        allowed = f"0 to {state.study.members - 1}"
+        raise ModelError(f"{where}.like", f"member {value['like']}", allowed, "Open the study it was saved of.")
+    for key in ("simulates", "shown"):
+        flag(state, f"{where}.{key}", value[key])
+    trials = state.study.trials
+    if trials is None or not trials.ranges:
+        raise ModelError(where, "sliders", "null: a stored study whose numbers vary has them", "Leave them out.")
+    numbers, names = value["values"], trials.ranges
+    need(f"{where}.values", numbers, dict, "{PATH: NUMBER}")
+    if numbers.keys() != names.keys():
+        mistake, todo = ", ".join(map(repr, numbers))[:80], "Open the study it was saved of."
+        raise ModelError(f"{where}.values", mistake, ", ".join(names), todo)
+    for path, number in numbers.items():
+        need_number(f"{where}.values.{path}", number, "a number")
+    return {**value, "values": {path: float(number) for path, number in numbers.items()}}
+
+
 def front(state: WindowState, where: str, value: Any) -> dict[str, Any]:
     """Whether the front is marked, and of which metrics, "" for both axes."""
     need(where, value, dict, '{"on": true or false, "of": METRICS}')

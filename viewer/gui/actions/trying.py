@@ -7,6 +7,7 @@ The window never waits: a design is asked for, and shown when it has come.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +67,7 @@ def apply(state: WindowState) -> None:
     """What the sliders say, shown as they stand."""
     sliders = state.pane_data(DesignSliders)
     sliders.find_nearest(state.study)
+    sliders.wanted = sliders.simulates
     if sliders.simulates:
         assert state.study.trials is not None
         state.study.trials.simulate(sliders.like, sliders.values)
@@ -89,7 +91,7 @@ def forget(state: WindowState) -> None:
         state.study.trials.forget()
     if state.beside is not None and sliders.tried is not None and state.beside.study is sliders.tried.study:
         state.beside = None
-    sliders.tried, sliders.tried_at, sliders.problem = None, {}, ""
+    sliders.tried, sliders.tried_at, sliders.problem, sliders.wanted = None, {}, "", False
 
 
 def beside(state: WindowState) -> None:
@@ -103,13 +105,35 @@ def beside(state: WindowState) -> None:
         state.beside = RightHalf(tried)
 
 
+def written(state: WindowState) -> dict[str, Any] | None:
+    """Where the sliders stand, as a view is saved; None where they have not begun."""
+    sliders = state.pane_data(DesignSliders)
+    if state.study.trials is None or sliders.like < 0:
+        return None
+    words = {"like": sliders.like, "simulates": sliders.simulates, "shown": sliders.wanted}
+    return {**words, "values": {**sliders.values}}
+
+
+def restore(state: WindowState, saved: dict[str, Any] | None) -> None:
+    """The sliders as `written` says; a design that was shown is simulated again."""
+    forget(state)
+    if saved is None:
+        state.pane_data(DesignSliders).like = -1  # they begin at the member shown when they are opened
+        return
+    sliders = state.pane_data(DesignSliders)
+    sliders.like, sliders.simulates, sliders.values = saved["like"], saved["simulates"], {**saved["values"]}
+    sliders.find_nearest(state.study)
+    if saved["shown"]:
+        apply(state)
+
+
 def look(state: WindowState) -> None:
     """Shows what has come since the last frame."""
     trials, sliders = state.study.trials, state.pane_data(DesignSliders)
-    if trials is None or sliders.like < 0:
+    if trials is None:
         return
     trial = trials.trial()
-    if trial is not None and sliders.simulates:
+    if trial is not None and sliders.simulates and sliders.like >= 0:
         _take(state, trial)
     if made := trials.made():
         sliders.made, problem = made
@@ -165,7 +189,6 @@ def more_like(state: WindowState) -> None:
         state.say(str(error), "more members")
         return
     state.panels.solved("more members")
-    sliders.like = like if sliders.like < 0 else sliders.like
     sliders.made = ""
     words = ", ".join(
         f"{explorer.short(name)} {low:.5g}" + (f" to {high:.5g}" if high > low else "")

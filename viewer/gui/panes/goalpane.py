@@ -28,10 +28,10 @@ def draw(state: WindowState, run: ByHandRun) -> None:
     for goal in goals:
         imgui.push_id(goal.name)
         imgui.push_style_color(int(imgui.Col_.text), imgui.ImVec4(*OF_STATE[goal.state]))
-        imgui.text_wrapped(f"{goal.name.partition(':')[2] or goal.name}: {goal.text}")
+        imgui.text_wrapped(f"{goal.title.removeprefix(goal.name.partition(':')[0] + ':')}: {goal.text}")
         imgui.pop_style_color()
         ui.remember_item(f"goal:{goal.name}")
-        imgui.set_item_tooltip(f"{goal.name}: {goal.text}")
+        imgui.set_item_tooltip(f"{goal.title}: {goal.text}")
         values, done = list(moving.get(goal.name, (goal.rank, goal.weight))), False
         for k, (label, low, high) in enumerate((("level", 0.0, 0.0), ("weight", 1e-3, 1e3))):
             imgui.set_next_item_width(FIELD * zoom)

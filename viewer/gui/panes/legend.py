@@ -1,8 +1,9 @@
-"""Legend of the colours in the view: groups of topology, mobility glyphs, arrows of forces, ghosts by a metric."""
+"""Legend of the colours in the view: groups of topology, mobility glyphs, arrows of forces, velocities, ghosts by a
+metric."""
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.picture import forces
+from shiftjax.viewer.gui.picture import forces, velocity_shapes
 from shiftjax.viewer.gui.state import groups
 from shiftjax.viewer.gui.state.colours import SLIDES, TURNS, of_set
 from shiftjax.viewer.gui.state.member_paths import MemberPaths, metric_ends
@@ -52,6 +53,7 @@ def lines(state: WindowState) -> list[tuple[Colour | None, str]]:
         rows += [(TURNS, "can turn"), (SLIDES, "can slide"), (None, "the more solid, the more its loops leave free")]
     if state.display.drawn("force") != "hidden":
         rows += forces.legend(state)
+    rows += velocity_shapes.legend(state)
     choice, words = state.choice, state.pane_data(MemberPaths).words()
     rows += [(None, words)] if words and not state.explorer.cells else []
     if state.explorer.sets and choice.ghosts_on and not choice.colour_by and not state.explorer.cells:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from shiftjax.viewer.gui.panes import goalpane
+from shiftjax.viewer.gui.panes.posing import marks, velocities
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
@@ -44,10 +43,10 @@ def draw(state: WindowState, live: LiveRun) -> None:
         ui.remember_item(f"slider:{path}")
         if imgui.is_item_deactivated_after_edit():
             live.let_go()
-        marks = live.hand.dead_points.get(path, ()) if live.hand is not None else ()
-        _mark(marks, low, high)
-        of = ", ".join(dict.fromkeys(other.rpartition(":")[2] for _, other in marks))
-        imgui.set_item_tooltip(path + (f"\nmarks: dead points of {of}" if of else ""))
+        if live.hand is not None:
+            value = marks.on_slider(live.hand, path, low, high, value)
+        else:
+            imgui.set_item_tooltip(path)
         if not narrow:
             imgui.same_line()
             imgui.text_unformatted(label)
@@ -56,21 +55,12 @@ def draw(state: WindowState, live: LiveRun) -> None:
             live.change(path, value)
     ui.facts(facts(live, state.mark))
     if live.hand is not None and live.posing:
+        velocities.draw(state)
         goalpane.draw(state, live.hand)
     if live.ended:
         imgui.push_style_color(int(imgui.Col_.text), ui.RED)
         imgui.text_wrapped(live.ended)
         imgui.pop_style_color()
-
-
-def _mark(marks: Sequence[tuple[float, str]], low: float, high: float) -> None:
-    """Strokes on the slider that was drawn last, at places of its range."""
-    corner, size = imgui.get_item_rect_min(), imgui.get_item_rect_size()
-    grab = imgui.get_style().grab_min_size
-    for place, _ in marks if high > low else ():
-        x = corner.x + 0.5 * grab + (place - low) / (high - low) * (size.x - grab)
-        ends = imgui.ImVec2(x, corner.y + 1), imgui.ImVec2(x, corner.y + size.y - 1)
-        imgui.get_window_draw_list().add_line(*ends, imgui.color_convert_float4_to_u32(ui.RED), 2.0)
 
 
 def facts(live: LiveRun, mark: np.ndarray | None = None) -> list[tuple[str, str]]:

@@ -25,7 +25,8 @@ def draw(state: WindowState) -> None:
     if not is_open:
         return
     for path, (value, unit) in numbers.items():
-        label = f"{path[len(pick) :].lstrip(':.')}" + ("" if unit == "1" else f" [{unit}]")
+        name = path[len(pick) :] if pick and path.startswith(pick) else path.partition(".")[2]
+        label = name.lstrip(":.") + ("" if unit == "1" else f" [{unit}]")
         imgui.set_next_item_width(-LABEL)
         speed = SPEED * (abs(value) or state.scene.size)
         moved, wanted = imgui.drag_float(f"##{path}", value, speed, 0.0, 0.0, f"%.{DIGITS}g")

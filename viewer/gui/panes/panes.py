@@ -35,7 +35,7 @@ MECHANISM = (
     "undo", "redo", "", "draw", "pin", "add_joint", "move_joint", "", "invert", "merge", "split", "reattach_parent",
     "reattach_child", "make_tree", "make_closure", "ground", "root", "rename", "remove", "", "lock", "target",
     "posture", "keep", "release", "settle", "", "flip", "show_other", "travel", "curve", "mark", "", "pose",
-    "save_model", "variants", "console",
+    "save_model", "save_trajectory", "variants", "console",
 )  # fmt: skip
 EDIT = ("undo", "redo", "", "select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
@@ -185,6 +185,9 @@ def _edit(state: WindowState) -> None:
 
 def _mechanism(state: WindowState) -> None:
     _lines(state, MECHANISM)
+    imgui.separator()
+    for name, kind in (("screws", "screw"), ("ellipsoids", "ellipsoid")):
+        buttons.menu_item(state, name, on=state.display.drawn(kind) != "hidden")
 
 
 def _view(state: WindowState) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.records import Joint
+from shiftjax.mechanism.sublinkages import Sublinkage, stages_of, welds_of
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui.panes import legend, livepane, namefield, numberpane, plotpane, shapepane
 from shiftjax.viewer.gui.state import elements, present, values
@@ -83,12 +87,27 @@ def _joint(state: WindowState, path: str) -> list[tuple[str, str]]:
         ),
         ("mobility", f"{present.mobility(state)[path]:.5f}"),
     ]
+    if state.mechanism.model.sublinkages:
+        rows += _posed_in(state.mechanism.model.sublinkages, state.mechanism.joints, path)
     for what, given in (("stiffness", joint.stiffness), ("damping", joint.damping)):
         each = {f"{what} {name}": c for name, c in given.items()} if isinstance(given, FrozenJson) else {what: given}
         rows += [
             (name, " ".join(f"{c:g}" for c in coefficients)) for name, coefficients in each.items() if coefficients
         ]
     return rows
+
+
+def _posed_in(sublinkages: tuple[Sublinkage, ...], joints: Mapping[str, Joint], path: str) -> list[tuple[str, str]]:
+    """The sublinkage of a joint, and when it is posed."""
+    sublinkage = next((one for one in sublinkages if path in one.joints), None)
+    of = "the whole linkage"
+    if sublinkage is not None:
+        of = f"{sublinkage.name}, {sublinkage.disposition}" + (
+            f" within {sublinkage.within}" if sublinkage.within else ""
+        )
+    stages = stages_of(sublinkages, joints, welds_of(joints))
+    place = next(k for k, stage in enumerate(stages, 1) if path in stage.joints)
+    return [("sublinkage", of), ("posed in stage", f"{place} of {len(stages)}")]
 
 
 def _frame(state: WindowState, path: str) -> list[tuple[str, str]]:

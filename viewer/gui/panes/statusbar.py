@@ -66,6 +66,8 @@ def _notes(state: WindowState) -> list[tuple[str, str, str]]:
         notes.append(("snapped", "at the nearest stored instant", why))
     if state.recording is not None:
         notes.append(("recording", f"REC {state.recording.seconds:6.1f} s", ""))
+    if state.hand is not None and state.hand.doing:
+        notes.append(("doing", state.hand.doing, "Escape ends it."))
     if state.awaited.text:
         notes.append(("awaited", state.awaited.text, ""))
     return notes

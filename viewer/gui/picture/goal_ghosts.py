@@ -70,7 +70,8 @@ def with_goals(others: Ghosts | None, state: WindowState) -> Ghosts | None:
 
 
 def lines(state: WindowState) -> Strokes | None:
-    """A cross where each goal is, along its axes, and a line to there from where its point is."""
+    """A cross where each goal is, along its axes, with the edges of a region of its place, and a line to there from
+    where its point is."""
     run = state.hand
     if run is None or not run.posing:
         return None
@@ -78,6 +79,6 @@ def lines(state: WindowState) -> Strokes | None:
     for goal in shown(run):
         arms = CROSS * state.scene.size * goal.ghost[0].T
         cross = np.stack([goal.ends[1] - arms, goal.ends[1] + arms], axis=1)
-        ends += [*cross, *([goal.ends] if goal.state != "met" else [])]
+        ends += [*cross, *goal.edges, *([goal.ends] if goal.state != "met" else [])]
         colours += [OF_STATE[goal.state]] * (len(ends) - len(colours))
     return Strokes(np.array(ends), np.array(colours)) if ends else None

@@ -1,4 +1,4 @@
-"""Symbols drawn as lines over a mechanism: routes, mobility glyphs and forces. NumPy only.
+"""Symbols drawn as lines over a mechanism: routes, mobility glyphs, forces and velocities. NumPy only.
 
 A route is a curve from the middle of a joint's parent by way of the joint to the middle of its child. A glyph shows the
 speeds of a joint, an arc for turning and a double arrow for sliding, with an opacity by mobility.
@@ -12,28 +12,27 @@ from shiftjax.joints import KINDS
 from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import to_world
 from shiftjax.record import record
-from shiftjax.viewer.gui.picture import forces
+from shiftjax.viewer.gui.picture import forces, picked_motion, velocity_shapes
+from shiftjax.viewer.gui.picture.line_shapes import arc, arrow, chain, double_arrow
 from shiftjax.viewer.gui.state import present, values, visibility
 from shiftjax.viewer.gui.state.colours import FADED, ROUTE, SLIDES, TURNS, of_hue
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.scene.affine import z_along
 from shiftjax.viewer.scene.scene import Colour, Strokes
 
 NEAR = 5.0  # pixels from a line within which it is picked
 STEPS = 10  # straight pieces between two points of a route
-ARC, ARC_STEPS = np.radians(270.0), 24
 GLYPH = 0.07  # radius of an arc and half length of a double arrow, in model sizes
-HEAD = 0.3  # of an arrow's head, in its length or an arc's radius
 FAINTEST = 0.25  # lowest opacity of a glyph
 LOCKED = 1e-6  # mobility of a speed locked by loops, up to rounding
 MARKED: Colour = of_hue(0.04)
+VELOCITIES = (picked_motion.SCREW, picked_motion.ELLIPSOID)
 
 
 @record
 class Symbol:
     """Lines of one colour that belong to an item."""
 
-    name: str  # its display class: "route", "glyph" or "force"
+    name: str  # its display class
     path: str
     ends: np.ndarray  # (m, 2, 3) in the world [m]
     colour: Colour
@@ -41,7 +40,7 @@ class Symbol:
 
 def symbols(state: WindowState, *, pickable: bool = False) -> list[Symbol]:
     """The symbols that are drawn now, or those that can be picked, of visible classes and items."""
-    makers = {"route": routes, "glyph": glyphs, "force": forces_now}
+    makers = {"route": routes, "glyph": glyphs, "force": forces_now, "screw": screws_now, "ellipsoid": ellipsoids_now}
     wanted = state.display.pickable if pickable else lambda name: state.display.drawn(name) != "hidden"
     made = [make(state) for name, make in makers.items() if wanted(name)]
     off = visibility.hidden_items(state) if made else set()
@@ -50,6 +49,7 @@ def symbols(state: WindowState, *, pickable: bool = False) -> list[Symbol]:
 
 def strokes(state: WindowState) -> Strokes | None:
     """The symbols as lines: faint for translucent classes, in the highlight colour for picked and selected items."""
+    picked_motion.watch(state)  # no more, where nothing of it is drawn
     drawn = symbols(state)
     if not drawn:
         return None
@@ -57,7 +57,8 @@ def strokes(state: WindowState) -> Strokes | None:
     highlight = MARKED if hue is None else of_hue(hue)
     rows = []
     for symbol in drawn:
-        r, g, b, a = highlight if symbol.path in marked else symbol.colour
+        plain = symbol.path not in marked or symbol.name in VELOCITIES  # these are of what is picked
+        r, g, b, a = symbol.colour if plain else highlight
         faint = FADED if state.display.drawn(symbol.name) == "translucent" else 1.0
         rows.append(np.tile([r, g, b, a * faint], (len(symbol.ends), 1)))
     return Strokes(np.concatenate([symbol.ends for symbol in drawn]), np.concatenate(rows))
@@ -147,36 +148,11 @@ def forces_now(state: WindowState) -> list[Symbol]:
     ]
 
 
-def arrow(start: np.ndarray, vector: np.ndarray, heads: int = 1) -> np.ndarray:
-    """(m, 2, 3) an arrow: its shaft and the four barbs of every head; empty for a zero vector."""
-    length = float(np.linalg.norm(vector))
-    if not length > 0:
-        return np.zeros((0, 2, 3))
-    x, y, z = (length * column for column in z_along(vector).T)
-    tip = start + z
-    ends = [(start, tip)]
-    for k in range(heads):
-        top = tip - 0.6 * HEAD * k * z
-        ends += [(top, top - HEAD * z + side) for side in 0.4 * HEAD * np.array([x, -x, y, -y])]
-    return np.array(ends)
+def screws_now(state: WindowState) -> list[Symbol]:
+    """Screws or instant centres of the picked body of a mechanism that is posed."""
+    return [Symbol("screw", path, ends, colour) for path, ends, colour in velocity_shapes.screws(state)]
 
 
-def double_arrow(middle: np.ndarray, way: np.ndarray, half: float) -> np.ndarray:
-    """(m, 2, 3) an arrow each way from a point."""
-    return np.concatenate([arrow(middle, half * way), arrow(middle, -half * way)])
-
-
-def arc(middle: np.ndarray, axis: np.ndarray, radius: float) -> np.ndarray:
-    """(m, 2, 3) three quarters of a circle about an axis, with a head in the positive direction."""
-    x, y, _ = z_along(axis).T
-    angle = np.linspace(0.0, ARC, ARC_STEPS + 1)
-    rim = middle + radius * (np.cos(angle)[:, None] * x + np.sin(angle)[:, None] * y)
-    out = (rim[-1] - middle) / radius
-    ahead = np.cross(axis, out)
-    barbs = [(rim[-1], rim[-1] + HEAD * radius * (side * out - ahead)) for side in (0.6, -0.6)]
-    return np.concatenate([chain(rim), np.array(barbs)])
-
-
-def chain(points: np.ndarray) -> np.ndarray:
-    """(m - 1, 2, 3) the segments of a polyline (m, 3)."""
-    return np.stack([points[:-1], points[1:]], axis=1)
+def ellipsoids_now(state: WindowState) -> list[Symbol]:
+    """Ellipsoids of velocity and of force at a point of it."""
+    return [Symbol("ellipsoid", path, ends, colour) for path, ends, colour in velocity_shapes.ellipsoids(state)]

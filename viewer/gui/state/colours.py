@@ -17,6 +17,10 @@ NEAREST: Colour = (0.95, 0.70, 0.10, 1.0)
 BLOCKED: Colour = (0.95, 0.25, 0.20, 1.0)
 OF_STATE = {"met": MET, "nearest": NEAREST, "blocked": BLOCKED}
 OTHER: Colour = (0.35, 0.45, 0.60, 0.35)  # another assembly
+SCREW: Colour = (0.55, 0.10, 0.75, 1.0)  # of the picked body as ground sees it, and as another body does
+SCREW_BETWEEN: Colour = (0.00, 0.55, 0.45, 1.0)
+VELOCITY_ELLIPSE: Colour = (0.05, 0.25, 0.80, 1.0)
+FORCE_ELLIPSE: Colour = (0.90, 0.50, 0.10, 1.0)
 ROUTE: Colour = (0.10, 0.55, 0.60, 0.9)
 SETS: tuple[Colour, ...] = (  # of members; away from what is selected and from the front
     CATEGORIES[2], CATEGORIES[4], CATEGORIES[3], CATEGORIES[5], CATEGORIES[6], (0.92, 0.92, 0.92, 1.0),

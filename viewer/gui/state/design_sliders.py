@@ -31,13 +31,14 @@ class DesignSliders:
         values: path of a varied number -> where its slider stands.
         simulates: whether a design is simulated exactly; else the nearest member is shown.
         nearest: the member nearest to them and its distance, in ranges of the numbers; None where there is none.
+        wanted: whether the design where they stand is simulated, or has been.
         tried: the design that was simulated last, drawn over the members; tried_at: its numbers.
         problem: why the last one could not be simulated; note: of the study of more members that is made.
         made: path of such a study, "" while there is none. count: members it is to have.
     """
 
     def __init__(self) -> None:
-        self.like, self.simulates = -1, True
+        self.like, self.simulates, self.wanted = -1, True, False
         self.values: dict[str, float] = {}
         self.nearest: tuple[int, float] | None = None
         self.tried: Design | None = None

@@ -25,9 +25,11 @@ PARENT = {
     "glyph": "widget",
     "force": "widget",
     "name": "widget",
+    "screw": "widget",
+    "ellipsoid": "widget",
 }
 DRAWN = ("visible", "hidden", "translucent")
-OFF = ("frame", "centre", "route", "glyph", "force", "name")  # by default
+OFF = ("frame", "centre", "route", "glyph", "force", "name", "screw", "ellipsoid")  # by default
 
 
 class Display:
@@ -61,6 +63,10 @@ class Display:
             self._draw[name] = draw
         if pick is not None:
             self._pick[name] = pick
+
+    def toggle(self, name: str) -> None:
+        """Shows a class where it is hidden, else hides it."""
+        self.set(name, draw="visible" if self.drawn(name) == "hidden" else "hidden")
 
     def inherit(self, name: str) -> None:
         """Removes the settings of a class, except of the root."""

@@ -224,7 +224,8 @@ ACTIONS = (
     ),
     *_rows(
         "Picking and selecting",
-        ("escape", "close a menu, list or window, leave a pane or manipulation, drop the pick, stop following",
+        ("escape",
+         "close a menu, list or window, end a search, leave a pane or manipulation, drop the pick, stop following",
          "Escape", "Escape"),
         ("select", "add the pick to the selection", "S", "S"),
         ("deselect", "take the pick out of the selection", "Shift+S", "Shift+S"),
@@ -252,6 +253,9 @@ ACTIONS = (
         ("glyphs", "motions that joints have left, on or off", "Z", "Z"),
         ("forces", "arrows of forces and torques, on or off", "W", "W"),
         ("names", "names of bodies and joints, on or off", "Q", "Q"),
+        ("screws", "screw or instant centre of the picked body where a model is posed, on or off", "Ctrl+I", "Ctrl+I"),
+        ("ellipsoids", "velocities and forces of its point for inputs of unit size, on or off", "Ctrl+Shift+I",
+         "Ctrl+Shift+I"),
     ),
     *_rows(
         "Window",
@@ -282,6 +286,7 @@ ACTIONS = (
         ("settle", "go to the goals that are kept, as near as may be", "Ctrl+Alt+G", "Ctrl+Alt+G"),
         ("show_other", "the next way in which its loops close as a ghost, or not", "Ctrl+Alt+F", "Ctrl+Alt+F"),
         ("save_model", "write the model as it is posed, and what was done", "Ctrl+S", "Ctrl+S"),
+        ("save_trajectory", "write the poses that it went through by hand (CSV)", "Ctrl+Alt+S", "Ctrl+Alt+S"),
         ("console", "the console: what was done, and a line to type", "Ctrl+J", "Ctrl+J"),
         ("travel", "how far the picked joint goes: its dead points", "Ctrl+E", "Ctrl+E"),
         ("curve", "the curve of the picked point through the motion, or none", "Ctrl+T", "Ctrl+T"),

@@ -14,6 +14,7 @@ from shiftjax.joints import KINDS
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.named_objects import NAMEABLE, named_objects
 from shiftjax.mechanism.paths import matching
+from shiftjax.mechanism.sublinkages import DISPOSITIONS
 from shiftjax.record import record
 from shiftjax.viewer.gui.state.line_context import LineContext, context_of
 
@@ -21,13 +22,16 @@ EVERY = tuple(what for what in NAMEABLE if what != "assembly")
 OFFERED: Mapping[str, tuple[str, ...]] = {  # an argument, or that of one step -> of what paths are offered in it;
     # arguments that are called as an object is, as `body`, need no line
     "coordinate": ("coordinate",), "path": EVERY, "paths": EVERY, "of": ("body", "frame", "coordinate"),
-    "parent": ("body",), "child": ("body",), "values": ("number",), "stand.values": ("coordinate",), "type": ("type",),
+    "relative_to": ("body", "frame"), "parent": ("body",), "child": ("body",), "type": ("type",),
+    "values": ("number",), "stand.values": ("coordinate",),
     "names": ("goal",), "rank.name": ("goal",), "assembly": ("assembly",), "rename.path": (*EVERY, "assembly"),
     "lock.paths": ("body", "joint", "coordinate"), "unlock.paths": ("body", "joint", "coordinate"),
-    "make_virtual.paths": ("body", "joint"), "make_real.paths": ("body", "joint"),
+    "make_virtual.paths": ("body", "joint"), "make_real.paths": ("body", "joint"), "sublinkage.joints": ("joint",),
+    "sublinkage.name": ("part",), "within": ("part",), "disposition": ("disposition",),
+    "abstract.base": ("body",), "abstract.end": ("body",), "abstract.joints": ("type",),
 }  # fmt: skip
 FRAME_NAMES = ("frames",)  # arguments that take names of frames of the body that is the first one
-PAIRS = ("parent", "child")  # a body alone, or a body and a frame of it in brackets
+PAIRS = ("parent", "child", "base", "end")  # a body alone, or a body and a frame of it in brackets
 
 
 @record
@@ -85,12 +89,13 @@ def steps_of(lines: Iterable[str]) -> dict[str, StepWords]:
 
 def paths_of(model: Model, coordinates: Iterable[str], goals: Iterable[str]) -> dict[str, list[str]]:
     """What a path can be of -> all paths of it: objects as of `named_objects`, "number", "coordinate", "goal"; names of
-    kinds of joints as "type"."""
+    kinds of joints as "type", dispositions of sublinkages as "disposition", names of those as "part"."""
     paths: dict[str, list[str]] = {what: [] for what in NAMEABLE}
     for what, path in named_objects(model):
         paths[what].append(path)
     return {
         **paths, "number": [*model.numbers()], "coordinate": [*coordinates], "goal": [*goals], "type": [*KINDS],
+        "disposition": [*DISPOSITIONS], "part": [one.name for one in model.sublinkages],
     }  # fmt: skip
 
 

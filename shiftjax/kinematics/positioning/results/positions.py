@@ -151,7 +151,8 @@ class PoseStudyFunction(DesignMetrics):
         options = self._options(problem.design["vary"] or None)
         prepared = prepare(self.model, options.design.vary or {}, options)
         faulty = unsound(prepared, 0.0, 0.0, strict=False)
-        return _stated(prepared, on_branch(prepared, start_from(prepared, None, faulty), faulty))
+        began = start_from(prepared, None, faulty, massless=self.problem.massless)
+        return _stated(prepared, on_branch(prepared, began, faulty))
 
     def _expanded(self, x: Array) -> Array:
         """(B, inputs) of the position function, of numbers (B, P)."""
@@ -192,7 +193,7 @@ class PoseStudyFunction(DesignMetrics):
             )
 
         options = replace(given.changed(metrics=None), design=DesignOptions(vary, self.given.design.assign, None))
-        result = assembled(self.model, options, moved=moved)
+        result = assembled(self.model, options, moved=moved, massless=self.problem.massless)
         search, best, outcome = come[0]
         status, messages = np.array(np.atleast_1d(result.status)), list(result.messages)
         for k in np.flatnonzero((status <= 0) & ~np.atleast_1d(outcome.reached)):

@@ -1,0 +1,1 @@
+"""Panes of a mechanism that is posed by hand."""
