@@ -122,7 +122,7 @@ WITHOUT = {  # numbers of a file that are no numbers of the model
 }
 WORDS = {  # shapes of fields that are no numbers: names, switches, what is inside
     "name", "text", "comment", "flag", "choice", "texts", "reference", "references", "joint", "joints", "object",
-    "list", "anything", "data", "lock",
+    "list", "anything", "data", "lock", "sublinkages",
     "parameters", "named points", "expression",  # numbers of which others are expressions: test_parameter_runs.py
 }  # fmt: skip
 
