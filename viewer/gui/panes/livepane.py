@@ -17,6 +17,7 @@ BY_HAND = (
 )  # fmt: skip
 RUN_BY_HAND = (("Pose", "pose"), ("Play", "play"))
 LABEL = 150.0  # of the name of a slider [points]
+ROUNDING = 1e-12  # of the way of a slider: a smaller number is shown as 0
 
 
 def draw(state: WindowState, live: LiveRun) -> None:
@@ -39,7 +40,8 @@ def draw(state: WindowState, live: LiveRun) -> None:
         if narrow:
             ui.wrapped(label)
         imgui.set_next_item_width(-1 if narrow else -LABEL)
-        moved, value = imgui.slider_float(f"##{path}", requested[path], low, high, "%.5g")
+        digits = "%.5g" if abs(requested[path]) > ROUNDING * (high - low) else "0"  # not -3.2e-24
+        moved, value = imgui.slider_float(f"##{path}", requested[path], low, high, digits)
         ui.remember_item(f"slider:{path}")
         if imgui.is_item_deactivated_after_edit():
             live.let_go()
