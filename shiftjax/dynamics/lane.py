@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -43,7 +44,7 @@ class Lane:
     functions: Sequence[Any]
     t: Scalar
 
-    @property
+    @cached_property
     def units(self) -> list[float]:
         """(nv,) factors that make the speeds dimensionless."""
         return scales(speed_units(self.plan), self.length)

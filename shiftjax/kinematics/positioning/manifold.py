@@ -69,6 +69,7 @@ class Goals:
         x: (n, B) of `Ground.parts`; rows of coordinates are those of poses on their way.
         levels: the most important first; limits are the first one where there are any.
         lone: the loops of a mechanism that is alone. opened: whether loops are a level, and may open.
+        every_unit: (nv,) what makes speeds dimensionless. unit: of those that may be taken.
     """
 
     plan: Plan
@@ -81,7 +82,7 @@ class Goals:
     opened: bool = False
 
     def __post_init__(self) -> None:
-        self.unit = np.asarray(self.lane.units)
+        self.unit = self.every_unit = np.asarray(self.lane.units)
         closed = any(block.rows for block in self.plan.substructures)
         self.loops = closed and not self.opened
         self.plain = not any(one.vector or one.quaternion for one in self.plan.coordinates)
@@ -137,7 +138,7 @@ class Goals:
         """Those of regions at coordinates (nq, B) of some members."""
         x = self.x[:, members]
         x[: self.plan.nq] = q
-        return edges_at(regions, rows, self.answers, x, members, self.unit)
+        return edges_at(regions, rows, self.answers, x, members, self.every_unit)
 
 
 @dataclass

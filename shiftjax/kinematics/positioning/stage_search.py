@@ -90,8 +90,7 @@ def stages_in(
             if isinstance(level, LimitRows):
                 if len((some := _limits(level.limits, stage)).q):
                     labels = dict(zip(level.limits.q.tolist(), level.labels, strict=True))
-                    unit = np.asarray(whole.lane.units)
-                    parts.append((ranked, LimitRows(some, unit, [labels[q] for q in some.q.tolist()])))
+                    parts.append((ranked, LimitRows(some, whole.every_unit, [labels[q] for q in some.q.tolist()])))
             elif numbers and ranked.energy:
                 energy: Any = level
                 parts.append((ranked, energy.of_stage(stage.rows_of(search.plan), stage.v)))

@@ -102,8 +102,7 @@ class StageGoals(Goals):
         super().__post_init__()
         assert self.stage is not None
         self._columns = self.stage
-        self._every_unit = self.unit
-        self.unit = self.unit[self.stage.v]
+        self.unit = self.every_unit[self.stage.v]
         self.cap = self.caps(closed=bool(self.stage.rows))
         self.loops = bool(self.stage.rows) and not self.opened
 
@@ -143,11 +142,7 @@ class StageGoals(Goals):
         q: np.ndarray,
         members: np.ndarray,
     ) -> Edges:
-        unit, self.unit = self.unit, self._every_unit
-        try:
-            out = super().edges(regions, rows, q, members)
-        finally:
-            self.unit = unit
+        out = super().edges(regions, rows, q, members)
         out.J = _columns_of(out.J, self._columns.v)
         return out
 
