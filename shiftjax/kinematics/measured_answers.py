@@ -23,6 +23,7 @@ from shiftjax.gradients.implicit import Implicit
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.measures.aims import NO_AIM, Aim
 from shiftjax.mechanism.model import Model
+from shiftjax.run.assemble import assembled
 from shiftjax.run.options import Options
 from shiftjax.run.results.result import Result
 
@@ -112,6 +113,15 @@ class DesignMetrics(MeasuredAnswers):
     def static(self) -> Result:
         numbers = self.model.numbers()
         return self.result({name: np.full(1, numbers[name]) for name in self.names} or None, self.given)
+
+    def _began(self, vary: Mapping[str, np.ndarray] | None, given: Options) -> Result:
+        """Where designs begin."""
+        design = replace(self.given.design, vary=vary)
+        return assembled(self.model, replace(given.changed(metrics=None), design=design), massless=True)
+
+    def _vary(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """Path of a number -> (B,), of numbers (B, P)."""
+        return {name: np.ascontiguousarray(values) for name, values in zip(self.names, x.T, strict=True)}
 
     @property
     def outputs(self) -> int:

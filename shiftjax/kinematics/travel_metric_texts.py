@@ -16,12 +16,7 @@ EXAMPLE = "range(rocker_pivot), or at_high(rocker_pivot, crank_pivot)"
 def joints_in(words: Any) -> tuple[str, ...]:
     """The joints that a metric names, as the user wrote them; none of one that is no expression."""
     try:
-        node = parse(text_of(words, ""), "", LANES)
+        node = parse(text_without_aim(words, "", EXAMPLE), "", LANES)
     except ModelError:
         return ()
     return tuple(name.text for name in names(node) if name.text != "pi")
-
-
-def text_of(words: Any, where: str) -> str:
-    """The expression of a metric's words."""
-    return text_without_aim(words, where, EXAMPLE)

@@ -5,19 +5,15 @@ Host only, no jax.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from shiftjax.errors import nearest, shown
-from shiftjax.expressions.dialects import FUNCTIONS, LANES
-from shiftjax.expressions.evaluation import evaluate
-from shiftjax.expressions.expression import Expression, FunctionCall, Name, replaced, written
-from shiftjax.expressions.grammar import parse
+from shiftjax.expressions.dialects import LANES
+from shiftjax.expressions.expression import FunctionCall, Name, written
 from shiftjax.kinematics.inputs import units_of
-from shiftjax.kinematics.travel_metric_texts import EXAMPLE, text_of
-from shiftjax.measures.aims import NO_AIM, Aim, aim_of
-from shiftjax.measures.expression_units import MIXED, unit_of
-from shiftjax.measures.run_metrics import check_name
+from shiftjax.kinematics.term_metrics import TermMetric, TermWords, term_metrics
+from shiftjax.kinematics.travel_metric_texts import EXAMPLE
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
@@ -51,18 +47,7 @@ class TravelTerm:
         return {**OF_ENDS, **OF_DEAD_POINTS}.get(self.name, ())
 
 
-@record
-class TravelMetric:
-    """An expression of terms, which stand in it by their texts; and which of its values are good."""
-
-    text: str
-    node: Expression
-    terms: tuple[TravelTerm, ...]
-    unit: str
-    aim: Aim = NO_AIM
-
-
-def travel_metrics(model: Model, wanted: Mapping[str, Any] | None) -> dict[str, TravelMetric]:
+def travel_metrics(model: Model, wanted: Mapping[str, Any] | None) -> dict[str, TermMetric[TravelTerm]]:
     """The metrics of travels of a model's joints.
 
     Args:
@@ -71,42 +56,16 @@ def travel_metrics(model: Model, wanted: Mapping[str, Any] | None) -> dict[str, 
     Raises:
         ModelError: what is no such metric; no such joint.
     """
-    out, units = dict[str, TravelMetric](), units_of(model)
-    for name, words in (wanted or {}).items():
-        check_name(name)
-        where, terms = f"metric {name}", dict[str, TravelTerm]()
-        text = text_of(words, where)
-
-        def term(call: FunctionCall, where: str = where, terms: dict[str, TravelTerm] = terms) -> Name:
-            one = _term(model, call, where, units)
-            terms[one.text()] = one
-            return Name(one.text())
-
-        node = _over_terms(parse(text, where, LANES), where, term)
-        if not terms:
-            raise LANES.refused(where, shown(text), f"a call of {', '.join(TERMS)}", f"Write it like {EXAMPLE}.")
-        if (size := len(evaluate(node, {one: [1.0] for one in terms}, where))) != 1:
-            raise LANES.refused(where, f"{size} numbers", "one number", "Make a metric of each.")
-        unit = unit_of(node, {one: term.unit for one, term in terms.items()}) or "1"
-        aim = aim_of(words, where, "" if unit == MIXED else unit)
-        out[name] = TravelMetric(text, node, tuple(terms.values()), unit, aim)
-    return out
+    term = partial(_term, model, units_of(model))
+    return term_metrics(wanted, TermWords(TERMS, "travels", EXAMPLE, term, _outside))
 
 
-def _over_terms(node: Expression, where: str, term: Callable[[FunctionCall], Name]) -> Expression:
-    """The expression with the name of a term for every call of one."""
-    if isinstance(node, FunctionCall) and node.function in TERMS:
-        return term(node)
-    if isinstance(node, FunctionCall) and node.function not in FUNCTIONS:
-        hint = nearest(node.function, (*TERMS, *FUNCTIONS))
-        raise LANES.refused(where, f"{node.function}(...), of travels", ", ".join(TERMS), hint)
-    if isinstance(node, Name) and node.text != "pi":
-        todo = f"Write range({node.text}) for how far it goes, or another of {', '.join(TERMS)} of it."
-        raise LANES.refused(where, f"{node.text} outside of {', '.join(TERMS)}", "joints inside of these", todo)
-    return replaced(node, lambda inner: _over_terms(inner, where, term))
+def _outside(name: str, where: str) -> Exception:
+    todo = f"Write range({name}) for how far it goes, or another of {', '.join(TERMS)} of it."
+    return LANES.refused(where, f"{name} outside of {', '.join(TERMS)}", "joints inside of these", todo)
 
 
-def _term(model: Model, call: FunctionCall, where: str, units: Mapping[str, str]) -> TravelTerm:
+def _term(model: Model, units: Mapping[str, str], call: FunctionCall, where: str) -> TravelTerm:
     wanted = 2 if call.function in OF_DEAD_POINTS else 1
     at, given = f"{where}: {call.function}", call.arguments
     if len(given) != wanted or call.options or not all(isinstance(one, Name) for one in given):

@@ -23,7 +23,6 @@ from shiftjax.kinematics.travel_metrics import TravelTerm, travel_metrics
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.run.assemble import assembled
 from shiftjax.run.derive import Formula
 from shiftjax.run.memory import Need
 from shiftjax.run.options import DesignOptions, Options, options_of
@@ -145,11 +144,6 @@ class TravelFunction(DesignMetrics):
 
     # -- the answers ---------------------------------------------------------------------------------------------------
 
-    def _began(self, vary: Mapping[str, np.ndarray] | None, given: Options) -> Result:
-        """Where designs begin."""
-        design = replace(self.given.design, vary=vary)
-        return assembled(self.model, replace(given.changed(metrics=None), design=design), massless=True)
-
     def _ends(self, vary: Mapping[str, np.ndarray] | None, *, only_named: bool = False) -> list[TravelEnds]:
         design = DesignOptions(vary, self.given.design.assign, None)
         options = replace(self.given.changed(metrics=None, channels=(), keep="none"), design=design)
@@ -157,7 +151,7 @@ class TravelFunction(DesignMetrics):
 
     def _answer(self, x: np.ndarray) -> Answered:
         """Of numbers (B, P): the answers of all joints, and the status."""
-        vary = {name: np.ascontiguousarray(values) for name, values in zip(self.names, x.T, strict=True)}
+        vary = self._vary(x)
         began = self._began(vary, self.given.changed(channels=(), keep="none"))
         begin = {term.joint for term in self.terms.values() if term.name == "begin"}
         names = dict.fromkeys(self.names)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from shiftjax.errors import nearest, shown
-from shiftjax.expressions.dialects import FUNCTIONS, LANES
-from shiftjax.expressions.evaluation import evaluate
-from shiftjax.expressions.expression import Expression, FunctionCall, Name, replaced, written
-from shiftjax.expressions.grammar import parse
+from shiftjax.expressions.dialects import LANES
+from shiftjax.expressions.expression import FunctionCall, written
+from shiftjax.kinematics.term_metrics import TermMetric, TermWords, term_metrics
 from shiftjax.kinematics.workspaces.space_words import without_grid
-from shiftjax.measures.aims import NO_AIM, Aim, aim_of, text_without_aim
-from shiftjax.measures.expression_units import MIXED, unit_of
-from shiftjax.measures.run_metrics import check_name
+from shiftjax.measures.expression_units import MIXED
 from shiftjax.record import record
 
 TERMS = ("area", "volume", "radius", "side", "dexterous_area")
@@ -21,19 +17,20 @@ EXAMPLE = "area(), or radius() / 0.1"
 
 
 @record
-class SpaceMetric:
-    """An expression of terms, which stand in it by their names; and which of its values are good."""
+class SpaceTerm:
+    """One of `TERMS`, and its unit."""
 
-    text: str
-    node: Expression
-    terms: tuple[str, ...]
+    name: str
     unit: str
-    aim: Aim = NO_AIM
+
+    def text(self) -> str:
+        """What tells it from others."""
+        return self.name
 
 
 def space_metrics(
     wanted: Mapping[str, Any] | None, asked: Mapping[str, Any], units: tuple[str, ...]
-) -> dict[str, SpaceMetric]:
+) -> dict[str, TermMetric[SpaceTerm]]:
     """The metrics of workspaces.
 
     Args:
@@ -43,26 +40,13 @@ def space_metrics(
     Raises:
         ModelError: what is no such metric; a term of what is not asked for.
     """
-    out, of_terms = dict[str, SpaceMetric](), _units(units)
-    for name, words in (wanted or {}).items():
-        check_name(name)
-        where, terms = f"metric {name}", list[str]()
-        text = text_without_aim(words, where, EXAMPLE)
+    of_terms = _units(units)
 
-        def term(call: FunctionCall, where: str = where, terms: list[str] = terms) -> Name:
-            _refuse(call, where, asked, len(units))
-            terms.append(call.function)
-            return Name(call.function)
+    def term(call: FunctionCall, where: str) -> SpaceTerm:
+        _refuse(call, where, asked, len(units))
+        return SpaceTerm(call.function, of_terms[call.function])
 
-        node = _over_terms(parse(text, where, LANES), where, term)
-        if not terms:
-            raise LANES.refused(where, shown(text), f"a call of {', '.join(TERMS)}", f"Write it like {EXAMPLE}.")
-        if (size := len(evaluate(node, {one: [1.0] for one in terms}, where))) != 1:
-            raise LANES.refused(where, f"{size} numbers", "one number", "Make a metric of each.")
-        unit = unit_of(node, of_terms) or "1"
-        aim = aim_of(words, where, "" if unit == MIXED else unit)
-        out[name] = SpaceMetric(text, node, tuple(dict.fromkeys(terms)), unit, aim)
-    return out
+    return term_metrics(wanted, TermWords(TERMS, "workspaces", EXAMPLE, term, _outside))
 
 
 def _units(units: tuple[str, ...]) -> dict[str, str]:
@@ -73,17 +57,9 @@ def _units(units: tuple[str, ...]) -> dict[str, str]:
     return {"area": size, "volume": size, "dexterous_area": size, "radius": length, "side": length}
 
 
-def _over_terms(node: Expression, where: str, term: Callable[[FunctionCall], Name]) -> Expression:
-    """The expression with the name of a term for every call of one."""
-    if isinstance(node, FunctionCall) and node.function in TERMS:
-        return term(node)
-    if isinstance(node, FunctionCall) and node.function not in FUNCTIONS:
-        hint = nearest(node.function, (*TERMS, *FUNCTIONS))
-        raise LANES.refused(where, f"{node.function}(...), of workspaces", ", ".join(TERMS), hint)
-    if isinstance(node, Name) and node.text != "pi":
-        hint = f"Write {node.text}()." if node.text in TERMS else f"Write it like {EXAMPLE}."
-        raise LANES.refused(where, node.text, f"calls of {', '.join(TERMS)}", hint)
-    return replaced(node, lambda inner: _over_terms(inner, where, term))
+def _outside(name: str, where: str) -> Exception:
+    todo = f"Write {name}()." if name in TERMS else f"Write it like {EXAMPLE}."
+    return LANES.refused(where, name, f"calls of {', '.join(TERMS)}", todo)
 
 
 def _refuse(call: FunctionCall, where: str, asked: Mapping[str, Any], coordinates: int) -> None:

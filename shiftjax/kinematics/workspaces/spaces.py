@@ -26,7 +26,6 @@ from shiftjax.kinematics.workspaces.table import ReachableSpace
 from shiftjax.kinematics.workspaces.workspace import SEARCHED, SpaceQuestion, is_traced_out
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.assemble import assembled
 from shiftjax.run.derive import Formula
 from shiftjax.run.memory import Need
 from shiftjax.run.options import DesignOptions, Options, options_of
@@ -112,7 +111,7 @@ class SpaceFunction(DesignMetrics):
         self.question.refuse(self.known)
         refuse_other_units(workspace, self.known.units)
         self.metrics = space_metrics(given.recording.metrics, words, self.known.units)
-        self.terms = tuple(dict.fromkeys(term for one in self.metrics.values() for term in one.terms))
+        self.terms = tuple(dict.fromkeys(term.name for one in self.metrics.values() for term in one.terms))
         self.question = replace(
             self.question, inscribed=self.question.inscribed and bool({"radius", "side"} & {*self.terms}),
             orientations=self.question.orientations if "dexterous_area" in self.terms else 0,
@@ -120,7 +119,7 @@ class SpaceFunction(DesignMetrics):
         self.without_slopes = {
             name: ", ".join(lacking)
             for name, one in self.metrics.items()
-            if (lacking := [reason for term in one.terms if (reason := self._flat(term))])
+            if (lacking := [reason for term in one.terms if (reason := self._flat(term.name))])
         }
         self._solved = Implicit(len(TERMS) + 1, self._answer, warns=warns)
 
@@ -152,11 +151,6 @@ class SpaceFunction(DesignMetrics):
         stated = self.given.changed(metrics=None, channels=(), keep="none")
         return replace(stated, design=DesignOptions(vary, self.given.design.assign, None))
 
-    def _began(self, vary: Mapping[str, np.ndarray] | None, given: Options) -> Result:
-        """Where designs begin."""
-        design = replace(self.given.design, vary=vary)
-        return assembled(self.model, replace(given.changed(metrics=None), design=design), massless=True)
-
     def _spaces(self, vary: Mapping[str, np.ndarray] | None, began: Result) -> list[Space | None]:
         """What designs reach; None of those that have not begun."""
         good = np.flatnonzero(np.atleast_1d(began.status) <= 0)
@@ -169,7 +163,7 @@ class SpaceFunction(DesignMetrics):
 
     def _answer(self, x: np.ndarray) -> Answered:
         """Of numbers (B, P): the terms, and the status."""
-        vary = {name: np.ascontiguousarray(values) for name, values in zip(self.names, x.T, strict=True)}
+        vary = self._vary(x)
         began = self._began(vary, self.given.changed(channels=(), keep="none"))
         every = self._spaces(vary, began)
         y = _numbers(every)
