@@ -9,6 +9,7 @@ import shiftjax
 from shiftjax import FrameGoal, JointGoal, ModelError, Poser, Workbench
 from shiftjax.editing.standing import Pose, Poses, within
 from shiftjax.rotations import rotation_of_vector, vector_of_rotation
+from tests.support.reaching_arms import two_links
 
 EXACT = 1e-9  # m or rad: a goal that is met, 1e-11 of the model's length and a margin
 BUCKET, BOOM, STICK = (f"excavator:{name}" for name in ("bucket", "boom", "stick"))
@@ -20,14 +21,7 @@ def seen(poses: Poses, of: str, from_it: str) -> Pose:
 
 
 def arm() -> Poser:
-    """Two links of 1 m in a plane, hinged about y at the origin."""
-    builder = shiftjax.ModelBuilder()
-    rows = builder.assembly("arm")
-    for k in (0, 1):
-        rows.body(f"l{k}", mass=1.0, inertia=(1e-3, 0.1, 0.1), frames={"tip": (1, 0, 0)})
-        parent = (f"l{k - 1}", "tip") if k else "fixed"
-        rows.joint(f"j{k}", "Ry", parent=parent, child=f"l{k}", initial_displacement=0.3 + 0.5 * k)
-    return Poser(builder.build())
+    return Poser(two_links())
 
 
 def test_a_goal_in_another_body_goes_with_it() -> None:

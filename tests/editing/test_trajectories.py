@@ -12,6 +12,7 @@ import shiftjax
 from shiftjax import FrameGoal, ModelError, Poser, Workbench
 from shiftjax.ensembles.store.store import write
 from shiftjax.rotations import rotation_of_vector
+from tests.support.reaching_arms import two_links
 
 EXACT = 1e-9  # m or rad: a goal that is met
 SAME = 1e-12  # rad: closed twice to rounding
@@ -26,17 +27,6 @@ def turning_joints() -> shiftjax.Model:
         rows.body(name, mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"top": (0.1, 0.2, 0.3)})
     rows.joint("six", "float", child="hull").joint("ball", "spherical", parent=("hull", "top"), child="head")
     rows.joint("slide", "Tx", parent=("head", "top"), child="rod")
-    return builder.build()
-
-
-def arm() -> shiftjax.Model:
-    """Two links of 1 m in a plane, hinged about y at the origin."""
-    builder = shiftjax.ModelBuilder()
-    rows = builder.assembly("arm")
-    for k in (0, 1):
-        rows.body(f"l{k}", mass=1.0, inertia=(1e-3, 0.1, 0.1), frames={"tip": (1, 0, 0)})
-        parent = (f"l{k - 1}", "tip") if k else "fixed"
-        rows.joint(f"j{k}", "Ry", parent=parent, child=f"l{k}", initial_displacement=0.3 + 0.5 * k)
     return builder.build()
 
 
@@ -127,7 +117,7 @@ def test_poses_out_of_reach_are_told_row_by_row(tmp_path: Path) -> None:
     one. What was missing is in the notes of its step, and the script gives the same poses."""
     rows = ("1.2, 0, -0.6", "2.5, 0, 0", "1.0, 0, -1.0")
     file = table(tmp_path / "tip.csv", ",".join(f"l1:tip.position[{k}]" for k in range(3)), *rows)
-    bench = Workbench(arm())
+    bench = Workbench(two_links())
     read = bench.read_trajectory(file)
     missing = bench.go_through(read)
     assert [*missing] == [1] and "pose 1 of tip.csv: arm:l1:tip: 0.5 m missing" in missing[1]
@@ -137,7 +127,7 @@ def test_poses_out_of_reach_are_told_row_by_row(tmp_path: Path) -> None:
     assert bench.notes == (missing[1],)
     bench.do("lock", "j0", "j1").go_to(read, 2)
     assert bench.missed > 0.1 and bench.notes[0].startswith("pose 2 of tip.csv")
-    assert np.array_equal(Workbench(arm()).replay(bench.script).coordinates, bench.coordinates)
+    assert np.array_equal(Workbench(two_links()).replay(bench.script).coordinates, bench.coordinates)
 
 
 def test_a_pose_of_a_body_by_a_rotation_vector_and_a_quaternion(tmp_path: Path) -> None:

@@ -24,6 +24,17 @@ def arm(first: float, second: float, stops: Mapping[str, tuple[float, float]] | 
     return builder.build()
 
 
+def two_links() -> Model:
+    """Two links of 1 m in a plane, hinged about y at the origin."""
+    builder = shiftjax.ModelBuilder()
+    rows = builder.assembly("arm")
+    for k in (0, 1):
+        rows.body(f"l{k}", mass=1.0, inertia=(1e-3, 0.1, 0.1), frames={"tip": (1, 0, 0)})
+        parent = (f"l{k - 1}", "tip") if k else "fixed"
+        rows.joint(f"j{k}", "Ry", parent=parent, child=f"l{k}", initial_displacement=0.3 + 0.5 * k)
+    return builder.build()
+
+
 def five_bar(ground: float, left: tuple[float, float], right: tuple[float, float]) -> Model:
     """Two arms whose hands are pinned to each other, at l2:tip."""
     a = (builder := shiftjax.ModelBuilder().frame("right", T=(ground, 0.0, 0.0))).assembly("a")

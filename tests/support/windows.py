@@ -49,6 +49,13 @@ def beside_a_run(session: Session, size: tuple[int, int]) -> Iterator[Offscreen]
         yield screen
 
 
+def settled(window: Offscreen, session: Session) -> None:
+    """Draws when all that was asked of a session, and what its steps asked for in turn, is done."""
+    session.settle()
+    session.settle()  # what a step asked for comes after it
+    window.frames(2)
+
+
 def draw_until(window: Offscreen, time: float) -> None:
     """Draws until the run gets there [s]."""
     _draw_until(window, lambda: window.state.clock.time >= time)

@@ -21,7 +21,7 @@ from shiftjax.viewer.gui.state.colours import BLOCKED, MET, NEAREST
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion.by_hand import Helpers
 from shiftjax.viewer.motion.workbench import WorkbenchSession
-from tests.support.windows import beside_a_run
+from tests.support.windows import beside_a_run, settled
 
 NONE: Modifiers = (False, False, False)
 CTRL: Modifiers = (True, False, False)
@@ -40,12 +40,6 @@ def four_bar() -> Iterator[tuple[Offscreen, WorkbenchSession]]:
             actions.run(window.state, "front")
             window.frames(2)
             yield window, session
-
-
-def settled(window: Offscreen, session: WorkbenchSession) -> None:
-    session.settle()
-    session.settle()  # what a step asked for comes after it
-    window.frames(2)
 
 
 def on(window: Offscreen, body: str, part: float) -> tuple[float, float]:

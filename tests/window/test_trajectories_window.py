@@ -17,7 +17,7 @@ from shiftjax.viewer.gui.picture import goal_ghosts
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion.by_hand import Helpers
 from shiftjax.viewer.motion.workbench import WorkbenchSession
-from tests.support.windows import beside_a_run
+from tests.support.windows import beside_a_run, settled
 
 CRANK, COUPLER = "four_bar:crank_pivot", "four_bar:coupler"
 SHIFT, CTRL_ALT = (False, False, True), (True, True, False)
@@ -30,12 +30,6 @@ def four_bar() -> Iterator[tuple[Offscreen, WorkbenchSession]]:
         with beside_a_run(session, (1000, 560)) as window:
             window.frames(2)
             yield window, session
-
-
-def settled(window: Offscreen, session: WorkbenchSession) -> None:
-    session.settle()
-    session.settle()  # what a step asked for comes after it
-    window.frames(2)
 
 
 def test_a_table_is_gone_through_and_written(
