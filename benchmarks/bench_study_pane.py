@@ -203,7 +203,7 @@ def brushing(window: Offscreen) -> dict[str, float]:
 
 def filtering(window: Offscreen) -> float:
     """An expression; how many it means is what NumPy counts."""
-    from shiftjax.viewer.gui.actions import selecting
+    from shiftjax.viewer.gui.actions.members import selecting
 
     explorer = window.state.explorer
     spent = timed(lambda: (selecting.show(window.state, EXPRESSION), shown(window)))

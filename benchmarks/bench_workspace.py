@@ -14,7 +14,7 @@ import numpy as np
 
 import shiftjax
 from shiftjax.bench.timing import emit
-from tests.support.reaching_arms import delta, delta_discriminants
+from tests.support.models.reaching_arms import delta, delta_discriminants
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from shiftjax.formats import load
 from shiftjax.run.advance.repeats import ACCURACIES
 from shiftjax.run.simulate import simulate
-from tests.runs.test_accuracy import near_change_points, rssr, speeds
+from tests.runs.errors.test_accuracy import near_change_points, rssr, speeds
 
 STEP, FINE, OFF = 1e-3, 16, 1e-3  # s; steps of the converged run in one; rad
 SEEN = 0.1  # s between compared instants

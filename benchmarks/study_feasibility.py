@@ -18,7 +18,7 @@ from shiftjax.bench.timing import emit
 from tests.starts.test_assemble import CRANK, other_branch
 from tests.starts.test_start_cost import LENGTHS, beyond_reach, random_four_bars
 from tests.starts.test_starts import hinge
-from tests.support.start_mechanisms import wrapped
+from tests.support.models.start_mechanisms import wrapped
 
 LIMIT = 1e-5  # m
 POSE = 1e-9  # rad

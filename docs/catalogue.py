@@ -81,8 +81,8 @@ assert ride.status == 0
 ```
 
 Balls and tyres roll on heights over a frame's x-y plane, a table with a bicubic spline through it or a polynomial; of
-the raster of a [terrain](format.md) `shiftjax.viewer.scene.terrain.raster_surface` makes such a table, with at most
-20 samples along each side unless `samples` says otherwise. Of no more samples than that it is the surface that is
+the raster of a [terrain](format.md) `shiftjax.viewer.scene.terrains.terrain.raster_surface` makes such a table, with at
+most 20 samples along each side unless `samples` says otherwise. Of no more samples than that it is the surface that is
 drawn, whose normal and specular maps change its light and not its heights. What it is to carry must be smaller than its
 hollows.
 

@@ -85,9 +85,9 @@ JOINTS = {
 
 # -- constraints ---------------------------------------------------------------------------------------------------
 
-COUPLINGS, LOOPS = "mechanics/test_couplings.py::", "mechanics/test_constraints_in_loops.py::"
+COUPLINGS, LOOPS = "mechanics/constraints/test_couplings.py::", "mechanics/constraints/test_constraints_in_loops.py::"
 PAIR, FOUR_BAR = f"{COUPLINGS}test_a_pair_moves_as_one_inertia", f"{LOOPS}test_a_four_bar_feels_what_its_crank_turns"
-BETWEEN, GUIDES = "mechanics/test_between_frames.py::", "mechanics/test_guides.py::"
+BETWEEN, GUIDES = "mechanics/constraints/test_between_frames.py::", "mechanics/constraints/test_guides.py::"
 AS_JOINT, ITS_SLOPES = f"{BETWEEN}test_it_moves_as_the_joint_does", f"{BETWEEN}test_its_slopes_are_those_of_differences"
 TABLE = f"{LOOPS}test_a_table_that_a_crank_leads_without_turning_is_a_weight_at_its_tip"
 WEIGHT = "a table that a crank leads without turning it, beside a pendulum's integral, what it bears to 1e-8"
@@ -128,7 +128,7 @@ CONSTRAINTS = {
         f"{LOOPS}test_a_distance_makes_a_conical_pendulum", (AS_JOINT,)),
     "point_on_line": _framed(
         "a Scotch yoke in closed form to 1e-11; a quick return with a slide in place of it, and its reactions",
-        "mechanics/test_slots.py::test_a_scotch_yoke_runs_as_with_a_constraint",
+        "mechanics/forces/test_slots.py::test_a_scotch_yoke_runs_as_with_a_constraint",
         (AS_JOINT, f"{BETWEEN}test_joints_beside_it_have_the_reactions_that_they_have_beside_the_joint")),
     "point_on_plane": _framed(f"a planar joint, to 1e-8; {WEIGHT}", AS_JOINT, (TABLE,)),
     "parallel_axes": _framed(f"slides and a hinge, to 1e-8; {WEIGHT}", AS_JOINT, (TABLE,)),
@@ -152,7 +152,7 @@ CONSTRAINTS = {
 ON_TREE = f"{LOOPS}test_what_is_driven_on_a_tree_takes_mass_times_acceleration"
 CRANK = "starts/test_drives.py::test_the_crank_follows_and_the_others_are_where_geometry_puts_them"
 POWER = "starts/test_drives.py::test_the_load_of_the_drive_times_the_speed_is_the_rate_of_energy"
-POSE_OF_LAW = "mechanics/test_pose_laws.py::test_what_is_driven_is_where_the_law_says_and_takes_its_work"
+POSE_OF_LAW = "mechanics/constraints/test_pose_laws.py::test_what_is_driven_is_where_the_law_says_and_takes_its_work"
 LAW = ("a four-bar's crank to 1e-11, its rocker in closed form, the drive's work; on a mass m (a + g) to 1e-9; slopes "
        "of runs")  # fmt: skip
 DRIVERS = {
@@ -177,14 +177,18 @@ DRIVERS = {
 
 # -- forces --------------------------------------------------------------------------------------------------------
 
-FORCE, LOADS, TYRES = "mechanics/test_force_kinds.py::", "mechanics/test_loads.py::", "mechanics/test_tyres.py::"
-DRIVE = "mechanics/test_forces_in_loops.py::test_its_power_is_taken_from_the_drive"
+FORCE, LOADS, TYRES = (
+    "mechanics/forces/test_force_kinds.py::",
+    "mechanics/forces/test_loads.py::",
+    "mechanics/forces/test_tyres.py::",
+)
+DRIVE = "mechanics/forces/test_forces_in_loops.py::test_its_power_is_taken_from_the_drive"
 WITH_SLOPES = f"{FORCE}test_in_a_closed_loop_with_slopes"
-WHEEL = "mechanics/test_tyres_in_loops.py::test_a_wheel_on_a_parallelogram_has_the_forces_of_the_formulas"
-BUILD_UP = "mechanics/test_tyres_in_loops.py::test_slips_build_up_over_the_relaxation_length"
+WHEEL = "mechanics/forces/test_tyres_in_loops.py::test_a_wheel_on_a_parallelogram_has_the_forces_of_the_formulas"
+BUILD_UP = "mechanics/forces/test_tyres_in_loops.py::test_slips_build_up_over_the_relaxation_length"
 INTEGRATED = f"{LOADS}test_a_load_on_a_pendulum_is_that_of_an_independent_integration"
-BEARINGS = "mechanics/test_bearings.py::"
-BALLS = "mechanics/test_ball_friction.py::"
+BEARINGS = "mechanics/forces/test_bearings.py::"
+BALLS = "mechanics/forces/test_ball_friction.py::"
 RUBBED = f"{BEARINGS}test_friction_in_a_loop_is_its_coefficient_times_what_the_joint_bears"
 OF_CUTS = (f"{BEARINGS}test_accelerations_are_those_of_absolute_coordinates",)
 OF_LOADS = "a slider-crank cut at each of its joints beside an oracle of absolute coordinates, to 1e-10; slopes of runs"
@@ -193,8 +197,8 @@ IN_LOOP = "its power in a driven four-bar by formulas in NumPy, to 1e-8; slopes 
 BOUNCE = "its restitution (Hunt and Crossley 1975) in closed form, to 1e-5"
 SETTLES = f"{FORCE}test_a_controller_settles_as_its_poles_say"
 HOLDS = f"{FORCE}test_a_controller_of_positions_settles_as_its_poles_say"
-OF_ORACLE = "mechanics/test_forces.py::test_forces_between_frames_are_those_of_the_oracle"
-ALONG_JOINTS = "mechanics/test_forces.py::test_joint_restraints_descend"
+OF_ORACLE = "mechanics/forces/test_forces.py::test_forces_between_frames_are_those_of_the_oracle"
+ALONG_JOINTS = "mechanics/forces/test_forces.py::test_joint_restraints_descend"
 ON_WHEELS = "of a wheel drawn and turned, in a loop, too, to 1e-5; slopes of runs"
 
 
@@ -260,7 +264,7 @@ FORCES = {
     "fiala_tyre": Check(
         f"Fiala's formulas and logs of the source tool, {ON_WHEELS}; a steady turn (Riekert and Schunck)",
         (f"{TYRES}test_the_force_of_a_slip_along", f"{TYRES}test_the_force_of_a_slip_angle"),
-        (WHEEL, "mechanics/test_car.py::test_a_steady_turn_is_that_of_the_single_track_model"), (CATALOGUE,)),
+        (WHEEL, "mechanics/forces/test_car.py::test_a_steady_turn_is_that_of_the_single_track_model"), (CATALOGUE,)),
     "transient_fiala_tyre": Check(
         f"Fiala's formulas, and slips that build up as 1 - exp(-x / relaxation), {ON_WHEELS}",
         (f"{TYRES}test_the_force_of_a_slip_angle", BUILD_UP), (WHEEL,), (CATALOGUE,)),
@@ -278,12 +282,13 @@ FORCES = {
     "ball_on_terrain": Check(
         "a ball that circles in a bowl in closed form, to 1e-6; planes of heights as planes; its power in a driven "
         "four-bar by the nearest point of a hollow, to 1e-5; slopes of runs",
-        ("mechanics/test_height_fields.py::test_a_ball_circles_in_a_bowl",
-         "mechanics/test_height_fields.py::test_a_plane_of_heights_is_a_plane"), (DRIVE,), (WITH_SLOPES, CATALOGUE)),
+        ("mechanics/forces/test_height_fields.py::test_a_ball_circles_in_a_bowl",
+         "mechanics/forces/test_height_fields.py::test_a_plane_of_heights_is_a_plane"),
+        (DRIVE,), (WITH_SLOPES, CATALOGUE)),
     "pin_in_slot": _force(
         "walls that give a pin back as fast as it came, or break; a Geneva drive in closed form",
-        "mechanics/test_slots.py::test_walls_throw_a_pin_back_or_break",
-        "mechanics/test_slots.py::test_a_geneva_drive_by_contact"),
+        "mechanics/forces/test_slots.py::test_walls_throw_a_pin_back_or_break",
+        "mechanics/forces/test_slots.py::test_a_geneva_drive_by_contact"),
 }  # fmt: skip
 RESTRAINTS = {
     name: _force(

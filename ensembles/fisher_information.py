@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.errors import ModelError, wrong
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 
 ROUNDING = 1e-12  # of the largest singular value: below it a direction is told by nothing

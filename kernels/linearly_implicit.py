@@ -23,7 +23,6 @@ from functools import cached_property, partial
 from itertools import cycle
 
 from shiftjax.algebra import Scalar, Vec
-from shiftjax.connected import connected
 from shiftjax.kernels import linear_operations as linear
 from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
 from shiftjax.kernels.linear_operations import STRAIGHT, Lane, OrthogonalSystem, Run, SlotOperation
@@ -32,6 +31,7 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.graph import Graph, without_dead_code
+from shiftjax.numerics.connected import connected
 
 Vector = Mapping[int, int]  # slot of a variable -> slot of its component
 

@@ -39,11 +39,11 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "A model being made; `build` reads it as a file is read, with the same errors.",
         ),
         "solid": (
-            "shiftjax.formats.solids",
+            "shiftjax.formats.sections.solids",
             "The solid that a shape bounds, with its offset `T`, `R`, `rotation` on the body.",
         ),
         "solid_of_mesh": (
-            "shiftjax.formats.solids",
+            "shiftjax.formats.sections.solids",
             "The solid inside a closed mesh; a closed mesh inside another one, turned inside out, is a hollow.",
         ),
         "denavit_hartenberg": ("shiftjax.formats.denavit_hartenberg", "An arm from a Denavit-Hartenberg table."),
@@ -154,7 +154,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
     },
     "Kinematics": {
         "follow": (
-            "shiftjax.kinematics.traced_paths",
+            "shiftjax.kinematics.paths.traced_paths",
             "The poses of a mechanism along a path of its drivers, of one design or of many.",
         ),
         "singularities": (
@@ -168,7 +168,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "PointCurve": ("shiftjax.kinematics.point_curve", "The curve of a point, of a branch of a mechanism."),
         "travel": (
-            "shiftjax.kinematics.travel",
+            "shiftjax.kinematics.ranges.travel",
             "How far a joint can be moved from where it stands, before its loops can no longer be closed.",
         ),
         "inverse_kinematics": (
@@ -191,7 +191,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "The least potential energy, of gravity and of all springs and conservative loads; alone on its level.",
         ),
         "JointTravel": (
-            "shiftjax.kinematics.travel",
+            "shiftjax.kinematics.ranges.travel",
             "How far a joint can be moved, of B designs, or of one without a member axis.",
         ),
         "workspace": (
@@ -396,8 +396,8 @@ if TYPE_CHECKING:
     from shiftjax.formats import save as save
     from shiftjax.formats.builder import ModelBuilder as ModelBuilder
     from shiftjax.formats.denavit_hartenberg import denavit_hartenberg as denavit_hartenberg
-    from shiftjax.formats.solids import solid as solid
-    from shiftjax.formats.solids import solid_of_mesh as solid_of_mesh
+    from shiftjax.formats.sections.solids import solid as solid
+    from shiftjax.formats.sections.solids import solid_of_mesh as solid_of_mesh
     from shiftjax.gradients.simulate import simulate as simulate
     from shiftjax.inverse.inverse_dynamics import InverseDynamics as InverseDynamics
     from shiftjax.inverse.inverse_dynamics import inverse_dynamics as inverse_dynamics
@@ -406,6 +406,7 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.step_program import Method as Method
+    from shiftjax.kinematics.paths.traced_paths import follow as follow
     from shiftjax.kinematics.point_curve import PointCurve as PointCurve
     from shiftjax.kinematics.point_curve import point_curve as point_curve
     from shiftjax.kinematics.positioning.goals import CenterGoal as CenterGoal
@@ -415,13 +416,12 @@ if TYPE_CHECKING:
     from shiftjax.kinematics.positioning.goals import PotentialGoal as PotentialGoal
     from shiftjax.kinematics.positioning.inverse_kinematics import InverseKinematics as InverseKinematics
     from shiftjax.kinematics.positioning.inverse_kinematics import inverse_kinematics as inverse_kinematics
+    from shiftjax.kinematics.ranges.travel import JointTravel as JointTravel
+    from shiftjax.kinematics.ranges.travel import travel as travel
     from shiftjax.kinematics.singularities import Singularity as Singularity
     from shiftjax.kinematics.singularities import singularities as singularities
     from shiftjax.kinematics.traced_branches import branches as branches
-    from shiftjax.kinematics.traced_paths import follow as follow
     from shiftjax.kinematics.trajectory import read_trajectory as read_trajectory
-    from shiftjax.kinematics.travel import JointTravel as JointTravel
-    from shiftjax.kinematics.travel import travel as travel
     from shiftjax.kinematics.workspaces.many import ReachableSpaces as ReachableSpaces
     from shiftjax.kinematics.workspaces.table import BoundaryCurve as BoundaryCurve
     from shiftjax.kinematics.workspaces.table import ReachableSpace as ReachableSpace

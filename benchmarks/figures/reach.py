@@ -6,7 +6,7 @@ import numpy as np
 from figures.style import figure, write
 
 import shiftjax
-from tests.support.reaching_arms import arm, five_bar
+from tests.support.models.reaching_arms import arm, five_bar
 
 
 def workspace() -> None:

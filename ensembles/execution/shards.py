@@ -17,6 +17,7 @@ import xarray as xr
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import GROWTH, MemberGroup
 from shiftjax.ensembles.study.posed import posed
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.record import record
 from shiftjax.run.advance.repeats import sample_size
 from shiftjax.run.assemble import assemble
@@ -24,7 +25,6 @@ from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.results.labelled import ORDER, disk_name, to_tree
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from shiftjax.spacing import evenly_spaced
 
 STEPS = 4e8  # of a shard's members together: ten seconds of four-bars on two cores, of which starts take a tenth
 ASSEMBLY = 2e4  # steps of a four-bar take as long as one assembly of random lengths: 0.4 ms

@@ -12,7 +12,7 @@ from shiftjax.ensembles.study.design_table import columns
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, nearest
-from shiftjax.kinematics.inputs import inputs_of
+from shiftjax.kinematics.paths.inputs import inputs_of
 
 TIME, WHERE = "time", "optimize.data"
 ROUNDING = 1e-6  # of an output step, by which instants may be off

@@ -23,9 +23,9 @@ from shiftjax.ensembles.study.definition import from_document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.errors import ModelError
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.plugins import need_plugins
 from shiftjax.record import record
-from shiftjax.spacing import evenly_spaced
 
 MODULE = "shiftjax.ensembles.optimization.trail_process"
 MOST = 64  # designs: as many as are drawn at once

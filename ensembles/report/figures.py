@@ -11,8 +11,8 @@ from shiftjax.ensembles.report.content import Content
 from shiftjax.ensembles.report.effects import curve, spearman, swing
 from shiftjax.ensembles.report.regions import Region, RegionGroup
 from shiftjax.ensembles.store.members import Column
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.outcome import Outcome
-from shiftjax.spacing import evenly_spaced
 
 ACROSS = 4  # panels in a row
 BINS = 40

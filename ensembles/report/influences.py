@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.ensembles.report import surrogate
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.record import record
-from shiftjax.spacing import evenly_spaced
 
 LEVEL = 0.95  # of the intervals of confidence
 GOOD_ENOUGH = 0.9  # of the variance must be predicted at members left out, for indices of a polynomial

@@ -9,8 +9,8 @@ import numpy as np
 from shiftjax.ensembles.report import figures, style
 from shiftjax.ensembles.report.content import Content, unit_text
 from shiftjax.ensembles.store.members import Column
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.record import record
-from shiftjax.spacing import evenly_spaced
 
 AXES = "xyz"
 MOST_CHANNELS = 3

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.polynomial import legendre
 from scipy.linalg import solve_triangular
 
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.record import record
-from shiftjax.spacing import evenly_spaced
 
 MOST_MEMBERS = 4096  # that a fit takes, evenly spread; more change the third digit
 MOST_TERMS = 300

@@ -16,9 +16,9 @@ from shiftjax.gradients.derived import derived
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.kinematics.measured_answers import DesignMetrics
-from shiftjax.kinematics.path_function import PathFunction
-from shiftjax.kinematics.traced_paths import path_function
-from shiftjax.kinematics.travels import TravelFunction
+from shiftjax.kinematics.paths.path_function import PathFunction
+from shiftjax.kinematics.paths.traced_paths import path_function
+from shiftjax.kinematics.ranges.travels import TravelFunction
 from shiftjax.run.beginning import Begun
 from shiftjax.run.options import DesignOptions, Options, options_of
 

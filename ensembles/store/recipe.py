@@ -32,7 +32,7 @@ from shiftjax.run.assemble import assemble
 from shiftjax.run.results.labelled import with_origin
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start.pose_drives import posed_joint
+from shiftjax.run.start.driven.pose_drives import posed_joint
 
 KEYWORDS = "step method precision repartition move_steps hold independent cut cluster backend strict_start".split()
 KEYWORDS += ["branch", "strict_inertia", "singular", "accuracy", "error_growth"]

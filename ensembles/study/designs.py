@@ -30,7 +30,7 @@ from shiftjax.ensembles.study.spec import assigned
 from shiftjax.ensembles.study.switching import element, switched
 from shiftjax.errors import ModelError, wrong
 from shiftjax.formats.files import load
-from shiftjax.kinematics.inputs import inputs_of, units_of
+from shiftjax.kinematics.paths.inputs import inputs_of, units_of
 from shiftjax.measures.support import arguments_of
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
@@ -41,7 +41,7 @@ from shiftjax.quantities import check_unit
 from shiftjax.run.derive import with_derived
 from shiftjax.run.file_integrator import as_the_file_asks
 from shiftjax.run.programs.integrators import FILE
-from shiftjax.run.start.drives import driven
+from shiftjax.run.start.driven.drives import driven
 
 MOST_GROUPS = 1024  # models, each of which is compiled
 

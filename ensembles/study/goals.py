@@ -9,7 +9,7 @@ from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.definition_keys import inside
 from shiftjax.ensembles.study.goal_words import goal_of, limits_of
 from shiftjax.errors import ModelError
-from shiftjax.kinematics.inputs import units_of
+from shiftjax.kinematics.paths.inputs import units_of
 from shiftjax.kinematics.positioning.results.named_goals import with_goals
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.frozen_json import thaw

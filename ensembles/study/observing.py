@@ -15,7 +15,7 @@ from shiftjax.ensembles.study.group import MemberGroup, total
 from shiftjax.errors import ModelError
 from shiftjax.expressions.expression import is_path, names
 from shiftjax.kinematics.positioning.results.pose_metric_texts import channels_in
-from shiftjax.kinematics.travel_metric_texts import joints_in
+from shiftjax.kinematics.ranges.travel_metric_texts import joints_in
 from shiftjax.measures.channels import channels
 from shiftjax.measures.metric_texts import parsed
 from shiftjax.mechanism.coordinates import plain_coordinate

@@ -15,8 +15,8 @@ from shiftjax.run.results.result import Result
 
 # Kind of a study -> the module and the function that does it.
 POSED = {
-    "follow": ("shiftjax.kinematics.follow", "follow"),
-    "travel": ("shiftjax.kinematics.travels", "travels"),
+    "follow": ("shiftjax.kinematics.paths.follow", "follow"),
+    "travel": ("shiftjax.kinematics.ranges.travels", "travels"),
     "ik": ("shiftjax.kinematics.positioning.results.positions", "positions"),
     "workspace": ("shiftjax.kinematics.workspaces.spaces", "spaces"),
 }

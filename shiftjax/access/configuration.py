@@ -28,7 +28,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.derive import Formula
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.driven.drives import Drivable
 from shiftjax.run.start.prepared import forced_speeds
 from shiftjax.topology.plan import row_names
 

@@ -17,8 +17,8 @@ from shiftjax.algebra import Mat, Scalar, Vec, cross, identity, zeros
 from shiftjax.errors import ModelError, nearest, need, shown
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import IDENTITY
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.plan_elements import ORIGIN, WORLD, PlacedFrame
-from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan
 

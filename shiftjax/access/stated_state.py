@@ -13,13 +13,13 @@ from shiftjax.errors import ModelError, need_mapping, shown
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed, split
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.real_arrays import real_array
 from shiftjax.run.arguments import check_arguments
 from shiftjax.run.beginning import start_from, unsound
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.drives import driven
+from shiftjax.run.start.driven.drives import driven
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 

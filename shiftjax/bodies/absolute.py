@@ -21,14 +21,14 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError, need, need_number, one_of, wrong
 from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.poses import matrices
-from shiftjax.real_arrays import real_array
 from shiftjax.rotations import quaternion_of_vector, quaternion_product
 from shiftjax.run.arguments import check_arguments
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.driven.drives import Drivable
 from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import RANK, ROUNDED_RANK
 

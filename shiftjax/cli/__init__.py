@@ -141,7 +141,7 @@ def _plugins(words: Sequence[str]) -> list[str]:
 def _loaded(name: str) -> ModuleType:
     """The file of a command; a missing package of the viewer is named with its cure."""
     try:
-        return import_module(f"shiftjax.cli.{name}")
+        return import_module(f"shiftjax.cli.commands.{name}")
     except ModuleNotFoundError as error:
         if (lacking := _lacking(name, error)) is None:
             raise

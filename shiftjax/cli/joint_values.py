@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shiftjax.cli import common
-from shiftjax.kinematics.inputs import units_of
+from shiftjax.kinematics.paths.inputs import units_of
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.quantities import in_si

@@ -14,7 +14,7 @@ import numpy as np
 from shiftjax.constraints.drives import TYPES, Number, Numbers, number_of, rows_of
 from shiftjax.constraints.pose_laws import OUTSIDE
 from shiftjax.errors import ModelError, one_of, refuse_traced, shown
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.rotations import normalized, vector_of_quaternion
 

@@ -22,7 +22,7 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.reduced import Reduced, sparse_dot, sparse_product
 from shiftjax.dynamics.reduction import Column, Reduction
 from shiftjax.dynamics.tree import tree_terms
-from shiftjax.orthogonal import OrthogonalFactors
+from shiftjax.numerics.orthogonal import OrthogonalFactors
 from shiftjax.topology.block_triangular import block_triangular
 from shiftjax.topology.partition import Partition, free_speeds
 

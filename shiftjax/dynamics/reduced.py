@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from functools import cached_property, reduce
 
 from shiftjax.algebra import Scalar, Vec, is_zero, known, larger
-from shiftjax.connected import connected
 from shiftjax.dynamics.articulated import ArticulatedTree
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.reduction import Column, ldl_solve
 from shiftjax.dynamics.tree import composite_mass_matrix
+from shiftjax.numerics.connected import connected
 from shiftjax.topology.plan import Plan
 
 # Speeds from which a tree without loops is solved without its mass matrix. Operations of an acceleration with and

@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 
 from shiftjax.algebra import Vec, cross, dot, is_zero, matvec, minus, plus, scale, zeros
-from shiftjax.connected import connected
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.kinematics import Chain, Motion
 from shiftjax.dynamics.reduction import Column, Reduction, ldl_solve
+from shiftjax.numerics.connected import connected
 from shiftjax.topology.partition import Block, secondary_rows
 from shiftjax.topology.plan import TreeJoint
 

@@ -30,7 +30,7 @@ from shiftjax.mechanism.model import Model, unused
 from shiftjax.mechanism.paths import child, listed
 from shiftjax.mechanism.records import FIXED, FrameRef, Joint
 from shiftjax.mechanism.sublinkages import WHOLE, Sublinkage, owners
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 
 VIRTUAL = ("revolute", "prismatic")  # kinds of virtual joints
 PARALLEL = 1e-6  # sine of the angle between axes: less is parallel

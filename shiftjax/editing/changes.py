@@ -25,14 +25,14 @@ from shiftjax.editing.standing import Pose, Poses, frame_at, frame_pose, joint_a
 from shiftjax.errors import ModelError, need, one_of, shown
 from shiftjax.formats.builder import ModelBuilder, entry
 from shiftjax.formats.files import load
-from shiftjax.formats.node import orthonormal
+from shiftjax.formats.values.node import orthonormal
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.fields import label_of, labels
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED, Model, unused
 from shiftjax.mechanism.paths import child, listed, matching, parts
 from shiftjax.mechanism.records import FIXED, ORIGIN, Body, FrameRef, Joint
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 
 TURNED = 1e-6  # of R R^T: a matrix that is farther from the identity is no rotation
 SAME = 1e-12  # of a rotation matrix or [m]: frames nearer than this stand at the same place

@@ -39,7 +39,7 @@ from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import ADDED
 from shiftjax.mechanism.paths import child, listed
 from shiftjax.mechanism.records import FIXED, Joint, Placement
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.topology.spanning_tree import spanning_tree
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}

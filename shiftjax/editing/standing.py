@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.editing.elements import with_elements
 from shiftjax.errors import ModelError
-from shiftjax.formats.node import orthonormal
+from shiftjax.formats.values.node import orthonormal
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.joints.kind import Coordinate
 from shiftjax.mechanism.drawn import drawn, frame_in_body

@@ -38,7 +38,7 @@ from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.formats.files import load, save
 from shiftjax.kinematics.point_curve import PointCurve, point_curve
-from shiftjax.kinematics.travel import JointTravel, travel
+from shiftjax.kinematics.ranges.travel import JointTravel, travel
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.sublinkages import LinkageStage

@@ -19,7 +19,7 @@ import numpy as np
 from shiftjax.errors import ModelError, need_number, refuse_traced, shown
 from shiftjax.families.family import Family, Turn, split
 from shiftjax.families.reading import Given, given_linkages
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 
 Torque = Callable[[float, np.ndarray, np.ndarray], Any]  # of time, angle (B,) and speed (B,)

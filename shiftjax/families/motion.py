@@ -11,7 +11,7 @@ from shiftjax.errors import ModelError, refuse_traced
 from shiftjax.families.family import Family, Turn
 from shiftjax.families.locks import Locks, locks_of
 from shiftjax.families.order import REASON, Solvability
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 
 Array = Any  # of NumPy, or of JAX where points are traced

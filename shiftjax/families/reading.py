@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, shown, wrong
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 
 Array = Any  # of NumPy, or of JAX where it is traced

@@ -11,26 +11,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shiftjax.formats import (
-    connections,
-    include,
-    named_numbers,
-    parts,
-    stated_events,
-    stated_joints,
-    stated_sublinkages,
-)
-from shiftjax.formats.draft import Draft, finished, grafted, preorder
-from shiftjax.formats.entry import Entry, by_name, opened
-from shiftjax.formats.hardpoints import with_points
-from shiftjax.formats.include import Mount
-from shiftjax.formats.included_numbers import IncludedNumbers
-from shiftjax.formats.names import Names, unique_names
-from shiftjax.formats.neighbours import Neighbours
-from shiftjax.formats.node import Node
-from shiftjax.formats.scope import Scope
-from shiftjax.formats.settings import settings
-from shiftjax.formats.units import Units
+from shiftjax.formats.sections import connections, include, parts, stated_events, stated_joints, stated_sublinkages
+from shiftjax.formats.sections.draft import Draft, finished, grafted, preorder
+from shiftjax.formats.sections.include import Mount
+from shiftjax.formats.sections.included_numbers import IncludedNumbers
+from shiftjax.formats.sections.settings import settings
+from shiftjax.formats.values import named_numbers
+from shiftjax.formats.values.entry import Entry, by_name, opened
+from shiftjax.formats.values.hardpoints import with_points
+from shiftjax.formats.values.names import Names, unique_names
+from shiftjax.formats.values.neighbours import Neighbours
+from shiftjax.formats.values.node import Node
+from shiftjax.formats.values.scope import Scope
+from shiftjax.formats.values.units import Units
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import SI, Model, unused
 from shiftjax.mechanism.paths import child

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shiftjax.field import Field
-from shiftjax.formats.geometry import written as shape_entry
+from shiftjax.formats.sections.geometry import written as shape_entry
 from shiftjax.mechanism.events import Event, event_of
 from shiftjax.mechanism.fields import element, label_of, value_of
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw

@@ -14,7 +14,7 @@ from shiftjax.gradients.derived import derived
 from shiftjax.gradients.traced import is_traced
 from shiftjax.mechanism.model import Model
 from shiftjax.run.options import DesignOptions
-from shiftjax.run.start.drives import driven
+from shiftjax.run.start.driven.drives import driven
 from shiftjax.run.start.prepare import varied_values
 
 Array = Any  # of JAX, traced
@@ -69,7 +69,7 @@ def refuse_assigned(assign: object) -> None:
 
 
 def traced_drives(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Array], dict[str, Any]]:
-    """As `run.start.drives.driven`, where a drive may be traced speeds, (B,) one a member.
+    """As `run.start.driven.drives.driven`, where a drive may be traced speeds, (B,) one a member.
 
     Raises:
         ModelError: as there; traced speeds of another shape.

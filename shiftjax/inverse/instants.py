@@ -17,8 +17,8 @@ from shiftjax.forces import FORCES
 from shiftjax.gradients.traced import is_traced
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.outcome import Outcome
-from shiftjax.real_arrays import real_array
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.prepare import prepare, varied_values
 

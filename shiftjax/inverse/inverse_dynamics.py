@@ -31,8 +31,8 @@ from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.results.summary import answer_summary
-from shiftjax.run.start.drives import Drivable, driven
-from shiftjax.run.start.pose_drives import posed_joint
+from shiftjax.run.start.driven.drives import Drivable, driven
+from shiftjax.run.start.driven.pose_drives import posed_joint
 from shiftjax.run.start.prepare import prepare
 
 Array = Any  # of NumPy, or of JAX where it is traced

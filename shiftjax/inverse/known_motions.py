@@ -29,7 +29,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.assemble import assembled
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.drives import driven
+from shiftjax.run.start.driven.drives import driven
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.topology_report import topology_report

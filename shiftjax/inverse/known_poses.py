@@ -21,10 +21,10 @@ from shiftjax.inverse.instants import SAME_MOTION, Instants
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Joint, Placement
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.rotations import normalized, rotation_of_quaternion, rotation_of_vector, vector_of_rotation
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.drives import driven
+from shiftjax.run.start.driven.drives import driven
 from shiftjax.run.start.prepare import prepare
 
 Array = Any  # of NumPy, or of JAX where it is traced

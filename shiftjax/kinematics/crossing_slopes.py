@@ -21,7 +21,7 @@ from shiftjax.constraints import CoordinateFunction, scales
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError, refuse_text, shown
 from shiftjax.gradients.derived import derived
-from shiftjax.kinematics.travel import travel
+from shiftjax.kinematics.ranges.travel import travel
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.run.closing.equations import Equations

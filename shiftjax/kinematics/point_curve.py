@@ -9,14 +9,14 @@ import numpy as np
 
 from shiftjax.errors import ModelError, need_count, shown
 from shiftjax.formats.files import load
-from shiftjax.kinematics.follow import follow
-from shiftjax.kinematics.travel import JointTravel, travel
+from shiftjax.kinematics.paths.follow import follow
+from shiftjax.kinematics.ranges.travel import JointTravel, travel
 from shiftjax.mechanism.coordinates import plain_coordinates
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
 from shiftjax.mechanism.records import FIXED
+from shiftjax.numerics.real_arrays import three_numbers
 from shiftjax.poses import to_world
-from shiftjax.real_arrays import three_numbers
 from shiftjax.record import record
 
 POSES = 181  # of a curve: every two degrees of a crank

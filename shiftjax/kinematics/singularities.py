@@ -25,9 +25,9 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.kinematics.crossing_slopes import DesignDirections, MeetingPlace
-from shiftjax.kinematics.follow import follow
-from shiftjax.kinematics.inputs import inputs_of
-from shiftjax.kinematics.travel import travel
+from shiftjax.kinematics.paths.follow import follow
+from shiftjax.kinematics.paths.inputs import inputs_of
+from shiftjax.kinematics.ranges.travel import travel
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.record import record

@@ -5,7 +5,7 @@ step past two knots or more of a force the work from the first to the last of th
 line between the forces on their outer sides, which is what the steps before and after see. What differs makes the
 motion slower on the way, or turns it: a barrier U(x) of a mass m that passes at a speed v takes the time
 integral of U / (m v^3) dx more, and is too high where 2 U / v^2 is above m. Both are accumulated times the mass that
-moves, which the host knows (`run.advance.passed_springs`). Lane code.
+moves, which the host knows (`run.advance.inputs.passed_springs`). Lane code.
 """
 
 from __future__ import annotations

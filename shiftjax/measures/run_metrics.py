@@ -23,7 +23,7 @@ from shiftjax.measures.metrics import METRICS
 from shiftjax.measures.step_path import StepPath
 from shiftjax.measures.terms import Signal, Term
 from shiftjax.mechanism.events import events_of
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan
 

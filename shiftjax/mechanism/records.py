@@ -70,7 +70,7 @@ class Inertia:
 
 @record
 class Geometry:
-    """A shape of a body for the viewer, its lengths in m (listed in `formats.geometry`)."""
+    """A shape of a body for the viewer, its lengths in m (listed in `formats.sections.geometry`)."""
 
     type: str
     filename: tuple[str, ...]  # of a mesh: its file and companions

@@ -34,7 +34,7 @@ from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.collect import collect
 from shiftjax.run.results.messages import messages, notes
 from shiftjax.run.results.result import Result, members_to_keep
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.driven.drives import Drivable
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import massless_motion

@@ -23,7 +23,7 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.first_lanes import GAP_LIMIT, begin
 from shiftjax.run.advance.repeats import RepeatedEnds
 from shiftjax.run.advance.settings import Settings
-from shiftjax.run.advance.singular_stops import end_at_poses
+from shiftjax.run.advance.singular.singular_stops import end_at_poses
 from shiftjax.run.going_on import go_on, program_of
 from shiftjax.run.inertias import judge_inertias, odd_inertias
 from shiftjax.run.options import NumericsOptions, Options
@@ -31,8 +31,8 @@ from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.branches import gaps as gaps_of
-from shiftjax.run.start.driven_starts import put_on_drivers
-from shiftjax.run.start.drives import refuse_beyond_tables
+from shiftjax.run.start.driven.driven_starts import put_on_drivers
+from shiftjax.run.start.driven.drives import refuse_beyond_tables
 from shiftjax.run.start.event_values import with_events
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import impossible

@@ -22,9 +22,9 @@ from shiftjax.measures.channels import channels as channels_of
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import FIXED
+from shiftjax.numerics.real_arrays import three_numbers
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
-from shiftjax.real_arrays import three_numbers
 from shiftjax.record import record
 from shiftjax.run.advance.accuracy import accumulated, energy_errors
 from shiftjax.run.advance.first_lanes import begin
@@ -38,7 +38,7 @@ from shiftjax.run.options import options_of
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.start.assembly import start_of
-from shiftjax.run.start.drives import Drivable, covered, driven
+from shiftjax.run.start.driven.drives import Drivable, covered, driven
 from shiftjax.run.start.following import follow
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import refuse_impossible

@@ -19,7 +19,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.derive import Formula, with_derived
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.driven.drives import Drivable
 
 
 def _nothing(about: Any) -> None:

@@ -29,12 +29,12 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import estimated_errors, judge, keep_estimates, moves_freely
 from shiftjax.run.advance.ending import Ending
-from shiftjax.run.advance.ends_on_poses import note_ends_on_poses
 from shiftjax.run.advance.ensemble import Ensemble
-from shiftjax.run.advance.fast_inputs import fast_inputs, knots_of_tables
+from shiftjax.run.advance.inputs.fast_inputs import fast_inputs, knots_of_tables
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.advance.settings import Settings
+from shiftjax.run.advance.singular.ends_on_poses import note_ends_on_poses
 from shiftjax.run.after_events import begins_at, carried, note_of_instants, numbers_set, varied_beside
 from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.assemblies.branch_starts import on_branch
@@ -63,7 +63,7 @@ from shiftjax.run.results.interrupted import Interrupted
 from shiftjax.run.results.messages import messages, notes, recorded_near_singular
 from shiftjax.run.results.noted_events import history_of, notes_of_events
 from shiftjax.run.results.result import Result, members_to_keep
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.driven.drives import Drivable
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start

@@ -27,7 +27,7 @@ from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.precision import need_x64
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.start.assembly import start_of
-from shiftjax.run.start.drives import Drivable, driven, refuse_beyond_tables
+from shiftjax.run.start.driven.drives import Drivable, driven, refuse_beyond_tables
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import impossible, impossible_inertias, refuse_impossible
 from shiftjax.run.start.prepare import prepare

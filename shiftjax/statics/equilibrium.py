@@ -17,7 +17,7 @@ from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import Options, options_of
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.driven.drives import Drivable
 from shiftjax.statics.differentiable import TracedRest, any_traced
 from shiftjax.statics.equilibria import Equilibrium, equilibrium_of
 from shiftjax.statics.search import Search

@@ -16,7 +16,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.driven.drives import Drivable
 from shiftjax.statics.posed import alone, posed
 from shiftjax.statics.search import Search
 from shiftjax.statics.small_motions import natural_motions

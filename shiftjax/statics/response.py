@@ -18,11 +18,11 @@ from shiftjax.errors import ModelError, refuse_text, shown
 from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.driven.drives import Drivable
 from shiftjax.run.start.prepared import Prepared, coordinates_named
 from shiftjax.statics.differentiable import TracedRest, any_traced
 from shiftjax.statics.independent import independent_speeds

@@ -29,7 +29,7 @@ from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import DesignOptions
-from shiftjax.run.start.drives import Drivable, driven
+from shiftjax.run.start.driven.drives import Drivable, driven
 from shiftjax.statics.steady_slopes import HostSteady, SteadyState, traced_eigenvalues
 
 ITERATIONS = 60

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shiftjax.connected import connected
 from shiftjax.constraints import CONSTRAINTS, PoseDriver
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import natural_key
+from shiftjax.numerics.connected import connected
 from shiftjax.topology.plan import Plan
 from shiftjax.topology.plan_builder import PlanBuilder
 from shiftjax.topology.spanning_tree import SpanningTree, TreeConstraint, spanning_tree

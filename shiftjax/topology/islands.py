@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from shiftjax.connected import connected
+from shiftjax.numerics.connected import connected
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, RowGroup
 from shiftjax.record import record
 from shiftjax.topology.plan import (

@@ -11,7 +11,7 @@ import pytest
 
 import shiftjax
 from shiftjax.access.answers import Answers
-from tests.support.small_loop import PLACES, bar_states, loop_states, small_loop
+from tests.support.models.small_loop import PLACES, bar_states, loop_states, small_loop
 
 ROUNDING = 1e-12  # relative: the same operations by NumPy and by XLA, which fuses some
 DIFFERENCE = 1e-6  # relative: central differences with steps of 1e-5

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shiftjax
-from tests.support.small_loop import bar_states, loop_states
+from tests.support.models.small_loop import bar_states, loop_states
 
 ROUNDING = 1e-12  # relative: the same operations by NumPy and by XLA, which fuses some
 SLOPES = 1e-10  # relative: derivatives of quotients

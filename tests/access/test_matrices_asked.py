@@ -10,7 +10,7 @@ import pytest
 import shiftjax
 from shiftjax.run.closing import host_evaluation as host
 from tests.mechanics.test_identities import mechanism
-from tests.support.small_loop import loop_states
+from tests.support.models.small_loop import loop_states
 
 SEED = 2  # balls, floating bodies, sliders, springs and dampers, loops
 ALGEBRA = 1e-10  # relative to the largest entry: sums of twenty bodies' terms

@@ -9,7 +9,7 @@ import pytest
 
 import shiftjax
 from shiftjax.run.closing import host_evaluation as host
-from tests.support.small_loop import loop_states, small_loop
+from tests.support.models.small_loop import loop_states, small_loop
 
 ALGEBRA = 1e-11  # relative: sums of a few bodies' terms
 STEP = 1e-4  # s

@@ -9,7 +9,7 @@ import shiftjax
 from shiftjax import FrameGoal, JointGoal, ModelError, Poser, Workbench
 from shiftjax.editing.standing import Pose, Poses, within
 from shiftjax.rotations import rotation_of_vector, vector_of_rotation
-from tests.support.reaching_arms import two_links
+from tests.support.models.reaching_arms import two_links
 
 EXACT = 1e-9  # m or rad: a goal that is met, 1e-11 of the model's length and a margin
 BUCKET, BOOM, STICK = (f"excavator:{name}" for name in ("bucket", "boom", "stick"))

@@ -12,7 +12,7 @@ import shiftjax
 from shiftjax import FrameGoal, ModelError, Poser, Workbench
 from shiftjax.ensembles.store.store import write
 from shiftjax.rotations import rotation_of_vector
-from tests.support.reaching_arms import two_links
+from tests.support.models.reaching_arms import two_links
 
 EXACT = 1e-9  # m or rad: a goal that is met
 SAME = 1e-12  # rad: closed twice to rounding

@@ -14,12 +14,12 @@ import shiftjax
 from shiftjax import ModelBuilder
 from shiftjax.editing.velocities import motion_finder
 from shiftjax.editing.velocities.free_motions import FreeMotions
-from shiftjax.kinematics.positioning.lone_loops import LoneLoops
+from shiftjax.kinematics.positioning.solving.lone_loops import LoneLoops
 from shiftjax.mechanism.model import Model
 from shiftjax.rotations import vector_of_rotation
-from tests.support.flat_linkages import PARALLELOGRAM, linkage
-from tests.support.mechanisms import rod
-from tests.support.planar_four_bars import angles, four_bar
+from tests.support.models.flat_linkages import PARALLELOGRAM, linkage
+from tests.support.models.mechanisms import rod
+from tests.support.models.planar_four_bars import angles, four_bar
 
 CLOSED_FORM = 1e-9  # m, rad: sums and one linear system of numbers near one, loops closed to 1e-12
 PATH = 1e-6  # of differences with steps of 1e-4

@@ -20,7 +20,7 @@ from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from tests.extensions import bristle, butcher, cam, contact, gear, stop, urdf, wear  # noqa: F401
 from tests.extensions.mechanisms import cammed, geared
-from tests.support.mechanisms import rod
+from tests.support.models.mechanisms import rod
 
 ENERGY = 1e-9  # of the largest energy, RK4 at 1 ms
 GAP = 1e-13  # m or rad

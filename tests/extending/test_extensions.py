@@ -48,7 +48,7 @@ from tests.extensions import (  # noqa: F401
 )
 from tests.extensions.mechanisms import CASES, PITCH, Case, bouncing, geared, press
 from tests.support.laws import check_power, check_rows
-from tests.support.mechanisms import closed_states, rod
+from tests.support.models.mechanisms import closed_states, rod
 
 EXTENSIONS = Path(__file__).resolve().parents[1] / "extensions"
 ROUNDING = 1e-10  # two ways of writing one mechanism, over half a second

@@ -15,7 +15,7 @@ from shiftjax.formats import save
 from shiftjax.formats.builder import ModelBuilder
 from tests.extensions import bristle, cam, contact, gear, maxwell, screw, slot, stop  # noqa: F401
 from tests.extensions.mechanisms import CASES
-from tests.support.mechanisms import rod
+from tests.support.models.mechanisms import rod
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = ROOT / "tests" / "extensions"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
-from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
+from tests.support.models.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
 
 PITCH = 0.05  # m/rad
 # error of the energy of RK4 at 1 ms over a second; a step over a kink adds some

@@ -12,7 +12,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load, save
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import FrameRef, Model
-from tests.support.documents import everything, new
+from tests.support.models.documents import everything, new
 
 
 def pendulum() -> ModelBuilder:

@@ -20,7 +20,7 @@ from shiftjax.models import names
 from shiftjax.outcome import Outcome
 from shiftjax.run.simulate import simulate
 from shiftjax.run.verdict import verdict
-from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
+from tests.support.models.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
 
 MASSLESS: dict[str, Any] = {"mass": 0.0, "inertia": (0, 0, 0)}
 

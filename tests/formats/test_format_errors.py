@@ -12,7 +12,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import dumps, load, save
 from shiftjax.formats.jsonc import parse
 from shiftjax.mechanism.model import Model
-from tests.support.documents import PAIR, A, edited, spring
+from tests.support.models.documents import PAIR, A, edited, spring
 
 
 def drawn(geometry: Any) -> dict[str, Any]:

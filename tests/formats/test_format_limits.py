@@ -14,7 +14,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import files, load
 from shiftjax.formats.jsonc import MAX_BYTES, parse
 from shiftjax.mechanism.model import FrameRef
-from tests.support.documents import PAIR, A, edited, new, old
+from tests.support.models.documents import PAIR, A, edited, new, old
 
 BALL = {"name": "j", "type": "spherical", "parent": [["link1"], "distal"], "child": [["link2"], "origin"]}
 ROUND: list[Any] = []

@@ -13,15 +13,15 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import dumps, load, save, to_dict
-from shiftjax.formats.entry import keys_of
 from shiftjax.formats.schema import schema
+from shiftjax.formats.values.entry import keys_of
 from shiftjax.mechanism.model import Frame, FrameRef, Inertia, Placement, RunSettings
 from shiftjax.mechanism.scene_fields import GEOMETRIES
 from shiftjax.models import names
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.verdict import verdict
-from tests.support.documents import PAIR, SI, A, edited, everything, new, old, shapes, spring
+from tests.support.models.documents import PAIR, SI, A, edited, everything, new, old, shapes, spring
 
 STABILISED = (
     "model_parameters: omega_n: not used, constraints need no stabilisation here: every step ends with closed loops",

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
-from shiftjax.formats.entry import keys_of
 from shiftjax.formats.jsonc import parse
+from shiftjax.formats.values.entry import keys_of
 from shiftjax.mechanism.fields import labels
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.scene_fields import GEOMETRIES
 from shiftjax.models import path
 from tests.support.complete import part
-from tests.support.documents import driven, drivers, edited, everything, loads, new, old, shapes
+from tests.support.models.documents import driven, drivers, edited, everything, loads, new, old, shapes
 
 FILES = 750  # of a seed: 3 ms each
 KNOWN = sorted({key for label in labels() for key in keys_of(label)})

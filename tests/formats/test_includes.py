@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.formats import include, load, save
+from shiftjax.formats import load, save
+from shiftjax.formats.sections import include
 from shiftjax.mechanism.model import FrameRef
-from tests.support.documents import new
+from tests.support.models.documents import new
 
 C, S = math.cos(0.3), math.sin(0.3)
 TURNED = [[C, -S, 0.0], [S, C, 0.0], [0.0, 0.0, 1.0]]

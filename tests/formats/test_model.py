@@ -10,7 +10,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.mechanism.model import ADDED, Body, FrameRef, FrozenJson, Joint, Model, Placement, complete
-from tests.support.documents import A, edited, everything, new
+from tests.support.models.documents import A, edited, everything, new
 
 
 def test_numbers_have_the_paths_of_the_contract() -> None:

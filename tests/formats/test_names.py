@@ -13,7 +13,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.run.options import options_of
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
-from tests.support.mechanisms import rod
+from tests.support.models.mechanisms import rod
 
 ODD = ("crank.initial_pivot", "initial_displacement", "b.inertia.c", "mass", "T[0]", "a.b.c", "stiffness[1]")
 

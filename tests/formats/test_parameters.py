@@ -20,7 +20,7 @@ from shiftjax.formats.schema import schema
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.drawn import drawn
 from tests.formats.test_format_reference import whole_file
-from tests.support.named_four_bar import FOLLOWING, PARAMETERS, document, named, with_crank, written_out
+from tests.support.models.named_four_bar import FOLLOWING, PARAMETERS, document, named, with_crank, written_out
 
 ROUNDED = 1e-15  # of lengths of this size, turned forth and back
 MODEL = named()

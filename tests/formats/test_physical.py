@@ -18,7 +18,7 @@ from shiftjax.run.simulate import simulate
 from shiftjax.run.start.physical import impossible
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
-from tests.support.mechanisms import CRANK, GROUND, four_bars, pendulum, rod
+from tests.support.models.mechanisms import CRANK, GROUND, four_bars, pendulum, rod
 
 SAME = 1e-12  # rad: the same number in other moments is added to zeros
 

@@ -14,12 +14,12 @@ import pytest
 from shiftjax import load, simulate
 from shiftjax.cli import main
 from shiftjax.errors import ModelError
-from shiftjax.formats.entry import keys_of
+from shiftjax.formats.values.entry import keys_of
 from shiftjax.mechanism.model import Model
 from shiftjax.run.file_integrator import as_the_file_asks, unasked
 from shiftjax.run.options import NumericsOptions
 from shiftjax.run.verdict import verdict
-from tests.support.documents import edited, new, old
+from tests.support.models.documents import edited, new, old
 
 LISTS = {"a solver": "solvers", "an integrator": "integrators", "a logger": "loggers"}
 CSV = {"type": "csv", "csv_logfile": "a.csv"}

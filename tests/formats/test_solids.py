@@ -11,7 +11,7 @@ import pytest
 import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.formats.solids import SOLIDS, Solid, solid, solid_of_mesh
+from shiftjax.formats.sections.solids import SOLIDS, Solid, solid, solid_of_mesh
 from shiftjax.viewer.scene.affine import transformed
 from tests.scenes.lone import drawn, of_lone
 

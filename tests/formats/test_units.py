@@ -8,7 +8,7 @@ from shiftjax.formats import load, to_dict
 from shiftjax.models import names
 from shiftjax.quantities import FACTORS
 from shiftjax.run.simulate import simulate
-from tests.support.documents import driven, everything
+from tests.support.models.documents import driven, everything
 
 OTHER = {"angle": "degrees", "length": "inches", "mass": "pounds", "time": "minutes"}
 BASE = {"rad": "angle", "m": "length", "kg": "mass", "s": "time"}

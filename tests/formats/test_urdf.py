@@ -20,7 +20,7 @@ from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.rotations import rotation_of_vector
 from tests.access.test_published import IIWA, POSE, REFERENCE
-from tests.support.urdf_text import joint, link, of_tree, robot, rpy_matrix
+from tests.support.models.urdf_text import joint, link, of_tree, robot, rpy_matrix
 
 ROUNDING = 1e-14  # m, 1, or of a matrix whose entries are of the size 1: some ten roundings
 G = 9.81

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shiftjax import ModelError, load
 from shiftjax.formats.urdf.robot import read
-from tests.support.urdf_text import joint, link, robot
+from tests.support.models.urdf_text import joint, link, robot
 
 WORLD, ARM, TURN = link("world"), link("arm", 1.0, inertia=(1, 1, 1, 0, 0, 0)), joint("turn", "world", "arm")
 INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'

@@ -17,14 +17,14 @@ from shiftjax.formats import load, to_dict
 from shiftjax.mechanism.model import Model
 from tests.extensions import cam, mechanisms, screw  # noqa: F401
 from tests.gradients.test_gradients import CASES as EVERY
-from tests.mechanics import test_ball_friction as balls
-from tests.mechanics import test_bearings as bearings
-from tests.mechanics import test_between_frames as between
-from tests.mechanics import test_couplings as couplings
-from tests.mechanics import test_force_kinds as forces
-from tests.mechanics import test_guides as guides
-from tests.mechanics import test_inverse_poses as poses
-from tests.mechanics import test_tyres as tyres
+from tests.inverse import test_inverse_poses as poses
+from tests.mechanics.constraints import test_between_frames as between
+from tests.mechanics.constraints import test_couplings as couplings
+from tests.mechanics.constraints import test_guides as guides
+from tests.mechanics.forces import test_ball_friction as balls
+from tests.mechanics.forces import test_bearings as bearings
+from tests.mechanics.forces import test_force_kinds as forces
+from tests.mechanics.forces import test_tyres as tyres
 
 FAR = 1e6  # of an end that is not there
 STEP, NOUGHT = 1e-3, 1e-4  # of differences of order 4: relative, and of numbers that are 0

@@ -13,7 +13,7 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.planning import Planner
 from shiftjax.run.options import options_of
-from shiftjax.run.start.drives import driven
+from shiftjax.run.start.driven.drives import driven
 
 # Instants of events are located to 1e-10 of a step, and slopes of the clock are differences over 2 % of one.
 CLOSED = 1e-8

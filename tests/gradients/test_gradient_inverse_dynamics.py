@@ -13,8 +13,8 @@ from shiftjax.errors import ModelError
 from shiftjax.inverse.inverse_dynamics import inverse_dynamics
 from shiftjax.outcome import Outcome
 from shiftjax.run.assemble import assemble
-from tests.mechanics.test_inverse_dynamics import FOUR, LOOPS, asked, loop
-from tests.mechanics.test_inverse_instants import DEAD
+from tests.inverse.test_inverse_dynamics import FOUR, LOOPS, asked, loop
+from tests.inverse.test_inverse_instants import DEAD
 
 SLOPE = 1e-6  # relative: central differences of 1e-5
 

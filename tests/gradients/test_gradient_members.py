@@ -16,7 +16,7 @@ import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.run.options import options_of
-from tests.support.start_mechanisms import five_bar
+from tests.support.models.start_mechanisms import five_bar
 
 MASS, LENGTH, ANGLE = "four_bar:coupler.mass", "four_bar:coupler:tip.T[0]", "rocker_pivot.q"
 LONG = shiftjax.load("four_bar").numbers()[LENGTH]

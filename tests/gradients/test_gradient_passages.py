@@ -15,7 +15,7 @@ import shiftjax
 from shiftjax import GradientWarning
 from shiftjax.gradients.jumps import passages
 from shiftjax.mechanism.model import Model
-from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
+from tests.support.models.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
 
 SPAN, STEP = 0.5, 1e-3
 OF_A_STEP = 6.0  # a derivative is off by so many steps [s] of itself, at most: the run is, too

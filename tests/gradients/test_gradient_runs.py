@@ -17,7 +17,7 @@ import shiftjax
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from tests.extensions import maxwell, mechanisms  # noqa: F401
-from tests.support.mechanisms import four_bars, rod
+from tests.support.models.mechanisms import four_bars, rod
 
 MODES = 1e-11  # of the largest derivative of a number: the same sums in another order
 OTHER_RUN = 1e-10  # the same of a run that is rounded otherwise

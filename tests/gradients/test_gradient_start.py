@@ -21,8 +21,8 @@ from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from tests.extensions import gear, maxwell, mechanisms, screw  # noqa: F401
-from tests.support.mechanisms import rod
-from tests.support.start_mechanisms import five_bar, four_bar, rssr
+from tests.support.models.mechanisms import rod
+from tests.support.models.start_mechanisms import five_bar, four_bar, rssr
 
 ORDER_6 = np.array([-3, -2, -1, 1, 2, 3]), np.array([-1, 9, -45, 45, -9, 1]) / 60  # central differences
 STEPS = (3e-2, 3e-3, 1e-3, 3e-4)  # rad, m, ...: the best one is taken

@@ -20,7 +20,7 @@ import pytest
 import shiftjax
 from shiftjax.field import Role
 from shiftjax.mechanism.fields import element
-from tests.support.every_number import HELD, every_number
+from tests.support.models.every_number import HELD, every_number
 
 ROOT = Path(__file__).resolve().parents[2]
 DIFFERENCES = 1e-8  # of the derivative: of order 6
@@ -134,7 +134,7 @@ def begins(path: str, starts: tuple[str, ...]) -> bool:
 
 def test_every_key_of_the_format_has_a_case() -> None:
     """A number without one fails here; what has no derivative is listed with the reason."""
-    script = "import json, tests.support.every_number; from shiftjax.mechanism import fields"
+    script = "import json, tests.support.models.every_number; from shiftjax.mechanism import fields"
     script += "; print(json.dumps(fields.labels()))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     found = set()

@@ -23,7 +23,7 @@ from shiftjax.kernels.llvm.piece_code import piece_text, support_text
 from shiftjax.kernels.llvm.target import host
 from shiftjax.run.assemblies import start_roots
 from shiftjax.run.assemblies.skeleton import LOOP, PLANAR, TURN, Closure, Skeleton
-from tests.support.sample_programs import advance, pendulum, pendulums, piece, slots, untraceable
+from tests.support.models.sample_programs import advance, pendulum, pendulums, piece, slots, untraceable
 
 
 @pytest.fixture(autouse=True)

@@ -325,7 +325,7 @@ def test_anything_else_ends_with_1_and_a_hint(shell, monkeypatch: pytest.MonkeyP
     def broken() -> tuple[str, ...]:
         raise RuntimeError("something\nunforeseen")
 
-    monkeypatch.setattr("shiftjax.cli.models.names", broken)
+    monkeypatch.setattr("shiftjax.cli.commands.models.names", broken)
     code, out, err = shell("models")
     assert (code, out) == (1, "")
     assert err.count("\n") == 1 and "something unforeseen" in err and "--traceback" in err

@@ -48,7 +48,7 @@ def test_the_page_says_by_what_each_is_checked() -> None:
     rows = [line for line in catalogue().splitlines() if line.startswith("| <svg ")]
     assert len(rows) == len(LISTED)
     for row in rows:
-        assert re.search(r"\*Checked:\* \S.* \(`\w+/test_\w+\.py`", row), row.partition("</svg>")[2]
+        assert re.search(r"\*Checked:\* \S.* \(`[\w/]+/test_\w+\.py`", row), row.partition("</svg>")[2]
 
 
 @cache
@@ -132,9 +132,9 @@ def test_each_test_of_an_entry_is_there_and_names_the_kind(kind: str) -> None:
 
 def test_an_entry_cannot_lie() -> None:
     """A test that does not know a kind is seen, by its parameters, its source, and what its source calls."""
-    pair = "mechanics/test_couplings.py::test_a_pair_moves_as_one_inertia"
+    pair = "mechanics/constraints/test_couplings.py::test_a_pair_moves_as_one_inertia"
     assert names_it(pair, "gear") and not names_it(pair, "planetary")
-    frames = "mechanics/test_between_frames.py::test_it_moves_as_the_joint_does"
+    frames = "mechanics/constraints/test_between_frames.py::test_it_moves_as_the_joint_does"
     assert names_it(frames, "parallel_axes") and not names_it(frames, "cam")
     loads = "gradients/test_gradient_catalogue.py::test_every_number_has_the_slope_of_differences"
     assert names_it(loads, "frame_harmonic") and not names_it(loads, "harmonic")

@@ -1,6 +1,7 @@
 """The shape of the repository: floors of imports, links, packages, sizes, names."""
 
 import ast
+import collections
 import functools
 import graphlib
 import importlib
@@ -18,7 +19,6 @@ LINKED = ("kernels", "ensembles", "viewer", "models", "docs")
 FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "algebra",
-        "connected",
         "disk_cache",
         "errors",
         "expressions",
@@ -27,19 +27,17 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "markup",
         "memory_cache",
         "models",
-        "orthogonal",
+        "numerics",
         "outcome",
         "plan_elements",
         "plugins",
         "poses",
         "quantities",
-        "real_arrays",
         "record",
         "registry",
         "rotations",
         "splines",
         "height_fields",
-        "spacing",
         "shield",
         "time_laws",
         "version",
@@ -74,14 +72,18 @@ FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
 ROOMS: dict[str, tuple[str, ...]] = {
     "editing": ("posing", "velocities"),
     "ensembles": ("study", "store", "report", "execution", "sensitivities", "optimization"),
-    "formats": ("examples", "urdf"),
+    "formats": ("examples", "values", "sections", "urdf"),
     "gradients": ("start", "jumps", "forward", "reverse"),
     "kernels": ("elementary", "llvm", "pivoting", "gpu"),
-    "kinematics": ("positioning", "workspaces"),
+    "kinematics": ("paths", "ranges", "positioning", "workspaces"),
+    "kinematics.positioning": ("solving", "results"),
     "statics": ("loads",),
     "run": ("programs", "closing", "start", "assemblies", "advance", "results", "travel"),
     "viewer": ("scene", "assimp", "members", "motion", "study", "gl", "export", "web", "gui"),
+    "run.advance": ("inputs", "singular"),
     "viewer.gui": ("state", "actions", "picture", "widgets", "panes"),
+    "viewer.gui.actions": ("members", "saving", "workbench"),
+    "viewer.gui.state": ("typed", "study", "derived"),
     "viewer.gui.panes": ("study", "posing"),
 }
 
@@ -91,16 +93,16 @@ LAZY = {
     "shiftjax/__init__.py": {"shiftjax"},
     "shiftjax/bench/rivals/race.py": {"shiftjax"},  # other codes, where they are installed
     "shiftjax/cli/__init__.py": {"shiftjax"},
-    "shiftjax/cli/export.py": {"shiftjax"},  # tables need none of the viewer's packages
-    "shiftjax/cli/run.py": {"shiftjax"},  # stored studies, half a second, for members of them alone
+    "shiftjax/cli/commands/export.py": {"shiftjax"},  # tables need none of the viewer's packages
+    "shiftjax/cli/commands/run.py": {"shiftjax"},  # stored studies, half a second, for members of them alone
     "shiftjax/cli/running.py": {"shiftjax"},  # stores, where something is written
-    "shiftjax/cli/view.py": {"shiftjax"},
+    "shiftjax/cli/commands/view.py": {"shiftjax"},
     "shiftjax/lanes/outside.py": {"jax"},  # only for functions written with `jax.numpy`
     "shiftjax/run/results/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
     "shiftjax/run/results/plotting.py": {"matplotlib"},
     "shiftjax/kinematics/workspaces/drawing.py": {"matplotlib"},
     "shiftjax/statics/loads/load_plot.py": {"matplotlib"},
-    "viewer/scene/terrain.py": {"PIL"},  # of the extra `viewer`; models without a raster are drawn without it
+    "viewer/scene/terrains/terrain.py": {"PIL"},  # of the extra `viewer`; models without a raster are drawn without it
     "viewer/study/opening.py": {"shiftjax"},  # histories of optimisations take 1.5 s to import
     "kernels/pivoting/elimination.py": {"shiftjax"},  # few matrices need no compiler: 0.25 s of the viewer's start
     "kernels/gpu/cuda_device.py": {"cuda"},  # optional: only where a GPU is asked for
@@ -132,6 +134,7 @@ PRONOUNS = {"found", "own", "told", "said", "kept", "held", "mine", "theirs", "o
 DEPTH = 19
 HARD_LIMIT = 500  # lines a file
 FUNCTION_LIMIT = 60  # lines a function body
+ROOM_LIMIT = 25  # files a folder, its `__init__` among them
 
 
 def sources() -> dict[str, Path]:
@@ -309,6 +312,13 @@ def test_sizes() -> None:
     files = [*SOURCES.values(), *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
     wrong = [relative(p) for p in files if len(p.read_text(encoding="utf-8").splitlines()) > HARD_LIMIT]
     assert not wrong, f"over {HARD_LIMIT} lines: {wrong}"
+
+
+def test_no_room_is_crowded() -> None:
+    """Where more than a score of files lie side by side, nobody knows them all: they form rooms."""
+    folders = collections.Counter(relative(p.parent) for p in [*SOURCES.values(), *(ROOT / "tests").rglob("*.py")])
+    crowded = {folder: count for folder, count in folders.items() if count > ROOM_LIMIT}
+    assert not crowded, f"over {ROOM_LIMIT} files: {crowded}"
 
 
 def test_function_sizes() -> None:

@@ -21,7 +21,7 @@ JAX_FREE = (
     "shiftjax.mechanism.model",
     "shiftjax.formats",
     "shiftjax.formats.builder",
-    "shiftjax.formats.solids",
+    "shiftjax.formats.sections.solids",
     "shiftjax.models",
     "shiftjax.run.results.result",
     "shiftjax.topology.analysis",

@@ -18,8 +18,17 @@ from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
 from tests.support.graphs import evaluate
-from tests.support.kkt_cases import CASES, Workspace, complex_slope, counted, forward, operations, two_varied, varied
-from tests.support.mechanisms import nominal_blocks
+from tests.support.models.kkt_cases import (
+    CASES,
+    Workspace,
+    complex_slope,
+    counted,
+    forward,
+    operations,
+    two_varied,
+    varied,
+)
+from tests.support.models.mechanisms import nominal_blocks
 
 EQUAL = 1e-11  # relative to the largest derivative: two ways of solving the same systems, in other orders
 # operations of the adjoint of a step over those of the step (vehicle_chassis: 1.7, plain 2.9; twenty seconds here)

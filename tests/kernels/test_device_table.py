@@ -21,8 +21,8 @@ from shiftjax.kernels.gpu.moves import Moves
 from shiftjax.kernels.lane_program import WRITES, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable
 from shiftjax.kernels.llvm.cpu import CpuKernel
+from tests.support.models.sample_programs import orbit, table
 from tests.support.ptx_on_host import LoadedPtx, PtxOnHost
-from tests.support.sample_programs import orbit, table
 
 H = 1e-2  # s
 LAYOUT = Layout(nq=2, nx=3, np=1, nm=4, nr=1, na=5, nc=0, ns=0)

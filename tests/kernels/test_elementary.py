@@ -23,7 +23,7 @@ from shiftjax.lanes import bits_in_numpy
 from shiftjax.lanes.code import Code
 from shiftjax.lanes.graph import Graph, without_dead_code
 from tests.support.graphs import OPERATIONS, evaluate
-from tests.support.sample_programs import DTYPE
+from tests.support.models.sample_programs import DTYPE
 
 ULPS = 2.0  # asked for; measured at a million arguments each: 1.7
 UNARY = [name for name in FUNCTIONS if name not in ("pow", "atan2")]

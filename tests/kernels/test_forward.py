@@ -37,7 +37,7 @@ from tests.extensions import maxwell  # noqa: F401  # enters its kind
 from tests.kernels.test_reverse import CASES, ROUNDING
 from tests.support.complex_runs import run_tangents
 from tests.support.graphs import evaluate
-from tests.support.mechanisms import four_bars, rod
+from tests.support.models.mechanisms import four_bars, rod
 
 OF_METRICS = 1e-10  # instants of extremes divide by second differences, of 1e-4 of the values
 EXACT = 1e-11  # relative to the largest: the same derivatives, rounded in another order in every step of a run

@@ -23,9 +23,9 @@ from shiftjax.kernels.gpu.target import gpu
 from shiftjax.kernels.llvm.cpu import CpuKernel
 from shiftjax.kernels.llvm.slices import GROWTH, SLICE
 from shiftjax.mechanism.model import Model
-from tests.mechanics import test_bearings as bearings
+from tests.mechanics.forces import test_bearings as bearings
+from tests.support.models.sample_programs import BOGACKI, masses, orbit, particle, pendulum, table, wheel
 from tests.support.ptx_on_host import PtxOnHost
-from tests.support.sample_programs import BOGACKI, masses, orbit, particle, pendulum, table, wheel
 
 NAME = "PTX on the host"
 H = 1e-2  # s

@@ -29,8 +29,8 @@ from tests.gradients import test_gradient_passages as of_passages
 from tests.kernels.test_gpu import same_bits
 from tests.kernels.test_sweeper import ALIKE, T0, H, leg, swept
 from tests.support.complete import without
+from tests.support.models.sample_programs import pendulum, table
 from tests.support.ptx_on_host import PtxOnHost
-from tests.support.sample_programs import pendulum, table
 
 NAME = "PTX on the host"
 SEEDS = np.random.default_rng(5).standard_normal((19, 5, 2))

@@ -12,7 +12,7 @@ from shiftjax.gradients.operations import step_of
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.lanes.forward import forward as tangents_of
 from tests.support.graphs import evaluate
-from tests.support.kkt_cases import CASES, Workspace, complex_slope, counted, forward, two_varied
+from tests.support.models.kkt_cases import CASES, Workspace, complex_slope, counted, forward, two_varied
 
 EQUAL = 1e-11  # relative to the largest tangent: two ways of solving the same systems, in other orders
 # what each of four directions adds to a step, over the operations of the step; those of today

@@ -18,8 +18,8 @@ from shiftjax.kernels.gpu.backward import ReversibleGpuKernel
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.run.programs.integrators import METHODS
 from tests.extensions import numpy_backend, rodas4  # noqa: F401
+from tests.support.models.sample_programs import BOGACKI, get, orbit, table
 from tests.support.ptx_on_host import PtxOnHost
-from tests.support.sample_programs import BOGACKI, get, orbit, table
 
 pytestmark = pytest.mark.usefixtures("quick_xla")  # test_kernels.py has XLA as users have it
 ROUNDING = 1e-12  # a few hundred steps

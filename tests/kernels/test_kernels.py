@@ -15,7 +15,7 @@ from shiftjax.kernels.llvm.target import host
 from shiftjax.run.programs.integrators import METHODS
 from tests.extensions import low_storage  # noqa: F401
 from tests.support.complete import without
-from tests.support.sample_programs import advance, get, particle, pendulum, pendulums, piece, slots, table, wheel
+from tests.support.models.sample_programs import advance, get, particle, pendulum, pendulums, piece, slots, table, wheel
 
 ROUNDING = 1e-12  # a few hundred steps of a smooth motion, each off by some rounding errors
 SINGLE = 5e-5  # the same in float32

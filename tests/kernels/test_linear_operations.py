@@ -23,7 +23,7 @@ from shiftjax.lanes.building import graph_of
 from tests.extensions import numpy_backend, rodas4  # noqa: F401
 from tests.kernels.test_sweeper import check
 from tests.support.graphs import evaluate
-from tests.support.sample_programs import advance, masses, slots, table, wheel
+from tests.support.models.sample_programs import advance, masses, slots, table, wheel
 
 ROUNDING = 1e-11  # of systems whose condition is below 1e3
 H = 0.05

@@ -20,7 +20,7 @@ from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import TIE
 from tests.mechanics.test_identities import random_document
-from tests.support.mechanisms import four_bars, walked
+from tests.support.models.mechanisms import four_bars, walked
 from tests.support.ptx_on_host import PtxOnHost
 
 LANES = 40  # two blocks of the widest vectors and some of a third

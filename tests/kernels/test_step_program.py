@@ -11,7 +11,7 @@ from shiftjax.kernels.mirror import mirrored, recorded
 from shiftjax.kernels.step_program import KEEP, Call, Combine, Instruction, Method, combine, registers
 from shiftjax.run.programs.integrators import METHODS
 from tests.extensions import low_storage  # noqa: F401
-from tests.support.sample_programs import BOGACKI
+from tests.support.models.sample_programs import BOGACKI
 
 RK4 = METHODS["rk4"]
 

@@ -20,7 +20,7 @@ from shiftjax.run.programs.integrators import METHODS
 from tests.extensions import low_storage  # noqa: F401
 from tests.support.complete import without
 from tests.support.complex_runs import STEP, phases_of
-from tests.support.sample_programs import particle, pendulum, piece, slots, table, wheel
+from tests.support.models.sample_programs import particle, pendulum, piece, slots, table, wheel
 
 EQUAL = 1e-12  # of the sum of absolute terms: the same derivative by other operations
 H, T0 = 0.01, 0.3

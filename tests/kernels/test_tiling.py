@@ -12,7 +12,7 @@ from shiftjax.kernels.llvm.piece_code import METADATA, support_text
 from shiftjax.kernels.llvm.target import host
 from shiftjax.kernels.llvm.tiling import SIZE, WHOLE, split
 from shiftjax.lanes.graph import Graph
-from tests.support.sample_programs import piece
+from tests.support.models.sample_programs import piece
 
 SLOTS = 12
 TARGET = host("f64")

@@ -10,7 +10,7 @@ from jax import lax
 from shiftjax.kernels.llvm.objects import Loader, compile_text
 from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_text
 from shiftjax.kernels.llvm.target import Target, host
-from tests.support.sample_programs import DTYPE, piece
+from tests.support.models.sample_programs import DTYPE, piece
 
 ULPS = 1.6  # asked for: 2
 BITS = 1400  # of the oracle's fixed point: 1024 of the largest argument, 300 for what is left

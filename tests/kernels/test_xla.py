@@ -16,7 +16,7 @@ from shiftjax.kernels import xla, xla_executables
 from shiftjax.kernels.graph_in_jax import evaluate
 from shiftjax.kernels.workers import Stop
 from shiftjax.lanes.building import graph_of
-from tests.support.sample_programs import advance, pendulum, pendulums
+from tests.support.models.sample_programs import advance, pendulum, pendulums
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
 PREPARED = (COMPILED, "/jax/core/compile/jaxpr_trace_duration", "/jax/core/compile/jaxpr_to_mlir_module_duration")

@@ -15,7 +15,7 @@ from jax.experimental.compilation_cache import compilation_cache
 import shiftjax
 from shiftjax.kernels import object_cache, xla, xla_executables, xla_on_disk
 from tests.support import quick_xla
-from tests.support.sample_programs import advance, pendulum, pendulums, untraceable
+from tests.support.models.sample_programs import advance, pendulum, pendulums, untraceable
 
 LATER = """
 import json, jax, shiftjax

@@ -10,7 +10,7 @@ import shiftjax
 from shiftjax.cli import main
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.errors import ModelError
-from shiftjax.kinematics.travel import travel
+from shiftjax.kinematics.ranges.travel import travel
 from shiftjax.mechanism.model import Model
 from shiftjax.run.assemblies.table import Branches
 from tests.kinematics.mechanisms import LEGS, four_bar, three_legs

@@ -6,8 +6,8 @@ import pytest
 
 import shiftjax
 from shiftjax.errors import ModelError
-from tests.support.flat_linkages import BASE, PARALLELOGRAM
-from tests.support.planar_four_bars import four_bar
+from tests.support.models.flat_linkages import BASE, PARALLELOGRAM
+from tests.support.models.planar_four_bars import four_bar
 
 EXACT = 1e-9
 CRANK, COUPLER, ROCKER = (f"bar:{name}:tip.T[0]" for name in ("crank", "coupler", "rocker"))

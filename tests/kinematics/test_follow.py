@@ -9,8 +9,8 @@ import shiftjax
 from shiftjax.outcome import Outcome
 from shiftjax.run.closing.host_evaluation import closure
 from shiftjax.run.start.prepare import prepare
-from tests.support.flat_linkages import linkage
-from tests.support.planar_four_bars import angles, four_bar
+from tests.support.models.flat_linkages import linkage
+from tests.support.models.planar_four_bars import angles, four_bar
 
 ROUNDING = 1e-12  # rad: some roundings, which the distance to the end of a travel magnifies
 DEGREE = np.pi / 180.0

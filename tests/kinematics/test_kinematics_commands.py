@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shiftjax
-from tests.support.reaching_arms import arm, five_bar
+from tests.support.models.reaching_arms import arm, five_bar
 
 
 def test_follow_prints_and_writes(shell, tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from shiftjax.access.stated_state import stated_state
 from shiftjax.formats import load
 from shiftjax.kinematics.positioning.goals import FrameGoal, JointGoal, ranked
 from shiftjax.kinematics.positioning.ground import Footing
-from shiftjax.kinematics.positioning.loop_space import WELL, IndependentRows, LoopSpace, by_singular_values
-from shiftjax.kinematics.positioning.manifold import Manifold
 from shiftjax.kinematics.positioning.position_search import PositionSearch
-from shiftjax.kinematics.positioning.solver import solved
+from shiftjax.kinematics.positioning.solving.loop_space import WELL, IndependentRows, LoopSpace, by_singular_values
+from shiftjax.kinematics.positioning.solving.manifold import Manifold
+from shiftjax.kinematics.positioning.solving.solver import solved
 from shiftjax.mechanism.model import Model
 from shiftjax.models.n_four_bar import n_four_bar
 

@@ -5,7 +5,7 @@ import pytest
 
 import shiftjax
 from shiftjax.outcome import Outcome
-from tests.support.planar_four_bars import four_bar
+from tests.support.models.planar_four_bars import four_bar
 
 DEGREE = np.pi / 180.0
 SWING = 38.942441269 * DEGREE  # of the rocker of 2, 7, 9, 6, between dead points at cosines 1/3 and -1/3 of the crank

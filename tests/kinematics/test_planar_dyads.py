@@ -15,7 +15,7 @@ from shiftjax.rotations import rotation_of_vector
 from shiftjax.run.closing.host_evaluation import closure
 from shiftjax.run.programs.pose_groups import at_random
 from shiftjax.run.start.prepare import prepare
-from tests.support.planar_four_bars import four_bar
+from tests.support.models.planar_four_bars import four_bar
 
 RINGS = [ring for ring in product((TURN, SLIDE), repeat=3) if ring.count(SLIDE) < 3]
 OBLIQUE = np.array(rotation_of_vector([0.7, -0.4, 0.9]))

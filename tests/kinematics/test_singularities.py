@@ -5,8 +5,8 @@ import pytest
 
 import shiftjax
 from shiftjax.outcome import Outcome
-from tests.support.flat_linkages import BASE, PARALLELOGRAM
-from tests.support.planar_four_bars import angles, four_bar
+from tests.support.models.flat_linkages import BASE, PARALLELOGRAM
+from tests.support.models.planar_four_bars import angles, four_bar
 
 FOUND = 1e-12  # rad: to which a zero of smooth determinants is found
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import shiftjax
-from tests.support.reaching_arms import arm, delta, delta_discriminants, five_bar, lens
+from tests.support.models.reaching_arms import arm, delta, delta_discriminants, five_bar, lens
 
 AREA = 1e-6  # of itself, which is asked of areas within curves; cubics through their nodes give 1e-7
 FIRST, SECOND = 1.0, 0.6

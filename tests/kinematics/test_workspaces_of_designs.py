@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shiftjax
-from tests.support.reaching_arms import arm, chain, five_bar, lens
+from tests.support.models.reaching_arms import arm, chain, five_bar, lens
 
 AREA = 1e-6  # of itself: cubics through nodes give 1e-7
 FIRST, SECOND = np.array([1.0, 0.9, 0.7]), np.array([0.6, 0.5, 0.7])

@@ -19,7 +19,7 @@ from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
 from tests.reference import rotations
 from tests.reference.oracle import Oracle
-from tests.support.mechanisms import four_bars, nominal_blocks, rod
+from tests.support.models.mechanisms import four_bars, nominal_blocks, rod
 
 ALGEBRA = 1e-12  # the same quantity in another order of operations, values of size 1 to 10
 DIFFERENCE = 1e-5  # central differences of samples 1 ms apart, third derivatives of size 10 to 100

@@ -14,7 +14,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.run.assemble import assemble
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
-from tests.support.mechanisms import pendulum, rod
+from tests.support.models.mechanisms import pendulum, rod
 
 # Of the largest power. What loops and gears that move at J v = 1e-15 do is 1e-15 of their forces, which are 1e2 N.
 BALANCE = 1e-11

@@ -30,7 +30,7 @@ from tests.extensions import cam, gear, screw, slot  # noqa: F401
 from tests.extensions.mechanisms import cammed, geared, press, quick_return
 from tests.gradients.test_gradient_catalogue import CASES
 from tests.mechanics.test_library_models import COUNTS
-from tests.support.mechanisms import COUPLER, ROCKER, four_bars, random_motion, rod
+from tests.support.models.mechanisms import COUPLER, ROCKER, four_bars, random_motion, rod
 
 WHOLE = 1e-14  # m or rad, of mechanisms of a few metres: rounding of poses
 STILL = 1e-12  # of speeds of about 1 rad/s and 1 m/s, through up to a hundred joints

@@ -22,7 +22,7 @@ from shiftjax.joints import KINDS, JointKind
 from shiftjax.joints.primitives import Ball, Rotation, Translation
 from shiftjax.outcome import Outcome
 from shiftjax.run.simulate import simulate
-from tests.support.several_coordinates import MODELS, TILT, bar, plate, shafts
+from tests.support.models.several_coordinates import MODELS, TILT, bar, plate, shafts
 
 GAP = 1e-11  # m or rad: what one Newton step after each step of 1 ms leaves of a spatial loop
 ENERGY = 1e-8  # of the largest energy, RK4 at 1 ms over half a second

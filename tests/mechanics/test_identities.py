@@ -16,8 +16,8 @@ from shiftjax.run.start.prepared import Prepared
 from tests.reference.oracle import Oracle
 from tests.reference.rotations import rotation
 from tests.support.laws import ALGEBRA, check_power, check_rows, solved
+from tests.support.models.variants import Document
 from tests.support.states import State, accelerations, arrays, difference, own_blocks, random_states
-from tests.support.variants import Document
 
 ORACLE = 1e-9  # relative; dense least squares of the oracle
 SEEDS = range(6)

@@ -23,6 +23,7 @@ from shiftjax.run.start.prepare import prepare
 from tests.mechanics.test_library_models import COUNTS
 from tests.reference.oracle import Oracle
 from tests.support.complete import part, without
+from tests.support.models.variants import Document, library, moved, on_the_grid, permuted, turned_round
 from tests.support.states import (
     State,
     accelerations,
@@ -33,7 +34,6 @@ from tests.support.states import (
     turned_accelerations,
     turned_state,
 )
-from tests.support.variants import Document, library, moved, on_the_grid, permuted, turned_round
 
 ORACLE = 1e-9  # relative: dense SVD and least squares of the oracle against QR of blocks
 INVARIANT = 1e-10  # relative, accelerations: required

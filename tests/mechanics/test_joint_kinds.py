@@ -23,7 +23,7 @@ from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare
 from tests.support.laws import check_rows, solved
-from tests.support.mechanisms import walked
+from tests.support.models.mechanisms import walked
 from tests.support.states import own_blocks
 
 STEP = 1e-3  # s

@@ -15,7 +15,7 @@ from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.rotations import rotation_about
-from tests.support.mechanisms import rod
+from tests.support.models.mechanisms import rod
 
 GAP, ENERGY = 1e-11, 1e-8
 ROUNDING = 1e-9  # a joint beside elementary ones: other partitions, equal up to the truncation of RK4 at 0.5 ms

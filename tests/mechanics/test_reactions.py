@@ -30,9 +30,9 @@ from shiftjax.topology.partition import Partition
 from tests.extensions import numpy_backend  # noqa: F401
 from tests.mechanics.test_identities import KINDS, SEEDS, random_document, solved
 from tests.reference.oracle import Motion, Oracle, piecewise
-from tests.support.mechanisms import COUPLER, GROUND, four_bars, nominal_blocks, pendulum, rod
+from tests.support.models.mechanisms import COUPLER, GROUND, four_bars, nominal_blocks, pendulum, rod
+from tests.support.models.variants import Document, library
 from tests.support.states import State, arrays, own_blocks, random_states
-from tests.support.variants import Document, library
 
 BALANCE = 1e-9  # of the largest force or moment in the state; dense sums against recursions, oracle accelerations
 RUN = 1e-8  # N, N m: what is left after 0.3 s of steps of 1 ms, against formulas in the coordinates themselves

@@ -21,7 +21,7 @@ from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import Partition
 from tests.extensions import numpy_backend  # noqa: F401
-from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
+from tests.support.models.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
 
 RESIDUAL = 1e-12  # of H a = f, relative to the forces; met 1e-13 for 300 joints in a row
 KINDS = ("Rx", "Ry", "Rz", "Tz", "spherical", "float", "rigid")

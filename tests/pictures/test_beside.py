@@ -8,8 +8,9 @@ import pytest
 from shiftjax import simulate
 from shiftjax.poses import to_world
 from shiftjax.viewer import side_by_side
-from shiftjax.viewer.gui.actions import actions, choosing
-from shiftjax.viewer.gui.actions.beside import captions, choose, open_beside, show
+from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions.members import choosing
+from shiftjax.viewer.gui.actions.members.beside import captions, choose, open_beside, show
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import Modifiers

@@ -10,11 +10,12 @@ import pytest
 from PIL import Image
 
 import shiftjax
-from shiftjax.cli import export, main, render, showing, view
+from shiftjax.cli import main, showing
+from shiftjax.cli.commands import export, render, view
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.support.in_this_process import run_here
-from tests.support.mechanisms import pendulum
+from tests.support.models.mechanisms import pendulum
 
 SIZE = ("--size", "160x120", "--fast")
 NOTHING = 3.0  # of 255: two pictures that differ less on average show the same

@@ -29,7 +29,7 @@ from shiftjax.run.simulate import simulate
 from tests.extensions import numpy_backend  # noqa: F401
 from tests.gradients.test_gradient_passages import CASES as CASES_OF_JUMPS
 from tests.gradients.test_gradient_passages import PATHS, slider
-from tests.support.mechanisms import pendulum
+from tests.support.models.mechanisms import pendulum
 
 GAP = 1e-13  # m or rad: each step ends with a projection
 TOLERANCES = (1e-6, 1e-8, 1e-10)

@@ -27,7 +27,7 @@ from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import Block, MemberBlocks, Partition, independent_speeds
-from tests.support.mechanisms import four_bars, pendulum, rod
+from tests.support.models.mechanisms import four_bars, pendulum, rod
 
 EXACT = 1e-12  # a prescribed coordinate, a balance of powers: rounding of a few operations a step
 FINER_STEP = 1e-7  # rk4 at 1 ms against 0.25 ms through flat poses, crank angles over 2 s (design section 2)

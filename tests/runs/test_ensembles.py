@@ -17,7 +17,7 @@ from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start import prepare as prepared
 from shiftjax.topology.analysis import analyze
-from tests.support.mechanisms import four_bars
+from tests.support.models.mechanisms import four_bars
 
 BRICARD_PROGRAMS = 12  # issue 3: few of the six coordinates of a Bricard serve as independent ones
 BLOCK_PROGRAMS = 13  # issue 3: three four-bars, at most four partitions each, and the common piece

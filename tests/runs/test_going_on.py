@@ -16,7 +16,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from tests.starts.test_drives import written
-from tests.support.mechanisms import four_bars
+from tests.support.models.mechanisms import four_bars
 
 AGAIN = 1e-6  # rad: a start that is projected once more, through flat poses (measured 6e-8)
 SPEEDS = np.random.default_rng(3).uniform(0.1, 6.0, 60)

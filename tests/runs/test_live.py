@@ -10,7 +10,7 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.run.live import PULL_RATE, Live
 from shiftjax.run.simulate import simulate
-from tests.support.mechanisms import rod
+from tests.support.models.mechanisms import rod
 
 CLOSED = 1e-9  # m or rad, issue 3
 BALANCE = 1e-6  # of the energy, issue 3: what hands do to it is booked as work

@@ -18,7 +18,7 @@ from shiftjax.ensembles.sensitivities.derivatives import Runs
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.run.live import Live
-from tests.support.named_four_bar import FOLLOWING, PIVOT, named, written_out
+from tests.support.models.named_four_bar import FOLLOWING, PIVOT, named, written_out
 
 MODEL = named()
 SWING = {"swing": "final(rocker_pivot.q)"}

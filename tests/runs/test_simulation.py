@@ -20,8 +20,8 @@ from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.results.result import CERTIFICATE
 from shiftjax.run.simulate import simulate
 from shiftjax.run.step_function import compile
-from tests.support.mechanisms import four_bars, pendulum, rod
-from tests.support.sample_programs import BOGACKI
+from tests.support.models.mechanisms import four_bars, pendulum, rod
+from tests.support.models.sample_programs import BOGACKI
 
 ROUNDING = 1e-11  # a varied number is a lane value, a written one a folded constant: other roundings, grown in 0.3 s
 GOING_ON = 1e-12  # the start is projected once more; nothing else differs

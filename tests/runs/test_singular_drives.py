@@ -15,7 +15,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.simulate import simulate
 from tests.extensions import mechanisms
 from tests.runs.test_singular_poses import FLAT, PASSED, WATCHED
-from tests.support.flat_linkages import BASE
+from tests.support.models.flat_linkages import BASE
 
 SPEEDS = np.array([2.0, -3.0])
 ROCKER = "rocker_pivot.initial_velocity"

@@ -25,8 +25,8 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from tests.support.flat_linkages import BASE, PARALLELOGRAM, landing, linkage, parallel
-from tests.support.mechanisms import rod
+from tests.support.models.flat_linkages import BASE, PARALLELOGRAM, landing, linkage, parallel
+from tests.support.models.mechanisms import rod
 
 # Through several flat poses in steps of 1 ms, each of which costs some 1e-11 of the speeds; measured: 3e-10.
 PASSED = 1e-8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shiftjax.spacing import evenly_spaced, nearest_places
+from shiftjax.numerics.spacing import evenly_spaced, nearest_places
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 7, 64, 1000])

@@ -25,7 +25,7 @@ from shiftjax.run.step_function import compile as compile_step
 from shiftjax.topology.partition import Partition
 from tests.reference.scalars import run_phase
 from tests.support.complete import without
-from tests.support.mechanisms import closed_states, nominal_blocks, pendulum, summed_terms
+from tests.support.models.mechanisms import closed_states, nominal_blocks, pendulum, summed_terms
 
 KERNEL = 1e-12  # issue 3: one evaluation, relative to the largest value or to the size of the summed terms
 ROUNDING = 1e-10  # two machines over a hundred steps of a turning four-bar, speeds up to 20 rad/s

@@ -19,8 +19,8 @@ from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.programs.rodas import RODAS5P, RosenbrockTable
 from shiftjax.run.simulate import simulate
 from tests.extensions import numpy_backend, rodas4  # noqa: F401
-from tests.runs.test_switches import ERROR, SPAN, closed_form, pull
-from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, pendulum, rod
+from tests.runs.events.test_switches import ERROR, SPAN, closed_form, pull
+from tests.support.models.mechanisms import COUPLER, CRANK, GROUND, ROCKER, pendulum, rod
 
 DIGITS = {5: 1e-11, 4: 1e-9}  # of coefficients of up to 150 with sixteen digits; those of Rodas4 have some ten
 CLOSE = 1e-7  # rad: of angles at a tolerance of 1e-8, the figure of the project's list

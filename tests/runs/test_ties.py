@@ -13,7 +13,7 @@ import pytest
 import shiftjax
 from shiftjax.cli import main
 from shiftjax.cli import parser as command_line
-from shiftjax.cli.view import live_of
+from shiftjax.cli.commands.view import live_of
 from shiftjax.ensembles.execution.again import again
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.ensembles.study.definition import Definition

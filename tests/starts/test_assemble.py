@@ -23,8 +23,8 @@ from shiftjax.topology.analysis import analyze
 from shiftjax.viewer.study.study import ViewedStudy as Shown
 from tests.starts.test_start_cost import LENGTHS, NEAR, beyond_reach, random_four_bars
 from tests.starts.test_starts import hinge
-from tests.support.mechanisms import four_bars
-from tests.support.start_mechanisms import wrapped
+from tests.support.models.mechanisms import four_bars
+from tests.support.models.start_mechanisms import wrapped
 
 POSE = 1e-9  # rad: near a flat pose rounding is magnified by its square root
 KEPT = 1e-12  # rad: the last projection moves a held joint by rounding at most

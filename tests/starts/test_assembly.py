@@ -24,7 +24,7 @@ from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from tests.reference.oracle import Oracle
-from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
+from tests.support.models.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
 
 CLOSED = 1e-13  # rad or m: Gauss-Newton ends at rounding
 KEPT = 1e-15  # rad or rad/s: a held joint is not touched but by the last projection

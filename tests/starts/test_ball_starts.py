@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from shiftjax import Outcome, simulate
-from tests.support.start_mechanisms import rssr
+from tests.support.models.start_mechanisms import rssr
 
 JOINTS = ("crank_joint", "hinge", "ball", "socket")
 KEPT = 1e-7  # rad: a closed pose, and a rotation matrix of sixteen digits

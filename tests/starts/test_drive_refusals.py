@@ -16,7 +16,7 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.outcome import Outcome
 from shiftjax.run.simulate import simulate
 from tests.starts.test_drives import NAME, run, written
-from tests.support.mechanisms import four_bars, rod
+from tests.support.models.mechanisms import four_bars, rod
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (

@@ -24,8 +24,8 @@ from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.step_function import compile
 from tests.extensions import numpy_backend  # noqa: F401
-from tests.support.documents import driven, drivers, loads
-from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, pendulum, rod
+from tests.support.models.documents import driven, drivers, loads
+from tests.support.models.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, pendulum, rod
 
 EXACT = 1e-12  # of a driven coordinate
 CLOSED_FORM = 1e-9  # of the joints that follow

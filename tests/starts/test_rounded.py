@@ -15,8 +15,8 @@ from shiftjax import Model, load, simulate
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.outcome import Outcome
 from shiftjax.run.verdict import verdict
-from tests.support.exported import exported
-from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
+from tests.support.models.exported import exported
+from tests.support.models.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
 
 MODELS = Path(__file__).parents[2] / "models"
 SPAN = 0.3

@@ -25,7 +25,7 @@ from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.geometries import designs_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.stated import Start
-from tests.support import start_mechanisms as given
+from tests.support.models import start_mechanisms as given
 
 NEAR = 1e-5  # m: nearer to its limit than this a loop is judged neither way here; the margin is 1e-7 of the size
 LENGTHS = ("crank:tip.T[0]", "coupler:tip.T[0]", "rocker:tip.T[0]", "fixed:rocker_pivot.T[0]")

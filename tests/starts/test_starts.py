@@ -16,8 +16,8 @@ from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
-from tests.support import start_mechanisms as given
-from tests.support.start_mechanisms import (
+from tests.support.models import start_mechanisms as given
+from tests.support.models.start_mechanisms import (
     COUPLER,
     CRANK,
     GROUND,

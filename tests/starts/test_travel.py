@@ -12,7 +12,7 @@ import pytest
 from shiftjax.constraints import Harmonic
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.kinematics.travel import travel
+from shiftjax.kinematics.ranges.travel import travel
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.assemble import assemble
@@ -21,7 +21,7 @@ from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.travel import reach
-from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
+from tests.support.models.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
 
 STEPS = (1e-4, 1e-3, 1e-2)  # s
 FOUND = 1e-6  # rad, m or s: six digits are printed

@@ -14,7 +14,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.options import options_of
 from shiftjax.statics.at_rest import AtRest, ranks_at
 from shiftjax.statics.search import Search
-from tests.support.mechanisms import four_bars, rod
+from tests.support.models.mechanisms import four_bars, rod
 
 CLOSED_FORM = 1e-10  # relative: derivatives
 MOTION = 1e-4  # relative: a motion of 1e-4 rad is not infinitely small

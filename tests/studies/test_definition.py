@@ -18,7 +18,7 @@ from shiftjax.ensembles.study.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load, save
 from shiftjax.run.simulate import simulate
-from tests.support.mechanisms import four_bars
+from tests.support.models.mechanisms import four_bars
 
 RUN: dict[str, Any] = {"span": 0.1, "output_step": 0.05, "channels": ["rocker_pivot.q"]}
 MANY_SECONDS = 20.0  # for 1e6 members of 6 paths, which take 0.5 s: a machine with others on it

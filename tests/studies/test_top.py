@@ -14,7 +14,7 @@ from shiftjax.ensembles.store.members import members_of
 from shiftjax.ensembles.store.top import top
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
-from tests.studies.test_store import made_up
+from tests.studies.stores.test_store import made_up
 from tests.support.study_stores import with_metrics, written
 
 SWING = [3.0, 99.0, 1.0, np.nan, 3.0]  # member 1 failed

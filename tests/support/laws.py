@@ -11,7 +11,7 @@ from shiftjax.lanes.forward import forward
 from shiftjax.lanes.in_numpy import InNumpy
 from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.start.prepared import Prepared
-from tests.support.mechanisms import host_acceleration
+from tests.support.models.mechanisms import host_acceleration
 from tests.support.states import own_blocks
 
 ALGEBRA = 1e-11  # relative; sums of up to twenty bodies' terms in double precision

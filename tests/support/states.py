@@ -17,8 +17,8 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, MemberBlocks, blocks_of, complete_pivoting
 from tests.reference.oracle import Oracle
 from tests.reference.rotations import rotation_of
-from tests.support.mechanisms import host_acceleration
-from tests.support.variants import SCALARS, Document
+from tests.support.models.mechanisms import host_acceleration
+from tests.support.models.variants import SCALARS, Document
 
 State = dict[str, tuple[np.ndarray, np.ndarray]]  # joint -> coordinates and speeds as its user writes them
 REGULAR = 1e-2  # least pivot ratio of a state that is compared

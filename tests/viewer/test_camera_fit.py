@@ -12,7 +12,7 @@ from shiftjax.cli import main
 from shiftjax.errors import ModelError
 from shiftjax.poses import matrices
 from shiftjax.viewer.gui.actions import actions, looking
-from shiftjax.viewer.gui.state import visibility
+from shiftjax.viewer.gui.state.derived import visibility
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.motion import framing, reach

@@ -6,8 +6,8 @@ import pytest
 
 import shiftjax
 from shiftjax.editing.workbench import STEPS, steps_in_words
-from shiftjax.viewer.gui.state.line_completion import OFFERED, completed, paths_of, step_at, steps_of
-from shiftjax.viewer.gui.state.typed_line import TypedLine
+from shiftjax.viewer.gui.state.typed.line_completion import OFFERED, completed, paths_of, step_at, steps_of
+from shiftjax.viewer.gui.state.typed.typed_line import TypedLine
 from shiftjax.viewer.motion.live_run import SHELL_WORDS
 
 WORDS = steps_of(steps_in_words())

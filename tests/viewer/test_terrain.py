@@ -24,7 +24,7 @@ from shiftjax.viewer.scene.affine import as_tuple, transformed
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.palette import linear
 from shiftjax.viewer.scene.scene import Direction, Scene, SceneLight, ScenePart, Snapshot
-from shiftjax.viewer.scene.terrain import EARTH, SAMPLES, WHITE, height_field, raster_surface
+from shiftjax.viewer.scene.terrains.terrain import EARTH, SAMPLES, WHITE, height_field, raster_surface
 from tests.scenes.lone import STILL
 from tests.scenes.studio import eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
 

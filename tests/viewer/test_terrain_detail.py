@@ -17,9 +17,9 @@ from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Mesh, Snapshot
-from shiftjax.viewer.scene.terrain import raster_surface, relief_of
-from shiftjax.viewer.scene.tile_meshes import TerrainDetail
-from shiftjax.viewer.scene.tile_tree import PIXELS, TRIANGLES, Tiles
+from shiftjax.viewer.scene.terrains.terrain import raster_surface, relief_of
+from shiftjax.viewer.scene.terrains.tile_meshes import TerrainDetail
+from shiftjax.viewer.scene.terrains.tile_tree import PIXELS, TRIANGLES, Tiles
 from tests.scenes.lone import STILL
 from tests.scenes.studio import PLAIN, gl, no_errors  # noqa: F401  fixtures of a module
 

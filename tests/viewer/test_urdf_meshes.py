@@ -17,7 +17,7 @@ from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import transform, transformed
 from shiftjax.viewer.scene.building import scene_of
 from tests.scenes.lone import STILL, Loaded, drawn, lone, of_lone
-from tests.support.urdf_text import joint, link, robot
+from tests.support.models.urdf_text import joint, link, robot
 
 SINGLE = 1e-6  # vertices of about a metre are stored in single precision
 MESH = '<visual><geometry><mesh filename="{}" scale="{}"/></geometry></visual>'

@@ -8,7 +8,7 @@ import pytest
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes.command_list import offered
 from shiftjax.viewer.gui.state import keys
-from shiftjax.viewer.gui.state.command_search import CommandSearch, cost, matches
+from shiftjax.viewer.gui.state.typed.command_search import CommandSearch, cost, matches
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.support.windows import shown

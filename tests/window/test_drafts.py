@@ -10,7 +10,7 @@ from shiftjax.viewer.gl import adaptive, context
 from shiftjax.viewer.gl.adaptive import AdaptiveRenderer
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.snapshot import snapshot
-from shiftjax.viewer.gui.state import present
+from shiftjax.viewer.gui.state.derived import present
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import RenderSettings, Scene, Snapshot
 from shiftjax.viewer.study.member_scenes import MemberScenes

@@ -10,12 +10,13 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.actions import actions, choosing
+from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions.members import choosing
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import ghosts, snapshot
 from shiftjax.viewer.gui.pointer import Modifiers, Pointer, character, key
-from shiftjax.viewer.gui.state import present
 from shiftjax.viewer.gui.state.clock import FASTEST, SLOWEST
+from shiftjax.viewer.gui.state.derived import present
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes

@@ -17,8 +17,8 @@ from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
-from tests.support.documents import driven
-from tests.support.mechanisms import rod
+from tests.support.models.documents import driven
+from tests.support.models.mechanisms import rod
 
 SPEEDS = [1.0, 2.5]  # rad/s
 

@@ -15,9 +15,9 @@ import pytest
 from shiftjax.ensembles.store import store
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer.gui.actions import choosing
-from shiftjax.viewer.gui.actions.beside import choose as choose_beside
-from shiftjax.viewer.gui.actions.beside import open_beside
+from shiftjax.viewer.gui.actions.members import choosing
+from shiftjax.viewer.gui.actions.members.beside import choose as choose_beside
+from shiftjax.viewer.gui.actions.members.beside import open_beside
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state.state import WindowState

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import shiftjax
-from shiftjax.viewer.gui.actions import actions, exporting, looking
+from shiftjax.viewer.gui.actions import actions, looking
+from shiftjax.viewer.gui.actions.saving import exporting
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import gizmo, labels
 from shiftjax.viewer.gui.panes.timeline import ticks
@@ -22,7 +23,7 @@ from shiftjax.viewer.scene.camera import VIEWS, Camera
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
-from tests.viewer.test_views import read
+from tests.viewer.export.test_views import read
 
 SIZE = (1000, 640)
 

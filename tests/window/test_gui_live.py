@@ -11,7 +11,8 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
 from shiftjax.run.live import Live
-from shiftjax.viewer.gui.actions import actions, choosing
+from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions.members import choosing
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.state.state import WindowState

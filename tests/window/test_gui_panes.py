@@ -26,9 +26,10 @@ from shiftjax.viewer.gui.actions import actions, additions
 from shiftjax.viewer.gui.app import Window, save_picture
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Modifiers
-from shiftjax.viewer.gui.state import plots, tree_rows
+from shiftjax.viewer.gui.state import tree_rows
 from shiftjax.viewer.gui.state.layout import layout
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study import plots
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.scene.scene import FAST, Scene, Strokes

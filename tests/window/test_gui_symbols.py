@@ -21,7 +21,8 @@ from shiftjax.viewer.gui.picture import forces, line_shapes, symbols
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import key
-from shiftjax.viewer.gui.state import groups, present, values
+from shiftjax.viewer.gui.state import groups, values
+from shiftjax.viewer.gui.state.derived import present
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion.mechanism import mechanism_from

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from shiftjax.cli import view
+from shiftjax.cli.commands import view
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.run.live import Live
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state.plots import PlotCurves
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.plots import PlotCurves
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion.live_channels import followed
 from shiftjax.viewer.motion.session import Session

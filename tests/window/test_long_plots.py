@@ -10,7 +10,7 @@ from shiftjax.ensembles.store import store
 from shiftjax.run.simulate import simulate
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import FRAME, Offscreen
-from shiftjax.viewer.gui.state.plots import PlotCurves, widths
+from shiftjax.viewer.gui.state.study.plots import PlotCurves, widths
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import implot
 from shiftjax.viewer.study.study import ViewedStudy

@@ -9,11 +9,11 @@ import pytest
 
 from shiftjax.formats.files import load
 from shiftjax.run.live import Live
-from shiftjax.viewer.gui.actions import selecting
+from shiftjax.viewer.gui.actions.members import selecting
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state.explorer import TABS
 from shiftjax.viewer.gui.state.layout import Box, layout
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.explorer import TABS
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion.live_channels import followed
 from shiftjax.viewer.motion.session import Session

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from shiftjax.ensembles.store import store
+from shiftjax.numerics.spacing import nearest_places
 from shiftjax.poses import continuous
 from shiftjax.run.live import Live
 from shiftjax.run.simulate import simulate
-from shiftjax.spacing import nearest_places
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import plotpane, propertypane, treepane
-from shiftjax.viewer.gui.state import present
-from shiftjax.viewer.gui.state.plots import PlotCurves
+from shiftjax.viewer.gui.state.derived import present
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.plots import PlotCurves
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion import curves
 from shiftjax.viewer.motion.live_history import History

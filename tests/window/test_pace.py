@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.gui.state.pace import BLINK, SETTLE, WATCH, FramePace
+from shiftjax.viewer.gui.state.derived.pace import BLINK, SETTLE, WATCH, FramePace
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import FAST, Scene, Strokes
 from shiftjax.viewer.study.member_scenes import MemberScenes

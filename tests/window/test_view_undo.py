@@ -8,12 +8,13 @@ import pytest
 
 import shiftjax
 from shiftjax.run.info import info
-from shiftjax.viewer.gui.actions import actions, choosing, selecting, set_keeping, undoing
-from shiftjax.viewer.gui.actions.saved import document
+from shiftjax.viewer.gui.actions import actions, undoing
+from shiftjax.viewer.gui.actions.members import choosing, selecting, set_keeping
+from shiftjax.viewer.gui.actions.saving.saved import document
 from shiftjax.viewer.gui.offscreen import FRAME, Offscreen
 from shiftjax.viewer.gui.state import view_history
-from shiftjax.viewer.gui.state.plots import PlotCurves
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.plots import PlotCurves
 from shiftjax.viewer.gui.state.view_history import ViewHistory, ViewPart
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion.by_hand import Helpers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftjax.spacing import evenly_spaced
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.viewer.study.study import ViewedStudy
 
 MOTIONS = 12  # in the page of a study that is not told which; 50 kB each

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.errors import ModelError
+from shiftjax.numerics.spacing import nearest_places
 from shiftjax.poses import continuous, last_valid, matrices, quaternions, rotation_angle
 from shiftjax.record import record
-from shiftjax.spacing import nearest_places
 from shiftjax.viewer.scene.scene import Scene, SceneSpring
 from shiftjax.viewer.scene.spring_meshes import stretched
 

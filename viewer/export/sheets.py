@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.measures.certificate import CERTIFICATE
-from shiftjax.spacing import evenly_spaced
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.viewer.export.pack import Pack
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import curves

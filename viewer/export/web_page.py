@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.poses import rotate
 from shiftjax.record import record
-from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.export.keyframes import refined
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.export.packed_numbers import StudyNumbers, packed

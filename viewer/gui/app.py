@@ -23,14 +23,14 @@ from PIL import Image
 
 from shiftjax.errors import ModelError, printable
 from shiftjax.viewer.gui.actions import additions, looking
-from shiftjax.viewer.gui.actions import reopening as replacing
-from shiftjax.viewer.gui.actions import saved as saved_views
-from shiftjax.viewer.gui.actions.beside import open_beside
+from shiftjax.viewer.gui.actions.members.beside import open_beside
+from shiftjax.viewer.gui.actions.saving import reopening as replacing
+from shiftjax.viewer.gui.actions.saving import saved as saved_views
 from shiftjax.viewer.gui.panes import panes
 from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.screen import Screen
+from shiftjax.viewer.gui.state.derived.pace import FramePace
 from shiftjax.viewer.gui.state.layout import roomy
-from shiftjax.viewer.gui.state.pace import FramePace
 from shiftjax.viewer.gui.state.panels import OPEN
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets.bundle import glfw, imgui

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from shiftjax.viewer.gui.actions import actions, grid, looking
+from shiftjax.viewer.gui.actions import actions, looking
+from shiftjax.viewer.gui.actions.members import grid
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.state import keys
 from shiftjax.viewer.gui.state.selection import Hit

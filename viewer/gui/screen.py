@@ -14,8 +14,8 @@ from imgui_bundle.python_backends.opengl_backend_programmable import Programmabl
 from OpenGL import GL
 
 from shiftjax.viewer.gui import pointer
-from shiftjax.viewer.gui.actions import movie_recording as recording
-from shiftjax.viewer.gui.actions.beside import under_cursor
+from shiftjax.viewer.gui.actions.members.beside import under_cursor
+from shiftjax.viewer.gui.actions.saving import movie_recording as recording
 from shiftjax.viewer.gui.picture import symbols
 from shiftjax.viewer.gui.picture.ray_picking import hits_at, pickable
 from shiftjax.viewer.gui.picture.renderers import Views

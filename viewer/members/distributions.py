@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.record import record
-from shiftjax.spacing import evenly_spaced
 
 BINS = 96  # of each axis of parallel coordinates, between which lines are counted
 FIRST = 4096  # members from which a spread few is taken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.spacing import evenly_spaced
+from shiftjax.numerics.spacing import evenly_spaced
 
 MOST_GHOSTS = 64  # at once; more cannot be told apart
 

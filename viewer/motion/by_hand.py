@@ -19,7 +19,7 @@ from shiftjax.viewer.motion.session import INTERVAL, Engine
 
 
 class JointReach(Protocol):
-    """The protocol of `shiftjax.kinematics.travel.JointTravel`, of one design."""
+    """The protocol of `shiftjax.kinematics.ranges.travel.JointTravel`, of one design."""
 
     @property
     def low(self) -> Any: ...

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.record import record
-from shiftjax.spacing import evenly_spaced
 from shiftjax.viewer.latest_values import LatestValues
 from shiftjax.viewer.members.study_like import Design, StudyLike
 from shiftjax.viewer.motion.framing import Extent, boxes_of, extent_at, extent_of, ground_of, joined

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from shiftjax.dynamics.kinematics import quaternion_places, vector_places
-from shiftjax.spacing import nearest_places
+from shiftjax.numerics.spacing import nearest_places
 from shiftjax.topology.plan import Plan
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import joint_tracks

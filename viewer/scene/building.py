@@ -31,7 +31,7 @@ from shiftjax.viewer.scene.palette import GREY, PALETTE, faded
 from shiftjax.viewer.scene.scene import GROUND, Colour, Scene, ScenePart
 from shiftjax.viewer.scene.sliding import Slide, slides_of, travel_of
 from shiftjax.viewer.scene.springs import springs_of
-from shiftjax.viewer.scene.terrain import terrain_parts
+from shiftjax.viewer.scene.terrains.terrain import terrain_parts
 
 AXIS_COLOURS: tuple[Colour, ...] = ((0.85, 0.20, 0.20, 1.0), (0.20, 0.65, 0.25, 1.0), (0.20, 0.35, 0.90, 1.0))
 CENTRE_COLOUR: Colour = (0.10, 0.10, 0.10, 1.0)

@@ -23,7 +23,7 @@ from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart
 from shiftjax.viewer.scene.sliding import joint_frames
 from shiftjax.viewer.scene.spring_meshes import SPRING
-from shiftjax.viewer.scene.terrain import EARTH, height_field
+from shiftjax.viewer.scene.terrains.terrain import EARTH, height_field
 
 CONTACT: Colour = (0.78, 0.36, 0.10, 1.0)
 RUBBER: Colour = (0.15, 0.15, 0.17, 1.0)

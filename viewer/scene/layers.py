@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from shiftjax.connected import connected
 from shiftjax.mechanism.records import FIXED
+from shiftjax.numerics.connected import connected
 from shiftjax.record import record
 from shiftjax.viewer.scene.affine import as_tuple, transformed, z_along
 from shiftjax.viewer.scene.attachments import FAR, SAME, BuildContext, distinct, joint_points, other_points

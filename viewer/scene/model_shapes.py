@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.formats.geometry import geometry, written
-from shiftjax.formats.node import Node
-from shiftjax.formats.units import Units
+from shiftjax.formats.sections.geometry import geometry, written
+from shiftjax.formats.values.node import Node
+from shiftjax.formats.values.units import Units
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Frame, Geometry

@@ -13,7 +13,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
-from shiftjax.spacing import evenly_spaced
+from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.viewer import assimp
 from shiftjax.viewer.members.study_like import Design, ScenesLike, StudyLike
 from shiftjax.viewer.scene.attachments import Style

@@ -16,8 +16,8 @@ from scipy.optimize import nnls
 from shiftjax.editing.posing.kept_goals import GoalWords, HandGoal, path_of
 from shiftjax.editing.standing import Pose, Poses, after, size_of, within
 from shiftjax.kinematics.positioning.goals import LETTERS, FrameGoal, JointGoal, Ranked, bounds_of, level_number
-from shiftjax.kinematics.positioning.manifold import Goals, Manifold
 from shiftjax.kinematics.positioning.rows import GoalRows
+from shiftjax.kinematics.positioning.solving.manifold import Goals, Manifold
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
 from shiftjax.record import record

@@ -7,8 +7,8 @@ from contextlib import suppress
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.kinematics.positioning.manifold import Limits
-from shiftjax.kinematics.travel import travel
+from shiftjax.kinematics.positioning.solving.manifold import Limits
+from shiftjax.kinematics.ranges.travel import travel
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.topology.plan import TreeCoordinate

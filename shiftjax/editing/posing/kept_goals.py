@@ -33,7 +33,7 @@ from shiftjax.mechanism.coordinates import plain_coordinate, plain_coordinates
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child, listed, matching
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame
-from shiftjax.real_arrays import real_array, three_numbers
+from shiftjax.numerics.real_arrays import real_array, three_numbers
 
 HandGoal = FrameGoal | JointGoal
 USUAL = {"relative_to": "world", "along": LETTERS, "about": LETTERS, "level": "target", "weight": 1.0}  # not in a line

@@ -14,16 +14,16 @@ from shiftjax.editing.posing.goal_states import MET, Shortfall, missing
 from shiftjax.editing.posing.pose_history import PoseHistory, PoseStep
 from shiftjax.errors import ModelError, shown
 from shiftjax.kinematics.positioning.ground import Footing
-from shiftjax.kinematics.positioning.lone_loops import CLOSED
-from shiftjax.kinematics.positioning.manifold import Goals
 from shiftjax.kinematics.positioning.open_loops import LoopRows
-from shiftjax.kinematics.positioning.solver import ITERATIONS, solved
+from shiftjax.kinematics.positioning.solving.lone_loops import CLOSED
+from shiftjax.kinematics.positioning.solving.manifold import Goals
+from shiftjax.kinematics.positioning.solving.solver import ITERATIONS, solved
 from shiftjax.kinematics.positioning.stage_search import GoalSearch, goal_stages, lone_of, solved_in_order, stages_in
 from shiftjax.kinematics.positioning.stages import columns_of, loop_rows
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.sublinkages import LinkageStage
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.plan import TreeCoordinate

@@ -48,14 +48,14 @@ from shiftjax.errors import ModelError, need, need_mapping, need_number
 from shiftjax.formats.files import load, save
 from shiftjax.kinematics.positioning.goals import LETTERS, FrameGoal, Goal, JointGoal, Level, ranked
 from shiftjax.kinematics.positioning.ground import Footing
-from shiftjax.kinematics.positioning.manifold import Limits
 from shiftjax.kinematics.positioning.position_search import PositionSearch
-from shiftjax.kinematics.positioning.solver import ITERATIONS
+from shiftjax.kinematics.positioning.solving.manifold import Limits
+from shiftjax.kinematics.positioning.solving.solver import ITERATIONS
 from shiftjax.kinematics.positioning.stated_goals import locks_at, wanted_goals
 from shiftjax.mechanism.coordinates import plain_coordinates
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED, ORIGIN
-from shiftjax.real_arrays import three_numbers
+from shiftjax.numerics.real_arrays import three_numbers
 from shiftjax.rotations import rotation_of_vector
 from shiftjax.run.start.prepared import Prepared
 

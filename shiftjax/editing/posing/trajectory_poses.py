@@ -21,8 +21,8 @@ from shiftjax.editing.standing import Poses, frame_pose
 from shiftjax.errors import ModelError, need, refuse_text
 from shiftjax.joints import KINDS
 from shiftjax.kinematics.positioning.goals import JointGoal
-from shiftjax.kinematics.positioning.lone_loops import CLOSED
-from shiftjax.kinematics.positioning.solver import ITERATIONS
+from shiftjax.kinematics.positioning.solving.lone_loops import CLOSED
+from shiftjax.kinematics.positioning.solving.solver import ITERATIONS
 from shiftjax.kinematics.trajectory import Trajectory
 from shiftjax.mechanism.coordinates import plain_coordinates
 from shiftjax.mechanism.model import Model

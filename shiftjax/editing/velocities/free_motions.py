@@ -18,7 +18,7 @@ from shiftjax.editing.velocities.screws import STILL, BodyScrew, screw_of
 from shiftjax.errors import ModelError, shown
 from shiftjax.mechanism.paths import listed, matching, split
 from shiftjax.mechanism.records import FIXED
-from shiftjax.real_arrays import three_numbers
+from shiftjax.numerics.real_arrays import three_numbers
 from shiftjax.record import record
 
 APART = 1e-6  # of a unit change of coordinates: a rate that is less follows from others, or is none

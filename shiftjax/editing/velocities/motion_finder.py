@@ -19,9 +19,9 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.editing.posing.pose_history import PoseStep
 from shiftjax.editing.velocities.free_motions import BodyTwists, FreeMotions
 from shiftjax.kinematics.positioning.goals import JointGoal
-from shiftjax.kinematics.positioning.lone_loops import CLOSED, LoneLoops
-from shiftjax.kinematics.positioning.projection import DEPENDENT
-from shiftjax.kinematics.positioning.still_rows import StillRows
+from shiftjax.kinematics.positioning.solving.lone_loops import CLOSED, LoneLoops
+from shiftjax.kinematics.positioning.solving.projection import DEPENDENT
+from shiftjax.kinematics.positioning.solving.still_rows import StillRows
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED, ORIGIN
 from shiftjax.run.closing.host_evaluation import AloneOn

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from shiftjax.kinematics.ranges.travel import travel
 from shiftjax.kinematics.singularities import singularities
-from shiftjax.kinematics.travel import travel
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 

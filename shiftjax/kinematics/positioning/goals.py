@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, need, shown
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 
 LEVELS = {"lock": 0.0, "potential": 1.0, "target": 2.0, "posture": 3.0}

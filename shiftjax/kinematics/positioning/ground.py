@@ -10,7 +10,7 @@ import numpy as np
 from shiftjax.access.common_partition import common_partition
 from shiftjax.access.lane_state import Ground
 from shiftjax.access.stated_state import StatedState
-from shiftjax.kinematics.positioning.lone_loops import LoneLoops
+from shiftjax.kinematics.positioning.solving.lone_loops import LoneLoops
 from shiftjax.run.closing.host_evaluation import StartLane
 
 

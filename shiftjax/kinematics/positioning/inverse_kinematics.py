@@ -26,7 +26,6 @@ from shiftjax.gradients.implicit import Answered, Implicit, Solutions
 from shiftjax.gradients.traced import is_traced
 from shiftjax.gradients.traced_design import traced_design
 from shiftjax.gradients.transforms import differentiable
-from shiftjax.kinematics.positioning.damping import Positioned
 from shiftjax.kinematics.positioning.function_rows import PoseFunction
 from shiftjax.kinematics.positioning.goals import KINDS, Goal
 from shiftjax.kinematics.positioning.member_search import ARRAYS, MemberSearch, PositionProblem
@@ -34,6 +33,7 @@ from shiftjax.kinematics.positioning.member_search import InverseKinematics as I
 from shiftjax.kinematics.positioning.potential import EnergyRows
 from shiftjax.kinematics.positioning.reached_equations import Reached, ReachedEquations
 from shiftjax.kinematics.positioning.rows import Local
+from shiftjax.kinematics.positioning.solving.damping import Positioned
 from shiftjax.kinematics.stops import ends_of_ways
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
@@ -41,7 +41,7 @@ from shiftjax.mechanism.sublinkages import stages_of, welds_of
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.driven.drives import Drivable
 
 Array = Any  # of NumPy, or of JAX where it is traced
 SIDES = ("low", "high")

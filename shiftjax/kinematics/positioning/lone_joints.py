@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.kinematics.positioning.damping import Positioned
 from shiftjax.kinematics.positioning.goals import Goal, JointGoal, level_number
-from shiftjax.kinematics.positioning.manifold import Goals
 from shiftjax.kinematics.positioning.rows import coordinate_named
+from shiftjax.kinematics.positioning.solving.damping import Positioned
+from shiftjax.kinematics.positioning.solving.manifold import Goals
 from shiftjax.mechanism.model import Model
 
 

@@ -15,19 +15,19 @@ from scipy.stats import qmc
 
 from shiftjax.access.stated_state import StatedState, stated_state
 from shiftjax.errors import ModelError, need, need_mapping, shown
-from shiftjax.kinematics.positioning.damping import REACHED, Positioned
 from shiftjax.kinematics.positioning.goals import CenterGoal, Goal, JointGoal, PotentialGoal, Ranked, ranked
 from shiftjax.kinematics.positioning.lone_joints import LoneJoints
-from shiftjax.kinematics.positioning.manifold import Manifold
 from shiftjax.kinematics.positioning.open_chain import OpenChain
 from shiftjax.kinematics.positioning.position_search import PositionSearch
-from shiftjax.kinematics.positioning.solver import solved
+from shiftjax.kinematics.positioning.solving.damping import REACHED, Positioned
+from shiftjax.kinematics.positioning.solving.manifold import Manifold
+from shiftjax.kinematics.positioning.solving.solver import solved
 from shiftjax.kinematics.positioning.stage_search import solved_in_order, stages_in, values_at
 from shiftjax.kinematics.positioning.stages import columns_of
 from shiftjax.kinematics.positioning.stated_goals import stated_goals, states_goals
 from shiftjax.mechanism.model import Model
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.outcome import Outcome
-from shiftjax.real_arrays import real_array
 from shiftjax.record import record
 
 FALLING = "the energy still falls after many steps: nothing holds what falls"

@@ -15,10 +15,10 @@ from shiftjax.algebra import Scalar, Vec, dot, larger, largest, ratio, select, t
 from shiftjax.dynamics.kinematics import retract
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.host_function import HostFunction
-from shiftjax.kinematics.positioning.damping import EASY, FIRST, MET, MOST, STATIONARY, Positioned, following
-from shiftjax.kinematics.positioning.manifold import NEAR, SHORT, Goals, LimitRows
-from shiftjax.kinematics.positioning.projection import FLOOR
 from shiftjax.kinematics.positioning.rows import GoalRows
+from shiftjax.kinematics.positioning.solving.damping import EASY, FIRST, MET, MOST, STATIONARY, Positioned, following
+from shiftjax.kinematics.positioning.solving.manifold import NEAR, SHORT, Goals, LimitRows
+from shiftjax.kinematics.positioning.solving.projection import FLOOR
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.code import Code
 from shiftjax.lanes.in_numpy import InNumpy

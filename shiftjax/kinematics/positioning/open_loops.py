@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
-from shiftjax.kinematics.positioning.levels import Answering, Local
+from shiftjax.kinematics.positioning.solving.levels import Answering, Local
 from shiftjax.run.closing.host_evaluation import StartLane
 
 LOOPS = "loops"  # the name of the level

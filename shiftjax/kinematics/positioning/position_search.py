@@ -16,13 +16,13 @@ from shiftjax.algebra import Scalar, norm_squared, sqrt
 from shiftjax.errors import ModelError, shown
 from shiftjax.kinematics.positioning.goals import Goal, Ranked
 from shiftjax.kinematics.positioning.ground import Footing, number_of, parts_of
-from shiftjax.kinematics.positioning.manifold import Goals, LimitRows, Limits
 from shiftjax.kinematics.positioning.open_loops import LOOPS, LoopRows
 from shiftjax.kinematics.positioning.potential import EnergyRows
 from shiftjax.kinematics.positioning.rows import Tasks, coordinate_named
+from shiftjax.kinematics.positioning.solving.manifold import Goals, LimitRows, Limits
 from shiftjax.kinematics.stops import ends_of_ways
 from shiftjax.mechanism.model import Model
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.topology.plan import Plan
 
 

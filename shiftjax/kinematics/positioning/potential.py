@@ -14,8 +14,8 @@ from shiftjax.access.answers import Question
 from shiftjax.access.dynamic_terms import potential_energy
 from shiftjax.access.lane_state import LaneState
 from shiftjax.algebra import Scalar, Vec, basis_vector, is_zero, total
-from shiftjax.kinematics.positioning.levels import Answering, Local
-from shiftjax.kinematics.positioning.projection import restoring_change
+from shiftjax.kinematics.positioning.solving.levels import Answering, Local
+from shiftjax.kinematics.positioning.solving.projection import restoring_change
 from shiftjax.topology.plan import Plan
 
 

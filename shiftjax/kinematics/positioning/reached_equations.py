@@ -21,11 +21,11 @@ from shiftjax.access.dynamic_terms import potential_energy
 from shiftjax.access.lane_state import Ground, LaneState
 from shiftjax.algebra import Scalar, Vec, total, zeros
 from shiftjax.dynamics.lane import Lane
-from shiftjax.kinematics.positioning.damping import REACHED
 from shiftjax.kinematics.positioning.function_rows import PoseFunction
 from shiftjax.kinematics.positioning.position_search import PositionSearch
 from shiftjax.kinematics.positioning.potential import EnergyRows
 from shiftjax.kinematics.positioning.rows import GoalRows, Task
+from shiftjax.kinematics.positioning.solving.damping import REACHED
 from shiftjax.run.closing.equations import Equations, closures, least_change
 
 AT_END = 1e-8  # m or rad, dimensionless: so near an end a pose is at it

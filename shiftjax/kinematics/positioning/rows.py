@@ -32,11 +32,11 @@ from shiftjax.kinematics.positioning.goals import (
     PotentialGoal,
     bounds_of,
 )
-from shiftjax.kinematics.positioning.levels import Answering, Local
+from shiftjax.kinematics.positioning.solving.levels import Answering, Local
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.plan_elements import ORIGIN
-from shiftjax.real_arrays import real_array
 from shiftjax.rotations import quaternion_of_rotation, vector_of_rotation
 from shiftjax.topology.plan import Plan
 

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from shiftjax.access.stated_state import StatedState
-from shiftjax.kinematics.positioning.damping import REACHED, Positioned
 from shiftjax.kinematics.positioning.goals import Ranked
-from shiftjax.kinematics.positioning.levels import Level
-from shiftjax.kinematics.positioning.lone_loops import CLOSED, LoneLoops
-from shiftjax.kinematics.positioning.manifold import Goals, LimitRows, Limits, Manifold
-from shiftjax.kinematics.positioning.solver import ITERATIONS, solved
+from shiftjax.kinematics.positioning.solving.damping import REACHED, Positioned
+from shiftjax.kinematics.positioning.solving.levels import Level
+from shiftjax.kinematics.positioning.solving.lone_loops import CLOSED, LoneLoops
+from shiftjax.kinematics.positioning.solving.manifold import Goals, LimitRows, Limits, Manifold
+from shiftjax.kinematics.positioning.solving.solver import ITERATIONS, solved
 from shiftjax.kinematics.positioning.stages import (
     StageColumns,
     StageGoals,

@@ -15,12 +15,12 @@ import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.dynamics.lane import Lane
-from shiftjax.kinematics.positioning.edges import Edges, Regions
-from shiftjax.kinematics.positioning.levels import Answering, Local
-from shiftjax.kinematics.positioning.lone_loops import LoneLoops, LoopsHere
-from shiftjax.kinematics.positioning.manifold import Goals
 from shiftjax.kinematics.positioning.open_loops import LoopRows
-from shiftjax.kinematics.positioning.still_rows import StillRows
+from shiftjax.kinematics.positioning.solving.edges import Edges, Regions
+from shiftjax.kinematics.positioning.solving.levels import Answering, Local
+from shiftjax.kinematics.positioning.solving.lone_loops import LoneLoops, LoopsHere
+from shiftjax.kinematics.positioning.solving.manifold import Goals
+from shiftjax.kinematics.positioning.solving.still_rows import StillRows
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.sublinkages import LinkageStage, stages_of
 from shiftjax.run.closing.host_evaluation import StartLane

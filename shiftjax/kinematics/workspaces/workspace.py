@@ -28,7 +28,7 @@ from shiftjax.kinematics.workspaces.table import BoundaryCurve, ReachableSpace
 from shiftjax.kinematics.workspaces.weights import cell_weights
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import Options, options_of

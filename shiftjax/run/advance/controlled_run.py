@@ -9,14 +9,14 @@ import numpy as np
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.guards import EVENTS, causes
 from shiftjax.kernels.lane_table import LaneTable
-from shiftjax.run.advance.bridges import bridge
 from shiftjax.run.advance.controlled_steps import Steps, step_to
 from shiftjax.run.advance.driver import handle_trips
 from shiftjax.run.advance.driver import run as run_batches
 from shiftjax.run.advance.ensemble import Ensemble, Programs
 from shiftjax.run.advance.headway import Headway
 from shiftjax.run.advance.schedule import ROOM
-from shiftjax.run.advance.singular_stops import stop_ahead, stop_where_passed, tried_step, turn_little
+from shiftjax.run.advance.singular.bridges import bridge
+from shiftjax.run.advance.singular.singular_stops import stop_ahead, stop_where_passed, tried_step, turn_little
 from shiftjax.run.advance.switches import (
     Sliding,
     act,

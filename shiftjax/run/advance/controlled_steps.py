@@ -17,9 +17,9 @@ from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import METRICS as MEASURED
 from shiftjax.run.advance.ensemble import Ensemble, Recording
-from shiftjax.run.advance.pose_instants import beside_poses
 from shiftjax.run.advance.sampling import sample_step
 from shiftjax.run.advance.schedule import Schedule
+from shiftjax.run.advance.singular.pose_instants import beside_poses
 from shiftjax.run.advance.switches import act
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 from shiftjax.shield import shielded

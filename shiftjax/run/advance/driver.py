@@ -19,8 +19,13 @@ from shiftjax.run.advance.fresh_partitions import FreshPartitions
 from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.schedule import PLAIN
-from shiftjax.run.advance.singular_steps import best_of, move_off, step_through
-from shiftjax.run.advance.singular_stops import look_farther, stop_where_passed, substructure_jacobian, tried_step
+from shiftjax.run.advance.singular.singular_steps import best_of, move_off, step_through
+from shiftjax.run.advance.singular.singular_stops import (
+    look_farther,
+    stop_where_passed,
+    substructure_jacobian,
+    tried_step,
+)
 from shiftjax.run.advance.switches import cross_events, note_skipped, passed_events
 from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
 from shiftjax.shield import shielded

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.spacing import evenly_spaced
+from shiftjax.numerics.spacing import evenly_spaced
 
 # What the error of coordinates rests on: energy and single steps, or members that run again at half the step, a sample
 # or all of them.

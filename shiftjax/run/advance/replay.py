@@ -14,7 +14,7 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.sampling import begin_samples, sample
 from shiftjax.run.advance.schedule import STEPS, Schedule
-from shiftjax.run.advance.singular_steps import best_of
+from shiftjax.run.advance.singular.singular_steps import best_of
 from shiftjax.run.advance.switches import cross_events, note_skipped
 from shiftjax.shield import shielded
 from shiftjax.topology.partition import MemberBlocks

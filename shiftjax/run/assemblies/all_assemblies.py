@@ -18,7 +18,7 @@ from shiftjax.errors import ModelError, need_mapping
 from shiftjax.formats.files import load
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.run.assemblies.named_parts import named_parts
 from shiftjax.run.assemblies.parts import PartAssemblies
 from shiftjax.run.assemblies.table import Branches

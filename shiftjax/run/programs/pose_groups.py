@@ -15,12 +15,12 @@ from itertools import chain
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec, is_zero, largest, negative, quotient
-from shiftjax.connected import connected
 from shiftjax.constraints import CONSTRAINTS, Rows
 from shiftjax.dynamics.kinematics import Motion, retract
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.planar_dyads import DyadRoot, closed_dyad
 from shiftjax.dynamics.planar_loops import PlanarDyad, planar_dyad
+from shiftjax.numerics.connected import connected
 from shiftjax.run.programs.setup import Setup
 from shiftjax.topology.block_triangular import block_triangular, strong_components
 from shiftjax.topology.partition import Block

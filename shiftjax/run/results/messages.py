@@ -17,8 +17,8 @@ from shiftjax.run.advance.accuracy import inaccuracies
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.results.result import Result
-from shiftjax.run.start.driven_starts import moved_by_drivers
-from shiftjax.run.start.overdriven import far_away, immovable, overdriven
+from shiftjax.run.start.driven.driven_starts import moved_by_drivers
+from shiftjax.run.start.driven.overdriven import far_away, immovable, overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.rounded import notes_of_rounding
 from shiftjax.run.start.singular_starts import RESTING

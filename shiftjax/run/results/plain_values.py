@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, shown
-from shiftjax.spacing import evenly_spaced
+from shiftjax.numerics.spacing import evenly_spaced
 
 ROUNDING = 1e-12  # of the size of values: what spreads by less is one value, rounded
 MISSING_TEXT = "missing"  # what texts of lost chunks read as, and those of members that have not run: no message

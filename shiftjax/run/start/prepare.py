@@ -20,7 +20,7 @@ from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
 from shiftjax.memory_cache import forget_oldest
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.run.closing.host_evaluation import (
     StartLane,
     coordinates_of_numbers,
@@ -31,8 +31,8 @@ from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
 from shiftjax.run.start.assembly import assemble
 from shiftjax.run.start.branches import MOVED, distances, units_of
-from shiftjax.run.start.driven_starts import refuse_driven
-from shiftjax.run.start.drives import driven
+from shiftjax.run.start.driven.driven_starts import refuse_driven
+from shiftjax.run.start.driven.drives import driven
 from shiftjax.run.start.event_values import with_laws
 from shiftjax.run.start.prepared import Prepared, coordinates_named, start_lane
 from shiftjax.run.start.rounded import rounded

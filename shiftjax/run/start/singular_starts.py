@@ -21,9 +21,9 @@ from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.run.closing.poses import close
+from shiftjax.run.start.driven.singular_drives import ASIDE, BESIDE, RESTING, TURNS, UNSURE, BranchStart, LedWay
 from shiftjax.run.start.geometries import Designs, designs_of
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.run.start.singular_drives import ASIDE, BESIDE, RESTING, TURNS, UNSURE, BranchStart, LedWay
 from shiftjax.run.start.stated import MIDDLE, NODES, Start
 from shiftjax.topology.partition import complete_pivoting, rank_tolerance
 from shiftjax.topology.plan import Plan

@@ -16,7 +16,7 @@ from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.closing.closer import CLOSED, STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.closing.host_evaluation import prescribed_coordinates
 from shiftjax.run.closing.poses import close
-from shiftjax.run.start.overdriven import overdriven
+from shiftjax.run.start.driven.overdriven import overdriven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.run.travel.limits import Travel, travel

@@ -18,11 +18,11 @@ from shiftjax.formats.files import load as load_model
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.mechanism.events import Event, of_run
 from shiftjax.mechanism.model import Model
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import options_of
 from shiftjax.run.results.interrupted import Interrupted
-from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.driven.drives import Drivable
 from shiftjax.statics.loads.branching import Branching
 from shiftjax.statics.loads.critical_slopes import critical_slopes
 from shiftjax.statics.loads.design_rates import DesignRates, named_numbers

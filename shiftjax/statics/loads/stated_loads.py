@@ -15,11 +15,11 @@ from shiftjax.errors import ModelError, need_mapping, shown
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
-from shiftjax.real_arrays import real_array
+from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.run.derive import full_path
 from shiftjax.run.options import Options
-from shiftjax.run.start.drives import driven
+from shiftjax.run.start.driven.drives import driven
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.statics.loads.load_curves import Loading
 

@@ -11,31 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shiftjax.record import record
-from shiftjax.viewer.gui.actions import (
-    additions,
-    appearance,
-    beside,
-    drawing,
-    editing,
-    grid,
-    looking,
-    movie_recording,
-    naming,
-    picking,
-    playing,
-    posing,
-    pulling,
-    saving_curves,
-    shape_editing,
-    trying,
-    turning,
-    typical,
-    undoing,
-    window,
-)
-from shiftjax.viewer.gui.state.command_search import CommandSearch
+from shiftjax.viewer.gui.actions import additions, appearance, looking, picking, playing, shape_editing, undoing, window
+from shiftjax.viewer.gui.actions.members import beside, grid, trying, typical
+from shiftjax.viewer.gui.actions.saving import movie_recording, saving_curves
+from shiftjax.viewer.gui.actions.workbench import drawing, editing, naming, posing, pulling, turning
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.typed.command_search import CommandSearch
 from shiftjax.viewer.scene.camera import VIEWS
 
 

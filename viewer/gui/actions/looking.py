@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.state import visibility
+from shiftjax.viewer.gui.state.derived import visibility
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.motion import framing, reach
 from shiftjax.viewer.scene.camera import VIEWS, Camera

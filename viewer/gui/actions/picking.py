@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.actions import beside
-from shiftjax.viewer.gui.state.design_sliders import TRIED
+from shiftjax.viewer.gui.actions.members import beside
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.design_sliders import TRIED
 
 
 def escape(state: WindowState) -> None:

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.viewer.gui.actions import grid, posing
-from shiftjax.viewer.gui.state.design_sliders import DesignSliders
-from shiftjax.viewer.gui.state.plots import PlotCurves
+from shiftjax.viewer.gui.actions.members import grid
+from shiftjax.viewer.gui.actions.workbench import posing
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.design_sliders import DesignSliders
+from shiftjax.viewer.gui.state.study.plots import PlotCurves
 from shiftjax.viewer.gui.state.view_history import ViewHistory, ViewPart
 from shiftjax.viewer.members.member_sets import MemberSet
 from shiftjax.viewer.motion.framing import Extent

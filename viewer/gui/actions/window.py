@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shiftjax.viewer.gui.actions import beside, grid
+from shiftjax.viewer.gui.actions.members import beside, grid
 from shiftjax.viewer.gui.state import keys
 from shiftjax.viewer.gui.state.state import WindowState
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.viewer.gui.actions import beside, grid
+from shiftjax.viewer.gui.actions.members import beside, grid
 from shiftjax.viewer.gui.picture import emptiness
 from shiftjax.viewer.gui.state.layout import Box, halves
 from shiftjax.viewer.gui.state.state import WindowState

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.gui.state.command_search import CommandSearch, matches
 from shiftjax.viewer.gui.state.keys import Action
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.typed.command_search import CommandSearch, matches
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.viewer.gui.state.state import WindowState
-from shiftjax.viewer.gui.state.typed_line import TypedLine
+from shiftjax.viewer.gui.state.typed.typed_line import TypedLine
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.motion.live_run import SHELL_WORDS, ByHandRun

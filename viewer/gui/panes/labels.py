@@ -7,8 +7,8 @@ import numpy as np
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.paths import parts
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.state import visibility
 from shiftjax.viewer.gui.state.colours import FADED
+from shiftjax.viewer.gui.state.derived import visibility
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.state.values import frame_in_world

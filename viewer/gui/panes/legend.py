@@ -6,7 +6,7 @@ from __future__ import annotations
 from shiftjax.viewer.gui.picture import forces, velocity_shapes
 from shiftjax.viewer.gui.state import groups
 from shiftjax.viewer.gui.state.colours import SLIDES, TURNS, of_set
-from shiftjax.viewer.gui.state.member_paths import MemberPaths, metric_ends
+from shiftjax.viewer.gui.state.derived.member_paths import MemberPaths, metric_ends
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import colourbar, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.actions import naming
-from shiftjax.viewer.gui.state.new_name import NewName
+from shiftjax.viewer.gui.actions.workbench import naming
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.typed.new_name import NewName
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 

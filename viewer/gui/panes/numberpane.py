@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.actions import editing
+from shiftjax.viewer.gui.actions.workbench import editing
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.state.values import KINDS
 from shiftjax.viewer.gui.widgets import ui

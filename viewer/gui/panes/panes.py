@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shiftjax.viewer.gui.actions import actions, exporting, saved, trying, undoing
-from shiftjax.viewer.gui.actions import reopening as replacing
+from shiftjax.viewer.gui.actions import actions, undoing
+from shiftjax.viewer.gui.actions.members import trying
+from shiftjax.viewer.gui.actions.saving import exporting, saved
+from shiftjax.viewer.gui.actions.saving import reopening as replacing
 from shiftjax.viewer.gui.panes import (
     borders,
     captions,

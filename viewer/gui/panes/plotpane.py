@@ -11,12 +11,13 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import split
-from shiftjax.viewer.gui.actions import typical
-from shiftjax.viewer.gui.state import band_words, plots, present, shown_curves
+from shiftjax.viewer.gui.actions.members import typical
+from shiftjax.viewer.gui.state.derived import present, shown_curves
+from shiftjax.viewer.gui.state.derived.shown_curves import COLOURS, PlottedCurve
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.plots import MemberBand, PlotCurves
-from shiftjax.viewer.gui.state.shown_curves import COLOURS, PlottedCurve
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study import band_words, plots
+from shiftjax.viewer.gui.state.study.plots import MemberBand, PlotCurves
 from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.distributions import Band

@@ -11,7 +11,8 @@ from shiftjax.mechanism.records import Joint
 from shiftjax.mechanism.sublinkages import Sublinkage, stages_of, welds_of
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui.panes import legend, livepane, namefield, numberpane, plotpane, shapepane
-from shiftjax.viewer.gui.state import elements, present, values
+from shiftjax.viewer.gui.state import elements, values
+from shiftjax.viewer.gui.state.derived import present
 from shiftjax.viewer.gui.state.display import DRAWN, PARENT
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState

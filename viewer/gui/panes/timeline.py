@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from shiftjax.viewer.gui.actions import beside, choosing
+from shiftjax.viewer.gui.actions.members import beside, choosing
 from shiftjax.viewer.gui.panes import endings
 from shiftjax.viewer.gui.panes.study import suggesting
 from shiftjax.viewer.gui.state.layout import Box

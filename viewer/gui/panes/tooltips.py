@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.state.design_sliders import TRIED, DesignSliders
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.design_sliders import TRIED, DesignSliders
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.members.study_like import Design

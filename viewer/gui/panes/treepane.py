@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.joints import KINDS
-from shiftjax.viewer.gui.actions import naming, picking
+from shiftjax.viewer.gui.actions import picking
+from shiftjax.viewer.gui.actions.workbench import naming
 from shiftjax.viewer.gui.panes import namefield
-from shiftjax.viewer.gui.state import present, tree_rows, values
+from shiftjax.viewer.gui.state import tree_rows, values
+from shiftjax.viewer.gui.state.derived import present
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.selection import Hit, Selection
 from shiftjax.viewer.gui.state.state import WindowState

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from shiftjax.poses import matrices
-from shiftjax.viewer.gui.state import visibility
+from shiftjax.viewer.gui.state.derived import visibility
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Scene, ScenePart

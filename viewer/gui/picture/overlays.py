@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.actions import additions, drawing, pulling
+from shiftjax.viewer.gui.actions import additions
+from shiftjax.viewer.gui.actions.workbench import drawing, pulling
 from shiftjax.viewer.gui.picture import goal_ghosts
 from shiftjax.viewer.gui.state.colours import ARROW, TRACE
-from shiftjax.viewer.gui.state.member_paths import place_of
+from shiftjax.viewer.gui.state.derived.member_paths import place_of
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.state.values import frame_in_world, screws

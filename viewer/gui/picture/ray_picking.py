@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftjax.poses import matrices
 from shiftjax.viewer.gui.picture import symbols
-from shiftjax.viewer.gui.state import visibility
+from shiftjax.viewer.gui.state.derived import visibility
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Mesh, ScenePart

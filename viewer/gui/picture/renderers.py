@@ -7,8 +7,8 @@ import numpy as np
 from shiftjax.viewer import rendering, side_by_side
 from shiftjax.viewer.gl.adaptive import AdaptiveRenderer
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.gui.actions import grid
-from shiftjax.viewer.gui.actions.beside import captions
+from shiftjax.viewer.gui.actions.members import grid
+from shiftjax.viewer.gui.actions.members.beside import captions
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state.layout import Box, halves
 from shiftjax.viewer.gui.state.right_half import RightHalf

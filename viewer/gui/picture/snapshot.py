@@ -8,12 +8,13 @@ from functools import partial
 import numpy as np
 
 from shiftjax.viewer.gui.picture import goal_ghosts, overlays, symbols
-from shiftjax.viewer.gui.state import groups, visibility
+from shiftjax.viewer.gui.state import groups
 from shiftjax.viewer.gui.state.colours import FADED, of_hue, of_set
-from shiftjax.viewer.gui.state.design_sliders import DesignSliders, with_tried
-from shiftjax.viewer.gui.state.member_paths import MemberPaths, metric_ends
+from shiftjax.viewer.gui.state.derived import visibility
+from shiftjax.viewer.gui.state.derived.member_paths import MemberPaths, metric_ends
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.design_sliders import DesignSliders, with_tried
 from shiftjax.viewer.members.member_sets import first_of
 from shiftjax.viewer.scene.scene import OUTLINE, Ghosts, Snapshot, Strokes
 from shiftjax.viewer.study.ended import greyed

@@ -14,8 +14,9 @@ from shiftjax.poses import to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui.picture import forces, picked_motion, velocity_shapes
 from shiftjax.viewer.gui.picture.line_shapes import arc, arrow, chain, double_arrow
-from shiftjax.viewer.gui.state import present, values, visibility
+from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.gui.state.colours import FADED, ROUTE, SLIDES, TURNS, of_hue
+from shiftjax.viewer.gui.state.derived import present, visibility
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Colour, Strokes
 

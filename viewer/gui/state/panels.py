@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from shiftjax.viewer.gui.state.layout import Sizes
-from shiftjax.viewer.gui.state.new_name import NewName
+from shiftjax.viewer.gui.state.typed.new_name import NewName
 
 RATES = (0.0, 240.0)  # limits of the highest frame rate [1/s]; 0 for that of the screen
 OPEN = "open"  # the request for another study in place of this one, before its path

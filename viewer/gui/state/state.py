@@ -20,13 +20,13 @@ from shiftjax.poses import to_local
 from shiftjax.viewer.gui.state import keys, tree_rows
 from shiftjax.viewer.gui.state.awaited import Awaited
 from shiftjax.viewer.gui.state.clock import Clock
-from shiftjax.viewer.gui.state.current_member import Choice
 from shiftjax.viewer.gui.state.display import Display
 from shiftjax.viewer.gui.state.drawn_bar import DrawnBar
-from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.panels import Panels
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.selection import MODES, Selection
+from shiftjax.viewer.gui.state.study.current_member import Choice
+from shiftjax.viewer.gui.state.study.explorer import Explorer
 from shiftjax.viewer.gui.state.viewpoint import Viewpoint
 from shiftjax.viewer.latest_values import LatestValues
 from shiftjax.viewer.members.ghost_choice import drawn

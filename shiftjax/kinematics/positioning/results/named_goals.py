@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from shiftjax.errors import ModelError
-from shiftjax.kinematics.inputs import units_of
+from shiftjax.kinematics.paths.inputs import units_of
 from shiftjax.kinematics.positioning.goals import FunctionGoal, Goal, JointGoal
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model

@@ -23,13 +23,13 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.kinematics.measured_answers import DesignMetrics
-from shiftjax.kinematics.positioning.damping import Positioned
 from shiftjax.kinematics.positioning.goals import Goal
 from shiftjax.kinematics.positioning.inverse_kinematics import PositionFunction, TracedArray, observed_at, outcome_of
 from shiftjax.kinematics.positioning.member_search import InverseKinematics, MemberSearch, PositionProblem
 from shiftjax.kinematics.positioning.results.named_goals import NamedGoal
 from shiftjax.kinematics.positioning.results.pose_metric_texts import REACHED, missed_of
 from shiftjax.kinematics.positioning.results.pose_metrics import pose_metrics
+from shiftjax.kinematics.positioning.solving.damping import Positioned
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.rotations import rotation_of_vector

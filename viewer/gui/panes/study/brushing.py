@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.state.brush_boxes import BrushBox, Corner, Drag, Scale
-from shiftjax.viewer.gui.state.explorer import Explorer
+from shiftjax.viewer.gui.actions.members import selecting
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.brush_boxes import BrushBox, Corner, Drag, Scale
+from shiftjax.viewer.gui.state.study.explorer import Explorer
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.brush import Brush, rounded

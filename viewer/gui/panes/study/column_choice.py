@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from shiftjax.viewer.gui.state.explorer import Explorer
+from shiftjax.viewer.gui.state.study.explorer import Explorer
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.gui.actions import trying
+from shiftjax.viewer.gui.actions.members import trying
 from shiftjax.viewer.gui.state.colours import BY_HAND
-from shiftjax.viewer.gui.state.design_sliders import DesignSliders
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.design_sliders import DesignSliders
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 

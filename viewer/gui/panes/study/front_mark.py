@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.spacing import evenly_spaced
-from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.state.explorer import Explorer
+from shiftjax.numerics.spacing import evenly_spaced
+from shiftjax.viewer.gui.actions.members import selecting
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.explorer import Explorer
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.query import FRONT

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, lacking
-from shiftjax.viewer.gui.state.brush_boxes import Corner
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.brush_boxes import Corner
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.brush import Brush, Range, rounded

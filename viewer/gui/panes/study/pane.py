@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.actions import selecting
+from shiftjax.viewer.gui.actions.members import selecting
 from shiftjax.viewer.gui.panes.study import (
     design_tab,
     histogram_tab,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, images, lacking
-from shiftjax.viewer.gui.state.brush_boxes import BrushBox, Corner, Scale
-from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.brush_boxes import BrushBox, Corner, Scale
+from shiftjax.viewer.gui.state.study.explorer import Explorer
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures

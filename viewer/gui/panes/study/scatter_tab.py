@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.spacing import evenly_spaced
-from shiftjax.viewer.gui.actions import selecting
+from shiftjax.numerics.spacing import evenly_spaced
+from shiftjax.viewer.gui.actions.members import selecting
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, front_mark, images, lacking
-from shiftjax.viewer.gui.state.brush_boxes import Corner
 from shiftjax.viewer.gui.state.colours import of_set
-from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.brush_boxes import Corner
+from shiftjax.viewer.gui.state.study.explorer import Explorer
 from shiftjax.viewer.gui.widgets import colourbar, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures

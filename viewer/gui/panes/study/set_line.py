@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.actions import set_keeping
+from shiftjax.viewer.gui.actions.members import set_keeping
 from shiftjax.viewer.gui.state.colours import of_set
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.state.explorer import Explorer
+from shiftjax.viewer.gui.state.study.explorer import Explorer
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.members import completing

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.gui.actions import selecting
+from shiftjax.viewer.gui.actions.members import selecting
 from shiftjax.viewer.gui.panes.study import column_choice
-from shiftjax.viewer.gui.state.explorer import Explorer
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.explorer import Explorer
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 

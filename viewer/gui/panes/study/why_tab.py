@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from shiftjax.viewer.gui.state.comparison import Comparison
-from shiftjax.viewer.gui.state.explorer import Explorer
+from shiftjax.viewer.gui.state.derived.comparison import Comparison
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.gui.state.study.explorer import Explorer
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.members.differences import Difference

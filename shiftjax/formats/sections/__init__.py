@@ -1,0 +1,1 @@
+"""Sections of a Shift document: each element to one record."""

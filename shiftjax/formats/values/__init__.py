@@ -1,0 +1,1 @@
+"""Values of a document with their places: numbers in units, names, expressions, points."""

@@ -1,0 +1,1 @@
+"""Paths of poses along drivers: lanes that are led, their ends, their metrics and slopes."""

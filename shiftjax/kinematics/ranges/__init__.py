@@ -1,0 +1,1 @@
+"""How far joints can go: travels, their metrics, margins of turning."""

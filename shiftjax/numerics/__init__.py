@@ -1,0 +1,1 @@
+"""Small numerical tools: exactly rounded arrays, orthogonal systems, even choices, union-find."""

@@ -1,0 +1,1 @@
+"""Inputs that change faster than steps: functions of time and thin springs between stages."""

@@ -1,0 +1,1 @@
+"""Starts that drivers decide, and drives as drivers of the model."""

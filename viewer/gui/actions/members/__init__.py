@@ -1,0 +1,1 @@
+"""Actions on members of a study: choosing, comparing, sets, designs beside them."""

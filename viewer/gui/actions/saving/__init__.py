@@ -1,0 +1,1 @@
+"""Actions that write or read files: views, scenes, movies, curves, other studies."""

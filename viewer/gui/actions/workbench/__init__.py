@@ -1,0 +1,1 @@
+"""Actions on a mechanism itself: drawn, changed, posed, pulled, turned."""

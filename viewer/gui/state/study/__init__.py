@@ -1,0 +1,1 @@
+"""What the window keeps of a study: members, columns, brushes, sliders, plots."""

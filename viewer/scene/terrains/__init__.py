@@ -1,0 +1,1 @@
+"""Terrains at the detail of a picture: the surface, its tiles, their triangles."""
