@@ -21,7 +21,7 @@ import pinocchio
 
 import shiftjax
 from shiftjax.bench.timing import emit
-from shiftjax.formats.urdf.robot import read
+from shiftjax.formats.robots.urdf.robot import read
 from shiftjax.mechanism.paths import parts
 
 AMPLITUDE = 0.8  # rad or m, of coordinates about zero

@@ -18,7 +18,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError, nearest, need, need_number, one_of, wrong
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.formats.urdf.placing import turned
+from shiftjax.formats.robots.placing import turned
 from shiftjax.formats.values.node import Node
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED

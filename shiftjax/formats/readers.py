@@ -9,7 +9,7 @@ from typing import Any
 from shiftjax.errors import ModelError
 from shiftjax.formats import collada
 from shiftjax.formats.jsonc import MAX_BYTES, parse
-from shiftjax.formats.urdf import robot
+from shiftjax.formats.robots.urdf import robot
 from shiftjax.registry import Registry
 
 # Text and name of a file to what it holds as a document of the Shift format (the object that its JSON files hold) and

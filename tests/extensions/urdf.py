@@ -1,7 +1,7 @@
 """A reader of .loops files, a small dialect of URDF with closed loops.
 
 Links with inertials, joints that turn, slide or are fixed. The root link is
-ground. The package reads URDF itself (`shiftjax.formats.urdf`).
+ground. The package reads URDF itself (`shiftjax.formats.robots.urdf`).
 
 URDF is a tree; a loop is closed by an element of this reader's own beside the
 joints, with a place in either link:

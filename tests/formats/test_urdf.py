@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import shiftjax
 from shiftjax import ModelBuilder, load, save
 from shiftjax.cli import main
-from shiftjax.formats.urdf.robot import read
+from shiftjax.formats.robots.urdf.robot import read
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiftjax import ModelError, load
-from shiftjax.formats.urdf.robot import read
+from shiftjax.formats.robots.urdf.robot import read
 from tests.support.models.urdf_text import joint, link, robot
 
 WORLD, ARM, TURN = link("world"), link("arm", 1.0, inertia=(1, 1, 1, 0, 0, 0)), joint("turn", "world", "arm")

@@ -72,7 +72,7 @@ FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
 ROOMS: dict[str, tuple[str, ...]] = {
     "editing": ("posing", "velocities"),
     "ensembles": ("study", "store", "report", "execution", "sensitivities", "optimization"),
-    "formats": ("examples", "values", "sections", "urdf"),
+    "formats": ("examples", "values", "sections", "robots"),
     "gradients": ("start", "jumps", "forward", "reverse"),
     "kernels": ("elementary", "llvm", "pivoting", "gpu"),
     "kinematics": ("paths", "ranges", "positioning", "workspaces"),

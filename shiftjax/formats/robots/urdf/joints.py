@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import nearest
-from shiftjax.formats.urdf.notes import ReaderNotes
-from shiftjax.formats.urdf.placing import axes_of_plane, direction, origin, placed
-from shiftjax.formats.urdf.xml_tree import XmlElement
+from shiftjax.formats.robots.notes import ReaderNotes
+from shiftjax.formats.robots.placing import axes_of_plane, direction, origin, placed
+from shiftjax.formats.robots.xml_tree import XmlElement
 from shiftjax.mechanism.records import ORIGIN
 from shiftjax.record import record
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from shiftjax.errors import nearest
-from shiftjax.formats.urdf.joints import DRY, SLIP_SPEED, StatedJoint, joint, note_start
-from shiftjax.formats.urdf.links import PACKAGE, body, colour
-from shiftjax.formats.urdf.notes import ReaderNotes
-from shiftjax.formats.urdf.xml_tree import XmlElement, parsed
+from shiftjax.formats.robots.notes import ReaderNotes
+from shiftjax.formats.robots.urdf.joints import DRY, SLIP_SPEED, StatedJoint, joint, note_start
+from shiftjax.formats.robots.urdf.links import PACKAGE, body, colour
+from shiftjax.formats.robots.xml_tree import XmlElement, parsed
 from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import FIXED, ORIGIN
 

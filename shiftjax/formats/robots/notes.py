@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from shiftjax.formats.urdf.xml_tree import XmlElement
+from shiftjax.formats.robots.xml_tree import XmlElement
 from shiftjax.mechanism.paths import listed
 
 SHOWN = 4  # names in a sentence

@@ -8,9 +8,9 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from shiftjax.formats.urdf.notes import ReaderNotes
-from shiftjax.formats.urdf.placing import origin, placed
-from shiftjax.formats.urdf.xml_tree import XmlElement
+from shiftjax.formats.robots.notes import ReaderNotes
+from shiftjax.formats.robots.placing import origin, placed
+from shiftjax.formats.robots.xml_tree import XmlElement
 
 ENTRIES = {"Ixx": (0, 0), "Iyy": (1, 1), "Izz": (2, 2), "Ixy": (0, 1), "Iyz": (1, 2), "Izx": (2, 0)}
 OF_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.formats.urdf.xml_tree import XmlElement
+from shiftjax.formats.robots.xml_tree import XmlElement
 from shiftjax.mechanism.records import IDENTITY, ZERO
 
 QUATERNION = 1e-6  # by which the length of a stated quaternion may differ from 1
