@@ -338,7 +338,8 @@ def _configured(
     refuse_text("independent", given["independent"])
     if given["a"] is not None:
         need_mapping("a", given["a"])
-    stated = stated_state(model, **{name: value for name, value in given.items() if name not in ("a", "independent")})
+    asked = {name: value for name, value in given.items() if name not in ("a", "independent")}
+    stated = stated_state(model, **asked, massless=True)
     prepared, a = stated.prepared, given["a"]
     plan, setup = prepared.plan, prepared.setup
     forced = forced_speeds(prepared, [*given["independent"], *(a or ())])
@@ -347,8 +348,9 @@ def _configured(
     partition = common_partition(prepared, stated.q, good, forced, liked)
     numbers = tuple(None if k in setup.varied else x for k, x in enumerate(setup.numbers))
     ground = Ground(
-        plan, partition, numbers, setup.varied, setup.matrices, setup.length, setup.functions, a is not None
-    )
+        plan, partition, numbers, setup.varied, setup.matrices, setup.length, setup.functions, a is not None,
+        need_masses=stated.need_masses,
+    )  # fmt: skip
     rows = np.zeros((0, stated.q.shape[1])) if a is None else stated.accelerations(a, ground.independent)
 
     def again(changes: Mapping[str, Any]) -> Configuration:

@@ -54,6 +54,7 @@ def inverse_mass_matrix(at: LaneState, *, constrained: bool) -> Mat:
     count = len(at.Z)
     if not count:
         return [] if constrained else [zeros(at.plan.nv) for _ in range(at.plan.nv)]
+    at.ground.need_masses()
     units = [[1.0 if i == k else 0.0 for i in range(count)] for k in range(count)]
     inverse, _ = ldl_solve(mass_matrix(at, constrained=True), units)
     if constrained:

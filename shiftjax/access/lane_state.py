@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,7 @@ class Ground:
         numbers: in the order of the plan's; None for those that vary. varied: places of these.
         given: whether accelerations of independent speeds are given; else they follow from the forces.
         extras: how many numbers come with what is asked, of frames that are no body's.
+        need_masses: raises where a motion moves no mass; asked before anything is divided by masses.
     """
 
     plan: Plan
@@ -44,6 +45,7 @@ class Ground:
     functions: tuple[Any, ...]
     given: bool = False
     extras: int = 0
+    need_masses: Callable[[], None] = field(default=lambda: None, compare=False)
 
     @cached_property
     def independent(self) -> tuple[int, ...]:
@@ -143,13 +145,14 @@ class LaneState:
         """(nv,) accelerations: those that are given, else by the equations of motion."""
         if self.ground.given:
             return self._following(self.driven_accelerations, self.given)
+        self.ground.need_masses()
         blocks, particular = self.ground.partition.blocks, self.driven_accelerations
         return accelerate(self.lane, self.motion, self.states, self._columns, particular, self.reduced, blocks).a
 
     @cached_property
     def observed(self) -> ObservedState:
         """The same state, as channels see it."""
-        return ObservedState(self.lane, self.ground.partition, self.q, self.v, self.states, self.a)
+        return ObservedState(self.lane, self.ground.partition, self.q, self.v, self.states, lambda: self.a)
 
     def _following(self, driven: Column, independent: Sequence[Scalar]) -> Vec:
         """(nv,) Z times (n,) values of independent speeds, and what drivers give."""

@@ -17,11 +17,13 @@ from shiftjax.numerics.real_arrays import real_array
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.arguments import check_arguments
 from shiftjax.run.beginning import start_from, unsound
+from shiftjax.run.inertias import odd_inertias
 from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.driven.drives import driven
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.refusals import refuse_massless_motion
 
 OPEN = 1e-6  # in parts of the model's length, by which arrays of coordinates may leave loops open without a warning
 STARTS = {"q": "initial_displacement", "v": "initial_velocity"}
@@ -46,6 +48,11 @@ class StatedState:
     status: np.ndarray
     gap: np.ndarray
     messages: tuple[str, ...]
+
+    def need_masses(self) -> None:
+        """Raises where a motion of the file's start moves no mass; impossible masses are told member by member."""
+        if not odd_inertias(self.prepared):
+            refuse_massless_motion(self.prepared, self.prepared.file_start)
 
     def accelerations(self, given: Mapping[str, Any], independent: Sequence[int]) -> np.ndarray:
         """(n, B) of the independent speeds.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,14 +18,22 @@ from shiftjax.topology.partition import Partition
 
 @dataclass
 class ObservedState:
-    """One state: coordinates, speeds, states of the forces, accelerations."""
+    """One state: coordinates, speeds, states of the forces.
+
+    Attributes:
+        accelerations: gives (nv,) those of all joints, where a channel reads them.
+    """
 
     lane: Lane
     partition: Partition
     q: Vec
     v: Vec
     states: Vec
-    a: Vec
+    accelerations: Callable[[], Vec]
+
+    @cached_property
+    def a(self) -> Vec:
+        return self.accelerations()
 
     @cached_property
     def motion(self) -> Motion:

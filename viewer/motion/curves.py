@@ -104,7 +104,7 @@ def curve(study: StudyLike, member: int, name: str) -> Curve:
     (channel,) = channels(mechanism.plan, [known], mechanism.model.resolve)
     members = MemberValues()
     at = members.lane_values(q), members.lane_values(v)
-    state = ObservedState(lane.in_graph(members), Partition(()), *at, [], [])
+    state = ObservedState(lane.in_graph(members), Partition(()), *at, [], list)
     values = np.empty((len(time), channel.size))
     for k, value in enumerate(members.numbers(channel.observe(state))):
         values[:, k] = value

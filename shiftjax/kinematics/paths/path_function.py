@@ -365,7 +365,7 @@ def _observed(
         def observe(lane: Lane, q: Vec) -> Vec:
             v = _following(lane, partition, lane.motion(q, None), "nu")
             a = _following(lane, partition, lane.motion(q, v), "gamma")
-            state = ObservedState(lane, partition, q, v, [0.0] * lane.plan.ns, a)
+            state = ObservedState(lane, partition, q, v, [0.0] * lane.plan.ns, lambda: a)
             return answers({one.path: list(one.observe(state)) for one in channels})
 
         return observe

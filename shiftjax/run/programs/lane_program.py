@@ -222,7 +222,7 @@ class Builder:
     def state(self, s: list[Scalar]) -> ObservedState:
         """What is observed, of the state and dx."""
         q, v, states, lane = self.split(s[: len(s) - self.nv])
-        return ObservedState(lane, self.partition, q, v, states, list(s[len(s) - self.nv :]))
+        return ObservedState(lane, self.partition, q, v, states, lambda: list(s[len(s) - self.nv :]))
 
 
 class _Whole(Builder):

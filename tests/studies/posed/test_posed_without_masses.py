@@ -10,7 +10,7 @@ from shiftjax.cli.commands.check import outline
 from shiftjax.ensembles.execution.again import again
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.ensembles.study.definition import Definition
-from shiftjax.mechanism.model import Model
+from tests.support.models.massless_bodies import massless
 
 SAME = 1e-12  # rad or m: rounding of loops that are closed once more
 LENGTHS = {"coupler:tip.T[0]": [0.48, 0.52]}
@@ -20,12 +20,6 @@ IK: dict[str, Any] = {
     "goals": {"stand": {"coordinate": "rocker_pivot", "value": 1.6}},
     "metrics": {"crank": "crank_pivot.q", "height": "coupler:tip.position[2]"},
 }
-
-
-def massless() -> Model:
-    bars = shiftjax.load("four_bar")
-    names = (".mass", ".inertia.", ".center_of_mass")
-    return bars.with_values({number: 0.0 for number in bars.numbers() if any(name in number for name in names)})
 
 
 @pytest.mark.parametrize("words", [TRAVEL, IK], ids=["travel", "ik"])
