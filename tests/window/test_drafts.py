@@ -1,4 +1,5 @@
-"""Pictures while a hand moves something: drafts where whole ones are slow, whole ones as soon as it rests."""
+"""Pictures while a hand moves something: drafts where whole ones are slow, smaller ones where those are, too, and whole
+ones as soon as it rests (M52)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 from shiftjax.viewer.gl import adaptive, context
-from shiftjax.viewer.gl.adaptive import AdaptiveRenderer
+from shiftjax.viewer.gl.adaptive import SHARES, AdaptiveRenderer, DraftSize
+from shiftjax.viewer.gl.framebuffer import Picture
+from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state.derived import present
@@ -18,8 +21,17 @@ from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.studio import gl, no_errors  # noqa: F401
 
 SIZE = (320, 240)
+PIXELS = ((183, 68), (249, 120), (3, 5))  # of the coupler, of the rocker, of neither
 LOOK = RenderSettings(shadow_pixels=512)
 NEVER, ALWAYS = 1e9, 0.0  # s
+BETWEEN = 3.0  # of 255, by which a picture of a quarter of the pixels differs from one of all, on the mean: at edges
+NEAR = 1e-5  # of the model's size: a point under the cursor by either picture, from depths of 24 bits
+
+
+@pytest.fixture(autouse=True)
+def _in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine drafts are as large as on a quiet one."""
+    monkeypatch.setattr(adaptive, "IN_TIME", NEVER)
 
 
 @pytest.fixture
@@ -28,8 +40,13 @@ def state(study: ViewedStudy, scene: Scene) -> WindowState:
 
 
 @pytest.fixture
-def renderer(gl: context.Context, scene: Scene) -> Iterator[AdaptiveRenderer]:  # noqa: F811
-    renderer = AdaptiveRenderer(scene, LOOK)
+def look() -> RenderSettings:
+    return LOOK
+
+
+@pytest.fixture
+def renderer(gl: context.Context, scene: Scene, look: RenderSettings) -> Iterator[AdaptiveRenderer]:  # noqa: F811
+    renderer = AdaptiveRenderer(scene, look)
     yield renderer
     renderer.release()
 
@@ -67,6 +84,77 @@ def test_slow_pictures_are_drafts_while_a_hand_moves(
     one = renderer.shown.pick(*middle)
     renderer.draw(at[0], camera, SIZE, 1.0)
     assert renderer.shown.pick(*middle).part is one.part
+
+
+@pytest.mark.parametrize("look", [replace(LOOK, grid=False)])
+def test_slow_drafts_are_drawn_smaller_and_shown_as_large(
+    renderer: AdaptiveRenderer, state: WindowState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They fill the view, show the same and are picked in by the same pixels; what is saved meanwhile is whole."""
+    camera, at = state.current_camera(), moments(state, 5)
+    for name, seconds in (("SLOW", ALWAYS), ("REST", NEVER), ("TRIES", 1)):
+        monkeypatch.setattr(adaptive, name, seconds)
+    for moment in at[:2]:
+        renderer.draw(moment, camera, SIZE, 1.0, moving=True)
+    assert renderer.shown.size == SIZE, "drafts that come in time"
+    monkeypatch.setattr(adaptive, "IN_TIME", ALWAYS)
+    renderer.draw(at[2], camera, (SIZE[0] + 2, SIZE[1]), 1.0, moving=True)  # of another size, measured anew
+    sizes = []
+    for moment in (*at[2:], at[-1]):
+        renderer.draw(moment, camera, SIZE, 1.0, moving=True)
+        sizes.append(renderer.shown.size)
+    assert sizes == [SIZE] + [(round(SIZE[0] * share), round(SIZE[1] * share)) for share in SHARES]
+    shown, small = window_of(renderer), [renderer.pick(*pixel) for pixel in PIXELS]
+    whole = renderer.image()
+    renderer.draw(at[-1], camera, SIZE, 1.0)
+    np.testing.assert_array_equal(whole, seen(renderer))
+    large = [renderer.pick(*pixel) for pixel in PIXELS]
+    away = np.abs(shown.astype(int) - draft_of_all_pixels(renderer, at[-1], state)).mean()
+    assert 0.0 < away < BETWEEN
+    assert [pick.part is None for pick in small] == [False, False, True]
+    for one, other in zip(small, large, strict=True):
+        assert one.part is other.part
+        if one.point is not None and other.point is not None:
+            assert np.linalg.norm(one.point - other.point) < NEAR * state.scene.size
+
+
+def window_of(renderer: AdaptiveRenderer) -> np.ndarray:
+    """What a window has where the renderer draws into it."""
+    window = Picture(SIZE, 1)
+    renderer.copy_to(window._resolved, 0, 0)
+    image = window.read()
+    window.release()
+    return image
+
+
+def draft_of_all_pixels(renderer: AdaptiveRenderer, moment: Snapshot, state: WindowState) -> np.ndarray:
+    draft = Renderer(state.scene, renderer._draft_look, SIZE)
+    draft.draw(moment, state.current_camera())
+    image = draft.image()
+    draft.release()
+    return image
+
+
+def test_drafts_shrink_where_they_are_late_and_grow_where_more_pixels_are_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The quickest of each few counts: what comes between them on a busy machine changes nothing."""
+    monkeypatch.setattr(adaptive, "IN_TIME", 1.0)
+    size = DraftSize()
+
+    def share_after(*seconds: float) -> float:
+        size.measure_again()
+        for one in seconds:
+            size.note(one)
+        return size.share
+
+    assert size.share == 1.0 and not size.is_measured
+    assert share_after(9.0, 0.9, 9.0) == 1.0 and size.is_measured
+    assert share_after(1.1, 1.2) == 1.0 and share_after(1.1, 1.2, 1.3) == SHARES[1]
+    assert not size.is_measured, "the smaller ones are measured, too"
+    assert share_after(1.1, 1.2, 1.3) == SHARES[2] == share_after(1.1, 1.2, 1.3), "the smallest, late as it may be"
+    assert share_after(0.6, 0.9, 9.0) == SHARES[2], "(4 / 3)^2 as many pixels would be late"
+    assert share_after(0.5, 0.9, 9.0) == SHARES[1] and share_after(0.4, 0.9, 9.0) == 1.0
 
 
 def test_quick_pictures_are_whole(
@@ -118,11 +206,11 @@ def test_a_drag_of_the_camera_is_seen_in_drafts(
         window.screen.mouse_button("Right", *at, (False, False, False), 0.0, down=True)
         for k in range(1, 4):
             window.move((at[0] + 5 * k, at[1]))
-            pictures.append(window.screen._views.renderer.look.shadows)
+            pictures.append(window.screen._views.renderer.shown.look.shadows)
         window.screen.mouse_button("Right", at[0] + 15, at[1], (False, False, False), 1.0, down=False)
         window.frames()
         assert pictures == [True, False, False]
-        assert window.screen._views.renderer.look.shadows
+        assert window.screen._views.renderer.shown.look.shadows
         assert not np.array_equal(before, window.image())
 
 

@@ -9,6 +9,7 @@ from OpenGL import GL
 
 from shiftjax.viewer.gl.part_instances import INSTANCE
 from shiftjax.viewer.gl.program import ATTRIBUTES, NORMAL_UNIT, STRENGTH_UNIT, TEXTURE_UNIT
+from shiftjax.viewer.scene.closed import bounds_solids
 from shiftjax.viewer.scene.scene import Mesh, Texture
 
 MODES = {"triangles": GL.GL_TRIANGLES, "lines": GL.GL_TRIANGLES, "points": GL.GL_POINTS}
@@ -25,11 +26,12 @@ class MeshBuffers:
 
     Attributes:
         pictures: texture unit and texture of each of its pictures; defines: of the shaders, which say which they are.
+        bounds_solids: see `scene.closed`.
         made_of, made_for: of a mesh with levels of detail its tiles, and the numbers of the view that they are for.
     """
 
     def __init__(self, mesh: Mesh) -> None:
-        self.key, self.kind = mesh.key, mesh.kind
+        self.key, self.kind, self.bounds_solids = mesh.key, mesh.kind, bounds_solids(mesh)
         self.made_of: object = None
         self.made_for = np.zeros(0)
         self.vertices, self.indices = (int(b) for b in GL.glGenBuffers(2))

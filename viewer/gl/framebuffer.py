@@ -81,16 +81,20 @@ class Picture:
         if self._multisampled:
             self._copy(self._multisampled, self._resolved)
 
-    def _copy(self, source: int, target: int, left: int = 0, below: int = 0) -> None:
-        width, height = self.size
+    def _copy(
+        self, source: int, target: int, left: int = 0, below: int = 0, size: tuple[int, int] | None = None
+    ) -> None:
+        width, height = size or self.size
         GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, source)
         GL.glBindFramebuffer(GL.GL_DRAW_FRAMEBUFFER, target)
         box = (left, below, left + width, below + height)
-        GL.glBlitFramebuffer(0, 0, width, height, *box, GL.GL_COLOR_BUFFER_BIT, GL.GL_NEAREST)
+        way = GL.GL_NEAREST if (width, height) == self.size else GL.GL_LINEAR
+        GL.glBlitFramebuffer(0, 0, *self.size, *box, GL.GL_COLOR_BUFFER_BIT, way)
 
-    def copy_to(self, framebuffer: int, left: int, below: int) -> None:
-        """Copies to another framebuffer, byte by byte: GL_FRAMEBUFFER_SRGB must be off."""
-        self._copy(self._resolved, framebuffer, left, below)
+    def copy_to(self, framebuffer: int, left: int, below: int, size: tuple[int, int] | None = None) -> None:
+        """Copies to another framebuffer, byte by byte, or of another size, interpolated: GL_FRAMEBUFFER_SRGB must be
+        off."""
+        self._copy(self._resolved, framebuffer, left, below, size)
 
     def read(self) -> np.ndarray:
         """(h, w, 3) uint8, first row on top."""

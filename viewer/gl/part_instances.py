@@ -115,6 +115,18 @@ class PartInstances:
         more = np.einsum("kpi,ki->kp", np.abs(planes[:, :, :3]), self._halves)
         return drawn.visible & (middle + more >= 0).all(1)
 
+    def outside(self, drawn: InstanceRows, clip: np.ndarray) -> np.ndarray:
+        """(meshes,) bool: those whose parts are all before the eye, whole, and not mirrored.
+
+        Args:
+            clip: (4, 4) world to clip space.
+        """
+        centres, radii = self._spheres(drawn.rows)
+        near = clip[2] + clip[3]  # above zero before the near plane
+        before = centres @ near[:3] + near[3] > radii * np.linalg.norm(near[:3])
+        well = before & (np.linalg.det(drawn.rows["rows"][:, :, :3].astype(float)) > 0.0)
+        return np.bincount(self.mesh_of, ~well, len(self.meshes)) == 0
+
     def depths(self, drawn: InstanceRows, clip: np.ndarray) -> np.ndarray:
         """(parts,) how far their middles are from the eye, in a measure that only orders them."""
         centres, _ = self._spheres(drawn.rows)

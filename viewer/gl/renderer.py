@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -13,6 +14,7 @@ from OpenGL import GL
 
 from shiftjax.record import record
 from shiftjax.viewer.gl.buffers import Batch, GridBuffers, MeshBuffers
+from shiftjax.viewer.gl.drawing_state import POINT_PIXELS, gl_state, near_sides_alone
 from shiftjax.viewer.gl.framebuffer import REACH, PickBuffer, Picture, ShadowMaps
 from shiftjax.viewer.gl.ghost_instances import GhostInstances
 from shiftjax.viewer.gl.level_of_detail import refine
@@ -27,7 +29,7 @@ from shiftjax.viewer.scene.scene import Ghosts, RenderSettings, Scene, ScenePart
 
 GRID_DEPTH = 1.05  # of the ground grid below the centre of the scene, in radii of the scene
 GRID_RADIUS = 25.0  # at which the ground grid has faded, in radii of what the camera shows
-POINT_PIXELS, LINE_PIXELS = 5.0, 2.0  # diameter and width in pixels, at a pixel ratio of 1
+LINE_PIXELS = 2.0  # width of a line, at a pixel ratio of 1
 DEFINES = {"triangles": (), "lines": ("LINE",), "points": ()}  # of the shaders, by the kind of a mesh
 BUFFERS = int(GL.GL_COLOR_BUFFER_BIT) | int(GL.GL_DEPTH_BUFFER_BIT) | int(GL.GL_STENCIL_BUFFER_BIT)
 SLOPE_BIAS = (1.5, 3.0)  # glPolygonOffset of the shadow maps
@@ -58,12 +60,13 @@ class Renderer:
         self.look = look or RenderSettings()
         self.draw_calls = 0  # of meshes, in the main pass of the last frame
         self.ratio = 1.0  # pixels of the framebuffer for each of the screen coordinates
+        self._share = 1.0  # of its sides in those that it is shown at
         self._programs: dict[tuple[str, ...], Program] = {}
         self._maps: ShadowMaps | None = None
         self._mask: OutlineMask | None = None  # made when something is marked
         self._of_scene: list[Batch | GhostInstances] = []
         self._meshes: list[MeshBuffers] = []
-        with _gl_state():
+        with gl_state():
             self._picture = Picture(size, self.look.samples)
             self._pick_buffer, self._block, self._grid = PickBuffer(), UniformBlock(), GridBuffers()
             self._stroke = MeshBuffers(shapes.line(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))))
@@ -81,7 +84,7 @@ class Renderer:
             names = ", ".join(self._lighting.left_out)
             self.warnings = (f"lights that are not drawn, only {MAX_LIGHTS} are: {names}",)
             warnings.warn(self.warnings[0], stacklevel=3)
-        with _gl_state():
+        with gl_state():
             known = {mesh.key: mesh for mesh in self._meshes}
             for item in self._of_scene:
                 item.release()
@@ -118,7 +121,7 @@ class Renderer:
         width, height = self.size
         clip = camera.projection(width / height) @ camera.view()
         self._last = drawn, clip, snapshot
-        with _gl_state(POINT_PIXELS * self.ratio):
+        with gl_state(POINT_PIXELS * self.ratio):
             self._upload(drawn)
             refine(self._parts, self._meshes, drawn, clip, self.size, camera)
             self._light(drawn, clip, snapshot, camera)
@@ -128,7 +131,7 @@ class Renderer:
             red, green, blue = linear(np.array(self.look.background)).tolist()
             GL.glClearColor(red, green, blue, 1.0)
             GL.glClear(BUFFERS)
-            self.draw_calls = self._draw_batches(self._opaque)
+            self.draw_calls = self._draw_batches(self._opaque, self._parts.outside(drawn, clip).tolist())
             GL.glEnable(GL.GL_BLEND)
             GL.glBlendFunc(GL.GL_ONE, GL.GL_ONE_MINUS_SRC_ALPHA)
             if snapshot.strokes is not None and len(snapshot.strokes.ends):
@@ -153,31 +156,39 @@ class Renderer:
 
     def image(self) -> np.ndarray:
         """(h, w, 3) uint8 of the last picture, first row on top."""
-        with _gl_state():
+        with gl_state():
             return self._picture.read()
 
-    def copy_to(self, framebuffer: int = 0, left: int = 0, below: int = 0) -> None:
-        """Copies the last picture to a framebuffer, such as the window's, its lower left corner at a pixel."""
-        with _gl_state():
-            self._picture.copy_to(framebuffer, left, below)
+    def copy_to(self, framebuffer: int = 0, left: int = 0, below: int = 0, size: tuple[int, int] | None = None) -> None:
+        """Copies the last picture to a framebuffer, such as the window's, its lower left corner at a pixel.
 
-    def pick(self, x: float, y: float) -> PickedPart:
+        Args:
+            size: that it is to have there [pixels]; its own where left out.
+        """
+        with gl_state():
+            self._picture.copy_to(framebuffer, left, below, size)
+
+    def pick(self, x: float, y: float, size: tuple[int, int] | None = None) -> PickedPart:
         """The nearest visible part at pixel (x, y), from the upper left, of the last picture; else a ghost.
 
         Lines and points are also found within a few pixels, where nothing else is.
+
+        Args:
+            size: in which the picture is shown [pixels]; its own where left out.
         """
         if self._last is None:
             return PickedPart(None, None)
+        size = size or self.size
         (drawn, clip, snapshot), (column, row) = self._last, (round(x), round(y))
-        middle = self._on_screen(column, row)
-        reach = (REACH + POINT_PIXELS * self.ratio) * 2 / np.array(self.size)
+        middle, point_pixels = _on_screen(column, row, size), POINT_PIXELS * self.ratio * size[0] / self.size[0]
+        reach = (REACH + point_pixels) * 2 / np.array(size)
         near = np.flatnonzero(self._parts.near(drawn, clip, middle - reach, middle + reach))
-        with _gl_state(POINT_PIXELS * self.ratio):
+        with gl_state(point_pixels):
             self._block.bind()
             if len(near):
                 order = near[np.argsort(self._parts.mesh_of[near], kind="stable")]
                 seen = self._seen(
-                    (column, row), lambda: self._draw_chosen(drawn, order, "PICK"), clip, self._parts.thin
+                    (column, row), size, lambda: self._draw_chosen(drawn, order, "PICK"), clip, self._parts.thin
                 )
                 if seen is not None:
                     return PickedPart(self._parts.parts[seen[0]], seen[1])
@@ -185,20 +196,21 @@ class Renderer:
             if ghosts is None:
                 return PickedPart(None, None)
             draw = functools.partial(self._draw_ghosts, ghosts, snapshot.hidden, "PICK")
-            seen = self._seen((column, row), draw, clip, np.zeros(len(ghosts.poses), bool))
+            seen = self._seen((column, row), size, draw, clip, np.zeros(len(ghosts.poses), bool))
         if seen is None:
             return PickedPart(None, None)
         return PickedPart(None, seen[1], seen[0], None if ghosts.members is None else int(ghosts.members[seen[0]]))
 
-    def _seen(self, at: tuple[int, int], draw: Callable[[], None], clip: np.ndarray,
+    def _seen(self, at: tuple[int, int], size: tuple[int, int], draw: Callable[[], None], clip: np.ndarray,
               thin: np.ndarray) -> tuple[int, np.ndarray] | None:  # fmt: skip
-        """Number of what `draw` shows at a pixel, and the point (3,) of its surface in the world [m].
+        """Number of what `draw` shows at a pixel of a picture of a size, and the point (3,) of its surface in the
+        world [m].
 
         Args:
             thin: (numbers,) bool, what is found beside itself too.
         """
         column, row = at
-        self._pick_buffer.begin(column, row, self.size)
+        self._pick_buffer.begin(column, row, size)
         GL.glEnable(GL.GL_DEPTH_TEST)
         draw()
         numbers, depths = self._pick_buffer.read()
@@ -206,15 +218,19 @@ class Renderer:
         if pixel is None:
             return None
         i, k = pixel
-        seen = [*self._on_screen(column + k - REACH, row + i - REACH), 2 * float(depths[i, k]) - 1, 1.0]
+        seen = [*_on_screen(column + k - REACH, row + i - REACH, size), 2 * float(depths[i, k]) - 1, 1.0]
         point = np.linalg.solve(clip, np.array(seen))
         return int(numbers[i, k]) - 1, point[:3] / point[3]
 
-    def resize(self, width: int, height: int, ratio: float = 1.0) -> None:
-        """Later pictures have this size [pixels]; ratio: of framebuffer pixels to screen coordinates."""
-        self.ratio = ratio
+    def resize(self, width: int, height: int, ratio: float = 1.0, share: float = 1.0) -> None:
+        """Later pictures have this size [pixels].
+
+        Args:
+            ratio: of framebuffer pixels to screen coordinates. share: of its sides in those that it is shown at.
+        """
+        self.ratio, self._share = ratio, share
         if (width, height) != self.size:
-            with _gl_state():
+            with gl_state():
                 picture = Picture((width, height), self.look.samples)
                 self._picture.release()
                 if self._mask is not None:
@@ -262,7 +278,7 @@ class Renderer:
         state = self._lighting.at(snapshot.poses, sphere, self._maps.pixels if self._maps else 1)
         eye = np.array([*camera.axes()[2], 0.0]) if camera.orthographic else np.array([*camera.eye, 1.0])
         shown = self._shown(camera)
-        settings = (self.look.shininess, _spacing(shown), GRID_RADIUS * shown, 0.0)
+        settings = (self.look.shininess, _spacing(shown), GRID_RADIUS * shown, self._share)
         up = np.array([*self.scene.up, 0.0]) / np.linalg.norm(self.scene.up)
         screen = (*self.size, 0.5 * LINE_PIXELS * self.ratio, self.ratio)
         outline = linear(np.array(snapshot.outline))
@@ -299,15 +315,21 @@ class Renderer:
             GL.glActiveTexture(SHADOW_UNIT)
             GL.glBindTexture(GL.GL_TEXTURE_2D_ARRAY, self._maps.texture)
 
-    def _draw_batches(self, batches: Iterable[Batch]) -> int:
-        """Draws all batches that are not empty; returns the number of draw calls."""
+    def _draw_batches(self, batches: Iterable[Batch], outside: Iterable[bool] = itertools.repeat(False)) -> int:
+        """Draws all batches that are not empty; returns the number of draw calls.
+
+        Args:
+            outside: of each batch whether the eye is outside all of it: the far sides of solids are left out, which
+                takes a software renderer half of the time of their triangles.
+        """
         self._bind_maps()
         calls = 0
-        for batch in batches:
+        for batch, near_sides in zip(batches, outside, strict=False):
             if batch.count:
                 extra = batch.mesh.defines if batch.mesh.kind == "triangles" else ("FLAT", *DEFINES[batch.mesh.kind])
                 self._program("mesh.vert", "mesh.frag", *extra).use()
-                batch.draw()
+                with near_sides_alone() if near_sides and batch.mesh.bounds_solids else contextlib.nullcontext():
+                    batch.draw()
                 calls += 1
         return calls
 
@@ -418,10 +440,11 @@ class Renderer:
         self._program("grid.vert", "grid.frag").use()
         self._grid.draw(points, places)
 
-    def _on_screen(self, column: int, row: int) -> np.ndarray:
-        """(2,) normalized device coordinates of the middle of a pixel."""
-        width, height = self.size
-        return np.array([2 * (column + 0.5) / width - 1, 1 - 2 * (row + 0.5) / height])
+
+def _on_screen(column: int, row: int, size: tuple[int, int]) -> np.ndarray:
+    """(2,) normalized device coordinates of the middle of a pixel of a picture of a size."""
+    width, height = size
+    return np.array([2 * (column + 0.5) / width - 1, 1 - 2 * (row + 0.5) / height])
 
 
 def _lines(strokes: Strokes) -> np.ndarray:
@@ -446,36 +469,3 @@ def _nearest(numbers: np.ndarray, thin: np.ndarray) -> tuple[int, int] | None:
 def _spacing(shown: float) -> float:
     """Spacing of the grid lines [m]: a power of ten, 3 to 30 of them in the radius of what is shown."""
     return 10.0 ** math.floor(math.log10(max(shown, 1e-9)) - 0.5)
-
-
-@contextlib.contextmanager
-def _gl_state(point_pixels: float = POINT_PIXELS) -> Iterator[None]:
-    """Sets the GL state for drawing; at the end restores framebuffers and viewport and disables the capabilities."""
-    reading = int(GL.glGetIntegerv(GL.GL_READ_FRAMEBUFFER_BINDING))
-    drawing = int(GL.glGetIntegerv(GL.GL_DRAW_FRAMEBUFFER_BINDING))
-    viewport = [int(number) for number in GL.glGetIntegerv(GL.GL_VIEWPORT)]
-    capabilities = (GL.GL_BLEND, GL.GL_CULL_FACE, GL.GL_DEPTH_TEST, GL.GL_SCISSOR_TEST, GL.GL_FRAMEBUFFER_SRGB,
-                GL.GL_STENCIL_TEST, GL.GL_POLYGON_OFFSET_FILL)  # fmt: skip
-    for capability in capabilities:
-        GL.glDisable(capability)
-    GL.glDepthMask(True)
-    GL.glDepthFunc(GL.GL_LESS)
-    GL.glColorMask(True, True, True, True)
-    GL.glPolygonMode(GL.GL_FRONT_AND_BACK, GL.GL_FILL)
-    GL.glBlendEquation(GL.GL_FUNC_ADD)
-    GL.glFrontFace(GL.GL_CCW)
-    GL.glCullFace(GL.GL_BACK)
-    GL.glClearDepth(1.0)
-    GL.glPointSize(point_pixels)
-    try:
-        yield
-    finally:
-        for capability in capabilities:
-            GL.glDisable(capability)
-        GL.glDepthMask(True)
-        GL.glUseProgram(0)
-        GL.glBindVertexArray(0)
-        GL.glActiveTexture(GL.GL_TEXTURE0)
-        GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, reading)
-        GL.glBindFramebuffer(GL.GL_DRAW_FRAMEBUFFER, drawing)
-        GL.glViewport(*viewport)

@@ -5,6 +5,7 @@ It works in any current GL context, a window's or one without a display; positio
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,7 @@ from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures
 
 WINDOWS = {"Menu": "##MainMenuBar"}  # names of the GUI library for panes, where they differ
+BETWEEN = (0.1, 0.1, 0.12)  # colour between halves and cells of the view
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
 MODIFIERS = (imgui.Key.mod_ctrl, imgui.Key.mod_alt, imgui.Key.mod_shift)
 KEYS: dict[str, Any] = {
@@ -93,9 +95,7 @@ class Screen:
             imgui.render()
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, framebuffer)
         GL.glViewport(0, 0, round(width * scale), round(height * scale))
-        GL.glDisable(GL.GL_SCISSOR_TEST)
-        GL.glClearColor(0.1, 0.1, 0.12, 1.0)
-        GL.glClear(GL.GL_COLOR_BUFFER_BIT)
+        self._clear(height)
         self._view(height, framebuffer)
         recording.take(self.state, self.view_image, dt)
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, framebuffer)
@@ -237,6 +237,20 @@ class Screen:
     def _in_view(self, x: float, y: float) -> tuple[float, float]:
         """From the upper left of the half under the cursor."""
         return x - self._views.box.x, y - self._views.box.y
+
+    def _clear(self, height: float) -> None:
+        """The background of the panes, and that of the view between its halves or cells."""
+        pane = imgui.get_style().color_(int(imgui.Col_.window_bg))
+        GL.glDisable(GL.GL_SCISSOR_TEST)
+        GL.glClearColor(pane.x, pane.y, pane.z, 1.0)
+        GL.glClear(GL.GL_COLOR_BUFFER_BIT)
+        if self.state.beside is not None or self.state.explorer.cells:
+            x, y, wide, high = (self._scale * side for side in dataclasses.astuple(self.layout.view))
+            GL.glEnable(GL.GL_SCISSOR_TEST)
+            GL.glScissor(round(x), round(self._scale * height - y - high), round(wide), round(high))
+            GL.glClearColor(*BETWEEN, 1.0)
+            GL.glClear(GL.GL_COLOR_BUFFER_BIT)
+            GL.glDisable(GL.GL_SCISSOR_TEST)
 
     def _view(self, height: float, framebuffer: int) -> None:
         """Draws the scene."""

@@ -137,8 +137,8 @@ import sys
 from pathlib import Path
 from shiftjax.cli import main
 from shiftjax.viewer.gui import app
-from shiftjax.viewer.gui.actions import reopening as replacing
-from shiftjax.viewer.gui.actions import saved
+from shiftjax.viewer.gui.actions.saving import reopening as replacing
+from shiftjax.viewer.gui.actions.saving import saved
 
 wanted = {wanted!r}
 def run(window):  # as it is, but that it asks for the studies one after the other

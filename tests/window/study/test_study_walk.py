@@ -17,7 +17,7 @@ import os, time
 import numpy as np
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.widgets import ui
-from shiftjax.viewer.gui.actions import saved
+from shiftjax.viewer.gui.actions.saving import saved
 os.chdir({folder!r})
 scene = MemberScenes(study).first
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import shiftjax
+from shiftjax.editing.velocities.free_motions import FreeMotions
 from shiftjax.mechanism.model import Model
 from shiftjax.run.info import info
 from shiftjax.viewer.gui.actions import actions
@@ -72,8 +73,11 @@ def centre(window: Offscreen, colour: tuple[float, ...]) -> np.ndarray:
 
 def test_the_instant_centre_goes_with_each_part_of_a_drag(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is where the cranks' lines meet, another one of two bodies at their pin; nothing is asked while none is drawn,
-    once a part while it is."""
+    once a part while it is, and of its motions a screw for each body that sees it, whoever shows them."""
     asked: list[int] = []
+    screws: list[int] = []
+    screw: Callable[..., Any] = FreeMotions.screw
+    monkeypatch.setattr(FreeMotions, "screw", lambda *of: (screws.append(1), screw(*of))[1])
     free_motions: Callable[..., Any] = shiftjax.Workbench.free_motions
     monkeypatch.setattr(shiftjax.Workbench, "free_motions", lambda bench: (asked.append(1), free_motions(bench))[1])
     with posed("four_bar") as (window, session):
@@ -86,6 +90,7 @@ def test_the_instant_centre_goes_with_each_part_of_a_drag(monkeypatch: pytest.Mo
         window.key("I", CTRL)
         settled(window, session)
         before = len(asked)
+        screws.clear()
         for part in range(1, PARTS + 1):
             session.grab(CRANK, np.array([0.2, 0.0, 0.0]), np.array([0.1 + 0.02 * part, 0.0, -0.2]))
             settled(window, session)
@@ -98,7 +103,7 @@ def test_the_instant_centre_goes_with_each_part_of_a_drag(monkeypatch: pytest.Mo
             meet = poses[CRANK][1] + share[0] * (pins[0] - poses[CRANK][1])
             assert centre(window, SCREW) == pytest.approx(meet, abs=CLOSED_FORM)
             assert centre(window, SCREW_BETWEEN) == pytest.approx(pins[1], abs=CLOSED_FORM)
-            assert len(asked) == before + part
+            assert len(asked) == before + part and len(screws) == 2 * part
         session.let_go()
         settled(window, session)
         shown = snapshot(state).symbols

@@ -10,7 +10,8 @@ struct Light {
 layout(std140) uniform Frame {
     mat4 clip;      // world to clip space
     vec4 eye;       // w = 1: position [m]; w = 0: direction to the eye of an orthographic camera
-    vec4 settings;  // shininess, spacing of the grid [m], radius at which the grid has faded [m]
+    vec4 settings;  // shininess, spacing of the grid [m], radius at which the grid has faded [m], share of the sides of the
+                    // picture in those that it is shown at
     vec4 up;
     vec4 screen;  // width and height of the picture, half the width of a line [pixels], pixels of the screen's unit
     vec4 outline;  // colour about what is marked

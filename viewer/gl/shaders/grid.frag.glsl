@@ -7,7 +7,7 @@ float lines(float spacing) {
     vec2 at = tint.xy / spacing;
     vec2 width = fwidth(at);
     vec2 far = abs(fract(at - 0.5) - 0.5) / max(width, vec2(1e-9));
-    float line = 1.0 - min(min(far.x, far.y), 1.0);
+    float line = settings.w * (1.0 - min(min(far.x, far.y), 1.0));  // enlarged, it is as much wider as it is fainter
     return line * (1.0 - smoothstep(0.15, 0.5, max(width.x, width.y)));  // fades lines denser than pixels
 }
 

@@ -32,13 +32,13 @@ class End:
 
 def ends(camera: Camera, up: tuple[float, float, float]) -> list[End]:
     """The six ends as a camera sees them, the farthest first; up: of the scene."""
-    out = []
+    axes, out = camera.axes(), []
     for view in SIDES:
         way = np.round(np.array(VIEWS[view])) @ upright(up)
         axis = int(np.abs(way).argmax())
         along = abs(way[axis]) > 1 - 1e-9
         label = ("" if way[axis] > 0 else "-") + "xyz"[axis] if along else ""
-        right, above, towards = camera.axes() @ way
+        right, above, towards = axes @ way
         out.append(End(view, label, axis, (float(right), float(-above)), float(towards)))
     return sorted(out, key=lambda end: end.depth)
 

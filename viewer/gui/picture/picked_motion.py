@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
 import numpy as np
 
 from shiftjax.editing.velocities.ellipsoids import VelocityEllipsoid
@@ -11,7 +14,10 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.latest_values import LatestValues
+from shiftjax.viewer.scene.affine import as_tuple
 
+T = TypeVar("T")
 SCREW, ELLIPSOID = "screw", "ellipsoid"  # display classes
 
 
@@ -66,13 +72,41 @@ def bodies(state: WindowState) -> tuple[str, str]:
     return body, "" if other == FIXED else other
 
 
+class _Latest:
+    """What was worked out last, for as long as the motions are the same and what is picked is: lines, legend and pane
+    of one frame ask for it, and so do frames in which nothing moves."""
+
+    def __init__(self) -> None:
+        self._motions: FreeMotions | None = None
+        self._values = LatestValues()
+
+    def get(self, motions: FreeMotions, of: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+        """It; of: what it depends on beside the motions."""
+        if motions is not self._motions:
+            self._motions, self._values = motions, LatestValues()
+        return self._values.get(of, "", make)
+
+
+class _LatestMotion(_Latest):
+    pass
+
+
+class _LatestEllipsoid(_Latest):
+    pass
+
+
 def of_pick(state: WindowState, motions: FreeMotions) -> PickedMotion | None:
     """The motion of the picked body; None where none is picked."""
     body, other = bodies(state)
     if not body:
         return None
-    marked = [path for path in state.selection.marked if path in motions.joints]
-    led = motions.led(marked[0] if marked else "")
+    lead = next((path for path in state.selection.marked if path in motions.joints), "")
+    latest = state.pane_data(_LatestMotion)
+    return latest.get(motions, (body, other, lead), lambda: _motion(motions, body, other, lead))
+
+
+def _motion(motions: FreeMotions, body: str, other: str, lead: str) -> PickedMotion:
+    led = motions.led(lead)
     others = [FIXED, *([other] if other else [])] if led.weights is not None else []
     seen = [SeenMotion(body, one, motions.screw(body, led, one)) for one in others]
     return PickedMotion(body, led, tuple(seen), motions.normal is not None)
@@ -97,5 +131,7 @@ def ellipsoid_of_pick(state: WindowState, motions: FreeMotions) -> VelocityEllip
     body, _ = bodies(state)
     if not body:
         return None
-    selected = [path for path in state.selection.selected if path in motions.joints]
-    return motions.ellipsoid(body, point_of(state, body)[0], selected)
+    selected = tuple(path for path in state.selection.selected if path in motions.joints)
+    point = point_of(state, body)[0]
+    latest = state.pane_data(_LatestEllipsoid)
+    return latest.get(motions, (body, as_tuple(point), selected), lambda: motions.ellipsoid(body, point, selected))

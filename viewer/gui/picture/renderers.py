@@ -6,7 +6,6 @@ import numpy as np
 
 from shiftjax.viewer import rendering, side_by_side
 from shiftjax.viewer.gl.adaptive import AdaptiveRenderer
-from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui.actions.members import grid
 from shiftjax.viewer.gui.actions.members.beside import captions
 from shiftjax.viewer.gui.picture.snapshot import snapshot
@@ -34,9 +33,9 @@ class Views:
         return self.boxes[0] if self.state.hovered_half is None else self.boxes[-1]
 
     @property
-    def renderer(self) -> Renderer:
-        """Of the half under the cursor, which has drawn its picture."""
-        return (self._renderers[0] if self.state.hovered_half is None else self._renderers[-1]).shown
+    def renderer(self) -> AdaptiveRenderer:
+        """Of the half under the cursor."""
+        return self._renderers[0] if self.state.hovered_half is None else self._renderers[-1]
 
     def draw(self, view: Box, height: float, scale: float, framebuffer: int, *, moving: bool = False) -> None:
         """Draws into a rectangle of a window `height` points high, `scale` pixels a point.
@@ -56,7 +55,7 @@ class Views:
         for half, box, renderer in zip(shown, self.boxes, self._renderers, strict=True):
             camera = self.state.current_camera(half)
             renderer.draw(snapshot(self.state, half), camera, _pixels(box, scale), scale, moving=moving)
-            renderer.shown.copy_to(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
+            renderer.copy_to(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
 
     def _draw_grid(self, view: Box, height: float, scale: float, framebuffer: int) -> None:
         """One cell after the other."""
@@ -67,11 +66,11 @@ class Views:
             left, below = round(box.x * scale), round((height - box.y - box.height) * scale)
             self._draw_cell(cell, box, scale).copy_to(framebuffer, left, below)
 
-    def _draw_cell(self, cell: RightHalf, box: Box, scale: float) -> Renderer:
+    def _draw_cell(self, cell: RightHalf, box: Box, scale: float) -> AdaptiveRenderer:
         self._update([cell.scene])
         renderer, moment = self._renderers[0], snapshot(self.state, cell, alone=True)
         renderer.draw(moment, self.state.current_camera(), _pixels(box, scale), scale)
-        return renderer.shown
+        return renderer
 
     def cell_at(self, x: float, y: float) -> int | None:
         """The member of the cell at a point, as it was drawn last."""

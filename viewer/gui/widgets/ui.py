@@ -18,6 +18,7 @@ FIXED = int(
 )
 BARE = FIXED | int(imgui.WindowFlags_.no_title_bar)
 RED = imgui.ImVec4(1.0, 0.35, 0.3, 1.0)
+CLEAR = imgui.ImVec4(0.0, 0.0, 0.0, 0.0)
 
 item_boxes: dict[str, Box] = {}  # name -> rectangle in the latest frame [points], for tests and scripts
 
@@ -30,10 +31,13 @@ def remember_item(name: str) -> None:
 
 @contextmanager
 def pane(title: str, box: Box, flags: int = FIXED) -> Iterator[None]:
-    """A window at a fixed rectangle of the layout."""
+    """A window at a fixed rectangle of the layout. The screen clears to its background: a software renderer takes as
+    long to blend all of it as to draw what is in it."""
     imgui.set_next_window_pos(imgui.ImVec2(box.x, box.y))
     imgui.set_next_window_size(imgui.ImVec2(box.width, box.height))
+    imgui.push_style_color(int(imgui.Col_.window_bg), CLEAR)
     imgui.begin(title, None, flags)
+    imgui.pop_style_color()
     try:
         with errors_told(title):
             yield
