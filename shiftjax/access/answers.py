@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,11 +17,13 @@ from shiftjax.kernels import graph_in_jax
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.graph import Graph
 from shiftjax.lanes.in_numpy import InNumpy
+from shiftjax.lanes.in_python import in_python
 from shiftjax.memory_cache import forget_oldest
 from shiftjax.record import record
 
 RECENT = 16  # designs whose graphs stay, and how many of each
 GRAPHS = 512
+OFTEN = 64  # evaluations of one member, after which a function of Python has paid, as of `run.closing.host_functions`
 
 Nested = Any  # a scalar, or lists of lists of scalars, all of one length on a level
 
@@ -40,10 +43,18 @@ class Question:
     frames: tuple[FrameChain, ...] = ()
 
 
-class _Answer(NamedTuple):
+@dataclass
+class _Answer:
+    """A graph, and how often it was asked of one member alone, up to `OFTEN`."""
+
     graph: Graph
     run: InNumpy
     shape: tuple[int, ...]
+    asked: int = 0
+
+    @cached_property
+    def of_one(self) -> Callable[[Sequence[Any]], Sequence[Any]]:
+        return in_python(self.run)
 
 
 class Answers:
@@ -82,7 +93,11 @@ class Answers:
         answer, members = self.made(question), x.shape[1]
         extras = [np.broadcast_to(np.asarray(value, float), (members,)) for value in question.extras]
         out = np.empty((len(answer.graph.outputs), members))
-        answer.run.into([*x, *extras], list(out))
+        if members == 1 and answer.asked >= OFTEN:  # as a drag does: to the same bits
+            out[:, 0] = answer.of_one([*x[:, 0], *(value[0] for value in extras)])
+        else:
+            answer.asked += members == 1
+            answer.run.into([*x, *extras], list(out))
         return np.moveaxis(out.reshape(*answer.shape, members), -1, 0)
 
     def in_jax(self, question: Question, x: Sequence[Any], dtype: Any) -> Any:

@@ -144,7 +144,7 @@ class DesignDirections:
 
         def end(x: Any) -> Any:
             vary = {path: x[k : k + 1] for k, path in enumerate(self.paths)}
-            reach = travel(model, coordinate, vary=vary, assign=rest or None, tie=tie)
+            reach = travel(model, coordinate, vary=vary, assign=rest or None, tie=tie, together=True)
             return (reach.high if high else reach.low)[0]
 
         ways = np.array([[shares.get(path, 0.0) for path in self.paths] for shares in self.directions.values()])

@@ -39,7 +39,9 @@ def refuse_freedoms(prepared: Prepared, report: Mapping[str, Any], index: int | 
     if missing:
         driven = {plan.coordinates[k].path for group in plan.constraints if group.prescribes for k in group.coordinates}
         fault = f"{missing} freedom{'s' * (missing > 1)} that no driver leads"
-        todo = f"Drive {missing} more of {listed([name for name in left if name not in driven])}."
+        names = [name for name in left if name not in driven]
+        todo = f"Drive {missing} more of {listed(names)}, or hold by an equation (`tie`) what stays: "
+        todo += f"tie={{'still': '{names[0]}.q == 0.5'}}, --tie 'still={names[0]}.q == 0.5'."
         raise ModelError("drive", fault, "as many drivers as freedoms", todo)
 
 

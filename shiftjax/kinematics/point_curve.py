@@ -104,7 +104,7 @@ def _leading(model: Model) -> JointTravel:
     fault: ModelError | None = None
     for coordinate in plain:
         try:
-            one = travel(model, coordinate)
+            one = travel(model, coordinate, together=True)
         except ModelError as error:
             fault = fault or error
             continue

@@ -307,7 +307,7 @@ class _Followed:
             none = dict.fromkeys(self.directions.directions if self.directions else (), float("nan"))
             return (Singularity("end", float(self.parameter[-1]), inputs, {}, (), (), none, ()),)
         ((path, places),) = self.places.items()
-        reach = travel(self.model, path, assign=self.assign, tie=self.tie)
+        reach = travel(self.model, path, assign=self.assign, tie=self.tie, together=True)
         high = bool(places[-1] >= places[0])
         place, slopes = float(reach.high if high else reach.low), dict[str, float]()
         if self.directions is not None and self.directions.paths:

@@ -143,9 +143,10 @@ def refuse_impossible(sublinkages: Sequence[Sublinkage], where: str) -> None:
 
 
 def unread_sublinkages(sublinkages: Sequence[Sublinkage]) -> tuple[str, ...]:
-    """What runs make of them, a sentence; none where there are none."""
+    """What runs, paths and workspaces make of them, a sentence; none where there are none."""
     names = listed(one.name for one in sublinkages)
-    return (f"sublinkages {names}: for posing, runs only cut loops as they say",) if sublinkages else ()
+    text = f"sublinkages {names}: for posing and travels; here all loops close at once, and are only cut as they say"
+    return (text,) if sublinkages else ()
 
 
 # -- others of other joints and names ----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ substructures); clusters here by union-find on shared joints, see CONTRIBUTING.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from shiftjax.constraints import CONSTRAINTS, PoseDriver
 from shiftjax.errors import ModelError
@@ -35,6 +35,7 @@ def analyze(
     driven: Sequence[str] = (),
     functions: Mapping[str, Sequence[str]] | None = None,
     external_wrenches: bool = False,
+    opened: Collection[str] = (),
 ) -> Plan:
     """Analyses the active part of `model`.
 
@@ -44,6 +45,8 @@ def analyze(
         driven: paths of coordinates prescribed by functions of time, the first of the run's functions.
         functions: name -> paths of coordinates that a function constrains; the run's later functions.
         external_wrenches: True adds an external wrench on every body.
+        opened: names of constraints of a plan of the model that are left out, loops among them, but of none that
+            `driven` prescribes.
 
     Raises:
         ModelError: if `cut` disconnects a body from ground, or a path names no coordinate.
@@ -72,6 +75,7 @@ def analyze(
         if CONSTRAINTS[item.type].by_text:
             function, next_function = next_function, next_function + 1
         constraints.append(TreeConstraint(path, item.type, named, item.frames, coupled, function, item=item))
+    constraints = [one for one in constraints if one.name not in opened or 0 <= one.function < len(driven)]
     _refuse_two_drivers(tree, constraints)
     _refuse_two_poses(tree, constraints)
     _refuse_twice(constraints)

@@ -100,7 +100,8 @@ def test_files_keep_them_to_the_byte(tmp_path: Path) -> None:
     shiftjax.save(load(tmp_path / "one.json"), tmp_path / "two.json")
     assert load(tmp_path / "one.json") == model != load("four_bar")
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-    assert model.ignored() == ("sublinkages the crank, rest: for posing, runs only cut loops as they say",)
+    (note,) = model.ignored()
+    assert note.startswith("sublinkages the crank, rest: for posing and travels; here all loops close at once")
 
 
 def test_the_builder_has_them() -> None:

@@ -120,6 +120,8 @@ def test_goals_of_expressions_and_loops_that_open(shell, tmp_path: Path) -> None
     ):
         code, _, err = shell("ik", file, "--of", words)
         assert code == 2 and message in err, err
+    code, out, _ = shell("ik", file, "--of", "sqrt(elbow.q - 9)=1")
+    assert code == 3 and "sqrt(elbow.q - 9) [1] has no value here" in out and "begin where it has one" in out
     bars = str(tmp_path / "bars.json")
     shiftjax.save(five_bar(1.0, (0.8, 1.1), (0.7, 1.2)), bars)
     apart = ("ik", bars, "--set", "fixed:right.T[0]=5", "--joint", "left=0")  # 3.8 m of bars

@@ -13,16 +13,19 @@ from shiftjax.kinematics.ranges.travel import travel
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
     add = parser.add_argument
-    add("joint", metavar="JOINT", nargs="+", help="a joint that leads all others of its loops; several, each by itself")
+    line = "a joint whose position determines all others of its loops (hold more freedoms by --tie); several, each by "
+    line += "itself"
+    add("joint", metavar="JOINT", nargs="+", help=line)
     parsing.add_set(parser)
     parsing.add_equation(parser)
     parsing.add_branch(parser)
+    add("--together", action="store_true", help="close all loops at once, whatever sublinkages of the model say")
     add("--json", action="store_true", help="print the ends as JSON, null where there is none")
 
 
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
-    given = {**common.stated(options, model), "branch": options.branch}
+    given = {**common.stated(options, model), "branch": options.branch, "together": options.together}
     every = [travel(model, joint, **given) for joint in options.joint]
     numbers = [{"begin": float(one.begin), "low": float(one.low), "high": float(one.high)} for one in every]
     margins = [None if one.turning_margin is None else float(one.turning_margin) for one in every]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -18,7 +19,14 @@ from shiftjax.kinematics.positioning.open_loops import LoopRows
 from shiftjax.kinematics.positioning.solving.lone_loops import CLOSED
 from shiftjax.kinematics.positioning.solving.manifold import Goals
 from shiftjax.kinematics.positioning.solving.solver import ITERATIONS, solved
-from shiftjax.kinematics.positioning.stage_search import GoalSearch, goal_stages, lone_of, solved_in_order, stages_in
+from shiftjax.kinematics.positioning.stage_search import (
+    GoalSearch,
+    StageSearch,
+    goal_stages,
+    lone_of,
+    solved_in_order,
+    stages_in,
+)
 from shiftjax.kinematics.positioning.stages import columns_of, loop_rows
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
@@ -85,7 +93,9 @@ class PoseStages:
         self._columns = columns_of(prepared.model, prepared.plan)
         self.stages: tuple[LinkageStage, ...] = tuple(one.stage for one in self._columns)
         self.several = len(self.stages) > 1
-        self._lone = lone_of(footing.lone, self._columns) if self.several else []
+        self._unasked = lone_of(footing.lone, self._columns) if self.several else []  # of which no pose was asked
+        self._lone = [copy.copy(one) for one in self._unasked]
+        self._known: tuple[GoalSearch, list[StageSearch]] | None = None
 
     def in_order(self, coordinates: dict[str, TreeCoordinate]) -> dict[str, TreeCoordinate]:
         """Coordinates of a plan by their paths, those of earlier stages first."""
@@ -106,23 +116,38 @@ class PoseStages:
         """
         if not self.several:
             return solved(search.goals, q[:, None], ALONE, iterations).q[:, 0]
-        lone = () if iterations == ITERATIONS else self._lone
-        return solved_in_order(stages_in(search, self._columns, lone), q[:, None], ALONE, iterations)[0][:, 0]
+        stages = self._stages_in(search)
+        if iterations == ITERATIONS and self._unasked:
+            stages = [one.alone_with(copy.copy(lone)) for one, lone in zip(stages, self._unasked, strict=True)]
+        return solved_in_order(stages, q[:, None], ALONE, iterations)[0][:, 0]
+
+    def _stages_in(self, search: GoalSearch) -> list[StageSearch]:
+        """The stages of a search: of one that differs from the last one in numbers of goals alone those of that."""
+        known = self._known
+        if known is None or known[0].structure is not search.structure:
+            stages = stages_in(search, self._columns, self._lone)
+        elif known[0].tasks is search.tasks:
+            return known[1]
+        else:
+            stages = [stage.with_numbers(search) for stage in known[1]]
+        self._known = search, stages
+        return stages
 
     def missing(self, search: GoalSearch, weights: Sequence[float], q: np.ndarray) -> dict[int, Shortfall]:
         """As of `goal_states.missing`, of each goal in its stage."""
         if not self.several:
             return missing(search.goals, search.levels, weights, q)
         out = dict[int, Shortfall]()
-        for stage in stages_in(search, self._columns, self._lone):
-            out |= missing(stage.goals, stage.levels, weights, q)
+        for stage in self._stages_in(search):
+            if any(ranked.goals for ranked in stage.levels):
+                out |= missing(stage.goals, stage.levels, weights, q)
         return out
 
     def goals_of(self, search: GoalSearch, goal: int) -> Goals:
         """The goals of the stage of one of them."""
         if not self.several:
             return search.goals
-        return stages_in(search, self._columns, self._lone)[goal_stages(search, self._columns)[goal]].goals
+        return self._stages_in(search)[goal_stages(search, self._columns)[goal]].goals
 
     def turned(self, joint: str, first: np.ndarray, last: np.ndarray) -> float:
         """By how much a joint that turns any way stands elsewhere at other coordinates (nq,); a quaternion is minus
@@ -154,6 +179,8 @@ class PoseStages:
 
     def gap(self, q: np.ndarray) -> float:
         """Largest residual of all loops at coordinates (nq,), dimensionless."""
+        if self._lone:
+            return max(one.at(q).gap for one in self._lone)
         if self._footing.lone is not None:
             return self._footing.lone.at(q).gap
         return max((float(np.abs(phi).max(initial=0.0)) for phi in self._residuals(q)), default=0.0)
@@ -165,6 +192,13 @@ class PoseStages:
         every = self._residuals(q)
         rows = self._columns[0].rows.items()
         return max((float(np.abs(every[s][some]).max(initial=0.0)) for s, some in rows), default=0.0)
+
+    def stands_open(self, path: str, q: np.ndarray) -> bool:
+        """Whether loops of the stage of a coordinate, or of an earlier one, are open at coordinates (nq,)."""
+        place = next(one.q for one in self._prepared.plan.coordinates if one.path == path)
+        number, every = next(k for k, one in enumerate(self._columns) if place in one.q), self._residuals(q)
+        rows = [(s, some) for stage in self._columns[: number + 1] for s, some in stage.rows.items()]
+        return any(float(np.abs(every[s][some]).max(initial=0.0)) > CLOSED for s, some in rows)
 
     def slope(self, q: np.ndarray) -> float:
         """Largest slope of |e| of what is open of a stage, by its own dimensionless speeds: 0 where it is as near as it

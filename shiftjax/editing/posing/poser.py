@@ -101,6 +101,7 @@ class Poser(StagedHistory, TrajectoryPoses):
         super().__init__(begun, PoseStages(self._state.prepared, self._footing))
         self._coordinates = self._stages.in_order(self._coordinates)
         self._staying: tuple[PoseStep, list[Goal]] | None = None
+        self._asked: PositionSearch | None = None  # the last search
         self._seen: tuple[PoseStep, dict[str, GoalState], tuple[GoalState, ...]] | None = None
 
     # -- what there is -------------------------------------------------------------------------------------------------
@@ -135,13 +136,15 @@ class Poser(StagedHistory, TrajectoryPoses):
         return way.low, way.high
 
     def way_of(self, coordinate: str) -> JointWay:
-        """How far a coordinate goes from here: to limits, stops and the ends of its travel.
+        """How far a coordinate goes from here: to limits, stops and the ends of its travel, in its stage.
 
         Where there are none, or other freedoms are left, half a turn or the model's length to either side.
         """
         path = self._words.coordinate(coordinate, "range_of")
-        posed = None if self.open_loops else self.posed
-        return joint_way(posed, self._coordinates[path], self.values[path], self._limits, size_of(self.poses))
+        apart = bool(self.open_loops)
+        posed = None if apart and self._stages.stands_open(path, self._now.q) else self.posed
+        one, size = self._coordinates[path], size_of(self.poses)
+        return joint_way(posed, one, self.values[path], self._limits, size, apart=apart)
 
     @property
     def posed(self) -> Model:
@@ -390,13 +393,16 @@ class Poser(StagedHistory, TrajectoryPoses):
     def _lockable(self, paths: Sequence[str], where: str) -> frozenset[str]:
         return frozenset(one for path in paths for one in self._locks.named(path, where))
 
-    def _search(self, goals: Sequence[Goal], footing: Footing | None = None) -> PositionSearch:
-        state = self._standing(self._now.q)
-        return PositionSearch(self.model, state, goals, ranked(goals) if goals else [], None, footing or self._footing)
+    def _search(self, goals: Sequence[Goal]) -> PositionSearch:
+        """Of goals from the present pose; of a drag that goes on numbers alone are other ones."""
+        state, levels = self._standing(self._now.q), ranked(goals) if goals else []
+        search = self._asked and self._asked.with_numbers(state, goals, levels)
+        self._asked = search or PositionSearch(self.model, state, goals, levels, None, self._footing)
+        return self._asked
 
     @cached_property
     def _limits(self) -> Limits:
-        return self._search([]).goals.limits
+        return PositionSearch(self.model, self._state, [], [], None, self._footing).goals.limits
 
     def _dragged(self, body: str, point: Any, target: Any, iterations: int) -> PoseStep:
         goal = self._words.point(body, point, target)
@@ -444,10 +450,9 @@ class Poser(StagedHistory, TrajectoryPoses):
         A whole step follows from the pose before it alone, so that a script gives it again to the last bit, and from
         no rows of loops that were chosen at other poses.
         """
-        footing = self._footing
+        search = self._search(self._every(step))
         if iterations == ITERATIONS:
-            footing = dataclasses.replace(footing, lone=copy.copy(self._unasked))
-        search = self._search(self._every(step), footing)
+            search = search.alone_with(copy.copy(self._unasked))
         return dataclasses.replace(step, q=self._stages.solved(search, self._now.q, iterations))
 
     def _every(self, step: PoseStep) -> list[Goal]:

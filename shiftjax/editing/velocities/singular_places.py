@@ -52,7 +52,7 @@ def singular_places(model: Model, coordinate: str) -> tuple[SingularPlace, ...]:
     size = len(model.coordinate_units())
     if size > MOST:
         return ()
-    way, poses = travel(model, coordinate), max(LEAST, POSES * PLENTY // max(size, PLENTY))
+    way, poses = travel(model, coordinate, together=True), max(LEAST, POSES * PLENTY // max(size, PLENTY))
     low, high = float(way.low), float(way.high)
     if bool(way.unlimited) and way.unit == "rad":
         # from a place that no mechanism is drawn at: its own pose may be singular, and a zero at both ends is one

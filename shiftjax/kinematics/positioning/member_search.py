@@ -72,7 +72,8 @@ class InverseKinematics:
         lines = [f"inverse kinematics of {count} {'pose' if count == 1 else 'poses'}: {np.sum(self.reached)} reached"]
         for level, x in self.missed.items():
             least = np.fmin.reduce(np.ravel(x), initial=np.inf)
-            text = "an energy" if least < 0.0 else f"missed by at most {np.fmax.reduce(np.ravel(x), initial=0.0):.3g}"
+            most = f"missed by at most {np.fmax.reduce(np.ravel(x), initial=0.0):.3g} rad or lengths of the model"
+            text = "an energy" if least < 0.0 else most
             lines.append(f"  {level}: {text}")
         return "\n".join(lines + [f"  {text}" for text in np.unique(self.messages)[:3] if text])
 
@@ -169,8 +170,11 @@ class MemberSearch(PositionSearch):
         """By how much the most important level that is not met is missed."""
         level = next(k for k in self._counting if not values[k] <= REACHED)
         some = [i for i, k in enumerate(rows) if k == level]
+        if undefined := next((labels[i] for i in some if np.isnan(missed[i])), None):
+            return f"{undefined} has no value here, so that nothing tells which way to go: begin where it has one"
         worst = max(some, key=lambda i: abs(missed[i]))
-        return f"the nearest pose from here misses {labels[worst]} by {missed[worst]:.6g}: `tries` looks elsewhere, too"
+        text = f"the nearest pose from here misses {labels[worst]} by {missed[worst]:.6g}"
+        return f"{text}: more `tries` begin elsewhere, too"
 
     def outcome(self, best: Positioned) -> InverseKinematics:
         """What the caller gets."""

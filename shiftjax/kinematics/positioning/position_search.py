@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from shiftjax.kinematics.positioning.ground import Footing, number_of, parts_of
 from shiftjax.kinematics.positioning.open_loops import LOOPS, LoopRows
 from shiftjax.kinematics.positioning.potential import EnergyRows
 from shiftjax.kinematics.positioning.rows import Tasks, coordinate_named
+from shiftjax.kinematics.positioning.solving.lone_loops import LoneLoops
 from shiftjax.kinematics.positioning.solving.manifold import Goals, LimitRows, Limits
 from shiftjax.kinematics.stops import ends_of_ways
 from shiftjax.mechanism.model import Model
@@ -36,6 +38,7 @@ class PositionSearch:
 
     Attributes:
         levels: with that of limits, where there are any. goals: as the solver takes them. ground: of their questions.
+        structure: the same object of searches that differ in numbers of goals alone.
 
     Raises:
         ModelError: goals and limits that the model does not have.
@@ -45,7 +48,7 @@ class PositionSearch:
         self, model: Model, stated: StatedState, goals: Sequence[Goal], levels: Sequence[Ranked],
         limits: Mapping[str, Any] | None, footing: Footing | None = None, *, open_loops: bool = False,
     ) -> None:  # fmt: skip
-        self.stated = stated
+        self.stated, self.structure = stated, object()
         prepared, self.plan = stated.prepared, stated.prepared.plan
         footing = footing or Footing.of(stated)
         ground, x = footing.ground, parts_of(stated)
@@ -63,6 +66,27 @@ class PositionSearch:
             ], between, None if opened else footing.lone, opened,
         )  # fmt: skip
         self.ground, self.tasks = ground, tasks
+
+    def with_numbers(self, stated: StatedState, goals: Sequence[Goal], levels: Sequence[Ranked]) -> Self | None:
+        """The search of other goals that differ from these in their numbers alone, of the same mechanisms elsewhere;
+        None of all others. It shares all that does not depend on these numbers."""
+        whole, limits = self.goals, self.levels[: len(self.levels) - len(levels)]
+        if self.levels[len(limits) :] != [*levels] or any(one.energy for one in levels):
+            return None
+        tasks = Tasks(self.tasks.model, self.plan, self.tasks.length, goals, stated.q, self.ground)
+        if tasks.structure != self.tasks.structure:
+            return None
+        out, rows = copy.copy(self), [tasks.rows_of(one.goals) for one in levels]
+        out.stated, out.tasks, out.goals = stated, tasks, copy.copy(whole)
+        out.goals.x, out.goals.levels = parts_of(stated), [*whole.levels[: len(limits)], *rows]
+        return out
+
+    def alone_with(self, lone: LoneLoops | None) -> Self:
+        """The same search with other loops of its one mechanism, of which other poses were asked."""
+        out = copy.copy(self)
+        out.goals = copy.copy(self.goals)
+        out.goals.lone = None if self.goals.opened else lone
+        return out
 
     def _energy(self, ground: Ground, x: np.ndarray) -> float:
         """What energies are compared with [J]: that of all weight at the model's length, and the largest at a start."""

@@ -8,7 +8,7 @@ row within its region is missed by nothing and has no slope.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -81,6 +81,13 @@ class Tasks:
             k: self._of(goal, f"goals[{k}]") for k, goal in enumerate(goals) if not isinstance(goal, PotentialGoal)
         }
         self.extras = [self._for_members(x) for x in self.chains.numbers]
+
+    @property
+    def structure(self) -> Hashable:
+        """Equal for goals that differ in their numbers alone: in these, `extras`."""
+        every = self.tasks.items()
+        return len(self.extras), tuple((k, one.key, one.unit.tobytes(), one.ends.tobytes(), one.labels, one.joints)
+                                       for k, one in every)  # fmt: skip
 
     def _for_members(self, value: Any) -> np.ndarray:
         count = self.begun.shape[1]

@@ -8,6 +8,7 @@ near as it can be (Vona, Virtual Articulation and Kinematic Abstraction in Robot
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,22 +20,19 @@ from shiftjax.access.stated_state import StatedState
 from shiftjax.kinematics.positioning.goals import Ranked
 from shiftjax.kinematics.positioning.solving.damping import REACHED, Positioned
 from shiftjax.kinematics.positioning.solving.levels import Level
-from shiftjax.kinematics.positioning.solving.lone_loops import CLOSED, LoneLoops
+from shiftjax.kinematics.positioning.solving.lone_loops import LoneLoops
 from shiftjax.kinematics.positioning.solving.manifold import Goals, LimitRows, Limits, Manifold
 from shiftjax.kinematics.positioning.solving.solver import ITERATIONS, solved
+from shiftjax.kinematics.positioning.stage_following import followed, nothing_held
 from shiftjax.kinematics.positioning.stages import (
     StageColumns,
     StageGoals,
     StageLoopRows,
     StageLoops,
-    latest,
-    stage_places,
 )
-from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
+from shiftjax.kinematics.stage_order import latest, stage_places
 from shiftjax.topology.plan import Plan
 
-SMALLEST = 1.0 / 64.0  # of a piece of the way: where loops do not close after less, they are as near as they come
-JUMP = 2.0  # times a step: loops that move a coordinate by more have left their branch
 LEAPS = 4  # searches more for loops that are still on their way
 PROBED = (0.0, 0.137, -0.283)  # rad or parts of a length, by which coordinates are moved to see what moves a function
 
@@ -42,6 +40,7 @@ PROBED = (0.0, 0.137, -0.283)  # rad or parts of a length, by which coordinates 
 class GoalSearch(Protocol):
     """A search whose stages are asked for, as `position_search.PositionSearch`."""
 
+    structure: object
     stated: StatedState
     plan: Plan
     goals: Goals
@@ -69,6 +68,24 @@ class StageSearch:
         start = prepared.file_start.q[:, 0].tolist()
         loops = StageLoopRows(lane, prepared.file_lane(), start, self.columns)
         return _goals(self.search.goals, self.columns, [loops, *self.goals.levels], None, opened=True)
+
+    def with_numbers(self, search: GoalSearch) -> StageSearch:
+        """The stage of a search that differs in numbers of goals alone, as of `PositionSearch.with_numbers`."""
+        if not any(ranked.goals for ranked in self.levels):
+            return self
+        goals = copy.copy(self.goals)
+        goals.x = search.goals.x
+        goals.levels = [
+            search.tasks.rows_of(ranked.goals) if ranked.goals else level
+            for ranked, level in zip(self.levels, self.goals.levels, strict=True)
+        ]
+        return StageSearch(self.columns, self.levels, goals, search)
+
+    def alone_with(self, lone: StageLoops | None) -> StageSearch:
+        """The same stage with other loops of its own."""
+        goals = copy.copy(self.goals)
+        goals.lone = None if goals.lone is None else lone
+        return StageSearch(self.columns, self.levels, goals, self.search)
 
 
 def stages_in(
@@ -156,7 +173,7 @@ def solved_in_order(
     """
     begun, at, tried, falling = q, q.copy(), np.zeros(q.shape[1], int), np.zeros(q.shape[1], bool)
     for stage in stages:
-        at, closed = _followed(stage, begun, at, members)
+        at, closed = followed(stage.goals, begun, at, members)
         if not closed.all():
             apart = np.flatnonzero(~closed)
             came = _opened(stage, at[:, apart], members[apart], iterations)
@@ -165,7 +182,7 @@ def solved_in_order(
             near = apart[came.value[0] <= REACHED]
             if len(near):
                 manifold = Manifold.of_loops(stage.goals, members[near])
-                at[:, near], closed[near] = manifold.restored(at[:, near], _nothing(stage, near))
+                at[:, near], closed[near] = manifold.restored(at[:, near], nothing_held(stage.goals, near))
         some = np.flatnonzero(closed)
         if len(some) and stage.levels:
             came = solved(stage.goals, at[:, some], members[some], iterations)
@@ -191,68 +208,6 @@ def _opened(stage: StageSearch, q: np.ndarray, members: np.ndarray, iterations: 
         came.q[:, left], came.value[:, left], came.unfinished[:, left] = more.q, more.value, more.unfinished
         came.iterations[left] += more.iterations
     return came
-
-
-def _nothing(stage: StageSearch, members: np.ndarray) -> np.ndarray:
-    return np.zeros((len(members), len(stage.goals.limits.q)), bool)
-
-
-def _followed(
-    stage: StageSearch, begun: np.ndarray, at: np.ndarray, members: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The stage's own coordinates led along as those of earlier stages go from where they were (nq, B) to where they
-    are; (B,) whether its loops close there."""
-    goals, earlier = stage.goals, stage.columns.earlier
-    B, every = at.shape[1], np.arange(at.shape[1])
-    if not goals.loops:
-        return at, np.ones(B, bool)
-    gap = goals.closure(at, members).worst
-    closed = gap <= CLOSED
-    before = begun.copy()
-    before[stage.columns.q] = at[stage.columns.q]
-    going = every[~closed]
-    if not len(going):
-        return at, closed
-    from_closed = goals.closure(before[:, going], members[going]).worst <= CLOSED
-    moving_q, here, out = stage.columns.q, before[:, going], at.copy()
-    cap = _caps(goals)
-    share = (np.abs(at - before)[earlier] / cap[earlier, None]).max(0, initial=0.0)[going]
-    piece = 1.0 / np.ceil(np.maximum(share, 1.0))
-    piece, step = np.where(from_closed, piece, 1.0), np.where(from_closed, piece, 1.0)
-    done, stuck = np.zeros(len(going)), np.zeros(len(going), bool)
-    while (moving := np.flatnonzero((done < 1.0) & ~stuck)).size:
-        some, way = going[moving], np.minimum(done[moving] + step[moving], 1.0)
-        trial = np.where(way == 1.0, at[:, some], _between(goals, before[:, some], at[:, some], way))
-        trial[moving_q] = here[moving_q][:, moving]
-        there, good = Manifold.of_loops(goals, members[some]).restored(trial, _nothing(stage, some))
-        jump = (np.abs(there - trial)[moving_q] / cap[moving_q, None]).max(0, initial=0.0)
-        good &= (jump <= JUMP) | ~from_closed[moving]
-        here[:, moving[good]], done[moving[good]] = there[:, good], way[good]
-        step[moving[~good]] *= 0.5
-        stuck[moving] |= (step[moving] < SMALLEST * piece[moving]) | (~good & ~from_closed[moving])
-    out[moving_q[:, None], going] = here[moving_q]
-    closed[going] = ~stuck
-    return out, closed
-
-
-def _caps(goals: Goals) -> np.ndarray:
-    """(nq,) the longest step of each coordinate."""
-    out = np.full(goals.plan.nq, STEP_ANGLE)
-    for one in goals.plan.coordinates:
-        if one.unit == "m":
-            out[one.places] = STEP_LENGTH * goals.lane.length
-    return out
-
-
-def _between(goals: Goals, first: np.ndarray, last: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Coordinates (nq, B) at shares (B,) of the way between two poses."""
-    out = first + share * (last - first)
-    for one in goals.plan.coordinates:
-        if one.quaternion:
-            a, b = first[one.places], last[one.places]
-            turn = a + share * (np.where((a * b).sum(0) < 0.0, -b, b) - a)
-            out[one.places] = turn / np.linalg.norm(turn, axis=0)
-    return out
 
 
 def values_at(goals: Goals, q: np.ndarray, members: np.ndarray) -> Positioned:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,11 +19,13 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.kinematics.positioning.open_loops import LoopRows
 from shiftjax.kinematics.positioning.solving.edges import Edges, Regions
 from shiftjax.kinematics.positioning.solving.levels import Answering, Local
-from shiftjax.kinematics.positioning.solving.lone_loops import LoneLoops, LoopsHere
+from shiftjax.kinematics.positioning.solving.lone_loops import LoneLoops
 from shiftjax.kinematics.positioning.solving.manifold import Goals
 from shiftjax.kinematics.positioning.solving.still_rows import StillRows
+from shiftjax.kinematics.stage_order import StageOrder
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.sublinkages import LinkageStage, stages_of
+from shiftjax.mechanism.sublinkages import LinkageStage
+from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.topology.plan import Plan
 
@@ -50,24 +53,11 @@ class StageColumns:
 
 def columns_of(model: Model, plan: Plan) -> tuple[StageColumns, ...]:
     """The stages of a model in their order; one where it has no sublinkages, or simultaneous ones alone."""
-    welds = [joint.path for joint in plan.joints if not joint.nv]
-    stages = stages_of(model.sublinkages, [joint.path for joint in plan.joints], welds)
-    place = stage_places(plan, stages)
+    order = StageOrder.of(model, plan)
     groups: dict[int, list[int]] = {}
-    for k, group in enumerate(plan.constraints):
-        groups.setdefault(latest(place, group.coupled), []).append(k)
-    return tuple(_columns(plan, stage, k, place, groups.get(k, ())) for k, stage in enumerate(stages))
-
-
-def stage_places(plan: Plan, stages: Sequence[LinkageStage]) -> list[int]:
-    """Of each joint of a plan the number of its stage."""
-    of = {path: k for k, stage in enumerate(stages) for path in stage.joints}
-    return [of[joint.path] for joint in plan.joints]
-
-
-def latest(place: Sequence[int], joints: Iterable[int]) -> int:
-    """The latest stage of some joints; the first one of none."""
-    return max((place[joint] for joint in joints), default=0)
+    for k, stage in enumerate(order.of_group):
+        groups.setdefault(stage, []).append(k)
+    return tuple(_columns(plan, stage, k, order.of_joint, groups.get(k, ())) for k, stage in enumerate(order.stages))
 
 
 def _columns(plan: Plan, stage: LinkageStage, number: int, place: Sequence[int], groups: Sequence[int]) -> StageColumns:
@@ -94,24 +84,37 @@ def _numbers(ranges: Iterable[tuple[int, int]]) -> np.ndarray:
 
 @dataclass
 class StageGoals(Goals):
-    """Goals of a stage: all coordinates are given, those of the stage move."""
+    """Goals of a stage: all coordinates are given, those of the stage move.
+
+    Attributes:
+        columns: those of the stage.
+    """
 
     stage: StageColumns | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         assert self.stage is not None
-        self._columns = self.stage
+        self.columns = self.stage
         self.unit = self.every_unit[self.stage.v]
         self.cap = self.caps(closed=bool(self.stage.rows))
         self.loops = bool(self.stage.rows) and not self.opened
 
     @property
     def nv(self) -> int:
-        return len(self._columns.v)
+        return len(self.columns.v)
+
+    @cached_property
+    def longest_steps(self) -> np.ndarray:
+        """(nq,) the longest step of each coordinate on the way after what drives."""
+        out = np.full(self.plan.nq, STEP_ANGLE)
+        for one in self.plan.coordinates:
+            if one.unit == "m":
+                out[one.places] = STEP_LENGTH * self.lane.length
+        return out
 
     def local(self, level: int, q: np.ndarray, members: np.ndarray) -> Local:
-        x, v = self.x[:, members], self._columns.v
+        x, v = self.x[:, members], self.columns.v
         x[: self.plan.nq] = q
         at = self.levels[level].at(self.answers, x, members)
         if self.levels[level].curved:
@@ -120,12 +123,12 @@ class StageGoals(Goals):
         return Local(at.value, at.missed, _columns_of(at.J, v) * self.unit)
 
     def moved(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
-        out, where = q.copy(), self._columns.q
+        out, where = q.copy(), self.columns.q
         if self.plain:
             out[where] += change.T * self.unit[:, None]
             return out
         whole = np.zeros((self.plan.nv, q.shape[1]))
-        whole[self._columns.v] = change.T * self.unit[:, None]
+        whole[self.columns.v] = change.T * self.unit[:, None]
         out[where] = host.retract(self.plan, q, whole)[where]  # which turns quaternions of others by a rounding
         return out
 
@@ -133,7 +136,7 @@ class StageGoals(Goals):
         B = q.shape[1]
         if self.lone is not None or not self.loops:
             return StillRows(np.zeros((B, 0)), np.zeros((B, 0, self.nv)), self.lone and self.lone.at(q[:, 0]))
-        return StillRows(*loop_rows(self.lane.of(members), q, self._columns))
+        return StillRows(*loop_rows(self.lane.of(members), q, self.columns))
 
     def edges(
         self,
@@ -143,7 +146,7 @@ class StageGoals(Goals):
         members: np.ndarray,
     ) -> Edges:
         out = super().edges(regions, rows, q, members)
-        out.J = _columns_of(out.J, self._columns.v)
+        out.J = _columns_of(out.J, self.columns.v)
         return out
 
 
@@ -175,31 +178,36 @@ class StageLoops(LoneLoops):
 
     def __init__(self, every: LoneLoops, stage: StageColumns) -> None:
         self.lane, self.plan, self.speeds = every.lane, every.plan, len(stage.v)
-        self._parts, self._last = [every._parts[s] for s in stage.rows], None
+        self.parts = [self._part(every, s, rows, stage) for s, rows in stage.rows.items()]
         self._residuals, self._entries = list[np.ndarray](), list[np.ndarray]()
         rows, columns, first = [np.zeros(0, int)], [np.zeros(0, int)], 0
-        for part, (s, stage_rows) in zip(self._parts, stage.rows.items(), strict=True):
+        for part, (s, stage_rows) in zip(self.parts, stage.rows.items(), strict=True):
             speeds = np.asarray(self.plan.substructures[s].columns, int)[part.columns]
             entries = np.flatnonzero(np.isin(part.rows, stage_rows) & np.isin(speeds, stage.v))
-            self._residuals.append(stage_rows)
+            self._residuals.append(stage_rows if part is every.parts[s] else np.arange(len(stage_rows)))
             self._entries.append(entries)
             rows.append(first + np.searchsorted(stage_rows, part.rows[entries]))
             columns.append(np.searchsorted(stage.v, speeds[entries]))
             first += len(stage_rows)
         self.columns = np.concatenate(columns)
         self.kept, self.rows = np.unique(np.concatenate(rows), return_inverse=True)
-        self.independent = None
+        self._begin(self.parts)
 
-    def at(self, q: np.ndarray) -> LoopsHere:
-        here = self._last
-        if here is None or not np.array_equal(here.q, q):
-            phi, values = [np.zeros(0)], [np.zeros(0)]
-            for part, rows, entries in zip(self._parts, self._residuals, self._entries, strict=True):
-                every = part(q)
-                phi.append(every[0][rows])
-                values.append(every[1][entries])
-            here = self._last = LoopsHere(self, q.copy(), np.concatenate(phi), np.concatenate(values))
-        return here
+    def _part(self, every: LoneLoops, s: int, rows: np.ndarray, stage: StageColumns) -> host.LoneClosure:
+        """A substructure; of one that several stages share the rows of this one."""
+        block = self.plan.substructures[s]
+        if len(rows) == block.rows:
+            return every.parts[s]
+        columns = np.flatnonzero(np.isin(block.columns, stage.v))
+        return host.LoneClosure(every.lane, s, (tuple(rows.tolist()), tuple(columns.tolist())))
+
+    def _values_at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        phi, values = [np.zeros(0)], [np.zeros(0)]
+        for part, rows, entries in zip(self.parts, self._residuals, self._entries, strict=True):
+            every = part(q)
+            phi.append(every[0][rows])
+            values.append(every[1][entries])
+        return np.concatenate(phi), np.concatenate(values)
 
 
 class StageLoopRows(LoopRows):

@@ -16,28 +16,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.constraints import CoordinateFunction, Polynomial
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.errors import need
 from shiftjax.formats.files import load
 from shiftjax.gradients.implicit import Answered, Implicit, Solutions
 from shiftjax.gradients.traced import is_traced
 from shiftjax.gradients.traced_design import traced_design
 from shiftjax.gradients.transforms import differentiable
 from shiftjax.kinematics.freedoms import refuse_freedoms, refuse_laws_in_time
+from shiftjax.kinematics.ranges.led_joint import LedJoint, StageTravel
 from shiftjax.kinematics.ranges.travel_begin import JointBeginning
 from shiftjax.kinematics.ranges.turning import TurningMargin
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import split
 from shiftjax.record import record
 from shiftjax.run.assemblies.branch_starts import on_branch
 from shiftjax.run.beginning import start_from, unsound
 from shiftjax.run.closing.equations import Equations, closures, least_change
 from shiftjax.run.derive import Formula
 from shiftjax.run.options import Options, options_of
-from shiftjax.run.start.assembly import start_of
-from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
-from shiftjax.run.start.stated import Start
 from shiftjax.run.topology_report import topology_report
 from shiftjax.run.travel.folds import followed_poses
 from shiftjax.run.travel.reach import reaches
@@ -90,8 +88,12 @@ def travel(
     derive: Mapping[str, Formula] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
     branch: str | int | Sequence[str | int] | None = None,
+    together: bool = False,
 ) -> JointTravel:
     """How far a joint can be moved from where it stands, before its loops can no longer be closed.
+
+    Of a model with sublinkages those of its stage: what drives them stays, and what they drive follows, or opens, and
+    never limits them.
 
     Args:
         model: a Model, a library name or a path; it needs no masses.
@@ -99,6 +101,7 @@ def travel(
         vary, assign, derive, tie: as those of `simulate`.
         branch: the name of an assembly branch, or one for each design, as `branches` of the model gives it where the
             joint stands; that of the model where left out.
+        together: all loops close at once, whatever sublinkages say.
 
     Returns:
         the ends of the travel on the branch on which each design stands, to rounding where they are dead points, else
@@ -110,12 +113,20 @@ def travel(
     """
     model = model if isinstance(model, Model) else load(model)
     path = plain_coordinate(model, coordinate, "travel")
+    need("together", together, bool, "True or False")
     options = options_of(vary=vary, assign=assign, derive=derive, tie=tie, branch=branch)
     if any(is_traced(values) for values in (vary or {}).values()):
-        return _traced(model, path, options)
-    ends = TravelEnds.of(model, path, replace(options, design=options.design.worked_out(model)))
+        return _traced(model, path, options, together=together)
+    options = replace(options, design=options.design.worked_out(model))
+    ends = TravelEnds.of(model, path, options, together=together)
     y = ends.answers()
     return _shown(ends, (y if options.design.vary is not None else y[0]).T)
+
+
+def travel_apart(model: Model, path: str) -> JointTravel:
+    """The travel of a coordinate in its stage, from where that stands with loops of later ones open."""
+    ends = TravelEnds.of(model, path, options_of(), apart=True)
+    return _shown(ends, ends.answers()[0])
 
 
 def _shown(ends: TravelEnds, rows: Array) -> JointTravel:
@@ -126,15 +137,18 @@ def _shown(ends: TravelEnds, rows: Array) -> JointTravel:
     return JointTravel(ends.path, ends.unit, begin, low, high, assembled > 0.0, turning_margin, *poses)
 
 
-def _traced(model: Model, path: str, options: Options) -> JointTravel:
+def _traced(model: Model, path: str, options: Options, *, together: bool) -> JointTravel:
     """The travels of designs that JAX traces."""
     columns, design = traced_design(model, options.design)
     with jax.ensure_compile_time_eval():
-        named = TravelEnds.of(model, path, replace(options, design=replace(design, vary={})), only_named=True)
+        alone = replace(options, design=replace(design, vary={}))
+        named = TravelEnds.of(model, path, alone, together=together, only_named=True)
+    named.stage.refuse_slopes()
 
     def answer(x: np.ndarray) -> Answered:
         vary = dict(zip(columns, x.T, strict=True))
-        return TravelEnds.of(model, path, replace(options, design=replace(design, vary=vary))).answered(columns)
+        every = replace(options, design=replace(design, vary=vary))
+        return TravelEnds.of(model, path, every, together=together).answered(columns)
 
     host = Implicit(named.count, answer)
     y = differentiable(host)(jnp.stack([*columns.values()], axis=1))
@@ -150,7 +164,7 @@ class TravelEnds:
             rows: where they stand. begin: (B,); closed: (B,). ends: (2, B) low and high. poses: (2, nq, B) there.
             dead: (2, B) whether they are dead points. multipliers: (2, rows, B). varied: how many of the numbers that
             vary are the caller's; those of the driver follow. turning: of joints that have a margin, and margin: (B,).
-            start: (nq, B) where they begin, and beginning: what that follows from.
+            start: (nq, B) where they begin, and beginning: what that follows from. stage: which loops count.
     """
 
     prepared: Prepared
@@ -168,13 +182,19 @@ class TravelEnds:
     multipliers: np.ndarray
     margin: np.ndarray
     start: np.ndarray
+    stage: StageTravel
     turning: TurningMargin | None = None
     equations: Equations | None = None
     beginning: JointBeginning | None = None
 
     @classmethod
-    def of(cls, model: Model, path: str, options: Options, *, only_named: bool = False) -> TravelEnds:
-        prepared, varied, free, stated = _led_where_it_stands(model, path, options)
+    def of(
+        cls, model: Model, path: str, options: Options, *, together: bool = False, apart: bool = False,
+        only_named: bool = False,
+    ) -> TravelEnds:  # fmt: skip
+        """Of a coordinate in its stage, as of `LedJoint.of`."""
+        led = LedJoint.of(model, path, options, together=together, apart=apart)
+        prepared, varied, stage = led.prepared, led.varied, led.stage
         plan, B = prepared.plan, prepared.members
         driver = next(k for k, group in enumerate(plan.constraints)
                       if group.prescribes and plan.coordinates[group.coordinates[0]].path == path)  # fmt: skip
@@ -185,25 +205,26 @@ class TravelEnds:
         ends = cls(
             prepared, varied, path, moved.unit, index, [one.path for one in plain], [one.q for one in plain],
             np.zeros(B), np.zeros(B, bool), np.full((2, B), np.nan), np.full((2, plan.nq, B), np.nan),
-            np.zeros((2, B), bool), np.zeros((2, 0, B)), np.full(B, np.nan), prepared.file_start.q,
+            np.zeros((2, B), bool), np.zeros((2, 0, B)), np.full(B, np.nan), prepared.file_start.q, stage,
         )  # fmt: skip
         driven = plan.constraints[driver].coordinates[0]
         ends.turning = TurningMargin.of(prepared, varied, index, driven, prepared.file_start.q)
         if not only_named:
-            began = stated
+            q, closed = led.q, led.closed
             if prepared.branch:
                 faulty = unsound(prepared, 0.0, 0.0, strict=False)
                 began = start_from(prepared, None, faulty, massless=True, moving=False)
                 began = on_branch(prepared, began, faulty)
-            ends.beginning = JointBeginning(free, stated, path)
-            ends.begin, ends.closed, ends.start = began.q[moved.q], began.closed, began.q
-            members = np.flatnonzero(began.closed)
+                q, closed = began.q, began.closed
+            ends.beginning = JointBeginning(led.free, led.stated, path)
+            ends.begin, ends.closed, ends.start = q[moved.q], closed, q
+            members = np.flatnonzero(closed)
             if ends.turning is not None and len(members):
-                ends.margin[members] = ends.turning.values(began.q[:, members], members)
+                ends.margin[members] = ends.turning.values(q[:, members], members)
             if index is not None and len(members):
                 refuse_laws_in_time(prepared, {driver}, index)
                 refuse_freedoms(prepared, topology_report(prepared), index)
-                ends._find(driver, index, began.q, members)
+                ends._find(driver, index, q, members)
             elif len(members):
                 ends.ends[:, members] = [[-np.inf], [np.inf]]
         return ends
@@ -240,7 +261,10 @@ class TravelEnds:
     def _dead_points(self, index: int, place: int) -> Equations:
         """Where a coordinate is stationary on closures; its answers are that coordinate, then all that have names."""
         prepared = self.prepared
-        columns = prepared.plan.substructures[index].columns
+        plan = prepared.plan
+        led = [plan.coordinates[k] for group in plan.constraints if group.prescribes for k in group.coordinates]
+        still = {one.v for one in led if one.q != place}
+        columns = [speed for speed in plan.substructures[index].columns if speed not in still]
         self._slopes = Equations.of(
             prepared.setup, prepared.own_numbers, prepared.places[: self.varied], columns,
             lambda lane, q, _: (closures(lane, q, [index], drivers=False), [q[place], *(q[k] for k in self.rows)]),
@@ -264,6 +288,7 @@ class TravelEnds:
 
     def answered(self, paths: Mapping[str, Any], *, begins: bool = False) -> Answered:
         """The answers with slopes by numbers, as columns in the order of `paths`; `begins`: also of where it begins."""
+        self.stage.refuse_slopes()
         order = list(paths)
         columns = [order.index(path) for path in self.prepared.vary[: self.varied]]
         y, parts, n = self.answers(), list[Solutions](), len(self.names)
@@ -276,40 +301,9 @@ class TravelEnds:
                 parts.append(Solutions(self.equations, x, columns, members, outputs, self.dead[row, members]))
         if self.turning is not None and len(members := np.flatnonzero(np.isfinite(self.margin))):
             parts.append(self.turning.solutions(self.start[:, members], members, columns, MARGIN))
-        if begins and self.beginning is not None and len(members := np.flatnonzero(self.closed)):
-            parts.append(self.beginning.solutions(self.start[:, members], members, order))
+        if begins and self.beginning is not None:
+            stated, staged = self.beginning.stated, bool(self.stage.opened)  # in an order of its own, all loops closed
+            q, closed = (stated.q, self.closed & stated.closed) if staged else (self.start, self.closed)
+            if len(members := np.flatnonzero(closed)):
+                parts.append(self.beginning.solutions(q[:, members], members, order))
         return Answered(y, parts)
-
-
-def _led_where_it_stands(model: Model, path: str, options: Options) -> tuple[Prepared, int, Prepared, Start]:
-    """The model with a driver that keeps a coordinate where each design has it, loops closed; how many numbers vary;
-    the model without it, and where designs stand there, coordinates in the same order.
-
-    What designs state of its start has been heard then, and is left out: a driver says where it is. Ways to designs
-    begin where the model itself stands; what it does not state is 0 there, from which loops may not close.
-    """
-    free = prepare(model, options.design.vary or {}, options)
-    began = start_of(free, unsound(free, 0.0, 0.0, strict=False), moving=False)
-    at = next(one.q for one in free.plan.coordinates if one.path == path)
-    place = np.where(began.closed, began.q[at], free.file_start.q[at, 0])
-    stated = {number for number in free.vary if _states(number, path)}
-    vary = {
-        number: values for number, values in (options.design.vary or {}).items() if model.resolve(number) not in stated
-    }
-    assign = {
-        number: x for number, x in (options.design.assign or {}).items() if not _states(model.resolve(number), path)
-    }
-    led = options.changed(assign=assign or None, drive={path: Polynomial([place if options.design.vary else place[0]])})
-    joint, coordinate = split(path)
-    standing = {f"{joint}.initial_displacement{coordinate}": float(free.file_start.q[at, 0])}
-    if free.file_start.closed[0]:
-        origin = model.origin and model.origin.with_values(standing)
-        model = replace(model.with_values(standing), origin=origin)
-    replaced = tuple(number for number in model.replaced if not _states(number, path))
-    return prepare(replace(model, replaced=replaced), vary, led), len(vary), free, began
-
-
-def _states(number: str, path: str) -> bool:
-    """Whether a number is where a coordinate begins, or how fast."""
-    joint, coordinate = split(path)
-    return number in {f"{joint}.{start}{coordinate}" for start in ("initial_displacement", "initial_velocity")}

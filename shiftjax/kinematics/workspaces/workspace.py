@@ -28,6 +28,7 @@ from shiftjax.kinematics.workspaces.table import BoundaryCurve, ReachableSpace
 from shiftjax.kinematics.workspaces.weights import cell_weights
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.sublinkages import unread_sublinkages
 from shiftjax.numerics.real_arrays import real_array
 from shiftjax.record import record
 from shiftjax.run.derive import Formula
@@ -160,7 +161,11 @@ class SpaceQuestion:
         if like is None and not any(one.spans for one in every if one is not None):
             fault, todo = _together(known), "Name others, or another frame."
             raise ModelError("coordinates", fault, "coordinates that move on their own", todo)
-        return [None if one is None else self._one(one, axes) for one in every]
+        return [None if one is None else self._noted(*self._one(one, axes)) for one in every]
+
+    def _noted(self, space: ReachableSpace, slopes: Slopes) -> tuple[ReachableSpace, Slopes]:
+        """With what is not made of the model's sublinkages."""
+        return replace(space, notes=(*space.notes, *unread_sublinkages(self.model.sublinkages))), slopes
 
     def _one(self, reaching: Reaching, axes: tuple[np.ndarray, ...]) -> tuple[ReachableSpace, Slopes]:
         if not reaching.spans:

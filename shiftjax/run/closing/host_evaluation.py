@@ -294,29 +294,43 @@ class AloneOn:
         lane: of one member. what, function: as of `evaluate_on`.
 
     Attributes:
-        labels: of its results.
+        labels: of its results. moved: coordinates that these depend on, ascending.
     """
 
     def __init__(self, lane: Lane, what: Hashable, function: Callable[[Lane, Vec], dict[Any, Scalar]]) -> None:
-        asked = _asked(lane, np.zeros((lane.plan.nq, 1)), what, function)
+        nq = lane.plan.nq
+        asked = _asked(lane, np.zeros((nq, 1)), what, function)
         values, made = asked[0], made_once(*asked)
         self.labels, self._function = made.labels, made.of_one
-        self._numbers = [x[0] for x in values[lane.plan.nq :] if isinstance(x, np.ndarray)]
+        self._numbers = [x[0] for x in values[nq:] if isinstance(x, np.ndarray)]
+        self.moved = np.array(sorted({k for _, k in made.run.inputs if k < nq}), int)
 
     def __call__(self, q: np.ndarray) -> np.ndarray:
         """Results at coordinates (nq,), by `labels`."""
-        return np.array(self._function([*q, *self._numbers]), float)
+        values: Any = [*q, *self._numbers] if self._numbers else q  # numbers of NumPy's either way
+        return np.array(self._function(values), float)
 
 
 class LoneClosure:
     """Residuals and Jacobian of one substructure of one member, as of `closure`; not of rounded numbers.
 
+    Args:
+        part: rows of the substructure, and numbers of its columns, which alone are evaluated; all where left out.
+
     Attributes:
-        rows, columns: (k,) where the entries of the Jacobian stand in it.
+        rows, columns: (k,) where the entries of the Jacobian stand in it. moved: coordinates that count, ascending.
     """
 
-    def __init__(self, lane: Lane, index: int) -> None:
-        self._of = AloneOn(lane, ("closure", index), lambda valued, at: _closure(valued, at, index))
+    def __init__(self, lane: Lane, index: int, part: tuple[Sequence[int], Sequence[int]] | None = None) -> None:
+        def within(label: int | tuple[int, int]) -> bool:
+            row, *column = label if isinstance(label, tuple) else (label,)
+            return part is None or (row in part[0] and all(one in part[1] for one in column))
+
+        def function(valued: Lane, at: Vec) -> dict[Any, Scalar]:
+            return {label: value for label, value in _closure(valued, at, index).items() if within(label)}
+
+        self._of = AloneOn(lane, ("closure", index) if part is None else ("part of closure", index, part), function)
+        self.moved = self._of.moved
         places = [(k, label) for k, label in enumerate(self._of.labels) if isinstance(label, tuple)]
         self._entries = np.array([k for k, _ in places], int)
         self._residuals = np.setdiff1d(np.arange(len(self._of.labels)), self._entries)  # in the order of rows

@@ -55,6 +55,7 @@ def prepare(
     *,
     pulled: bool = False,
     refuse: bool = True,
+    opened: Collection[str] = (),
 ) -> Prepared:
     """Analyses the model and sorts its numbers into constants, program inputs and start values.
 
@@ -62,6 +63,7 @@ def prepare(
         vary: number path -> (B,) values, derived numbers among them, in place of those of the options.
         pulled: True gives every body a wrench from outside, its numbers varied beside those of `vary`.
         refuse: False analyses a model although parts of it cannot be simulated.
+        opened: names of loops and constraints of its plan that are left out, as of `analyze`.
 
     Raises:
         ModelError: bad paths or shapes, things that cannot be simulated.
@@ -76,7 +78,7 @@ def prepare(
     tied = {name: function.joints for name, function in tie.items()}
     plan = analyze(
         model, cut=numerics.cut, cluster=numerics.cluster, driven=tuple(functions), functions=tied,
-        external_wrenches=pulled,
+        external_wrenches=pulled, opened=opened,
     )  # fmt: skip
     given = (*functions.values(), *tie.values(), *ties_in(model).values())
     plan, matrices = _as_before(plan, model, foreign=from_outside(plan, given))
@@ -114,7 +116,7 @@ def prepare(
     return Prepared(
         base=base,
         model=model,
-        undriven=partial(prepare, undriven, {}),
+        undriven=partial(prepare, undriven, {}, opened=opened),
         plan=plan,
         setup=setup,
         file_numbers=file,

@@ -8,6 +8,7 @@ members at once take singular values of all rows together (`projection`), so tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -17,13 +18,16 @@ from shiftjax.kinematics.positioning.solving.loop_space import IndependentRows, 
 from shiftjax.run.closing.host_evaluation import StartLane
 
 CLOSED = 1e-11  # residual of loops, dimensionless
+POSES = 2  # whose evaluation is kept: where loops were closed last, and where what drives them has gone
+
+_Evaluated = tuple[np.ndarray, np.ndarray, np.ndarray]  # coordinates that count, residuals, entries
 
 
 class LoneLoops:
     """All loops and drivers of one mechanism, of numbers that are exact.
 
     Attributes:
-        speeds: how many columns there are.
+        parts: its substructures. speeds: how many columns there are.
         kept: rows that have entries. rows, columns: (k,) of these entries, rows among those kept.
         independent: rows that were chosen at one of the last poses; None before.
     """
@@ -37,14 +41,20 @@ class LoneLoops:
     def __init__(self, lane: StartLane) -> None:
         self.lane, self.plan = lane, lane.plan
         self.speeds = lane.plan.nv
-        self._parts = [host.LoneClosure(lane, s) for s in range(len(self.plan.substructures))]
+        self.parts = [host.LoneClosure(lane, s) for s in range(len(self.plan.substructures))]
         rows, columns, first = [], [], 0
-        for part, block in zip(self._parts, self.plan.substructures, strict=True):
+        for part, block in zip(self.parts, self.plan.substructures, strict=True):
             rows.append(first + part.rows)
             columns.append(np.asarray(block.columns, int)[part.columns])
             first += block.rows
         rows, self.columns = np.concatenate([*rows, np.zeros(0, int)]), np.concatenate([*columns, np.zeros(0, int)])
         self.kept, self.rows = np.unique(rows, return_inverse=True)  # half the rows of planar loops are nothing
+        self._begin(self.parts)
+
+    def _begin(self, parts: Sequence[host.LoneClosure]) -> None:
+        """Nothing was asked yet of what these give."""
+        moved = np.concatenate([np.zeros(0, int), *(part.moved for part in parts)])
+        self._moved, self._recent = np.unique(moved), tuple[_Evaluated, ...]()
         self.independent: IndependentRows | None = None
         self._last: LoopsHere | None = None
 
@@ -52,9 +62,22 @@ class LoneLoops:
         """Loops at coordinates (nq,)."""
         here = self._last  # a window asks from a thread of its own
         if here is None or not np.array_equal(here.q, q):
-            phi, values = zip(*(part(q) for part in self._parts), strict=True)
-            here = self._last = LoopsHere(self, q.copy(), np.concatenate(phi), np.concatenate(values))
+            here = self._last = LoopsHere(self, q.copy(), *self._evaluated(q))
         return here
+
+    def _evaluated(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals and entries of the Jacobian, of the last poses without another evaluation."""
+        moved = q[self._moved]
+        for known, phi, values in self._recent:
+            if np.array_equal(known, moved):
+                return phi, values
+        phi, values = self._values_at(q)
+        self._recent = ((moved, phi, values), *self._recent[: POSES - 1])
+        return phi, values
+
+    def _values_at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        phi, values = zip(*(part(q) for part in self.parts), strict=True)
+        return np.concatenate(phi), np.concatenate(values)
 
     def space(self, here: LoopsHere) -> LoopSpace:
         """What they leave free there."""

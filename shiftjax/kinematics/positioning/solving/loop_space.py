@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded, qr
+from scipy.linalg import qr
+from scipy.linalg.lapack import get_lapack_funcs
 
 from shiftjax.kinematics.positioning.solving.projection import DEPENDENT
 
@@ -24,6 +25,9 @@ WELL = 1e-4  # smallest over largest singular value of rows: above it A A^T, cor
 OPEN = 10.0  # times the gap: by how much rows that others imply where loops are closed may differ from these
 SHUT = 1e-12  # residual of loops, dimensionless, that is rounding
 INVERSE = 3  # iterations that estimate the smallest singular value
+
+# LAPACK itself: of a stage the checks around it take longer than it does
+_factored, _solved = get_lapack_funcs(("pbtrf", "pbtrs"), dtype=np.float64)
 
 
 @dataclass
@@ -94,22 +98,21 @@ class IndependentRows:
         if not np.isfinite(values).all():
             return None
         band = np.bincount(self.where, v[self.left] * v[self.right], self.width * rank).reshape(self.width, rank)
-        try:
-            factor = cholesky_banded(band, lower=True, check_finite=False), True
-        except LinAlgError:
+        factor, fault = _factored(band, lower=1)
+        if fault:
             return None
         # sigma_max^2 <= |A|_1 |A|_inf
         size = float(np.sqrt(np.bincount(self.i, np.abs(v)).max() * np.bincount(self.j, np.abs(v)).max()))
         x, grown = self.probe, 1.0
         for _ in range(INVERSE):
-            x = cho_solve_banded(factor, x / np.linalg.norm(x), check_finite=False)
+            x = _solved(factor, x / np.linalg.norm(x), lower=1)[0]
             grown = float(np.linalg.norm(x))
         if not grown * (WELL * size) ** 2 < 1.0:
             return None
         A = J[self.order]
 
         def least(b: np.ndarray) -> np.ndarray:
-            return A.T @ cho_solve_banded(factor, b, check_finite=False)
+            return np.asarray(A.T @ _solved(factor, b, lower=1)[0])
 
         missed = phi[self.order]
         closing = -least(missed)

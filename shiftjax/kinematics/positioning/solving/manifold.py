@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -252,7 +253,7 @@ class Manifold:
         before, bound = np.full(q.shape[1], np.inf), self._with_crossed(q, bound)
         for _ in range(RESTORED):
             still = self.of(running).fixed(q[:, running], bound[running])
-            going = _improving(still.worst, before[running])
+            going = improving(still.worst, before[running])
             if not going.any():
                 if still.loops is not None and not still.rows.shape[1]:
                     return q, still.worst <= CLOSED
@@ -282,7 +283,7 @@ class Manifold:
         for k in range(POLISHED + 1):
             loops = self.goals.closure(q, self.members)
             left = loops.worst
-            going = _improving(left, before)
+            going = improving(left, before)
             if k == POLISHED or not going.any():
                 break
             q, before = np.where(going, self.goals.moved(q, loops.restoring()), q), left
@@ -320,7 +321,7 @@ class Manifold:
         return free[:, :, None] * np.eye(self.goals.nv)
 
 
-def _improving(now: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """(B,) whether what rows miss can become less: not where the last change did not halve what is small already, which
-    is the rounding of coordinates of many lengths."""
+def improving(now: Any, before: Any) -> Any:
+    """(B,) whether what rows miss (B,) can become less, or of one number of NumPy's: not where the last change did not
+    halve what is small already, which is the rounding of coordinates of many lengths."""
     return (now > ROUNDING) & ~((now < CLOSED) & (now > 0.5 * before))
