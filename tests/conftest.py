@@ -16,7 +16,7 @@ from shiftjax import disk_cache
 from tests.support import quick_xla as quick_xla_options
 
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(disk_cache.folder() / "tests-xla"))  # read when jax is imported
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")  # many small ones: up to 40 % of a file
 os.environ.setdefault("XLA_FLAGS", quick_xla_options.FLAGS)
 
 if sys.dont_write_bytecode:
@@ -29,6 +29,7 @@ import pytest
 
 from shiftjax.cli import main
 from shiftjax.ensembles.execution.sweep import sweep
+from shiftjax.ensembles.report import style
 from shiftjax.gradients.jumps import passages
 from shiftjax.kernels import xla_executables
 from shiftjax.kernels.llvm import target
@@ -145,6 +146,12 @@ def quick_compilers(request: pytest.FixtureRequest) -> Iterator[None]:
         else:
             patch.setitem(xla_executables.OPTIONS, "cpu", {**USERS_XLA, **quick_xla_options.AS_USED})
         yield
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of reports without their figures, a third of a second of processor time each, for tests of their words."""
+    monkeypatch.setattr(style, "svg", lambda made, description: "<svg></svg>")
 
 
 @pytest.fixture

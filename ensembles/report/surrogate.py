@@ -55,15 +55,16 @@ def fit(x: np.ndarray, y: np.ndarray, seed: int = 0) -> Expansion | None:
     x, y = x[rows], y[rows]
     scale = y.std()
     z = (y - y.mean()) / scale
-    best: tuple[float, np.ndarray, np.ndarray, np.ndarray] | None = None
+    best: tuple[_Fit, np.ndarray] | None = None
     for degrees in candidates(x):
-        fitted = solved(matrix(x, degrees), z, np.random.default_rng(seed))
-        if fitted is not None and (best is None or fitted[0] > best[0] + BETTER):
-            best = *fitted, degrees
+        fitted = fitted_to(matrix(x, degrees), z)
+        if fitted is not None and (best is None or fitted.predicted > best[0].predicted + BETTER):
+            best = fitted, degrees
     if best is None:
         return None
-    predicted, coefficients, resampled, degrees = best
-    return Expansion(degrees, coefficients * scale, resampled * scale, predicted)
+    fitted, degrees = best
+    coefficients, *resampled = solved(fitted, z, np.random.default_rng(seed)) * scale
+    return Expansion(degrees, coefficients, np.array(resampled), fitted.predicted)
 
 
 def candidates(x: np.ndarray) -> Iterator[np.ndarray]:
@@ -103,17 +104,24 @@ def matrix(x: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     return terms
 
 
-def solved(terms: np.ndarray, z: np.ndarray, rng: np.random.Generator) -> tuple[float, np.ndarray, np.ndarray] | None:
-    """Least squares of z (n,) by terms (n, t), None where they are singular.
+@record
+class _Fit:
+    """Least squares of z (n,) by terms (n, t), factorised.
 
-    The resampled members are taken in one step from the solution of all: c + G^-1 sum_k (w_k - 1) e_k x_k, with e_k
-    what member k is off by when it is left out of the fit, and w_k how often it was drawn. That needs one factorization
-    instead of one for each resampling, and its intervals are rather too wide than too narrow.
-
-    Returns:
-        1 - sum of squares of what members are off by when left out, over that of z; (t,) coefficients; (r, t) the same
-        of resampled members.
+    Attributes:
+        factor: (t, t) lower one of their Gram matrix. half: (t, n) the terms behind it.
+        off: (n,) what members are off by when left out.
+        predicted: 1 - sum of squares of that over that of z.
     """
+
+    factor: np.ndarray
+    half: np.ndarray
+    off: np.ndarray
+    predicted: float
+
+
+def fitted_to(terms: np.ndarray, z: np.ndarray) -> _Fit | None:
+    """Of terms (n, t); None where they are singular."""
     size = len(z)
     try:
         factor = np.linalg.cholesky(terms.T @ terms / size + RIDGE * np.eye(terms.shape[1]))
@@ -122,11 +130,22 @@ def solved(terms: np.ndarray, z: np.ndarray, rng: np.random.Generator) -> tuple[
     half = solve_triangular(factor, terms.T, lower=True) / np.sqrt(size)
     leverage = np.minimum((half**2).sum(0), MOST_LEVERAGE)
     off = (z - half.T @ (half @ z)) / (1.0 - leverage)
-    predicted = float(1.0 - (off**2).sum() / ((z - z.mean()) ** 2).sum())
+    return _Fit(factor, half, off, float(1.0 - (off**2).sum() / ((z - z.mean()) ** 2).sum()))
+
+
+def solved(fitted: _Fit, z: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Coefficients (1 + r, t), below them those of resampled members.
+
+    These are taken in one step from the solution of all: c + G^-1 sum_k (w_k - 1) e_k x_k, with e_k what member k is
+    off by when it is left out of the fit, and w_k how often it was drawn. That needs one factorization instead of one
+    for each resampling, and its intervals are rather too wide than too narrow.
+    """
+    size = len(z)
     drawn = rng.multinomial(size, np.full(size, 1.0 / size), size=RESAMPLES) - 1.0
-    sides = np.concatenate([(half @ z)[None], (drawn * off) @ half.T])
-    coefficients = solve_triangular(factor, sides.T / np.sqrt(size), lower=True, trans=1).T
-    return predicted, coefficients[0], coefficients[0] + coefficients[1:]
+    sides = np.concatenate([(fitted.half @ z)[None], (drawn * fitted.off) @ fitted.half.T])
+    coefficients = solve_triangular(fitted.factor, sides.T / np.sqrt(size), lower=True, trans=1).T
+    coefficients[1:] += coefficients[0]
+    return coefficients
 
 
 def shares(degrees: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

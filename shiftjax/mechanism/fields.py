@@ -356,6 +356,18 @@ def labels() -> list[str]:
 
 def kinds_with(word: str) -> set[str]:
     """The kinds of objects that have a number or a channel of this name; all kinds where none has."""
+    words = _words_of_kinds()
+    return {kind for kind, names in words.items() if word in names} or set(words)
+
+
+_last_words: list[tuple[list[Any], dict[str, set[str]]]] = []  # of which registered kinds, and their words
+
+
+def _words_of_kinds() -> dict[str, set[str]]:
+    """What numbers and channels of each kind of objects are called; made once, as every path is resolved by it."""
+    registered: list[Any] = [*KINDS.values(), *FORCES.values(), *CONSTRAINTS.values()]
+    if _last_words and _last_words[0][0] == registered:
+        return _last_words[0][1]
     named = {
         "body": BODY,
         "frame": FRAME,
@@ -369,7 +381,9 @@ def kinds_with(word: str) -> set[str]:
     }
     words = {kind: {f.name.split(".")[0] for f in fields if f.numeric} for kind, fields in named.items()}
     words["joint"] |= {name for kind in KINDS.values() for name in kind.names}
-    return {kind for kind in named if word in words[kind] | RECORDED.get(kind, set())} or set(named)
+    words = {kind: names | RECORDED.get(kind, set()) for kind, names in words.items()}
+    _last_words[:] = [(registered, words)]
+    return words
 
 
 LABELS: dict[type, str] = {

@@ -11,6 +11,7 @@ import pytest
 import shiftjax
 from shiftjax import ModelError, Workbench
 from shiftjax.editing.workbench import STEPS, steps_in_words
+from tests.support.complete import part
 
 CLOSED = 1e-12  # loops, dimensionless
 SAME = 1e-12  # m or rad: the same pose worked out again
@@ -156,7 +157,7 @@ def test_random_changes_and_poses(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     bench = Workbench("four_bar")
     first, done = text_of(bench.model, tmp_path), 0
-    while done < 60:
+    while done < part(60, 25):
         joints = [path for path, joint in bench.drawn_model.joints() if joint.type != "rigid"]
         bodies = [path for path, _ in bench.drawn_model.bodies()]
         joint, body = str(rng.choice(joints)), str(rng.choice(bodies))

@@ -16,6 +16,7 @@ import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.run.options import options_of
+from tests.support.complete import part
 from tests.support.models.start_mechanisms import five_bar
 
 MASS, LENGTH, ANGLE = "four_bar:coupler.mass", "four_bar:coupler:tip.T[0]", "rocker_pivot.q"
@@ -61,10 +62,10 @@ def test_repartitions_within_a_small_budget() -> None:
     def slopes(memory: float | None) -> np.ndarray:
         def last(m: Any) -> Any:
             run: dict[str, Any] = {"span": 1.5, "step": 1e-3, "output_step": 1.5, "channels": ["joint1.q"]}
-            vary = {"rod2.mass": m, "joint1.initial_velocity": np.full(8, 6.0)}
+            vary = {"rod2.mass": m, "joint1.initial_velocity": np.full(4, 6.0)}
             return shiftjax.simulate("bricard", vary=vary, tape_memory=memory, **run).channels["joint1.q"].sum()
 
-        return np.array(jax.grad(last)(jnp.linspace(0.9, 1.1, 8)))
+        return np.array(jax.grad(last)(jnp.linspace(0.9, 1.1, 4)))
 
     found = slopes(None)
     assert np.isfinite(found).all() and np.array_equal(slopes(5e3), found)
@@ -115,13 +116,13 @@ def peak():
 slope = jax.grad(last)
 slope(jnp.full(256, 1.0), 0.1)
 before = peak()
-found = slope(jnp.linspace(0.5, 1.5, 256), 100.0)
+found = slope(jnp.linspace(0.5, 1.5, 256), {part(100, 20)})
 assert bool(jnp.isfinite(found).all())
 print(peak() - before)
 """
 
 
-def test_a_hundred_thousand_steps_within_the_budget() -> None:
+def test_tens_of_thousands_of_steps_within_the_budget() -> None:
     """F12: the whole process, with 256 members, grows by no more over a short run; a quarter is for tapes."""
     done = subprocess.run([sys.executable, "-c", LONG_RUN], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -1,8 +1,10 @@
 """The documentation: every block of code runs, every link leads somewhere, every public object is described.
 
 A block is taken as it stands. `<!-- not run: REASON -->` on the line before leaves it out, `<!-- needs: MODULE -->`
-leaves it out where a package is missing. Blocks of a page share a namespace and an empty folder. A text after
-`<!-- printed: by WHAT -->` is what the block before it prints, or its last command, and is compared with it.
+leaves it out where a package is missing. `<!-- tested with: samples=64 as samples=4; ... -->` before that has fewer of
+something here, where as many say no more; `benchmarks/study_complete.py` runs the block as it stands. Blocks of a page
+share a namespace and an empty folder. A text after `<!-- printed: by WHAT -->` is what the block before it prints, or
+its last command, and is compared with it.
 """
 
 from __future__ import annotations
@@ -37,11 +39,14 @@ from shiftjax.measures.channels import CHANNELS
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.registry import Registry
 from shiftjax.run.results.result import CERTIFICATE
+from tests.support import complete
 from tests.support.in_this_process import run_here
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(
-    r"(?:<!-- (?P<mark>not run|needs|printed): (?P<why>.*?) -->\n)?^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.M | re.S
+    r"(?:<!-- tested with: (?P<fewer>[^\n]*) -->\n)?"
+    r"(?:<!-- (?P<mark>not run|needs|printed): (?P<why>.*?) -->\n)?^```(?P<kind>\w*)\n(?P<code>.*?)^```$",
+    re.M | re.S,
 )
 SETTING_UP = ("python3 -m venv", "pip install", "apt-get")  # lines of a shell that make an environment: this is one
 HALF_COLUMN = 36  # characters of code in each of two blocks side by side
@@ -55,7 +60,17 @@ def blocks(page: str) -> Iterator[tuple[str, str]]:
     for found in BLOCK.finditer(page):
         left_out = found["mark"] == "not run" or (found["mark"] == "needs" and find_spec(found["why"]) is None)
         if not left_out:
-            yield "printed" if found["mark"] == "printed" else found["kind"], found["code"]
+            kind = "printed" if found["mark"] == "printed" else found["kind"]
+            yield kind, found["code"] if complete.COMPLETE else with_fewer(found["code"], found["fewer"] or "")
+
+
+def with_fewer(code: str, fewer: str) -> str:
+    """A block with what its page says that tests have in place of it, which differs in numbers only."""
+    for words in fewer.split("; ") if fewer else ():
+        shown, tested = words.split(" as ")
+        assert shown in code and NUMBER.sub("#", shown) == NUMBER.sub("#", tested), words
+        code = code.replace(shown, tested)
+    return code
 
 
 def run_shell(code: str, before: Callable[[], object] = lambda: None) -> None:
@@ -74,6 +89,7 @@ def run_shell(code: str, before: Callable[[], object] = lambda: None) -> None:
         assert main([*words[1:], *ending]) == 0, line
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "tutorial.ipynb"])
 def test_every_block_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
@@ -136,6 +152,11 @@ def test_blocks_are_found_and_can_fail() -> None:
     with pytest.raises(AssertionError):
         run_shell("shiftjax run no_such_model\n")
     run_shell("# nothing\n\npip install x\nshiftjax \\\n models\n")
+    fewer = "<!-- tested with: n=90 as n=2; m=3 as m=1 -->\n<!-- needs: json -->\n```sh\nx --n=90 --m=3\n```\n"
+    assert list(blocks(fewer)) == [("sh", "x --n=90 --m=3\n" if complete.COMPLETE else "x --n=2 --m=1\n")]
+    for words in ("n=9 as n=2", "--n as --m"):  # what is not there, and what is no number
+        with pytest.raises(AssertionError, match=words):
+            with_fewer("x --n=80", words)
     printed = "```sh\nx\n```\n\n<!-- printed: by x -->\n```text\ngap 1.5 m\n```\n"
     assert list(blocks(printed)) == [("sh", "x\n"), ("printed", "gap 1.5 m\n")]
     assert same(compact("a   1.5 m, in 0.1 s\n"), compact("a 1.501 m,\n in 3 s"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import pydoc
 from importlib import import_module
@@ -18,6 +19,7 @@ LINES = {name: line for group in shiftjax._PUBLIC.values() for name, (_, line) i
 PAGE = 130  # lines
 
 
+@functools.cache
 def page() -> str:
     """What `help(shiftjax)` says before it lists the sub-packages."""
     return pydoc.plain(pydoc.render_doc(shiftjax)).split("PACKAGE CONTENTS")[0]

@@ -20,6 +20,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.info import info
 from shiftjax.run.simulate import simulate
 from shiftjax.run.step_function import compile as compile_step
+from tests.support.in_this_process import run_here
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT: dict[str, Any] = {"span": 0.01, "step": 1e-3}
@@ -146,6 +147,7 @@ HOSTILE = "crank\x1b[2J\u202e\nerror: all is well"
 def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A folder with a model file, a study of it and a store, whose names could steer a terminal."""
     monkeypatch.chdir(tmp_path)
+    run_here(monkeypatch)
     document = json.loads((ROOT / "models" / "four_bar.json").read_text(encoding="utf-8"))
     (tmp_path / f"{HOSTILE}.json").write_text(json.dumps(document), encoding="utf-8")
     metric = "maximum(crank_pivot.q)"

@@ -1,4 +1,4 @@
-"""Starts on a branch that is asked for by its name (F7): as the table has it, one design or many, kept by stores."""
+"""Starts on a branch that is asked for by its name (F7, F22): as the table has it, one design or many, kept by stores."""
 
 import json
 from pathlib import Path
@@ -31,12 +31,17 @@ def table(plate: Model) -> Branches:
 
 
 def test_every_start_is_the_row_of_its_name(plate: Model, table: Branches) -> None:
-    for name, q in table.of(0).items():
-        result = shiftjax.assemble(plate, assign=PLACED, branch=name, channels=["base_0.q", "top_2.q"])
-        assert result.status == 0 and result.settings["branch"] == name
-        for joint in ("base_0", "top_2"):
-            off = np.exp(1j * result.channels[f"{joint}.q"][0]) - np.exp(1j * q[f"a:{joint}"])
-            assert abs(off) < EXACT
+    rows, joints = table.of(0), ("base_0", "top_2")
+    vary = {path: [place] * len(rows) for path, place in PLACED.items()}
+    result = shiftjax.assemble(plate, vary=vary, branch=[*rows], channels=[f"{joint}.q" for joint in joints])
+    assert not result.status.any() and result.settings["branch"] == [*rows]
+    for joint in joints:
+        wanted = np.array([q[f"a:{joint}"] for q in rows.values()])
+        assert np.abs(np.exp(1j * result.channels[f"{joint}.q"][:, 0]) - np.exp(1j * wanted)).max() < EXACT
+    name = [*rows][-1]
+    alone = shiftjax.assemble(plate, assign=PLACED, branch=name, channels=["base_0.q"])
+    assert alone.status == 0 and alone.settings["branch"] == name
+    assert abs(alone.channels["base_0.q"][0] - result.channels["base_0.q"][-1, 0]) < EXACT
 
 
 def test_names_follow_designs(plate: Model, table: Branches) -> None:

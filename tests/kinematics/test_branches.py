@@ -1,4 +1,4 @@
-"""All assemblies at given inputs (F7): closed forms, certificates, refusals."""
+"""All assemblies at given inputs (F7, F22): closed forms, certificates, refusals."""
 
 import numpy as np
 import pytest

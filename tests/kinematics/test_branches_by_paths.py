@@ -9,6 +9,7 @@ from shiftjax.run.assemblies.legs import LEGS, roots_of_legs
 from shiftjax.run.assemblies.skeleton import LOOP, SPATIAL, Closure, Posed, Skeleton
 from tests.kinematics import mechanisms
 from tests.kinematics.mechanisms import MANSEUR_DOTY, PUMA, angles, dietmaier, forward, gripping, three_legs
+from tests.support.complete import complete_only
 
 EXACT = 1e-12  # of poses in f64, lengths of about 1
 DIGITS = 1e-10  # of numbers that are stated with twelve digits
@@ -72,6 +73,7 @@ def test_forty_postures_of_a_platform() -> None:
         assert np.abs(every - np.array(stated)).max(1).min() < PUBLISHED
 
 
+@complete_only
 def test_the_pose_of_a_random_arm_is_among_sixteen() -> None:
     """Every general loop of six turns has 16 poses, complex ones too, and the one that was drawn is among them."""
     random = np.random.default_rng(7)

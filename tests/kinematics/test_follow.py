@@ -9,6 +9,7 @@ import shiftjax
 from shiftjax.outcome import Outcome
 from shiftjax.run.closing.host_evaluation import closure
 from shiftjax.run.start.prepare import prepare
+from tests.support.complete import part
 from tests.support.models.flat_linkages import linkage
 from tests.support.models.planar_four_bars import angles, four_bar
 
@@ -159,15 +160,15 @@ def test_paths_begin_at_the_very_end_of_a_travel(branch: int) -> None:
 
 
 def test_random_four_bars_come_back_to_the_branch_on_which_they_began() -> None:
-    """To 1e-7 rad of the ends of their travels and back, 1 000 designs; all 10 000: `bench_follow.py` (row 19)."""
-    rng, count = np.random.default_rng(5), 1000
+    """To 1e-7 rad of the ends of their travels and back, some hundred designs; 10 000: `bench_follow.py` (row 19)."""
+    rng, count = np.random.default_rng(5), part(1000, 400)
     lengths = rng.uniform((0.1, 0.3, 0.25), (0.45, 0.7, 0.6), (count, 3)).T
     vary: dict[str, np.ndarray] = dict(
         zip(("crank:tip.T[0]", "coupler:tip.T[0]", "rocker:tip.T[0]"), lengths, strict=True)
     )
     ends = shiftjax.travel("four_bar", "crank_pivot", vary=vary)
     some = ends.assembled & np.isfinite(ends.high)
-    assert some.sum() > 300
+    assert some.mean() > 0.3
     share = np.concatenate([np.linspace(0.0, 1.0, 30), np.linspace(1.0, 0.0, 30)[1:]])
     way = ends.begin[some, None] + (ends.high - 1e-7 - ends.begin)[some, None] * share
     path = shiftjax.follow(

@@ -11,7 +11,7 @@ import shiftjax
 from tests.support.models.reaching_arms import arm, chain, five_bar, lens
 
 AREA = 1e-6  # of itself: cubics through nodes give 1e-7
-FIRST, SECOND = np.array([1.0, 0.9, 0.7]), np.array([0.6, 0.5, 0.7])
+FIRST, SECOND = np.array([1.0, 0.7]), np.array([0.6, 0.7])
 LINKS = ("arm:upper:tip.T[0]", "arm:fore:tip.T[0]")
 LOW, HIGH = 0.3, 2.5  # rad, stops of an elbow
 STOPS = {"shoulder": (-1.0, 2.0), "elbow": (LOW, HIGH)}
@@ -20,20 +20,20 @@ STOPS = {"shoulder": (-1.0, 2.0), "elbow": (LOW, HIGH)}
 @pytest.fixture(scope="module")
 def rings() -> shiftjax.ReachableSpaces:
     vary: dict[str, Any] = dict(zip(LINKS, (FIRST, SECOND), strict=True))
-    return shiftjax.workspace(arm(1.0, 0.6), "fore:tip", vary=vary, searched=20, inscribed=True)
+    return shiftjax.workspace(arm(1.0, 0.6), "fore:tip", vary=vary, searched=10, inscribed=True)
 
 
 def test_rings_of_many_arms(rings: shiftjax.ReachableSpaces) -> None:
     """Area 4 pi l1 l2; an arm of equal links has no hole. One member of many is to the bit what it is alone."""
     assert rings.area == pytest.approx(4.0 * np.pi * FIRST * SECOND, rel=AREA)
-    assert [one and len(one.boundary) for one in rings] == [2, 2, 1]
-    alone = {path: x[1:2] for path, x in zip(LINKS, (FIRST, SECOND), strict=True)}
-    (one,) = shiftjax.workspace(arm(1.0, 0.6), "fore:tip", vary=alone, searched=20)
-    other = rings[1]
+    assert [one and len(one.boundary) for one in rings] == [2, 1]
+    alone = {path: x[:1] for path, x in zip(LINKS, (FIRST, SECOND), strict=True)}
+    (one,) = shiftjax.workspace(arm(1.0, 0.6), "fore:tip", vary=alone, searched=10)
+    other = rings[0]
     assert one is not None and other is not None and one.area == other.area
     assert all(np.array_equal(a.points, b.points) for a, b in zip(one.curves, other.curves, strict=True))
     assert [row["area"] for row in rings.table()] == rings.area.tolist()
-    assert "what 3 designs reach" in repr(rings)
+    assert "what 2 designs reach" in repr(rings)
 
 
 def test_the_largest_circle_and_square_in_a_ring(rings: shiftjax.ReachableSpaces) -> None:
@@ -61,8 +61,9 @@ def test_areas_of_arms_have_slopes() -> None:
         return shiftjax.workspace(arm(1.0, 0.6), "fore:tip", vary=vary, searched=10).area[0]
 
     at = jnp.array([1.0, 0.6])
-    assert np.asarray(jax.grad(ring)(at)) == pytest.approx(4.0 * np.pi * np.array([0.6, 1.0]), rel=AREA)
-    assert np.asarray(jax.jacfwd(ring)(at)) == pytest.approx(np.asarray(jax.grad(ring)(at)), rel=1e-12)
+    slopes = np.asarray(jax.jit(jax.grad(ring))(at))
+    assert slopes == pytest.approx(4.0 * np.pi * np.array([0.6, 1.0]), rel=AREA)
+    assert np.asarray(jax.jit(jax.jacfwd(ring))(at)) == pytest.approx(slopes, rel=1e-12)
     model = arm(1.0, 0.6, STOPS)
     paths = (*LINKS, "arm:shoulder_stop.lower", "arm:elbow_stop.lower", "arm:elbow_stop.upper")
 
@@ -74,8 +75,9 @@ def test_areas_of_arms_have_slopes() -> None:
         return (2.0 - x[2]) * x[0] * x[1] * (jnp.cos(x[3]) - jnp.cos(x[4]))
 
     at = jnp.array([1.0, 0.6, -1.0, LOW, HIGH])
-    assert sector(at) == pytest.approx(float(exact(at)), rel=AREA)
-    assert np.asarray(jax.grad(sector)(at)) == pytest.approx(np.asarray(jax.grad(exact)(at)), rel=AREA)
+    area, slopes = jax.jit(jax.value_and_grad(sector))(at)
+    assert area == pytest.approx(float(exact(at)), rel=AREA)
+    assert np.asarray(slopes) == pytest.approx(np.asarray(jax.grad(exact)(at)), rel=AREA)
 
 
 def test_the_area_of_a_five_bar_has_slopes() -> None:
@@ -93,7 +95,7 @@ def test_the_area_of_a_five_bar_has_slopes() -> None:
 
     at, h = np.array([1.0, 0.8, 1.1, 0.7, 1.2]), 1e-5
     slopes = [(exact(at + h * e) - exact(at - h * e)) / (2.0 * h) for e in np.eye(5)]
-    assert np.asarray(jax.grad(area)(jnp.array(at))) == pytest.approx(slopes, rel=2e-6)
+    assert np.asarray(jax.jit(jax.grad(area))(jnp.array(at))) == pytest.approx(slopes, rel=2e-6)
 
 
 def test_a_flooded_grid_counts_no_cells_beyond_its_box() -> None:
@@ -134,7 +136,7 @@ def test_the_dexterous_part_of_an_arm_of_three_links() -> None:
 def test_designs_that_cannot_be_assembled() -> None:
     """A five-bar on a ground longer than all its bars."""
     model = five_bar(1.0, (0.8, 1.1), (0.7, 1.2))
-    far = shiftjax.workspace(model, "l2:tip", vary={"fixed:right.T[0]": [1.0, 9.0]}, searched=20)
+    far = shiftjax.workspace(model, "l2:tip", vary={"fixed:right.T[0]": [1.0, 9.0]}, searched=10)
     assert far[0] is not None and far[1] is None
     assert np.isnan(far.area).tolist() == [False, True]
     assert far.to_dict()["members"][1] is None

@@ -72,7 +72,7 @@ def test_lanes_do_not_depend_on_their_batch(name: str) -> None:
     """S15, design rule 5: batches of 1, 7, 64 and 1000, threads 1 and 2, other channels: bit-identical lanes."""
     bounds, channels = BATCHES[name]
     vary = uniform(1, MANY, bounds)
-    clock: dict[str, Any] = {"span": 0.6, "step": 1e-3, "output_step": 0.05}
+    clock: dict[str, Any] = {"span": 0.3, "step": 1e-3, "output_step": 0.05}
     whole = simulate(name, vary=vary, channels=channels, threads=1, **clock)
     assert (whole.status <= 0).all() and not np.isnan(whole.channels[channels[0]]).any()
     same_lanes(whole, simulate(name, vary=vary, channels=channels, threads=2, **clock), slice(None), slice(None))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -94,6 +96,7 @@ def test_a_run_can_be_set_back() -> None:
     np.testing.assert_allclose(live.instant().q, after.q, atol=1e-9)  # its partition is a fresh one
 
 
+@cache
 def free_body(mass: float) -> Model:
     """A body of any mass that nothing holds, without gravity."""
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))

@@ -23,6 +23,7 @@ from shiftjax.topology.analysis import analyze
 from shiftjax.viewer.study.study import ViewedStudy as Shown
 from tests.starts.test_start_cost import LENGTHS, NEAR, beyond_reach, random_four_bars
 from tests.starts.test_starts import hinge
+from tests.support.complete import part
 from tests.support.models.mechanisms import four_bars
 from tests.support.models.start_mechanisms import wrapped
 
@@ -46,7 +47,7 @@ def other_branch() -> Model:
 @pytest.mark.parametrize("side", [-1, 1])
 def test_random_four_bars_are_masked_as_the_closed_form_says(side: int) -> None:
     """F7: Grashof and not, at a stated crank angle: the mask is the closed form's, the branch the one of the file."""
-    vary = random_four_bars(2000, seed=8)
+    vary = random_four_bars(part(2000, 600), seed=8)
     model = load("four_bar") if side < 0 else other_branch()
     result = assemble(model, vary=vary, channels=["crank_pivot.q", "rocker_pivot.q"], strict_start=True)
     beyond = beyond_reach(vary)
@@ -189,7 +190,7 @@ def delta_spheres(angles: np.ndarray, rod: float) -> tuple[np.ndarray, np.ndarra
 
 def test_delta_stands_where_three_spheres_meet() -> None:
     """F7: a grid of motor angles, all of which delta can reach; its platform on the side of the file."""
-    axis = np.linspace(-1.2, 1.2, 4)
+    axis = np.linspace(-1.2, 1.2, part(4, 3))
     angles = np.array(np.meshgrid(axis, axis, axis)).reshape(3, -1)
     place, square = delta_spheres(angles, 0.75)
     assert (square > 0).all()

@@ -180,6 +180,26 @@ def test_masses_and_speeds_share_one_pose(monkeypatch: pytest.MonkeyPatch) -> No
         assert np.array_equal(together.q[:, k], alone.q[:, 0]) and np.array_equal(together.v[:, k], alone.v[:, 0])
 
 
+def test_one_member_that_is_asked_often_has_the_bits_that_it_has_among_many() -> None:
+    """Of a list of operations, and from `OFTEN` evaluations on of a function of Python."""
+    what, owner, x = "of a test", object(), [np.array([0.3]), np.array([-0.7])]
+
+    def function(values: Any) -> dict[Any, Any]:
+        a, b = values
+        return {"product": sin(a) * b + a / b, "length": sqrt(a * a + b * b)}
+
+    def asked(values: list[np.ndarray]) -> dict[str, np.ndarray]:
+        out = {name: np.empty(len(values[0])) for name in ("product", "length")}
+        host_functions.evaluate(values, what, (owner,), function, out.__getitem__)
+        return out
+
+    many = asked([np.repeat(one, 3) for one in x])
+    for _ in range(host_functions.OFTEN + 2):
+        assert all(one[0] == many[name][0] for name, one in asked(x).items())
+    made = host_functions.made_once(x, what, (owner,), function)
+    assert made.asked == host_functions.OFTEN and "of_one" in vars(made)
+
+
 def test_an_equal_model_has_its_graphs_already(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each start of an ensemble whose model was read again recorded five functions."""
     made, real = [0], host_functions.InNumpy
@@ -218,7 +238,7 @@ def test_designs_that_cannot_close_are_not_tried(monkeypatch: pytest.MonkeyPatch
 
 
 def test_blocks_of_members_start_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    vary = random_four_bars(60, seed=5)
+    vary = random_four_bars(24, seed=5)
     whole = start_of(prepare(load("four_bar"), vary))
     monkeypatch.setattr("shiftjax.run.start.assembly.BLOCK", 4000)  # a few members each
     parts = start_of(prepare(load("four_bar"), vary))

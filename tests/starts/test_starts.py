@@ -16,6 +16,7 @@ from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
+from tests.support.complete import part
 from tests.support.models import start_mechanisms as given
 from tests.support.models.start_mechanisms import (
     COUPLER,
@@ -247,11 +248,11 @@ def test_vary_set_replace_and_a_file_start_alike() -> None:
         assert max(abs(q_file[name][0] - q_vary[name][0]) for name in q_vary) < 1e-12
 
 
-def test_six_thousand_random_four_bars() -> None:
+def test_random_four_bars_stand_where_they_should() -> None:
     """Stated angle and the file's branch wherever the design can close at that angle; else the change is reported."""
-    rng = np.random.default_rng(3)
-    lengths = rng.uniform(0.2, 1.6, (4, 6000))
-    crank = rng.uniform(-np.pi, np.pi, 6000)
+    rng, members = np.random.default_rng(3), part(6000, 1500)
+    lengths = rng.uniform(0.2, 1.6, (4, members))
+    crank = rng.uniform(-np.pi, np.pi, members)
     names = ("crank:tip.T[0]", "coupler:tip.T[0]", "rocker:tip.T[0]", "fixed:rocker_pivot.T[0]")
     vary = {**dict(zip(names, lengths, strict=True)), "crank_pivot.initial_displacement": crank}
     _, start, q = started(load("four_bar"), vary=vary)
@@ -262,7 +263,7 @@ def test_six_thousand_random_four_bars() -> None:
     silent = ~start.unsure & ~start.changed & start.closed
     assert np.abs(q["crank_pivot"] - crank)[silent].max() < KEPT
     assert off[can & silent].max() < 1e-6  # near a flat pose rounding is magnified by its square root
-    assert (can & ~silent).sum() <= 6 and not (~can & silent).any()
+    assert (can & ~silent).mean() <= 1e-3 and not (~can & silent).any()
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

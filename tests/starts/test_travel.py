@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -264,9 +265,9 @@ def test_bars_that_lie_side_by_side_end_where_flat_ones_do() -> None:
     assert min(abs(np.subtract(ends[0], REACH))) < 1e-12 or min(abs(np.add(ends[0], REACH))) < 1e-12
 
 
-@pytest.mark.parametrize("joint", ["guide", "crank_pivot", "hinge"])
-def test_a_start_that_another_joint_states_is_where_a_travel_begins(joint: str) -> None:
-    """Of two loops with one freedom: where `guide` is stated, by any way, all begin, and their loops close."""
+@cache
+def two_loops() -> tuple[Model, np.ndarray]:
+    """A four-bar that moves a slide: one freedom, and places (3,) of the slide [m]."""
     builder = ModelBuilder().frame("right", T=(GROUND, 0.0, 0.0)).frame("rail", T=(0.0, 0.3, 0.0))
     a = builder.assembly("a")
     for name, length in (("crank", CRANK), ("coupler", COUPLER), ("rocker", ROCKER), ("rod", 2.0 * GROUND)):
@@ -279,9 +280,15 @@ def test_a_start_that_another_joint_states_is_where_a_travel_begins(joint: str) 
     a.joint("guide", "Tx", parent=("fixed", "rail"), child="slide")
     a.joint("rod_pin", "Rz", parent=("rocker", "tip"), child="rod", initial_displacement=2.5)
     a.joint("rod_end", "Rz", parent=("rod", "tip"), child="slide")
-    model, number = builder.build(), "a:guide.initial_displacement"
+    model = builder.build()
     way = travel(model, "guide")
-    places = way.low + np.array([0.2, 0.5, 0.8]) * (way.high - way.low)
+    return model, way.low + np.array([0.2, 0.5, 0.8]) * (way.high - way.low)
+
+
+@pytest.mark.parametrize("joint", ["guide", "crank_pivot", "hinge"])
+def test_a_start_that_another_joint_states_is_where_a_travel_begins(joint: str) -> None:
+    """Of two loops with one freedom: where `guide` is stated, by any way, all begin, and their loops close."""
+    (model, places), number = two_loops(), "a:guide.initial_displacement"
     stands = np.ravel(assemble(model, vary={number: places}, channels=[f"{joint}.q"]).channels[f"{joint}.q"])
     many = travel(model, joint, vary={number: places})
     assert many.assembled.all()

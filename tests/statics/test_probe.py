@@ -123,7 +123,7 @@ def test_the_margin_has_slopes_in_equilibrium() -> None:
         return stand.channels[FEET], stand.channels["hip.q"]
 
     lengths = jnp.array([0.2, 0.4])
-    slope = np.diagonal(jax.jacfwd(lambda x: margin(x)[0])(lengths))
+    slope = np.diagonal(jax.jit(jax.jacfwd(lambda x: margin(x)[0]))(lengths))
     t = np.asarray(margin(np.asarray(lengths))[1])
     assert np.abs(slope - probing.margin_slope(t, np.asarray(lengths))).max() < CLOSED_FORM
     h = 1e-5

@@ -19,7 +19,7 @@ from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 
-FEW = 16
+FEW = 8
 DRAWN = 1e-6  # m: of the target points, which are rounded to 1e-9, and of straight lines between the ends of steps
 MASSES = [f"bricard:rod{k}.mass" for k in range(1, 6)]
 
@@ -81,11 +81,12 @@ def test_check_has_nothing_to_say(name: str, tmp_path: Path, monkeypatch: pytest
     assert not [line for line in out.splitlines() if line.startswith(("note", "warning", "refused"))]
 
 
-def test_the_command_line_and_sweep_find_a_study_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_and_sweep_find_a_study_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ran
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["sweep", "bricard_tolerances.toml", "--samples", str(FEW), "--out", "loop.zarr"]) == 0
-    found, other = Study("loop.zarr").table, sweep(few("bricard_tolerances")).table
-    np.testing.assert_array_equal(found["turn"], other["turn"])
+    np.testing.assert_array_equal(Study("loop.zarr").table["turn"], ran("bricard_tolerances").table["turn"])
 
 
 @pytest.mark.parametrize("name", library.STUDIES)
@@ -105,20 +106,19 @@ def test_a_study_runs(name: str, ran) -> None:
 # -- what is known
 
 
-def test_the_known_design_draws_the_curve() -> None:
+def test_the_known_design_draws_the_curve(ran) -> None:
     lengths = {"crank:tip.T[0]": [0.16], "coupler:tip.T[0]": [0.46], "rocker:tip.T[0]": [0.42]}
     study = sweep(dataclasses.replace(few("four_bar_coupler_curve"), vary=lengths, samples=None))
     assert columns(study)["distance"][0] < DRAWN
-    study = sweep(few("four_bar_coupler_curve"))
-    assert np.nanmin(columns(study)["distance"]) > 1000 * DRAWN
+    assert np.nanmin(columns(ran("four_bar_coupler_curve"))["distance"]) > 1000 * DRAWN
 
 
 def test_exactly_the_cranks_that_cannot_turn_lock() -> None:
     """Grashof: the crank turns where the four lengths close in both of its poses along the ground."""
-    table = columns(sweep(dataclasses.replace(few("four_bar_coupler_curve"), samples=128)))
+    table = columns(sweep(dataclasses.replace(few("four_bar_coupler_curve"), samples=48)))
     crank, coupler, rocker = (table[f"four_bar:{name}:tip.T[0]"] for name in ("crank", "coupler", "rocker"))
     turns = (crank + 0.5 < coupler + rocker) & (abs(0.5 - crank) > abs(coupler - rocker))
-    assert 10 < turns.sum() < 120
+    assert 4 < turns.sum() < 44
     assert (turns == (table["status"] == "ok")).all()
 
 
@@ -164,7 +164,7 @@ def test_a_rod_of_another_length_keeps_the_loop_from_closing() -> None:
 def test_a_temporary_store_goes_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        study = sweep(few("four_bar_coupler_curve"))
+        study = sweep(Definition("pendulum", span=0.01, keep="none"))
         folder = study.path
         assert folder.exists()
         del study

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -319,8 +318,7 @@ def test_an_error_that_is_zero_everywhere_is_no_curve(tmp_path: Path) -> None:
     assert re.search(r"Not drawn, since 0 for every member: [^.]*angle_error", text)
 
 
-def test_two_reports_of_one_store_are_equal(page: str, study: Path, tmp_path: Path) -> None:
-    tree = store.read(study)
+def test_two_reports_of_one_store_are_equal(page: str, tree: xr.DataTree, tmp_path: Path) -> None:
     again = write(tree, load(json.loads(tree.attrs["model"])), tmp_path / "again.html")
     assert again.read_text(encoding="utf-8") == page
 
@@ -360,9 +358,11 @@ def test_nothing_is_overwritten_and_wrong_places_are_refused(study: Path, tmp_pa
 
 
 @pytest.mark.parametrize("package", ["SALib", "plotly", "matplotlib"])
-def test_a_missing_package_is_named_with_its_cure(study: Path, tmp_path: Path, package: str) -> None:
-    words = ["report", str(study), "--out", str(tmp_path / "r.html")]
-    code = f"import sys\nsys.modules[{package!r}] = None\nfrom shiftjax.cli import main\nsys.exit(main({words!r}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and package in done.stderr and "checkout: pip install -e '.[report]'" in done.stderr
+def test_a_missing_package_is_named_with_its_cure(
+    study: Path, tmp_path: Path, package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["report", str(study), "--out", str(tmp_path / "r.html")]) == 2
+    said = capsys.readouterr().err
+    assert package in said and "checkout: pip install -e '.[report]'" in said
     assert not (tmp_path / "r.html").exists()

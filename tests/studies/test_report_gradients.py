@@ -75,12 +75,13 @@ def test_the_page_of_an_optimisation_says_what_the_store_holds(store: Path, tmp_
     assert again.read_bytes() == page.read_bytes()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_starts_of_which_none_runs_are_told_with_their_cause(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Couplers that are all too long, the model's own among them."""
     study = Definition(
-        model="four_bar", span=0.02, samples=2, hold=["crank_pivot"], set={"rocker:tip.T[0]": 0.01},
+        model="four_bar", span=0.02, samples=1, hold=["crank_pivot"], set={"rocker:tip.T[0]": 0.01},
         vary={"coupler:tip.T[0]": "1.5:1.6~sobol"}, metrics={"end": "final(rocker_pivot.q)"},
         optimize={"objective": "end", "iterations": 31, "constraints": ["end <= 1"]},
     )  # fmt: skip
@@ -88,11 +89,11 @@ def test_starts_of_which_none_runs_are_told_with_their_cause(
     assert main(["optimize", str(tmp_path / "study.toml"), "--out", str(tmp_path / "none.zarr")]) == 3
     assert "no design that runs was found" in capsys.readouterr().out
     found = Optimum(tmp_path / "none.zarr")
-    assert found.ending == ["infeasible"] * 2 and np.isinf(found.objective).all()
+    assert found.ending == ["infeasible"] and np.isinf(found.objective).all()
     assert np.isnan([*found.best.metrics.values()]).all()
     assert main(["report", str(tmp_path / "none.zarr"), "--out", str(tmp_path / "none.html")]) == 0
     words = words_of(tmp_path / "none.html")
-    assert "2 infeasible" in words and "No start found a design that runs" in words
+    assert "1 infeasible" in words and "No start found a design that runs" in words
     assert "infeasible 30 30 not_assembled 30" in words
 
 
@@ -133,12 +134,13 @@ def two_dampers() -> shiftjax.Model:
     return builder.build()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_measurements_cannot_tell_is_said_in_words(tmp_path: Path) -> None:
     """Two dampers of one joint: a change of one can be made up for by the other, and by nothing else."""
     one, two = "one.coefficients[0][0]", "two.coefficients[0][0]"
     study = Definition(
         model=two_dampers(), span=0.5, step=5e-3,
-        vary={one: [0.1, 0.2, 0.3], two: [0.1, 0.2, 0.3], "bob.mass": [2.0, 2.2, 1.9]},
+        vary={one: [0.1, 0.2], two: [0.1, 0.2], "bob.mass": [2.0]},
         metrics={"end": "final(pivot.q)", "speed": "rms(pivot.v)", "top": "maximum(pivot.v)"},
     )  # fmt: skip
     out = tmp_path / "slopes.zarr"
@@ -158,6 +160,7 @@ def test_what_measurements_cannot_tell_is_said_in_words(tmp_path: Path) -> None:
         found.measured({"end": 0.0})
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_members_without_slopes_are_counted_with_the_reason(tmp_path: Path) -> None:
     study = Definition(
         model="four_bar", span=0.1, step=2e-3, hold=["crank_pivot"], vary={"coupler:tip.T[0]": [0.5, 0.52, 2.0]},

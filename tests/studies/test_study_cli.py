@@ -37,7 +37,23 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def column(path: str, name: str) -> np.ndarray:
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the study and its store, which no test changes."""
+    folder = tmp_path_factory.mktemp("stored")
+    (folder / "swing.toml").write_text(STUDY)
+    assert main(["sweep", str(folder / "swing.toml"), "--out", str(folder / "swing.zarr")]) == 0
+    return folder
+
+
+@pytest.fixture
+def swept(stored: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """That folder, in which a command runs."""
+    monkeypatch.chdir(stored)
+    return stored
+
+
+def column(path: str | Path, name: str) -> np.ndarray:
     """A column of the table of a store."""
     return np.asarray(store.read(path)["members"].to_dataset()[name])
 
@@ -66,14 +82,16 @@ def test_options_override_a_study(study: Path, capsys: pytest.CaptureFixture[str
     np.testing.assert_array_equal(masses, np.repeat([1.0, 1.5, 2.0], 2))
 
 
-def test_a_member_runs_again_as_it_was(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_member_runs_again_as_it_was(swept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same bits, with a channel more."""
-    assert main(["sweep", str(study)]) == 0
-    swing = column("swing.zarr", "swing")
-    capsys.readouterr()
-    assert main(["run", "swing.zarr", "--member", "7", "--channel", "crank_pivot.v", "--json"]) == 0
+    swing, place = column("swing.zarr", "swing"), tmp_path / "seven.zarr"
+    words = ["run", "swing.zarr", "--member", "7", "--channel", "crank_pivot.v", "--json", "--out", str(place)]
+    assert main(words) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["metrics"]["swing"] == swing[7] and set(told["channels"]) == {"rocker_pivot.q", "crank_pivot.v"}
+    # stored as a study of one member, with its design
+    mass = "four_bar:coupler.mass"
+    assert column(place, mass).tolist() == [column("swing.zarr", mass)[7]]
 
 
 def test_a_member_that_was_only_assembled_runs_no_step(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,8 +125,7 @@ def test_a_member_that_was_only_assembled_runs_no_step(study: Path, capsys: pyte
     ],
 )
 def test_what_cannot_be_is_refused(
-    study: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+    swept: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
-    assert main(["sweep", str(study)]) == 0
     assert main(words) == 2
     assert message in capsys.readouterr().err

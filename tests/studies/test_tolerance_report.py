@@ -130,6 +130,7 @@ def test_the_section_tells_what_the_members_came_to(study: Study, tmp_path: Path
     assert "straight fit" in page
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_worst_case_is_that_of_the_slopes(study: Study, tmp_path: Path) -> None:
     """By derivatives of the runs, and beside Monte Carlo, which agrees where tolerances are small."""
     slopes = sensitivity(study).xarray["slope"].values[:, 0]
@@ -143,6 +144,7 @@ def test_the_worst_case_is_that_of_the_slopes(study: Study, tmp_path: Path) -> N
     assert plain(row["in the middle"]) == pytest.approx(values.mean(), abs=0.2 * values.std())
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_study_without_scatter_and_limits_has_no_such_section(tmp_path: Path) -> None:
     metrics = {"reach": "maximum(coupler:tip.position[0])"}
     words = {"span": 0.05, "step": 0.01, "metrics": metrics}

@@ -13,7 +13,9 @@ from shiftjax.ensembles.store import store
 from shiftjax.ensembles.store.members import members_of
 from shiftjax.ensembles.store.top import top
 from shiftjax.errors import ModelError
+from shiftjax.formats.builder import ModelBuilder
 from shiftjax.outcome import Outcome
+from shiftjax.run.simulate import simulate
 from tests.studies.stores.test_store import made_up
 from tests.support.study_stores import with_metrics, written
 
@@ -109,3 +111,18 @@ def test_the_command_refuses_what_is_wrong(study: Path, capsys) -> None:
     for words in (["swing", "-n", "0"], ["swing", "--largest", "--smallest"], ["nothing"]):
         assert main(["top", str(study), *words]) == 2
         capsys.readouterr()
+
+
+def test_what_follows_from_the_design_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A length varies, and a mass by an expression of the file: both are stored, the list has the length."""
+    builder = ModelBuilder()
+    builder.parameter("L", 0.8, unit="length")
+    bar = builder.assembly("a").body("rod", mass="2 * L", center_of_mass=(0, 0, "L / 2"), inertia=(0.1, 0.1, 0.1))
+    bar.joint("pivot", "Rx", child="rod", initial_displacement=1.0)
+    result = simulate(builder.build(), 0.01, vary={"L": [0.6, 1.0]}, metrics={"end": "final(pivot.q)"})
+    path = tmp_path / "rods.zarr"
+    store.write(result, path)
+    columns = {column.name: column.follows for column in members_of(store.read(path)).design}
+    assert columns == {"parameters.L": False, "a:rod.mass": True, "a:rod.center_of_mass[2]": True}
+    assert main(["top", str(path), "end"]) == 0
+    assert capsys.readouterr().out.splitlines()[2].split() == "member end [rad] parameters.L [m] status".split()

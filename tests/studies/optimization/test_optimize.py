@@ -228,7 +228,7 @@ def test_bounds_are_kept_and_constraints_met() -> None:
     study = Definition(
         model=balanced_arm(), span=0.3, step=5e-3, samples=2, vary={STIFFNESS: "20:45~sobol"},
         metrics={"speed": "final(pivot.v)"},
-        optimize={"objective": "speed ** 2", "iterations": 60, "learning_rate": 0.3},
+        optimize={"objective": "speed ** 2", "iterations": 30, "learning_rate": 0.3},
     )  # fmt: skip
     found = optimize(study)
     assert (found.history["numbers"].values <= 45.0).all()
@@ -245,9 +245,9 @@ def test_bounds_are_kept_and_constraints_met() -> None:
 def test_designs_that_do_not_close_turn_back() -> None:
     """A four-bar wants a coupler longer than its loop allows: steps are halved back, and nothing becomes NaN."""
     study = Definition(
-        model="four_bar", span=0.1, step=2e-3, samples=4, hold=["crank_pivot"],
+        model="four_bar", span=0.05, step=5e-3, samples=2, hold=["crank_pivot"],
         vary={"coupler:tip.T[0]": "0.30:1.5~sobol"}, metrics={"height": "final(coupler:tip.position[0])"},
-        optimize={"objective": "-height", "iterations": 15, "learning_rate": 0.5},
+        optimize={"objective": "-height", "iterations": 10, "learning_rate": 0.5},
     )  # fmt: skip
     found = optimize(study)
     last = found.history.isel(iteration=-1)
@@ -260,7 +260,7 @@ def test_designs_that_do_not_close_turn_back() -> None:
 def test_least_squares_turn_back_from_designs_that_do_not_close() -> None:
     """The coupler's tip is wanted where no coupler brings it."""
     study = Definition(
-        model="four_bar", span=0.1, step=2e-3, samples=4, hold=["crank_pivot"],
+        model="four_bar", span=0.05, step=5e-3, samples=2, hold=["crank_pivot"],
         vary={"coupler:tip.T[0]": "0.30:1.5~sobol"}, metrics={"height": "final(coupler:tip.position[0])"},
         optimize={"residuals": ["height - 5"], "iterations": 10},
     )  # fmt: skip

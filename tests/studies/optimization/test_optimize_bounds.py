@@ -75,12 +75,12 @@ def identified(folder: Path, stiffness: str) -> Definition:
     (folder / "motion.csv").write_text("\n".join(["time, pivot.q", *lines]))
     words = {"residuals": ["pivot.q"], "sigmas": {"pivot.q": 1e-3}, "data": "motion.csv", "iterations": 60}
     vary = {"arm.mass": "1.5:6~sobol", STIFFNESS: stiffness}
-    return Definition(model=model, **clock, samples=24, vary=vary, folder=str(folder), optimize=words)
+    return Definition(model=model, **clock, samples=8, vary=vary, folder=str(folder), optimize=words)
 
 
 def test_every_start_of_an_identification_comes_to_the_truth(tmp_path: Path) -> None:
     found = optimize(identified(tmp_path, "20:90~sobol"))
-    assert found.ending == ["converged"] * 24
+    assert found.ending == ["converged"] * 8
     np.testing.assert_allclose(found.designs["a:arm.mass"], 2.3, rtol=1e-6)
 
 
@@ -93,7 +93,7 @@ def bounded(tmp_path_factory: pytest.TempPathFactory) -> Optimum:
 def test_every_start_ends_at_a_bound_where_the_optimum_is(bounded: Optimum) -> None:
     """To the last bit at the bound, with the same sum; the mass is free there."""
     found = bounded
-    assert found.ending == ["converged"] * 24 and (found.designs[f"a:{STIFFNESS}"] == 40.0).all()
+    assert found.ending == ["converged"] * 8 and (found.designs[f"a:{STIFFNESS}"] == 40.0).all()
     np.testing.assert_allclose(found.objective, found.objective.min(), rtol=EQUAL)
     assert found.objective.min() > 1.0  # the motion is that of a stiffness beyond
 
@@ -109,9 +109,9 @@ def test_every_start_ends_at_a_bound_where_the_optimum_is(bounded: Optimum) -> N
 )
 def test_an_optimum_at_a_bound_converges(words: dict[str, object]) -> None:
     """The swing is smallest with the shortest coupler; a number of no influence stays where it was."""
-    study = arm(samples=4, optimize={**words, "iterations": 40})
+    study = arm(samples=2, optimize={**words, "iterations": 40})
     found = optimize(study)
-    assert found.ending == ["converged"] * 4 and (found.designs["four_bar:coupler:tip.T[0]"] == 0.45).all()
+    assert found.ending == ["converged"] * 2 and (found.designs["four_bar:coupler:tip.T[0]"] == 0.45).all()
     assert (found.designs["four_bar:rocker.mass"] == found.starts["first_numbers"].values[:, 1]).all()
 
 

@@ -27,7 +27,7 @@ def study(**more: Any) -> Definition:
         "goals": GOALS,
         "limits": {"j1": ["-", "150deg"]},
         "set": {"j1.initial_displacement": 0.7, "j2.initial_displacement": -0.5},
-        "vary": {"points.reach.x": "1:3.4:6", "l0:tip.T[0]": [0.9, 1.1]},
+        "vary": {"points.reach.x": "1:3.4:4", "l0:tip.T[0]": [0.9, 1.1]},
         "channels": ["l2:tip.position"],
         "metrics": METRICS,
         "keep": 3,
@@ -42,8 +42,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 def test_rows_are_those_of_inverse_kinematics(whole: Study) -> None:
     """Of designs and of targets; what is out of reach has finished, and says so."""
-    x, lengths = np.repeat(np.linspace(1.0, 3.4, 6), 2), np.tile([0.9, 1.1], 6)
-    T = np.stack([x, np.zeros(12), np.full(12, -0.5)], axis=1)
+    x, lengths = np.repeat(np.linspace(1.0, 3.4, 4), 2), np.tile([0.9, 1.1], 4)
+    T = np.stack([x, np.zeros(8), np.full(8, -0.5)], axis=1)
     goals = [shiftjax.FrameGoal("l2:tip", T=T, along="xz"),
              shiftjax.JointGoal("j0", -np.deg2rad(20.0), level="posture")]  # fmt: skip
     result = shiftjax.inverse_kinematics(
@@ -51,7 +51,7 @@ def test_rows_are_those_of_inverse_kinematics(whole: Study) -> None:
         vary={"l0:tip.T[0]": lengths},
     )  # fmt: skip
     table = whole.table
-    assert 2 <= (~result.reached).sum() <= 6
+    assert 2 <= (~result.reached).sum() <= 4
     assert list(table["status"]) == ["ok" if reached else "out_of_reach" for reached in result.reached]
     assert np.array_equal(table["ok"], result.reached.astype(float))
     np.testing.assert_allclose(table["miss"], result.missed["target"], rtol=0, atol=1e-9)
@@ -66,6 +66,7 @@ def test_rows_are_those_of_inverse_kinematics(whole: Study) -> None:
     assert "misses l2:tip along" in table["message"][lost]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_study_goes_on_and_its_members_come_again(whole: Study, tmp_path: Path) -> None:
     """The same to the last bit; each is drawn where it stands."""
     place = tmp_path / "stopped.zarr"
@@ -79,7 +80,7 @@ def test_a_study_goes_on_and_its_members_come_again(whole: Study, tmp_path: Path
     more = sweep(study(), place, resume=True)
     for name in ("members", "trajectories"):
         assert more.xarray[name].to_dataset().load().identical(whole.xarray[name].to_dataset().load())
-    (repeated,) = again(whole.path, [1, 11])
+    (repeated,) = again(whole.path, [1, 7])
     assert repeated.differences == ("", "")
     one = whole.member(2)
     assert one.metrics["bend"][0] == whole.table["bend"][2]
@@ -107,11 +108,11 @@ def test_commands(whole: Study, tmp_path: Path, shell: Any) -> None:
 
 def test_slopes_of_a_study_of_poses() -> None:
     """By designs and targets, of poses that are reached and of such that are not: each way the same."""
-    given = study(vary={"points.reach.x": [1.4, 3.2], "l0:tip.T[0]": [0.9, 1.1]}, channels=[], keep="none")
+    given = study(vary={"points.reach.x": [1.4, 3.2], "l0:tip.T[0]": [0.9]}, channels=[], keep="none")
     some = sweep(given)
     ways = {way: shiftjax.sensitivity(some, direction=way, force=True).slopes for way in ("forward", "reverse")}
     exact = ways["forward"]
-    assert exact.shape == (4, 4, 2)
+    assert exact.shape == (2, 4, 2)
     np.testing.assert_allclose(ways["reverse"], exact, rtol=0, atol=1e-12)
     moved = shiftjax.sensitivity(some, direction="differences", force=True)
     np.testing.assert_allclose(exact, moved.slopes, rtol=0, atol=1e-3)

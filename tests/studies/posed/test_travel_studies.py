@@ -35,7 +35,7 @@ METRICS = {
 
 def study(**more: Any) -> Definition:
     vary = {"crank:tip.T[0]": "1.8:2.2~sobol", "coupler:tip.T[0]": "6.5:7.5~sobol"}
-    words: dict[str, Any] = {"kind": "travel", "vary": vary, "samples": 8, "metrics": METRICS, "keep": 2}
+    words: dict[str, Any] = {"kind": "travel", "vary": vary, "samples": 4, "metrics": METRICS, "keep": 2}
     return Definition(MODEL, **{**words, **more})
 
 
@@ -52,7 +52,7 @@ def closed_form(a: np.ndarray, b: np.ndarray) -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> shiftjax.Study:
-    return sweep(study(), tmp_path_factory.mktemp("travels") / "whole.zarr", shard=4)
+    return sweep(study(), tmp_path_factory.mktemp("travels") / "whole.zarr", shard=2)
 
 
 def test_metrics_are_those_of_travel(whole: shiftjax.Study) -> None:
@@ -65,17 +65,17 @@ def test_metrics_are_those_of_travel(whole: shiftjax.Study) -> None:
     exact = closed_form(a, b)
     for name, values in exact.items():
         assert table[name].to_numpy() == pytest.approx(values, abs=EXACT)
-    assert list(table["status"]) == ["ok"] * 8
+    assert list(table["status"]) == ["ok"] * 4
     assert table.attrs["units"]["margin"] == "m" and table.attrs["units"]["inner"] == "rad"
-    alone = shiftjax.travel(MODEL, "rocker_pivot", vary={path: x[5:6] for path, x in zip(PATHS, (a, b), strict=True)})
-    assert alone.high[0] == rocker.high[5]
-    assert np.array_equal(np.asarray(alone.turning_margin), np.asarray(rocker.turning_margin)[5:6])
+    alone = shiftjax.travel(MODEL, "rocker_pivot", vary={path: x[3:4] for path, x in zip(PATHS, (a, b), strict=True)})
+    assert alone.high[0] == rocker.high[3]
+    assert np.array_equal(np.asarray(alone.turning_margin), np.asarray(rocker.turning_margin)[3:4])
 
 
 def test_members_are_asked_again(whole: shiftjax.Study) -> None:
-    (repeated,) = again(whole.path, [1, 6])
+    (repeated,) = again(whole.path, [1, 3])
     assert repeated.differences == ("", "")
-    assert whole.member(6).metrics["swing"][0] == whole.table["swing"][6]
+    assert whole.member(2).metrics["swing"][0] == whole.table["swing"][2]
     content = content_of(members_of(whole.xarray), whole.xarray, "four_bar", lambda *_: [], (False,) * 3)
     assert dict(_facts(content))["asked"] == "travels of a:rocker_pivot, a:crank_pivot"
 
@@ -96,10 +96,10 @@ def test_a_member_without_an_end_says_so() -> None:
 
 def test_slopes_of_travels(whole: shiftjax.Study) -> None:
     """Forward and reverse those of the closed form; by differences within their errors."""
-    forward, reverse = (shiftjax.sensitivity(whole, direction=way, force=True) for way in ("forward", "reverse"))
-    exact = forward.slopes
-    assert exact.shape == (8, 4, 2) and np.isfinite(exact).all()
-    assert reverse.slopes == pytest.approx(exact, abs=EXACT)
+    # read at once: each direction takes the place of the one before in the store
+    exact, reverse = (shiftjax.sensitivity(whole, direction=way, force=True).slopes for way in ("forward", "reverse"))
+    assert exact.shape == (4, 4, 2) and np.isfinite(exact).all()
+    assert reverse == pytest.approx(exact, abs=EXACT)
     at, h = [whole.table[path].to_numpy() for path in PATHS], 1e-4
     for k in range(2):
         above, below = (closed_form(*(x + sign * h * (j == k) for j, x in enumerate(at))) for sign in (1.0, -1.0))
@@ -116,7 +116,7 @@ def widest(tmp_path_factory: pytest.TempPathFactory) -> shiftjax.Optimum:
     vary = {"crank:tip.T[0]": "1:6~sobol", "coupler:tip.T[0]": "4:8.5~sobol"}
     wanted = {"objective": "-swing", "constraints": ["margin >= 1"], "iterations": 20}
     return shiftjax.optimize(
-        study(vary=vary, samples=4, optimize=wanted), tmp_path_factory.mktemp("widest") / "widest.zarr"
+        study(vary=vary, samples=2, optimize=wanted), tmp_path_factory.mktemp("widest") / "widest.zarr"
     )
 
 
@@ -160,15 +160,15 @@ def test_slopes_of_where_a_joint_begins() -> None:
     """Of a joint that loops place, by lengths and by the joint that is stated; each way those of differences."""
     metrics = {"stands": "begin(rocker_pivot)", "turned": "begin(crank_pivot)", "high": "high(rocker_pivot)"}
     function = TravelFunction(MODEL, (*PATHS, "a:crank_pivot.initial_displacement"), options_of(metrics=metrics))
-    x, h = np.array([[2.0, 7.0, 1.0], [1.9, 6.8, 1.3]]), 1e-6
-    moves = np.eye(3)[:, None].repeat(2, axis=1)
+    x, h = np.array([[2.0, 7.0, 1.0]]), 1e-6
+    moves = np.eye(3)[:, None]
     exact = function.tangent(x, moves)
     for k, move in enumerate(moves):
         assert exact[k] == pytest.approx(
             (function.run(x + h * move) - function.run(x - h * move)) / (2.0 * h), abs=1e-7
         )
     assert (np.abs(exact[:, :, 0]) > 1e-3).all() and exact[2, :, 1] == pytest.approx(1.0)
-    back = function.adjoint(x, np.eye(4)[:, None].repeat(2, axis=1))
+    back = function.adjoint(x, np.eye(4)[:, None])
     assert back.transpose(2, 1, 0) == pytest.approx(exact, abs=EXACT)
 
 

@@ -56,16 +56,16 @@ def read_all(path: Path) -> None:
 
 
 def test_every_damaged_chunk_is_named(stored: Path) -> None:
-    """Lost, cut short, or with one bit that is not as it was: of every array."""
+    """With one bit that is not as it was, and lost or cut short: of every array."""
     read_all(stored)
     arrays = {path.relative_to(stored).as_posix().partition("/c/")[0] for path in chunks(stored)}
     assert {"members/status", "members/message", "trajectories/pose", "trajectories/time"} <= arrays
     rng = np.random.default_rng(5)
-    for chunk in chunks(stored):
+    for k, chunk in enumerate(chunks(stored)):
         before, array = chunk.read_bytes(), chunk.relative_to(stored).as_posix().partition("/c/")[0]
         place = int(rng.integers(len(before)))
         flipped = before[:place] + bytes([before[place] ^ 1 << int(rng.integers(8))]) + before[place + 1 :]
-        for after in (None, before[: len(before) // 2], before[:2], flipped):
+        for after in ((None, before[: len(before) // 2], before[:2])[k % 3], flipped):
             chunk.unlink() if after is None else chunk.write_bytes(after)
             with pytest.raises(ModelError, match=f"array {re.escape(array)}, chunk 0.*: found a chunk that is"):
                 read_all(stored)

@@ -13,6 +13,7 @@ from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.ensembles.store import checksums, store, study_store
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.errors import ModelError
+from tests.support.complete import part
 from tests.support.damages import KINDS, damage, reads_alike
 from tests.support.sweeps import assert_same, files, study
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("small_shards")
 def test_damage_is_named_and_mended(whole: Path, tmp_path: Path, kind: str) -> None:
     """All of `benchmarks/store_damage.py` but fewer; what is mended is the study that nothing damaged."""
     rng, place = random.Random(f"store {kind}"), shutil.copytree(whole, tmp_path / "study.zarr")
-    for _ in range(2):
+    for _ in range(part(2, 1)):
         what = damage(place, rng, kind)
         reads_alike(place, whole)
         assert sweep(study(), place, resume=True, verify=True).complete, what
