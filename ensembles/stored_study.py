@@ -243,5 +243,5 @@ def lone(result: Result) -> Result:
         result, channels=first(result.channels), certificate=numbers, status=result.status[0],
         poses=first(result.poses), metrics=first(result.metrics), extremes=first(result.extremes),
         final=first(result.final), branch=None if result.branch is None else result.branch[0], ending=None,
-        events=result.events and result.events.without_members(),
+        events=result.events and result.events.without_members(), design=first(result.design),
     )  # fmt: skip

@@ -113,7 +113,7 @@ def need_path(where: str, value: object) -> None:
 def need_mapping(where: str, value: object) -> None:
     """Raises unless the value is a mapping from texts."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise wrong(where, value, "a mapping from paths, as {path: value}")
+        raise wrong(where, value, "a mapping from paths, or names, as {path: value}")
 
 
 def need_number(where: str, value: object, allowed: str, *, least: float = -math.inf, above: float = -math.inf) -> None:

@@ -110,7 +110,12 @@ def sweep(
     place, temporary = _place(out)
     source = definition.model if isinstance(definition.model, str) else ""
     definition = embedded(definition)
-    check = partial(store.check_target, place, batched=True, todo="Use resume to go on, force to replace.")
+    check = partial(
+        store.check_target,
+        place,
+        batched=True,
+        todo="Resume (--resume) goes on, force (--force) replaces it; or give another name (--out).",
+    )
     if not (resume and place.exists()):
         check(force=True)  # without its lock nobody knows whether the name is free
     elif not verify and not study_store.is_running(resumed(definition, place)):

@@ -99,7 +99,12 @@ def optimize(
     going_on = resume and place.exists()
     more = going_on and grows(history, definition, wanted, mark)
     if not going_on:
-        store.check_target(place, force=force, batched=True, todo="Use resume to go on, force to replace.")
+        store.check_target(
+            place,
+            force=force,
+            batched=True,
+            todo="Resume (--resume) goes on, force (--force) replaces it; or give another name (--out).",
+        )
     if going_on and history.complete and not more:
         return Optimum(place, temporary)
     with study_store.locked(place):

@@ -13,6 +13,7 @@ from shiftjax.measures.aims import NO_AIM, Aim, aim_in, sense_of
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.outcome import GOOD, Outcome
 from shiftjax.record import record
+from shiftjax.run.results.plain_values import FOLLOWS
 
 ROLES = (
     "design",
@@ -36,6 +37,7 @@ class Column:
         values: (B,) one a member.
         about: of a metric, the expression it was computed from.
         aim: of a metric, what is good of it.
+        follows: whether it is a design number that an expression of the model's file gives.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Column:
     values: np.ndarray
     about: str = ""
     aim: Aim = NO_AIM
+    follows: bool = False
 
     @property
     def good(self) -> str:
@@ -159,5 +162,6 @@ def members_of(tree: xr.DataTree) -> Members:
         elif array.ndim == 1 and role != "events":
             values = np.asarray(array.values, np.float64)
             about = str(array.attrs.get("metric", ""))
-            columns.append(Column(name, role, str(array.attrs.get("units", "1")), values, about, aim_in(array.attrs)))
+            unit, aim, follows = str(array.attrs.get("units", "1")), aim_in(array.attrs), FOLLOWS in array.attrs
+            columns.append(Column(name, role, unit, values, about, aim, follows))
     return Members(numbers, tuple(columns), status, messages)

@@ -269,7 +269,10 @@ def about_of(folder: Path) -> dict[str, Any]:
     """
     about = checksums.attributes_of(folder)
     if about.get("format") != FORMAT["format"] or "study" not in about:
-        raise ModelError(str(folder), "no study", "what `shiftjax sweep STUDY.toml` wrote", "Check the name.")
+        todo = "Check the name."
+        if about.get("format") == FORMAT["format"]:
+            todo = "This is a result without its study: repeat the sweep with --write STUDY.toml, then sweep that file."
+        raise ModelError(str(folder), "no study", "what `shiftjax sweep STUDY.toml` wrote", todo)
     return about
 
 

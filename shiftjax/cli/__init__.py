@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,30 +18,31 @@ from types import ModuleType
 from typing import NoReturn
 
 from shiftjax.cli.ending import SIGNALLED, exit_code, stoppable
+from shiftjax.cli.examples import FIRST_STEPS, shown_examples
 from shiftjax.errors import ModelError, installing, printable
 from shiftjax.plugins import load_plugin
 from shiftjax.version import VERSION
 
 COMMANDS = {
     "info": "what a model is made of: bodies, joints, loops, substructures, rank, degrees of freedom",
-    "check": "validate a model, and say what a run would say of it",
+    "check": "validate a model or a study file: syntax, loops, masses, the start, likely mistakes",
     "run": "simulate one model",
-    "follow": "lead joints through places: poses, rates, mobility, to the end of their travel",
-    "branches": "all ways in which a model closes at given places of its inputs, by name",
-    "travel": "how far a joint can go before its loops can no longer be closed",
-    "ik": "the pose that puts frames and joints where they are wanted, by priorities and within limits",
+    "follow": "kinematics: move input joints along a path; poses, velocities, mobility, the end of travel",
+    "branches": "all assembly modes of a model at given input positions, by name",
+    "travel": "range of motion of a joint: how far it can go before its loops no longer close",
+    "ik": "inverse kinematics: the pose that meets goals of frames and joints, by priority and within limits",
     "workspace": "what a frame of a model can reach: boundary curves, areas, points of a grid",
-    "load": "equilibria along a load: where a model snaps through or buckles, and the curves that branch off",
-    "equilibrium": "where a model stays at rest, whether that is stable, and how it swings about that pose",
-    "edit": "change bodies and joints of a model by steps, everything staying where it stands",
+    "load": "static equilibria along a load path: snap-through, buckling, and the curves that branch off",
+    "equilibrium": "static equilibrium of a model, its stability, and the modes of small oscillations about it",
+    "edit": "change bodies and joints of a model step by step, without moving anything",
     "sweep": "simulate many variants of one model",
     "optimize": "find the best designs of a study, from many starts at once, with gradients",
-    "sensitivity": "the slope of every metric of a study with every number that varies, for each member",
+    "sensitivity": "derivatives of every metric of a study by every varied number, for each member",
     "models": "list the models of the library",
     "view": "look at a stored study, or at a model, in a window, or by --web in a browser",
     "render": "draw a picture or a movie of a study, with or without a display",
     "report": "explain a stored study on one page: what moves its metrics, best and worst members, failures",
-    "top": "list the first members of a stored study by a metric",
+    "top": "list the members of a stored study that are largest, smallest, best or worst by a metric",
     "export": "write a study as a table, as NetCDF, as an animated glTF or as one page that plays in any browser",
     "bench": "measure speed and accuracy on this machine, beside other codes, and say what it lacks",
     "docs": "open the documentation in a browser",
@@ -112,14 +114,18 @@ class _CommandParser(argparse.ArgumentParser):
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of the whole line; only the command that stands in `words` brings its own options."""
     top = _CommandParser(
-        prog="shiftjax", description="Mechanisms with exact loops, thousands at a time.", allow_abbrev=False
-    )
+        prog="shiftjax", description="Mechanisms with exact loops, thousands at a time.", allow_abbrev=False,
+        epilog=FIRST_STEPS, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     top.add_argument("--version", action="version", version=f"shiftjax {VERSION}")
     top.add_argument("--traceback", action="store_true", help="show where an error arose")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     called = next((word for word in words if not word.startswith("-")), None)
     for name, line in COMMANDS.items():
-        command = commands.add_parser(name, help=line, description=line, allow_abbrev=False)
+        command = commands.add_parser(
+            name, help=line, description=textwrap.fill(line, 79), allow_abbrev=False,
+            epilog=shown_examples(name), formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
         if name == called:
             command.add_argument(
                 "--traceback", action="store_true", default=argparse.SUPPRESS, help="show where an error arose"

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from shiftjax.constraints.drives import Drive
@@ -193,5 +194,23 @@ def report_outcome(outcome: Outcome, members: int, messages: Sequence[tuple[str,
 
 def about(result: Result) -> str:
     """One line: how it was run and what it cost."""
-    cost = f"{result.programs} programs compiled in {result.compile_s:.2f} s, all in {result.wall_s:.2f} s"
+    programs = f"{result.programs} program{'s' * (result.programs != 1)}"
+    cost = f"{programs} compiled in {result.compile_s:.2f} s, all in {result.wall_s:.2f} s"
     return f"{', '.join(how_run(result.settings))}; {cost}"
+
+
+def new_file(path: str, suffixes: Sequence[str], *, force: bool) -> Path:
+    """The place of a file to be written, refused before any time is spent on it.
+
+    Args:
+        suffixes: in small letters, which there may be.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in suffixes:
+        known = ", ".join(suffixes)
+        raise ModelError(path, f"suffix {target.suffix!r}", known, "The suffix decides the format.")
+    if not target.absolute().parent.is_dir():
+        raise ModelError(path, "no such folder", "a folder that exists", f"Make {target.parent} first.")
+    if target.exists() and not force:
+        raise ModelError(path, "something of that name", "a new name", "Use --force to replace it.")
+    return target

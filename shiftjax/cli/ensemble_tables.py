@@ -41,8 +41,11 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
     rows = [
         (name, f"{values.min():.6g}", f"{values.max():.6g}", how, result.units[path])
         for (name, how), (path, values) in zip(drawn, result.design.items(), strict=True)
+        if path not in result.model.expressions
     ]
     common.table(("varied", "smallest", "largest", "drawn", "unit"), rows)
+    if follow := len(result.design) - len(rows):
+        common.put(f"{follow} numbers follow from these by expressions of the file")
     common.put()
     common.table(certificate_head(result.status), certificate_rows(result.certificate, result.status))
     rows = [metric_row(name, values, result.metric_units[name]) for name, values in result.metrics.items()]

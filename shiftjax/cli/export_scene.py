@@ -17,7 +17,7 @@ def write(options: argparse.Namespace) -> None:
     """Writes what --glb, --dae and --html name."""
     wanted = {".glb": options.glb, ".dae": options.dae, ".html": options.html}
     targets = {
-        suffix: showing.new_file(name, (suffix,), force=options.force)
+        suffix: common.new_file(name, (suffix,), force=options.force)
         for suffix, name in wanted.items()
         if name is not None
     }

@@ -59,23 +59,6 @@ def add_camera(parser: argparse.ArgumentParser) -> None:
     add("--ground", type=float, metavar="Z", help="height of the ground [m]; default: the lowest point of the motion")
 
 
-def new_file(path: str, suffixes: Sequence[str], *, force: bool) -> Path:
-    """The place of a file to be written, refused before any time is spent on it.
-
-    Args:
-        suffixes: in small letters, which there may be.
-    """
-    target = Path(path)
-    if target.suffix.lower() not in suffixes:
-        known = ", ".join(suffixes)
-        raise ModelError(path, f"suffix {target.suffix!r}", known, "The suffix decides the format.")
-    if not target.absolute().parent.is_dir():
-        raise ModelError(path, "no such folder", "a folder that exists", f"Make {target.parent} first.")
-    if target.exists() and not force:
-        raise ModelError(path, "something of that name", "a new name", "Use --force to replace it.")
-    return target
-
-
 def _view(text: str) -> str:
     """A standard view or the name of a file."""
     if text in VIEWS or text.lower().endswith(".json"):

@@ -38,6 +38,8 @@ from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.topology.partition import free_speeds
 from shiftjax.topology.plan import Plan
 
+AXES = ("x", "y", "z")
+COMPONENT = re.compile(r"(.*)\[(\d+)\]")
 INDEXED = re.compile(r"([qva])\[(\d+)\]")  # of one coordinate, by its place in the joint
 
 
@@ -245,6 +247,8 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
         return _made(plan, path, name, _frame(plan, path, resolve(head)))
     if indexed := INDEXED.fullmatch(name):
         return _made(plan, path, indexed[1], _which(plan, path, f"{resolve(head)}.q[{indexed[2]}]"))
+    if "." in head and head.rpartition(".")[2] in CHANNELS:  # a component, as of "tip.position.x"
+        raise _no_quantity(plan, path, resolve)
     if any(name in joint.kind.names for joint in plan.joints):
         of = resolve(head)
         if any(joint.path == of and not joint.kind.sole for joint in plan.joints):
@@ -258,11 +262,41 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
     if name == "friction" and (channel := _friction_of_force(plan, path, head)) is not None:
         return channel
     _refuse_for_force(plan, path, head, name)
+    raise _no_quantity(plan, path, resolve)
+
+
+def _no_quantity(plan: Plan, path: str, resolve: Callable[[str], str]) -> ModelError:
+    """The error of a path that names no quantity: those that there are, and which path may be meant."""
+    head, _, name = path.rpartition(".")
     prefix, suffix = {"substructure": "substructure[k]."}, {"frames": "(FRAME, FRAME)"}
     known = [f"{prefix.get(q.of, '')}{key}{suffix.get(q.of, '')}" for key, q in CHANNELS.items() if q.of != "force"]
-    raise ModelError(
-        f"channel {path}", shown(name), ", ".join(known), nearest(name, known) or "See the list of channels."
-    )
+    stem, _, last = head.rpartition(".")
+    whole, index = (f"{stem}.{last}", "xyz".find(name)) if name in AXES and stem else (path, -1)
+    if component := COMPONENT.fullmatch(path):
+        whole, index = component[1], int(component[2])
+    if index >= 0 and (quantity := whole.rpartition(".")[2]) in CHANNELS:
+        known = [f"{quantity} as a whole"]
+        todo = f"A channel is recorded whole: record {whole} and take its component {index}; metrics, events and "
+        todo += f"expressions take {whole}[{index}]."
+    elif not head and (todo := _of_object(plan, path, resolve)):
+        known = ["a quantity of it"]
+    else:
+        todo = nearest(name, known) or "See the list of channels: `shiftjax docs paths`."
+    return ModelError(f"channel {path}", shown(name), ", ".join(known), todo)
+
+
+def _of_object(plan: Plan, path: str, resolve: Callable[[str], str]) -> str:
+    """What to write for the path of a joint, a frame or a body without a quantity; "" of anything else."""
+    try:
+        target = resolve(path)
+    except ModelError:
+        return ""
+    if any(joint.path == target for joint in plan.joints):
+        return f"Write {path}.q, {path}.v or {path}.a, or another quantity of a joint."
+    bodies = {node.path for node in plan.nodes}
+    if target in bodies or any(target == frame for frame, _ in plan.frames):
+        return f"Write {path}.position, or another quantity of a frame."
+    return ""
 
 
 def _made(plan: Plan, path: str, name: str, target: Any) -> Channel:

@@ -81,6 +81,7 @@ __all__ = [
 SI = FrozenJson(angle="radians", length="meters", mass="kilograms", time="seconds")
 
 ADDED = "added because nothing joins this body to ground"  # comment of such a joint
+STARTS = {".q": ".initial_displacement", ".v": ".initial_velocity"}  # the numbers at which these channels begin
 GLOBAL = {"energy", "substructure", "model_parameters"}  # objects that belong to the whole model
 
 
@@ -372,7 +373,8 @@ class Model:
             return full
         target, field = split(full)
         numbers = [p for p in known if split(p)[0] == target]
-        hint = nearest(full[:120], numbers)
+        start = STARTS.get(field, "")
+        hint = f"Write {target}{start}." if target + start in numbers else nearest(full[:120], numbers)
         raise ModelError(path, f"no number {field or 'there'!r}", listed(numbers) or "nothing", hint or "Choose one.")
 
     def _named(self) -> Iterator[tuple[str, Steps]]:

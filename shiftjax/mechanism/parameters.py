@@ -20,6 +20,7 @@ from shiftjax.expressions.grammar import parse
 from shiftjax.field import Field, Role
 from shiftjax.mechanism.paths import Steps, listed
 from shiftjax.mechanism.records import Vector
+from shiftjax.quantities import WORDS
 from shiftjax.record import record
 
 BLOCKS = ("parameters", "points")  # objects of paths
@@ -141,6 +142,8 @@ def value_of_text(text: str, where: str, numbers: Mapping[str, Any]) -> float:
             known = [name_of_path(path) or path for path in numbers]
             written = name_of_path(name.text) or name.text
             todo = nearest(written, known) or "Add it to the parameters of the file, or correct it."
+            if written in WORDS:
+                todo = f"A unit stands beside a number: write 20 N / (1 {written}) for 20 N/{written}."
             allowed = listed(known) or "names of parameters, of which there are none"
             raise ModelError(where, f"{written!r} in {text[:80]!r}", allowed, todo)
     with np.errstate(all="ignore"):

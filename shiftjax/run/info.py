@@ -87,7 +87,7 @@ def text(model: Model) -> str:
     lines = [
         f"{printable(model.name) or 'model'}: {report['bodies']} bodies, {report['joints']} joints,"
         f" {report['coordinates']} coordinates, {report['loops']} loops, rank {report['rank']},"
-        f" {report['dof']} degrees of freedom",
+        f" {report['dof']} degree{'s' * (report['dof'] != 1)} of freedom",
         "",
         *text_table(BODY_HEAD, body_rows(model.bodies()), left=(0, 2, 3, 4)),
         "",

@@ -166,7 +166,7 @@ def test_stores_hold_it(case: Case, tmp_path: Path) -> None:
 
 def test_the_report_names_the_gear() -> None:
     report = text(geared())
-    assert "tied by:     a:teeth" in report and "1 degrees of freedom" in report
+    assert "tied by:     a:teeth" in report and "1 degree of freedom" in report
 
 
 CACHED = """

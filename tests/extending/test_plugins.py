@@ -73,7 +73,7 @@ def test_a_command_reads_a_model_with_a_part_of_a_file(tmp_path: Path) -> None:
         shutil.copy(EXTENSIONS / case.file, tmp_path / f"my_{name}.py")
         save(case.model(), tmp_path / f"{name}.json")
     code, out, err = process(tmp_path, "-c", READING, *CASES)
-    assert code == 0 and out.count("degrees of freedom") == len(CASES), err
+    assert code == 0 and out.count(" of freedom") == len(CASES), err
 
 
 def test_a_command_runs_with_a_plugin_and_not_without(folder: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_command_takes_methods_metrics_channels_and_formats_of_files(folder: P
     assert code == 0 and "tolerance 1e-06, bs32" in out, err
     (folder / "arm.lines").write_text("body upper 1.0 0 0 -0.5\njoint top Ry fixed 0 0 1 upper 0.5\n", encoding="utf-8")
     code, out, err = shell(folder, "info", "arm.lines", *plugins)
-    assert code == 0 and "1 degrees of freedom" in out, err
+    assert code == 0 and "1 degree of freedom" in out, err
 
 
 def test_a_plugin_that_fails_is_told_by_name(folder: Path) -> None:

@@ -25,6 +25,18 @@ def drawn(geometry: Any) -> dict[str, Any]:
         (edited(f"{A}.bodies.0.masss", 1), "unknown key 'masss' in a body.*Did you mean 'mass'"),
         (edited("model_parameters.gravty", 1), "unknown key 'gravty' in model_parameters.*Did you mean 'gravity'"),
         (edited("bodies", []), "unknown key 'bodies' in the root"),
+        (edited(f"{A}.bodies.0.com", [0, 0, 0]), "unknown key 'com' in a body.*Here it is called 'center_of_mass'"),
+        (edited(f"{A}.joints.0.type", "hinge"), "type: found 'hinge'.*Here it is called 'revolute'"),
+        (
+            edited(
+                f"{A}.restraints", [{"name": "s", "type": "spring", "body_frame_pair": PAIR, "coefficients": [1, 0]}]
+            ),
+            r"coefficients: found 1 in it; allowed: a list of lists, one for each piece. Write \[\[k, c\]\]",
+        ),
+        (
+            edited(f"{A}.restraints", [{"name": "s", "type": "spring", "frames": [], "coefficients": [[1, 0]]}]),
+            "unknown key 'frames' in a restraint.*In a file its key is 'body_frame_pair'",
+        ),
         (edited("model_parameters", None), "model_parameters: found nothing"),
         (edited("model_parameters.version", "3.0"), "version: found '3.0'; allowed: one of 0.2"),
         (edited("model_parameters.gravity", [0, 0]), "gravity: found .*a list of 3 numbers"),

@@ -81,6 +81,7 @@ def test_values_that_cannot_be_are_refused(values: dict[str, float], message: st
             edited(middle="L / 2 * M"),
             r"parameters\.middle: found 'M' in 'L / 2\.0 \* M'; allowed: parameters|L, density",
         ),
+        (edited(middle="2 N/mm"), r"'mm' in '.*A unit stands beside a number: write 20 N / \(1 mm\)"),
         (edited(middle="L /"), r"parameters\.middle: found 'L /'; allowed: numbers, names of parameters"),
         (edited(middle="L / 0"), r"parameters\.middle: found inf.*allowed: a finite number"),
         (edited(L={"value": 0.2, "unit": "mm"}), r"parameters\.L\.unit: found 'mm'; allowed: one of angle, length"),

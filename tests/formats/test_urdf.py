@@ -305,6 +305,7 @@ def test_m61_a_file_is_loaded_saved_and_read_back_equal(tmp_path: Path) -> None:
     from_shell = tmp_path / "shell.json"
     assert main(["edit", str(file), "--out", str(from_shell)]) == 0
     assert load(from_shell) == model and main(["edit", str(file)]) == 2, "without steps and without a file"
+    assert main(["edit", str(file), "--out", str(tmp_path / "robot.dae")]) == 2, "which only an export writes"
 
 
 def test_m61_a_robot_stands_in_a_file_of_ours(tmp_path: Path) -> None:

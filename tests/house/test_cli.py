@@ -1,6 +1,7 @@
 """The command line as others script against it: JSON shapes, exit codes, messages. Real commands, in this process."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from shiftjax import __version__
-from shiftjax.cli import COMMANDS
+from shiftjax.cli import COMMANDS, parser
+from shiftjax.cli.examples import EXAMPLES
 from shiftjax.ensembles.store import store
 from shiftjax.field import Role
 from shiftjax.formats import load
@@ -43,6 +45,17 @@ def test_help_lists_every_command(shell) -> None:
     for name in COMMANDS:
         code, out, _ = shell(name, "--help")
         assert code == 0 and f"usage: shiftjax {name}" in out
+
+
+def test_examples_of_the_help_are_lines_that_the_command_takes(shell) -> None:
+    """Every example parses; those of a command stand in its help, and no line of a help is too wide."""
+    assert EXAMPLES.keys() == COMMANDS.keys()
+    for name, lines in EXAMPLES.items():
+        for line in lines:
+            words = shlex.split(line)
+            assert words[0] == name and parser(words).parse_args(words).command == name
+        out = shell(name, "--help")[1]
+        assert f"examples:\n  shiftjax {name}" in out and max(map(len, out.splitlines())) < 80
 
 
 def test_models_lists_the_library(shell) -> None:
@@ -341,3 +354,13 @@ def test_a_closed_pipe_is_no_disaster() -> None:
         assert process.stdout and process.stderr
         process.stdout.close()
         assert b"Traceback" not in process.stderr.read()
+
+
+def test_times_take_units(shell) -> None:
+    """The same run, its span and steps in seconds and in milliseconds; what is no time above zero is refused."""
+    plain = json.loads(shell("run", "pendulum", *SHORT, "--json")[1])
+    units = ("--span", "50ms", "--step", "1 ms", "--output-step", "10ms")
+    assert json.loads(shell("run", "pendulum", *units, "--json")[1])["time"] == plain["time"]
+    for wrong in ("5deg", "0ms", "-1", "soon"):
+        code, _, err = shell("run", "pendulum", f"--span={wrong}")
+        assert code == 2 and "is not a time above zero: write 0.005, 5ms or 2min" in err

@@ -186,6 +186,10 @@ def _angles(count: int) -> list[str]:
             r"channel turn.x: found 'x'; allowed: q, v, a, reaction_force, reaction_moment, drive_load, ",
         ),
         ("turn.qq", "q, v, a"),
+        ("one.position[0]", r"allowed: position as a whole. .*record one.position and take its component 0"),
+        ("one.position.z", r"take its component 2; .* take one.position\[2\]"),
+        ("turn", r"allowed: a quantity of it. Write turn.q, turn.v or turn.a"),
+        ("one", r"allowed: a quantity of it. Write one.position"),
         ("tur.q", r"tur.*turn"),
         ("one:tipp.position", r"tipp.*one:tip"),
         ("one.q", r"channel one.q: found 'a:one'; allowed: an active joint"),
@@ -241,3 +245,8 @@ def test_quaternions_of_all_rotations() -> None:
             rotation_of_vector([float(x) for x in vector]), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
         )
         assert np.abs(np.array(again, float) - R).max() < 1e-14
+
+
+def test_a_start_is_set_by_its_number_not_by_its_channel() -> None:
+    with pytest.raises(ModelError, match=r"found no number '\.q'.*Write four_bar:crank_pivot.initial_displacement"):
+        load("four_bar").replace({"crank_pivot.q": 1.0})

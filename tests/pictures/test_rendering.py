@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftjax.cli.showing import new_file
+from shiftjax.cli.common import new_file
 from shiftjax.errors import ModelError
 from shiftjax.viewer import rendering
 

@@ -24,7 +24,7 @@ class NumberColumn:
     """A number of every member that is in a page.
 
     Attributes:
-        role: "design", "metric" or "certificate".
+        role: "design", "metric", "certificate", or "follows" of a design number that others give.
     """
 
     name: str

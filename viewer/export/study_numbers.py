@@ -39,7 +39,8 @@ def numbers_of(study: ViewedStudy, rows: int = ROWS, drawn: Sequence[int] = ()) 
     every = np.asarray(study.status)
     outcomes, counts = np.unique(every, return_counts=True)
     status = every[members]
-    names = [*study.design, *study.metrics]
+    varied = study.free_numbers()  # what follows from these stands last, and is on no axis until it is asked for
+    names = [*varied, *study.metrics, *(name for name in study.design if name not in varied)]
     columns = tuple(_column(study, name, members) for name in names[:COLUMNS])
     if len(names) > COLUMNS:
         remarks.append(f"the table has {COLUMNS} of {len(names)} columns")
@@ -72,7 +73,8 @@ def _sampled(total: int, rows: int, drawn: Sequence[int]) -> tuple[np.ndarray, l
 
 def _column(study: ViewedStudy, name: str, members: np.ndarray) -> NumberColumn:
     values = study.design[name] if name in study.design else study.metrics[name]
-    role = "design" if name in study.design else "certificate" if name in CERTIFICATE else "metric"
+    given = "design" if name in study.free_numbers() else "follows"
+    role = given if name in study.design else "certificate" if name in CERTIFICATE else "metric"
     unit = study.unit(name)
     return NumberColumn(name, "" if unit == "1" else unit, role, quantised(np.asarray(values)[members]))
 

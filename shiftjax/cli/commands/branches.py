@@ -19,8 +19,8 @@ BESIDE = 6  # assemblies side by side
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
     add = parser.add_argument
-    line = "where an input stands, 'crank=40deg'; as many as there are freedoms"
-    add("--at", action="append", default=[], metavar="JOINT=PLACE", help=line)
+    line = "position of an input joint, 'crank=40deg'; as many as there are degrees of freedom"
+    add("--at", action="append", default=[], metavar="JOINT=VALUE", help=line)
     parsing.add_set(parser)
     add("--json", action="store_true", help="print assemblies and certificates as JSON")
 
@@ -41,6 +41,8 @@ def call(options: argparse.Namespace) -> int:
         ]
         rows += [(name, *(f"{x[k]:.2g}" for k in some), "") for name, x in (("h", table.h), ("margin", table.margin))]
         common.table(("coordinate", *(table.names[k] for k in some), "unit"), rows)
+    if len(table):
+        common.put("h of 0.5 or less proves an assembly; margin: its smallest singular value, 0 at a singular pose")
     return 0
 
 

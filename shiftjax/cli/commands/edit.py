@@ -8,7 +8,6 @@ from pathlib import Path
 
 from shiftjax.cli import common, parsing
 from shiftjax.editing.editor import Editor
-from shiftjax.ensembles.store.store import check_target
 from shiftjax.errors import ModelError
 
 
@@ -33,7 +32,7 @@ def call(options: argparse.Namespace) -> int:
         allowed = "a file of steps, --do, or --out, which writes the model as it is"
         raise ModelError("edit", "no step", allowed, "Write --do \"invert('rocker_pivot')\".")
     if options.out:
-        check_target(options.out, force=options.force, batched=False, todo="Use --force to replace it.")
+        common.new_file(options.out, (".json",), force=options.force)
     edit.replay("\n".join([*([_read(options.script)] if options.script else []), *options.do]))
     if options.json:
         steps = [{"steps": list(entry.lines), "notes": list(entry.notes)} for entry in edit.steps]
@@ -43,7 +42,7 @@ def call(options: argparse.Namespace) -> int:
             common.put("; ".join(entry.lines))
             for note in entry.notes:
                 common.put(f"  {note}")
-        common.put(f"{edit.model!r}, {edit.freedoms} degrees of freedom")
+        common.put(f"{edit.model!r}, {edit.freedoms} degree{'s' * (edit.freedoms != 1)} of freedom")
     if options.out:
         edit.save(options.out)
         common.say(f"written: {options.out}")

@@ -20,19 +20,24 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
     add = parser.add_argument
     line = (
-        "lead this joint through COUNT places, 'crank=0deg:360deg:73', or through its column of a table of poses, "
-        "'crank=poses.csv'; may be repeated, each with the same COUNT"
+        "move this joint through COUNT positions, 'crank=0deg:360deg:73', or through its column of a table of poses, "
+        "'crank=poses.csv'; may be repeated, each with the same COUNT; as many as there are degrees of freedom"
     )
     add("--drive", action="append", default=[], metavar="JOINT=FROM:TO:COUNT", help=line)
-    add("--duration", type=parsing.positive, metavar="T", help="of the path [s]: rates are by time")
+    add(
+        "--duration",
+        type=parsing.seconds,
+        metavar="T",
+        help="time that the path takes: velocities are then by time; left out, by the joint's position",
+    )
     parsing.add_channel(parser)
     parsing.add_metric(parser, "poses, and between them")
     parsing.add_set(parser)
     parsing.add_equation(parser)
     parsing.add_branch(parser)
-    add("--backend", metavar="NAME", help="cpu, gpu or xla; left out, cpu")
-    add("--precision", choices=["f64", "f32"], help="left out, f64")
-    add("--threads", type=parsing.count, metavar="N", help="of the processor; left out, all")
+    add("--backend", metavar="NAME", help="cpu, gpu or xla; default cpu")
+    add("--precision", choices=["f64", "f32"], help="default f64")
+    add("--threads", type=parsing.count, metavar="N", help="processor threads; default all")
     add("--csv", metavar="FILE", help="write the channels, a line a pose (.csv)")
     add("--out", metavar="FILE", help="write the result to FILE (.json, .zarr), to view and export")
     add("--force", action="store_true", help="replace FILE where it exists")

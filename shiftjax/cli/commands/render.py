@@ -38,7 +38,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    target = showing.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), force=options.force)
+    target = common.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), force=options.force)
     with showing.opened(options.study, showing.run_options(options), options.start) as study:
         member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)

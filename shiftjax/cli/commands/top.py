@@ -77,8 +77,8 @@ def _wanted(options: argparse.Namespace, members: Members) -> tuple[str, int, st
 
 
 def _shown(members: Members, ranking: Top) -> list[Column]:
-    """What it was ordered by first, then the design and the metrics."""
-    others = [c for c in (*members.design, *members.metrics) if c.name != ranking.column.name]
+    """What it was ordered by first, then the design without what follows from it, and the metrics."""
+    others = [c for c in (*members.design, *members.metrics) if c.name != ranking.column.name and not c.follows]
     if len(others) > WIDEST:
         common.say(f"note: {len(others) - WIDEST} more columns with --json")
     return [ranking.column, *others[:WIDEST]]

@@ -39,7 +39,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--pose", action="store_true", help="a model, or none yet, on the workbench: drag it, change it, run it")
     add("--script", metavar="FILE", help="with --pose: steps that are done first, as the window writes them")
     add("--vary", action="append", default=[], metavar="PATH=low:high", help="live: a slider for this number")
-    add("--step", type=parsing.positive, metavar="H", help="live: step [s]; default 1 ms")
+    add("--step", type=parsing.seconds, metavar="H", help="live: step [s]; default 1 ms")
     parsing.add_channel(parser, "of a model: plot this")
     parser.add_argument("--keys", choices=["playback", "workbench"], default="playback", help="which key map")
     showing.add_beside(parser)

@@ -75,7 +75,10 @@ class RateEntry(Entry):
 
 
 def _check_pieces(node: Node, knots: int) -> None:
-    pieces = len(list(node.items()))
+    some = list(node.items())
+    if flat := next((item for item in some if not isinstance(item.value, (list, tuple))), None):
+        node.refuse("a list of lists, one for each piece", "Write [[k, c]] for k x + c.", f"{flat.value!r} in it")
+    pieces = len(some)
     if pieces != knots + 1:
         node.refuse(
             f"{knots + 1} lists for {knots} knots (one more than knots)",

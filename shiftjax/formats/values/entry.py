@@ -36,9 +36,17 @@ def misspelt_of(label: str) -> dict[str, str]:
     return {wrong: field.key for field in element(label) for wrong in field.misspelt}
 
 
+@cache
+def python_names_of(label: str) -> dict[str, str]:
+    """Names of fields in Python -> their keys in a file, where these are others."""
+    if label == "an inertia":
+        return {}
+    return {field.name: field.key for field in element(label) if field.key and field.name not in field.every_key}
+
+
 def opened(node: Node, label: str) -> Node:
     """The node of an object with known keys only; `label` is what messages call it."""
-    return node.object(label, keys_of(label), misspelt_of(label))
+    return node.object(label, keys_of(label), misspelt_of(label), python_names_of(label))
 
 
 def named(node: Node, what: str) -> Iterable[tuple[str, Node]]:

@@ -80,8 +80,10 @@ def _texts(
     for k, start in enumerate(T):
         terms, stated = [], model.expressions.get(f"{path}[{k}]")
         if point and stated:
-            todo = "Write a number, or list the frames that follow the point without it."
-            raise ModelError(f"{path}[{k}]", f"{stated!r}, of a frame that follows {point.name}", "one of them", todo)
+            fault = f"{stated!r}, of a frame that follows {point.name}"
+            todo = f"Write the number that it is in the drawn pose, so that it follows {point.name} alone, or list "
+            todo += f"the frames that follow {point.name} without this one, under its 'frames'."
+            raise ModelError(f"{path}[{k}]", fault, "an expression or a point, not both", todo)
         for sign, moved in ((1.0, point), (-1.0, base)):
             for j, axis in enumerate(AXES) if moved else ():
                 share = _exact(sign * body.R[j][k])

@@ -81,7 +81,8 @@ def _unit(node: Node) -> str:
     words = [word.partition("^")[0] for word in text.replace("/", " ").split()]
     if not words or not all(word in BASES for word in words):
         allowed = f"one of {', '.join(KINDS)}, or a product or quotient of {', '.join(BASES)}, as N/m"
-        node.refuse(allowed, "The value is in the file's own units; say what it measures.")
+        todo = "It says what the number measures, of which the value is in the file's own units: N/m, also in a file "
+        node.refuse(allowed, todo + 'in mm. A value in another unit is an expression, "20 N / (1 mm)".')
     unit_in_si(text, node.where)
     return text
 

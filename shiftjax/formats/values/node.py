@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest
+from shiftjax.formats.values.synonyms import synonym
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze
 from shiftjax.mechanism.records import IDENTITY, Matrix, Vector
 
@@ -22,6 +23,7 @@ _short = reprlib.Repr()
 _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 60, 40
 _MISSING = object()
 NUMERAL = re.compile(r"\s*[-+]?([\d.]+([eE][-+]?\d*)?)?\s*")  # a number in quotes, or none
+NONE: Mapping[str, str] = {}
 MISPLACED = {
     "version": 'It stands in model_parameters and tells the dialect: "0.2" for the older one (fixed, simulation, '
     'body_frame_pairs, moment_of_inertia), "2.0" for this one (frames, integrators, parent and child, inertia); '
@@ -67,8 +69,14 @@ class Node:
     def warn(self, text: str) -> None:
         self.warnings.append(f"{self._place}: {text}")
 
-    def object(self, kind: str, known: Collection[str], misspelt: Mapping[str, str]) -> Node:
-        """The same node, its value an object with known keys only (misspellings put right, with a warning)."""
+    def object(
+        self, kind: str, known: Collection[str], misspelt: Mapping[str, str], python: Mapping[str, str] = NONE
+    ) -> Node:
+        """The same node, its value an object with known keys only (misspellings put right, with a warning).
+
+        Args:
+            python: names of fields in Python -> their keys in a file, where these differ.
+        """
         if not isinstance(self.value, Mapping):
             self.refuse(f"an object ({kind})", f"Write {{ ... }}, of the keys {', '.join(sorted(known))}.")
         entries: dict[str, Any] = {}
@@ -78,7 +86,11 @@ class Node:
                 text = str(key)[:60]
                 self.refuse(
                     "keys " + ", ".join(sorted(known)),
-                    MISPLACED.get(text) or nearest(text, known) or "Remove it, or put its text into 'comment'.",
+                    MISPLACED.get(text)
+                    or (f"In a file its key is {python[text]!r}." if text in python else "")
+                    or synonym(text, known)
+                    or nearest(text, known)
+                    or "Remove it, or put its text into 'comment'.",
                     f"unknown key {text!r} in {kind}",
                 )
             if right != key:
@@ -127,7 +139,8 @@ class Node:
             hint = ""
             if isinstance(self.value, str):
                 same = [word for word in allowed if word.lower() == self.value.lower()]
-                hint = f"Did you mean {same[0]!r}?" if same else nearest(self.value[:60], allowed)
+                hint = f"Did you mean {same[0]!r}?" if same else synonym(self.value, allowed)
+                hint = hint or nearest(self.value[:60], allowed)
             self.refuse("one of " + ", ".join(sorted(allowed)), hint or "Choose one of these.")
         return self.value
 

@@ -135,7 +135,8 @@ class _TiedJoints:
     def _refuse_freedoms(self, count: int) -> None:
         paths = [self.plan.coordinates[k].path for k in self.free]
         fault = f"inputs that leave {count} freedom{'s' * (count > 1)} among {listed(paths)}"
-        todo = f"Name {count} of them in `at`, or drive them; a rod between two balls needs a universal joint for one."
+        todo = f"Name {count} of them with a value in `at` (--at JOINT=VALUE), or drive them; a rod between two ball "
+        todo += "joints, which turns about its own axis, needs a universal joint in place of one."
         raise ModelError("at", fault, "as many inputs as freedoms", todo)
 
     def _loops(self, member: np.ndarray) -> tuple[Loops, list[int], list[int]]:

@@ -23,7 +23,7 @@ def to_frame(result: Any) -> pd.DataFrame:
         columns named by path, or name of the certificate; `attrs["units"]` has the unit of each.
     """
     lift = (lambda a: np.asarray(a)) if result.batched else (lambda a: np.asarray(a)[None])
-    columns: dict[str, np.ndarray | list[str]] = {path: np.asarray(v) for path, v in result.design.items()}
+    columns: dict[str, np.ndarray | list[str]] = {path: np.atleast_1d(v) for path, v in result.design.items()}
     units = {path: result.units.get(path, "1") for path in columns}
     columns["status"] = [Outcome(int(status)).name for status in np.atleast_1d(result.status)]
     columns |= {name: lift(values) for name, values in result.certificate.items()}

@@ -21,7 +21,7 @@ from shiftjax.plugins import STORED, present
 from shiftjax.run.results.event_history import texts_of
 from shiftjax.run.results.log_table import log_dataset
 from shiftjax.run.results.plain_values import MISSING_TEXT as MISSING_TEXT
-from shiftjax.run.results.plain_values import members_to_keep, plain
+from shiftjax.run.results.plain_values import FOLLOWS, members_to_keep, plain
 from shiftjax.version import VERSION
 
 COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")
@@ -116,10 +116,14 @@ def _members(result: Any, lift: Any) -> xr.Dataset:
     known = sorted(Outcome)
     meaning = {"flag_values": [int(o) for o in known], "flag_meanings": " ".join(o.name for o in known)}
     messages = list(result.messages) or [""] * result.members
+    follows = result.model.expressions
     data: dict[str, Any] = {
-        disk_name(path, taken): ("member", lift(values), _about("design", result.units.get(path, "1"), path=path))
+        disk_name(path, taken): (
+            "member", lift(values),
+            _about("design", result.units.get(path, "1"), path=path, **({FOLLOWS: 1} if path in follows else {})),
+        )
         for path, values in result.design.items()
-    }
+    }  # fmt: skip
     for name, values in result.metrics.items():
         about = _about("metric", result.metric_units[name], path=name, metric=result.metric_texts[name])
         about |= result.metric_aims.get(name, NO_AIM).attributes

@@ -13,6 +13,7 @@ from shiftjax.numerics.spacing import evenly_spaced
 
 ROUNDING = 1e-12  # of the size of values: what spreads by less is one value, rounded
 MISSING_TEXT = "missing"  # what texts of lost chunks read as, and those of members that have not run: no message
+FOLLOWS = "follows"  # attribute of design numbers that expressions of the model's file give
 
 
 def is_known(values: Any) -> bool:

@@ -70,10 +70,14 @@ def member_colours(result: Any, members: np.ndarray) -> np.ndarray:
 
 
 def draw_channel(panel: Any, path: str, values: np.ndarray, result: Any, colours: np.ndarray | None) -> None:
-    """Lines (K, n, ...) of a channel over time; without colours each of its numbers has one of its own."""
+    """Lines (K, n, ...) of a channel over time; without colours each of its numbers has one of its own.
+
+    Of a run that recorded its first and last instant alone there are dots: a line would show a motion that was not.
+    """
+    style = {"marker": ".", "linestyle": "none"} if len(result.time) <= 2 else {}
     for k, member in enumerate(values):
         lines = panel.plot(
-            result.time, member.reshape(len(result.time), -1), linewidth=0.7 if colours is not None else 1.2
+            result.time, member.reshape(len(result.time), -1), linewidth=0.7 if colours is not None else 1.2, **style
         )
         for number, line in enumerate(lines):
             if colours is not None:
