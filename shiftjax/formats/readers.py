@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import PurePath
+from functools import partial
+from pathlib import Path, PurePath
 from typing import Any
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import collada
 from shiftjax.formats.jsonc import MAX_BYTES, parse
+from shiftjax.formats.robots.mjcf import model as mjcf
+from shiftjax.formats.robots.sdf import document as sdf
 from shiftjax.formats.robots.urdf import robot
 from shiftjax.registry import Registry
 
@@ -17,8 +20,16 @@ from shiftjax.registry import Registry
 Reader = Callable[[str, str], tuple[Mapping[str, Any], list[str]]]
 
 READERS: Registry[Reader] = Registry(
-    "reader of files", {".json": parse, ".urdf": robot.read, collada.SUFFIX: collada.read}
+    "reader of files",
+    {
+        ".json": parse,
+        ".urdf": robot.read,
+        ".xml": mjcf.read,
+        collada.SUFFIX: collada.read,
+        **dict.fromkeys(sdf.SUFFIXES, sdf.read),
+    },
 )
+WITH_FOLDER = {".xml", *sdf.SUFFIXES}  # whose reader takes the folder of the file, too, for those it includes
 LIMITS = {collada.SUFFIX: collada.MOST_BYTES}  # bytes of a file, where there may be more than of a model alone
 
 
@@ -32,7 +43,8 @@ def reader_of(path: PurePath) -> Reader:
     if suffix not in READERS:
         todo = "Rename the file, or enter a reader in shiftjax.formats.READERS."
         raise ModelError(str(path)[:200], f"suffix {path.suffix!r}", ", ".join(sorted(READERS)), todo)
-    return READERS[suffix]
+    reader: Callable[..., Any] = READERS[suffix]
+    return partial(reader, folder=Path(path).parent) if suffix in WITH_FOLDER else reader
 
 
 def limit_of(path: PurePath) -> int:

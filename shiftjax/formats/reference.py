@@ -32,8 +32,8 @@ A file is one JSON object, *the root*. Each section below is one kind of object.
 * **also read as**: the keys of older dialects; those in *italics* are read with a warning.
 * **unit**: in a file without `units`. x is m or rad, by the joint, and m between frames; f the force along it,
   N or N m; k counts the coefficients from 0. The unit of a coefficient with k = 0 is f.
-* **default**: what a missing key means; a dash: nothing. What is *required* the JSON Schema asks for; where a value stands
-  beside it, a file without the key is read with that value.
+* **default**: what a missing key means; a dash: nothing. What is *required* the JSON Schema asks for; where a value
+  stands beside it, a file without the key is read with that value.
 
 Every number with a role in the mechanism may be an expression in quotes, `"2.4 * L"`, of the file's
 [parameters and points](parameters.md). Comments and commas before a closing bracket are read with a warning. Frames

@@ -462,7 +462,7 @@ def test_errors_of_another_format_name_the_line(tmp_path: Path) -> None:
         load(file)
 
 
-@pytest.mark.parametrize("suffix", [".sdf", ".JSN"])
+@pytest.mark.parametrize("suffix", [".usd", ".JSN"])
 def test_files_without_a_reader_are_refused(suffix: str, tmp_path: Path) -> None:
     """By name, with the suffixes that are known; the same of an included one. Without a suffix a file is JSON."""
     text = json.dumps(to_dict(load("pendulum")))

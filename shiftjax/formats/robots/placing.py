@@ -46,12 +46,20 @@ def origin(element: XmlElement) -> tuple[tuple[float, ...], np.ndarray]:
         return xyz, roll_pitch_yaw(*place.numbers("rpy", 3, ZERO))
     if "rpy" in place.attributes:
         place.refuse("both rpy and quat_xyzw", "one of them", "Remove one.")
-    x, y, z, w = place.numbers("quat_xyzw", 4)
+    return xyz, of_quaternion(place, *place.numbers("quat_xyzw", 4))
+
+
+def of_quaternion(element: XmlElement, x: float, y: float, z: float, w: float) -> np.ndarray:
+    """(3, 3) of a quaternion that an element states.
+
+    Raises:
+        ModelError: its length is not 1.
+    """
     length = math.sqrt(x * x + y * y + z * z + w * w)
     if abs(length - 1.0) > QUATERNION:
-        place.refuse(f"a quaternion of length {length:g}", "one of length 1, w last", "Correct it.")
+        element.refuse(f"a quaternion of length {length:g}", "one of length 1, w last", "Correct it.")
     x, y, z, w = (part / length for part in (x, y, z, w))
-    return xyz, np.array(
+    return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
             [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],

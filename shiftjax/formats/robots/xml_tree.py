@@ -14,7 +14,7 @@ from shiftjax.errors import ModelError, nearest
 
 DEEPEST = 100  # levels of elements
 LONGEST = 60  # characters of what messages quote
-KEPT = 200  # characters of a text between tags: URDF has none
+KEPT = 2000  # characters of a text between tags: SDFormat has poses and names there, URDF nothing
 NUMERALS = frozenset("0123456789+-.eE")  # and no words as nan, nor 1_000
 
 
@@ -114,6 +114,12 @@ class XmlElement:
             todo = "Expand the macros first: `xacro FILE`." if "$" in text else "Correct it."
             self.refuse(f"{name}={text[:LONGEST]!r}", allowed, todo)
         return values
+
+    def several(self, name: str, most: int, default: tuple[float, ...] = ()) -> tuple[float, ...]:
+        """An attribute of up to some finite numbers, as many as it states."""
+        if name not in self.attributes:
+            return default
+        return self.numbers(name, min(len(self.word(name).split()), most))
 
     def number(self, name: str, default: float | None = None) -> float:
         """An attribute of one finite number."""

@@ -20,8 +20,8 @@ from shiftjax.outcome import Outcome
 from shiftjax.plugins import STORED, present
 from shiftjax.run.results.event_history import texts_of
 from shiftjax.run.results.log_table import log_dataset
-from shiftjax.run.results.plain_values import MISSING_TEXT as MISSING_TEXT
 from shiftjax.run.results.plain_values import FOLLOWS, members_to_keep, plain
+from shiftjax.run.results.plain_values import MISSING_TEXT as MISSING_TEXT
 from shiftjax.version import VERSION
 
 COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")

@@ -1,0 +1,1 @@
+"""Models of MuJoCo's MJCF files as documents of the Shift format."""

@@ -1,0 +1,1 @@
+"""Models and worlds of SDFormat files as documents of the Shift format."""
