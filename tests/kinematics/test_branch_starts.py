@@ -1,4 +1,4 @@
-"""Starts on a branch that is asked for by its name (F7, F22): as the table has it, one design or many; in stores, too."""
+"""Starts on a branch asked for by its name (F7, F22): as the table has it, one design or many; in stores, too."""
 
 import json
 from pathlib import Path
