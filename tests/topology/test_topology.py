@@ -47,6 +47,41 @@ def counts(report: dict[str, Any]) -> tuple[Any, ...]:
 # -- counts and clusters -------------------------------------------------------------------------------------------
 
 
+def blocks(edges: dict[str, tuple[str, str]]) -> set[frozenset[str]]:
+    """Biconnected components of more than one edge, by their definition: no vertex separates two edges of one."""
+    near = {end for ends in edges.values() for end in ends}
+
+    def parts(without: str) -> dict[str, str]:
+        """Vertex -> one that stands for all that it reaches without another one."""
+        of = {vertex: vertex for vertex in near}
+        for _ in near:
+            for a, b in edges.values():
+                if without not in (a, b):
+                    of[a] = of[b] = min(of[a], of[b])
+        return of
+
+    reached = {vertex: parts(vertex) for vertex in near}
+
+    def together(one: str, other: str) -> bool:
+        seen = (
+            [{of[end] for end in edges[name] if end != vertex} for name in (one, other)]
+            for vertex, of in reached.items()
+        )
+        return all(a & b for a, b in seen)
+
+    components = {frozenset(other for other in edges if together(one, other)) for one in edges}
+    return {component for component in components if len(component) > 1}
+
+
+@pytest.mark.parametrize("name", ["double_wishbone", "excavator", "klann", "n_four_bar_5", "scissor_lift", "stewart"])
+def test_m21_groups_of_loops_are_the_biconnected_components(name: str) -> None:
+    """Paths of loops to their lowest common ancestors, merged where they overlap, are blocks of the graph of bodies."""
+    report = info(load(name))
+    assert not any(part["constraints"] for part in report["substructures"])
+    edges = {row["joint"]: (row["from"], row["to"]) for row in report["tree"]}
+    assert {frozenset(part["joints"]) for part in report["substructures"]} == blocks(edges)
+
+
 @pytest.mark.parametrize("name", names())
 def test_s3_s7_s10_counts_of_the_library(name: str) -> None:
     """S1, S3, S7, S10, F6: table 1.7 of the format's facts; rank and redundant rows of every substructure add up."""
