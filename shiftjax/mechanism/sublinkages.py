@@ -149,6 +149,14 @@ def unread_sublinkages(sublinkages: Sequence[Sublinkage]) -> tuple[str, ...]:
     return (text,) if sublinkages else ()
 
 
+def travel_notes(sublinkages: Sequence[Sublinkage]) -> tuple[str, ...]:
+    """What travels make of them, a sentence; none where none drives or is driven, so that all loops close at once."""
+    if all(one.disposition == SIMULTANEOUS for one in sublinkages):
+        return ()
+    names = listed(one.name for one in sublinkages)
+    return (f"sublinkages {names}: ends are of a joint's stage: what drives it stays, what it drives follows or opens",)
+
+
 # -- others of other joints and names ----------------------------------------------------------------------------------
 
 

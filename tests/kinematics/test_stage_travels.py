@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import shiftjax
+from shiftjax.kinematics.ranges.travels import travels
 from tests.support.models.reaching_arms import five_bar
 
 EXACT = 1e-9  # rad: dead points are solved to rounding, angles of triangles have its root at most near them
@@ -148,6 +149,24 @@ def test_the_command_says_both(shell, tmp_path) -> None:
         assert code == 0 and [float(x) for x in line[1:4]] == pytest.approx(
             ends(DRIVEN.model, "rocker_pivot", together=together), rel=1e-8
         )
+
+
+def test_results_say_what_travels_make_of_sublinkages(shell, tmp_path) -> None:
+    """M22: a study of travels says that ends are of stages, never that all loops close at once; the command, too."""
+    metrics = {"high": "high(rocker_pivot)"}
+    staged, plain = (travels(model, metrics=metrics) for model in (DRIVEN.model, BOTH.model))
+    assert staged.metrics["high"] == pytest.approx(ends("four_bar", LOOP[3])[2], abs=SAME) and not plain.notes
+    (note,) = staged.notes
+    assert re.fullmatch(r"sublinkages follower: ends .* stage.*", note) and "at once here" not in note
+    shiftjax.save(DRIVEN.model, path := tmp_path / "driven.json")
+    for words, said in (((), note), (("--together",), "")):
+        code, _, err = shell("travel", str(path), "rocker_pivot", *words)
+        assert code == 0 and err.strip() == (f"note: {said}" if said else "")
+    together = shiftjax.Editor(DRIVEN.model).sublinkage("follower", disposition="simultaneous").model
+    for one in (travels(together, metrics=metrics).metrics["high"], shiftjax.travel(together, "rocker_pivot").high):
+        assert one == pytest.approx(ends(DRIVEN.model, "rocker_pivot", together=True)[2], abs=SAME)
+    with pytest.raises(shiftjax.ModelError, match="simultaneous"):  # what a study can do, which has no together=
+        travels(DRIVEN.model, metrics=metrics, branch="1")
 
 
 def test_what_closes_all_loops_at_once_says_so() -> None:

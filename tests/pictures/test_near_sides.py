@@ -7,7 +7,7 @@ import pytest
 
 from shiftjax.viewer.gl import buffers
 from shiftjax.viewer.gl.part_instances import PartInstances
-from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene import closed, shapes
 from shiftjax.viewer.scene.closed import bounds_solids
 from shiftjax.viewer.scene.scene import Mesh, RenderSettings, Scene, Snapshot
 from tests.scenes.pictures import ball, block, part, scene, snapshot
@@ -44,6 +44,16 @@ def test_closed_shapes_bound_solids_and_others_do_not(name: str) -> None:
     room = turned_inside_out(solid)
     for other in (open_, one_turned, room, joined(solid, moved(room, 5.0)), joined(solid, solid)):
         assert not bounds_solids(other)
+
+
+def test_a_mesh_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though whole pictures, drafts and both halves of a view each have buffers of it."""
+    solid, looked = moved(shapes.sphere(), 2.0), list[Mesh]()
+    welded = closed._welded
+    monkeypatch.setattr(closed, "_welded", lambda mesh: (looked.append(mesh), welded(mesh))[1])
+    again = dataclasses.replace(solid, key="of the same arrays")
+    assert bounds_solids(solid) and bounds_solids(solid) and bounds_solids(again) and len(looked) == 1
+    assert not bounds_solids(turned_inside_out(solid)) and len(looked) == 2
 
 
 def test_what_has_no_inside_bounds_nothing() -> None:

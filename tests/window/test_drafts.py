@@ -166,6 +166,19 @@ def test_quick_pictures_are_whole(
         assert renderer.shown is renderer.whole
 
 
+def test_one_late_picture_is_forgotten_when_the_hand_lets_go(
+    renderer: AdaptiveRenderer, state: WindowState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole picture after a move tells how long one takes now: the next move is whole where that is in time."""
+    at, camera = moments(state, 3), state.current_camera()
+    renderer.draw(at[-1], camera, SIZE, 1.0, moving=True)
+    renderer._seconds = NEVER  # as other work on the machine made it once
+    monkeypatch.setattr(adaptive, "SLOW", NEVER / 2.0)
+    for k, (moving, is_whole) in enumerate(((True, False), (False, True), (True, True))):
+        renderer.draw(at[k], camera, SIZE, 1.0, moving=moving)
+        assert (renderer.shown is renderer.whole) == is_whole
+
+
 @pytest.mark.parametrize("rest", [NEVER, -1.0])
 def test_a_hand_that_rests_gets_the_whole_picture(
     renderer: AdaptiveRenderer, state: WindowState, monkeypatch: pytest.MonkeyPatch, rest: float

@@ -76,7 +76,7 @@ class AdaptiveRenderer:
         self._draft_look = dataclasses.replace(look, shadows=False, samples=1)
         self._draft: StillRenderer | None = None  # made when it is first needed
         self._draft_size = DraftSize()
-        self._seconds = 0.0  # of the last whole picture that was drawn while a hand moved something; 0: not known
+        self._seconds = 0.0  # of the last whole picture that was drawn in a move or at its end; 0: not known
         self._changed = 0.0  # when a draft was drawn anew
         self._wanted: tuple[Snapshot, Camera] | None = None
 
@@ -104,11 +104,11 @@ class AdaptiveRenderer:
         self._wanted = snapshot, camera
         if moving and self._seconds > SLOW and self._drafted(snapshot, camera):
             return
-        begun = time.perf_counter()
+        begun, after_drafts = time.perf_counter(), self.shown is not self.whole
         self.whole.draw(snapshot, camera)
         self.shown = self.whole
         self._draft_size.measure_again()
-        if moving and self.whole.fresh:
+        if (moving or after_drafts) and self.whole.fresh:  # or one late picture would make all later moves drafts
             GL.glFinish()  # drivers draw later than they are told to
             self._seconds = time.perf_counter() - begun
 

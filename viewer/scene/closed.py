@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Any
+from weakref import ref
+
 import numpy as np
 
+from shiftjax.memory_cache import forget_oldest
 from shiftjax.viewer.scene.scene import Mesh
 
 MOST = 50_000  # triangles of a mesh that is looked at, which takes 0.1 s; larger ones count as open
 SAME = 1e-6  # of the mesh's size: corners that are so near to each other are one
+KEPT = 1024  # meshes
+
+_Looked = tuple[list[ref[Any]], bool]  # what tells whether arrays live on, and whether they bound solids
+_known: dict[tuple[int, int], _Looked] = {}  # by ids of arrays
 
 
 def bounds_solids(mesh: Mesh) -> bool:
     """Whether a mesh is the surface of solids, none hollow: each edge has a triangle on either side, all triangles turn
     the same way, and every connected piece of them encloses a positive volume, seen from outside counter-clockwise.
 
-    False also where that is not known: of lines, of points, of what has levels of detail, of very large meshes.
+    False also where that is not known: of lines, of points, of what has levels of detail, of very large meshes. Each
+    mesh is looked at once, though every renderer has buffers of its own.
     """
     if mesh.kind != "triangles" or mesh.detail is not None or not 0 < len(mesh.indices) <= MOST:
         return False
+    arrays = mesh.vertices, mesh.indices
+    key = id(mesh.vertices), id(mesh.indices)
+    known = _known.get(key)
+    if known is None or any(one() is not array for one, array in zip(known[0], arrays, strict=True)):
+        forget_oldest(_known, KEPT - 1)
+        known = _known[key] = [ref(array) for array in arrays], _is_solid(mesh)
+    return known[1]
+
+
+def _is_solid(mesh: Mesh) -> bool:
     points, triangles = _welded(mesh)
     if not len(triangles):
         return False

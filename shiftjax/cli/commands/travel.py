@@ -8,6 +8,7 @@ import math
 from shiftjax.cli import common, parsing
 from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.kinematics.ranges.travel import travel
+from shiftjax.mechanism.sublinkages import travel_notes
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +49,8 @@ def call(options: argparse.Namespace) -> int:
         head = ("joint", "begins at", "lower end", "upper end", "unit", "turning margin")
         used = len(head) if any(row[-1] for row in rows) else len(head) - 1
         common.table(head[:used], [row[:used] for row in rows])
+        for note in () if options.together else travel_notes(model.sublinkages):
+            common.say(f"note: {note}")
         for one in every:
             if not one.assembled:
                 common.say(

@@ -26,7 +26,7 @@ from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.topology.plan import Plan
 
-TOGETHER = "Give together=True (--together), which closes all loops at once"
+TOGETHER = "Give together=True (--together) of `travel`, or make sublinkages simultaneous: all loops close at once"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class StageTravel:
         """
         if self.still:
             fault = f"numbers of which slopes are asked, of a joint whose stage depends on {listed(self.still)}"
-            raise ModelError("sublinkages", fault, "a joint of the first stage", f"{TOGETHER}, or take differences.")
+            raise ModelError("sublinkages", fault, "a joint of the first stage", f"{TOGETHER}. Or take differences.")
 
 
 @dataclass

@@ -22,6 +22,7 @@ from shiftjax.kinematics.ranges.travel import ASSEMBLED, HIGH, LOW, MARGIN, Trav
 from shiftjax.kinematics.ranges.travel_metrics import TravelTerm, travel_metrics
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.sublinkages import travel_notes, unread_sublinkages
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.derive import Formula
 from shiftjax.run.memory import Need
@@ -60,6 +61,8 @@ def travels(
             dead points.
         channels: of the pose in which each member begins. progress: of no use, since ends of travels do not tell.
         all others: as those of `assemble`.
+
+    Ends are those of the stage of a joint, as of `travel`; a member must begin with all loops closed.
 
     Returns:
         a Result of the one pose in which each member begins. One without an end that a metric asks for is `unlimited`,
@@ -133,6 +136,10 @@ class TravelFunction(DesignMetrics):
         status, messages = self._status(began, y)
         with np.errstate(all="ignore"):  # ends that are infinite
             terms = {text: [x] for text, x in self._terms(y.T).items()}
+        sublinkages = self.model.sublinkages
+        if staged := travel_notes(sublinkages):
+            others = set(unread_sublinkages(sublinkages))
+            began = replace(began, notes=(*(note for note in began.notes if note not in others), *staged))
         return self._with_metrics(began, terms, status, messages, {"travels": self.joints})
 
     def _measured(self, y: Array) -> Array:

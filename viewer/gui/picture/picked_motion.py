@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TypeVar
-
 import numpy as np
 
 from shiftjax.editing.velocities.ellipsoids import VelocityEllipsoid
@@ -17,7 +14,6 @@ from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.latest_values import LatestValues
 from shiftjax.viewer.scene.affine import as_tuple
 
-T = TypeVar("T")
 SCREW, ELLIPSOID = "screw", "ellipsoid"  # display classes
 
 
@@ -72,27 +68,12 @@ def bodies(state: WindowState) -> tuple[str, str]:
     return body, "" if other == FIXED else other
 
 
-class _Latest:
-    """What was worked out last, for as long as the motions are the same and what is picked is: lines, legend and pane
-    of one frame ask for it, and so do frames in which nothing moves."""
+class PickedValues:
+    """What was worked out last, for as long as the motions and what is picked are the same: lines, legend and pane of
+    one frame ask for it, and so do frames in which nothing moves."""
 
     def __init__(self) -> None:
-        self._motions: FreeMotions | None = None
-        self._values = LatestValues()
-
-    def get(self, motions: FreeMotions, of: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-        """It; of: what it depends on beside the motions."""
-        if motions is not self._motions:
-            self._motions, self._values = motions, LatestValues()
-        return self._values.get(of, "", make)
-
-
-class _LatestMotion(_Latest):
-    pass
-
-
-class _LatestEllipsoid(_Latest):
-    pass
+        self.motion, self.ellipsoid = LatestValues(), LatestValues()
 
 
 def of_pick(state: WindowState, motions: FreeMotions) -> PickedMotion | None:
@@ -101,8 +82,8 @@ def of_pick(state: WindowState, motions: FreeMotions) -> PickedMotion | None:
     if not body:
         return None
     lead = next((path for path in state.selection.marked if path in motions.joints), "")
-    latest = state.pane_data(_LatestMotion)
-    return latest.get(motions, (body, other, lead), lambda: _motion(motions, body, other, lead))
+    latest = state.pane_data(PickedValues).motion
+    return latest.get((motions, body, other, lead), SCREW, lambda: _motion(motions, body, other, lead))
 
 
 def _motion(motions: FreeMotions, body: str, other: str, lead: str) -> PickedMotion:
@@ -133,5 +114,5 @@ def ellipsoid_of_pick(state: WindowState, motions: FreeMotions) -> VelocityEllip
         return None
     selected = tuple(path for path in state.selection.selected if path in motions.joints)
     point = point_of(state, body)[0]
-    latest = state.pane_data(_LatestEllipsoid)
-    return latest.get(motions, (body, as_tuple(point), selected), lambda: motions.ellipsoid(body, point, selected))
+    latest, of = state.pane_data(PickedValues).ellipsoid, (motions, body, as_tuple(point), selected)
+    return latest.get(of, ELLIPSOID, lambda: motions.ellipsoid(body, point, selected))
