@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import time
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiftjax import ModelError, load
 from shiftjax.formats.robots.urdf.robot import read
+from tests.support.damaged_texts import damaged
 from tests.support.models.urdf_text import joint, link, robot
 
 WORLD, ARM, TURN = link("world"), link("arm", 1.0, inertia=(1, 1, 1, 0, 0, 0)), joint("turn", "world", "arm")
@@ -168,12 +168,7 @@ SEED = robot(
 @given(st.integers(0, 2**32))
 def test_m61_a_damaged_text_is_a_model_or_one_error(seed: int) -> None:
     """Of texts with parts cut out, doubled and exchanged."""
-    draw = np.random.default_rng(seed)
-    words = re.split(r"(?<=[ ><\"])", SEED)
-    for _ in range(int(draw.integers(1, 4))):
-        k, n = int(draw.integers(0, len(words))), int(draw.integers(1, 4))
-        words[k : k + n] = [[], words[k : k + n] * 2, [str(draw.choice(words))]][int(draw.integers(0, 3))]
     try:
-        load(read("".join(words), "x.urdf")[0])
+        load(read(damaged(SEED, seed), "x.urdf")[0])
     except ModelError as error:
         assert error.where and error.allowed and error.todo

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from shiftjax.formats.robots.xml_tree import XmlElement
 from shiftjax.mechanism.paths import listed
 
+SLIP_SPEED = 1e-2  # rad/s or m/s: these formats state how large dry friction is, not how it begins
 SHOWN = 4  # names in a sentence
 OFF = ("", "0", "0.0", "false")
 MOVING = {  # element that says something of the motion -> texts with which it says nothing

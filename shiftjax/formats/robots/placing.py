@@ -11,6 +11,7 @@ from shiftjax.formats.robots.xml_tree import XmlElement
 from shiftjax.mechanism.records import IDENTITY, ZERO
 
 QUATERNION = 1e-6  # by which the length of a stated quaternion may differ from 1
+ENTRIES = {"Ixx": (0, 0), "Iyy": (1, 1), "Izz": (2, 2), "Ixy": (0, 1), "Iyz": (1, 2), "Izx": (2, 0)}  # of an inertia
 SHORTEST = 1e-12  # of an axis, whose direction alone counts
 
 
@@ -49,6 +50,17 @@ def origin(element: XmlElement) -> tuple[tuple[float, ...], np.ndarray]:
     return xyz, of_quaternion(place, *place.numbers("quat_xyzw", 4))
 
 
+def rotation_of_quaternion(w: float, x: float, y: float, z: float) -> np.ndarray:
+    """(3, 3) of a quaternion of length 1."""
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
 def of_quaternion(element: XmlElement, x: float, y: float, z: float, w: float) -> np.ndarray:
     """(3, 3) of a quaternion that an element states.
 
@@ -58,14 +70,7 @@ def of_quaternion(element: XmlElement, x: float, y: float, z: float, w: float) -
     length = math.sqrt(x * x + y * y + z * z + w * w)
     if abs(length - 1.0) > QUATERNION:
         element.refuse(f"a quaternion of length {length:g}", "one of length 1, w last", "Correct it.")
-    x, y, z, w = (part / length for part in (x, y, z, w))
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return rotation_of_quaternion(*(part / length for part in (w, x, y, z)))
 
 
 def placed(T: tuple[float, ...], R: np.ndarray) -> dict[str, Any]:

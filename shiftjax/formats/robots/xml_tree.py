@@ -71,13 +71,19 @@ class XmlElement:
                 inner.refuse(f"<{tag}> a second time", f"one in <{self.tag}>", "Remove one.")
 
     def silent(self) -> None:
-        """Refuses text between tags: URDF has none."""
+        """Refuses text between tags, where an element has none."""
         if self.text:
             self.refuse(f"text {self.text[:LONGEST]!r}", "attributes and elements", "Write it as an attribute.")
 
     def every(self, tag: str) -> Iterator[XmlElement]:
         """The children with a tag."""
         return (inner for inner in self.children if inner.tag == tag)
+
+    def everything(self) -> Iterator[XmlElement]:
+        """The element and all that is in it."""
+        yield self
+        for inner in self.children:
+            yield from inner.everything()
 
     def child(self, tag: str) -> XmlElement | None:
         """The first child with a tag."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiftjax import ModelError, load
 from shiftjax.formats.robots.mjcf.model import read
+from tests.support.damaged_texts import damaged
 from tests.support.models.mjcf_text import INERTIAL, mujoco
 
 JOINT = '<joint name="h"/>'
@@ -171,16 +172,32 @@ SEED = mujoco(
 )
 
 
+@pytest.mark.parametrize(
+    ("elements", "fault"),
+    [
+        (geom('size="1e200"'), "line 3: .*body 'a': found a mass or moments that are too large"),
+        ((body(more='name="a" quat="1e308 1e308 1e308 0"'), ()), "line 3: .*quat=.*a direction"),
+        (equality('<joint name="x:y" joint1="h" joint2="i"/>'), "line .*joint 'x:y': found name='x:y'.*Rename it"),
+        (actuator('<position name="x:y" joint="h" kp="1"/>'), "line .*position 'x:y': found name='x:y'.*Rename it"),
+    ],
+)
+def test_m61_numbers_that_overflow_and_names_of_what_acts(elements: tuple[str, tuple[str, ...]], fault: str) -> None:
+    with pytest.raises(ModelError, match=fault):
+        read(mujoco(*elements[1], world=elements[0]), "m.xml")
+
+
+def test_m61_files_in_files_have_an_end(tmp_path: Path) -> None:
+    for k in range(101):
+        (tmp_path / f"{k}.xml").write_text(f'<mujoco><include file="{k + 1}.xml"/></mujoco>', encoding="utf-8")
+    with pytest.raises(ModelError, match="nested at most 100 deep"):
+        load(tmp_path / "0.xml")
+
+
 @settings(max_examples=120, deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_m61_a_damaged_mjcf_is_a_model_or_one_error(seed: int) -> None:
     """Of texts with parts cut out, doubled and exchanged."""
-    draw = np.random.default_rng(seed)
-    words = re.split(r"(?<=[ ><\"])", SEED)
-    for _ in range(int(draw.integers(1, 4))):
-        k, n = int(draw.integers(0, len(words))), int(draw.integers(1, 4))
-        words[k : k + n] = [[], words[k : k + n] * 2, [str(draw.choice(words))]][int(draw.integers(0, 3))]
     try:
-        load(read("".join(words), "m.xml")[0])
+        load(read(damaged(SEED, seed), "m.xml")[0])
     except ModelError as error:
         assert error.where and error.allowed and error.todo

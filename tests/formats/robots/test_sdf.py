@@ -274,6 +274,9 @@ def test_d3_limits_hold_poses_and_the_rest_is_data() -> None:
     assert d.lock and d.initial_displacement == 0.25 and thaw(a.data) == {"stops": {"effort": 40.0}}
     for sentence in ("outside of the limits of ja", "posing leaves jd", "effort and velocity, and stops, are of ja"):
         assert sentence in notes(text)
+    endless = model(link("a"), joint("ja", "world", "a", "continuous", axis(inside=limit)))
+    assert dict(model_of(endless).joints())["m:ja"].limits is None
+    assert "limits are left out, as continuous joints have none: those of ja" in notes(endless)
 
 
 def test_d3_gravity_is_that_of_the_world_and_of_each_link() -> None:

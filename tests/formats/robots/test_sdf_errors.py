@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +12,8 @@ from hypothesis import strategies as st
 from shiftjax import ModelError, load
 from shiftjax.formats.robots.sdf import models
 from shiftjax.formats.robots.sdf.document import read
+from shiftjax.formats.robots.sdf.values import readable
+from tests.support.damaged_texts import damaged
 from tests.support.models.sdf_text import axis, joint, link, model, pose, sdf, world
 
 A, B, TURN = link("a", mass=1.0), link("b", mass=1.0), joint("turn", "a", "b")
@@ -80,6 +81,9 @@ REFUSED = {
     "a pose of five": (with_link(pose("0 0 0 0 0")), "6 finite numbers"),
     "a bad quaternion": (with_link(pose("0 0 0 0 0 0 2", attributes=' rotation_format="quat_xyzw"')), "of length 2"),
     "a pose in degrees": (with_link(pose("0 0 0 0 0 0", attributes=' degrees="maybe"')), "true or false"),
+    "a place too far": (with_link(pose("1e300 0 0 0 0 0")), "a place up to 1e\\+100 m away"),
+    "an axis too long": (with_joint("revolute", axis((1e308, 1e308, 1e308))), "line 6: .*a direction"),
+    "an element as a number": (with_link("<inertial><mass><x>2</x></mass></inertial>"), "<x>.*a text alone"),
     "a mass": (with_link("<inertial><mass>-1</mass></inertial>"), "a mass of -1 kg"),
     "water": (with_link("<inertial><fluid_added_mass><xx>1</xx></fluid_added_mass></inertial>"), "added mass"),
     "no inertia": (with_link('<inertial auto="true"/>'), "left to the collisions.*shiftjax.solid"),
@@ -155,6 +159,36 @@ def test_d3_files_that_include_others_twice_over_come_to_an_end(
         load(tmp_path / "0.sdf")
 
 
+def test_d3_models_that_are_placed_by_each_other_and_files_in_files_have_an_end(tmp_path: Path) -> None:
+    """A chain of them is refused where it is too long, and none is too deep for the reader."""
+    chain = [model(link("l"), name=f"m{k}", more=pose("1 0 0 0 0 0", f"m{k + 1}::l")) for k in range(500)]
+    with pytest.raises(ModelError, match="at the end of 100 models, each placed by the next"):
+        read(sdf(world(*chain, model(link("l"), name="m500"))), "m.sdf")
+    backwards = sdf(world(model(link("l"), name="m500"), *chain[:-101:-1]))
+    assert len(read(backwards, "m.sdf")[0]["assemblies"]) == 101
+    for k in range(105):
+        (tmp_path / f"{k}.sdf").write_text(sdf(model(A, f"<include><uri>{k + 1}.sdf</uri><name>n</name></include>")))
+    with pytest.raises(ModelError, match=r"100\.sdf, line 5: .*by a chain of 100 files"):
+        load(tmp_path / "0.sdf")
+
+
+def test_d3_a_large_file_is_not_included_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "MOST_ELEMENTS", 500)
+    (tmp_path / "big.sdf").write_text(sdf(model(*(link(f"l{k}") for k in range(100)))), encoding="utf-8")
+    many = "".join(f"<include><uri>big.sdf</uri><name>n{k}</name></include>" for k in range(10))
+    with pytest.raises(ModelError, match="too much that is included; allowed: at most 500 elements in all"):
+        read(sdf(world(many)), "m.sdf", tmp_path)
+
+
+def test_d3_comments_and_frames_cost_what_they_are_long() -> None:
+    """The search for the next comment looks at no text twice, and a chain of frames is followed once."""
+    text = "<!---->" * 20_000 + "<sdf>"
+    assert readable(text) == "<sdf>"
+    frames = (f'<frame name="f{k}" attached_to="f{k + 1}"/>' for k in range(2000))
+    document = read(sdf(model(A, *frames, '<frame name="f2000"/>')), "m.sdf")[0]
+    assert len(document["assemblies"][0]["bodies"][0]["frames"]) == 2001
+
+
 SEED = sdf(
     model(
         link("a", pose("0 0 1 0 0 0.5"), 1.0, inside='<visual name="v"><geometry><box/></geometry></visual>'),
@@ -170,12 +204,7 @@ SEED = sdf(
 @given(st.integers(0, 2**32))
 def test_d3_a_damaged_text_is_a_model_or_one_error(seed: int) -> None:
     """Of texts with parts cut out, doubled and exchanged."""
-    draw = np.random.default_rng(seed)
-    parts = re.split(r"(?<=[ ><\"])", SEED)
-    for _ in range(int(draw.integers(1, 4))):
-        k, n = int(draw.integers(0, len(parts))), int(draw.integers(1, 4))
-        parts[k : k + n] = [[], parts[k : k + n] * 2, [str(draw.choice(parts))]][int(draw.integers(0, 3))]
     try:
-        load(read("".join(parts), "x.sdf")[0])
+        load(read(damaged(SEED, seed), "x.sdf")[0])
     except ModelError as error:
         assert error.where and error.allowed and error.todo

@@ -12,7 +12,7 @@ from typing import Any
 from shiftjax.errors import nearest
 from shiftjax.formats.robots.mjcf.classes import Classes
 from shiftjax.formats.robots.mjcf.compiler import REMEDY, Compiler, range_of
-from shiftjax.formats.robots.mjcf.document import ALONG_ONE, MjcfDocument, MjcfJoint
+from shiftjax.formats.robots.mjcf.document import ALONG_ONE, MjcfDocument, MjcfJoint, checked_name
 from shiftjax.formats.robots.mjcf.tendons import Tendons
 from shiftjax.formats.robots.xml_tree import LONGEST, XmlElement
 
@@ -96,7 +96,7 @@ def _actuator(element: XmlElement, law: Laws, compiler: Compiler, document: Mjcf
     ends = [name for name in TRANSMISSIONS if name in element.attributes]
     if not ends:
         element.refuse("no joint, tendon, site or body", "one of them, on which it acts", "Add it.")
-    name = element.attributes.get("name") or f"{element.word(ends[0])}_{element.tag}"
+    name = checked_name(element) or f"{element.word(ends[0])}_{element.tag}"
     if not (constant or bias[1] or bias[2]):
         document.notes.add(IDLE, name)
         return

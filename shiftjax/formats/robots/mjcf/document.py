@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shiftjax.formats.robots.mjcf.orientation import HERE, BodyPlace
-from shiftjax.formats.robots.notes import ReaderNotes
+from shiftjax.formats.robots.notes import SLIP_SPEED, ReaderNotes
 from shiftjax.formats.robots.placing import placed
 from shiftjax.formats.robots.xml_tree import LONGEST, XmlElement
 from shiftjax.mechanism.records import FIXED, ORIGIN
@@ -14,7 +14,6 @@ from shiftjax.record import record
 WORLD = "world"  # MuJoCo's name of ground
 Reference = list[Any]  # [[body], frame]
 ALONG_ONE = ("hinge", "slide")
-SLIP_SPEED = 1e-2  # rad/s or m/s
 
 DRY = f"dry friction fades below {SLIP_SPEED:g} rad/s or m/s: slip_speed of {{}}"
 ROTORS = "armature of {} is that of rotors on ground, which turn as those joints do"
@@ -87,6 +86,7 @@ class MjcfDocument:
         self.joints: dict[str, MjcfJoint] = {}
         self.sites: dict[str, MjcfSite] = {}
         self._taken: dict[str, set[str]] = {f"frames of {FIXED}": {ORIGIN}}
+        self._last: dict[tuple[str, str], int] = {}  # kind and name -> number of the last one that was given
         self.ground: list[dict[str, Any]] = []
         self.body_entries: dict[str, dict[str, Any]] = {}
         self.joint_entries: dict[str, dict[str, Any]] = {}
@@ -97,11 +97,12 @@ class MjcfDocument:
     def free_name(self, kind: str, name: str) -> str:
         """The name, or name_2, name_3, ... where something of its kind has it."""
         taken = self._taken.setdefault(kind, set())
-        out, k = name, 1
+        out, k = name, self._last.get((kind, name), 1)
         while out in taken:
             k += 1
             out = f"{name}_{k}"
         taken.add(out)
+        self._last[kind, name] = k
         return out
 
     def add_body(self, name: str, **entry: Any) -> None:

@@ -13,9 +13,10 @@ import numpy as np
 from shiftjax.errors import nearest
 from shiftjax.formats.robots.mjcf.classes import Classes
 from shiftjax.formats.robots.mjcf.compiler import flag
-from shiftjax.formats.robots.mjcf.document import ALONG_ONE, WORLD, MjcfDocument, MjcfSite
-from shiftjax.formats.robots.mjcf.orientation import HERE, BodyPlace, rotation_of_quaternion, unit
+from shiftjax.formats.robots.mjcf.document import ALONG_ONE, WORLD, MjcfDocument, MjcfSite, checked_name
+from shiftjax.formats.robots.mjcf.orientation import HERE, BodyPlace, unit
 from shiftjax.formats.robots.mjcf.tendons import FixedTendon
+from shiftjax.formats.robots.placing import rotation_of_quaternion
 from shiftjax.formats.robots.xml_tree import LONGEST, XmlElement
 from shiftjax.mechanism.records import ZERO
 
@@ -36,7 +37,7 @@ def equalities(root: XmlElement, classes: Classes, document: MjcfDocument, tendo
         every.only((), ("connect", "weld", "joint", "tendon", *OTHERS), once=False)
         for stated in every.children:
             element = classes.complete(stated, None, "equality")
-            title = stated.attributes.get("name") or f"{stated.tag}_in_line_{stated.line}"
+            title = checked_name(stated) or f"{stated.tag}_in_line_{stated.line}"
             if not flag(element, "active", default=True):
                 document.notes.add(INACTIVE, title)
                 continue

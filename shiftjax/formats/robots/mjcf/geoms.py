@@ -14,9 +14,9 @@ from shiftjax.formats.robots.mjcf.compiler import Compiler, choice, flag
 from shiftjax.formats.robots.mjcf.document import WORLD
 from shiftjax.formats.robots.mjcf.masses import MassPart, part_of, volume
 from shiftjax.formats.robots.mjcf.mesh_masses import REMEDY, PlacedMesh, enclosed
-from shiftjax.formats.robots.mjcf.orientation import BodyPlace, from_z, place, rotation_of_quaternion, unit
+from shiftjax.formats.robots.mjcf.orientation import BodyPlace, from_z, place, unit
 from shiftjax.formats.robots.notes import ReaderNotes
-from shiftjax.formats.robots.placing import placed
+from shiftjax.formats.robots.placing import placed, rotation_of_quaternion
 from shiftjax.formats.robots.xml_tree import LONGEST, XmlElement
 from shiftjax.mechanism.records import ZERO
 from shiftjax.record import record

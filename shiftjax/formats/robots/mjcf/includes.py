@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from shiftjax.errors import ModelError
 from shiftjax.formats.jsonc import MAX_BYTES
-from shiftjax.formats.robots.xml_tree import LONGEST, XmlElement, parsed
+from shiftjax.formats.robots.xml_tree import DEEPEST, LONGEST, XmlElement, parsed
 
 ROOTS = ("mujoco", "mujocoinclude")
 
@@ -32,15 +32,19 @@ def opened(text: str, name: str, folder: Path | None) -> XmlElement:
     return root
 
 
-def _expand(element: XmlElement, folder: Path | None, seen: set[str]) -> None:
+def _expand(element: XmlElement, folder: Path | None, seen: set[str], depth: int = 1) -> None:
+    if depth > DEEPEST:
+        element.refuse("a deeper element", f"elements and files nested at most {DEEPEST} deep", "Flatten them.")
     children: list[XmlElement] = []
     for inner in element.children:
-        _expand(inner, folder, seen)
-        children += _included(inner, element, folder, seen) if inner.tag == "include" else [inner]
+        _expand(inner, folder, seen, depth + 1)
+        children += _included(inner, element, folder, seen, depth + 1) if inner.tag == "include" else [inner]
     element.children = children
 
 
-def _included(include: XmlElement, above: XmlElement, folder: Path | None, seen: set[str]) -> list[XmlElement]:
+def _included(
+    include: XmlElement, above: XmlElement, folder: Path | None, seen: set[str], depth: int
+) -> list[XmlElement]:
     """The elements of an included file, which stand in `above` from now on."""
     include.only(("file",))
     name = include.word("file").replace("\\", "/")
@@ -53,7 +57,7 @@ def _included(include: XmlElement, above: XmlElement, folder: Path | None, seen:
     root = parsed(_text(include, folder / way, folder), str(way))
     if root.tag not in ROOTS:
         root.refuse(f"the root element <{root.tag[:LONGEST]}>", "<mujocoinclude> or <mujoco>", "Correct it.")
-    _expand(root, folder, seen)
+    _expand(root, folder, seen, depth)
     for inner in root.children:
         inner.above = above
     return root.children

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from shiftjax.formats.robots.mjcf.orientation import BodyPlace
+from shiftjax.formats.robots.placing import ENTRIES
 from shiftjax.record import record
-
-ENTRIES = {"Ixx": (0, 0), "Iyy": (1, 1), "Izz": (2, 2), "Ixy": (0, 1), "Iyz": (1, 2), "Izx": (2, 0)}
 
 
 @record
@@ -45,9 +44,9 @@ def volume(type: str, size: tuple[float, ...]) -> float:
     """
     a, b, c = (*size, 0.0, 0.0)[:3]
     return {
-        "sphere": 4.0 / 3.0 * math.pi * a**3,
-        "capsule": math.pi * a**2 * (2.0 * b + 4.0 / 3.0 * a),
-        "cylinder": 2.0 * math.pi * a**2 * b,
+        "sphere": 4.0 / 3.0 * math.pi * a * a * a,
+        "capsule": math.pi * a * a * (2.0 * b + 4.0 / 3.0 * a),
+        "cylinder": 2.0 * math.pi * a * a * b,
         "ellipsoid": 4.0 / 3.0 * math.pi * a * b * c,
         "box": 8.0 * a * b * c,
     }[type]
@@ -70,7 +69,9 @@ def principal(type: str, size: tuple[float, ...], mass: float) -> np.ndarray:
     ball = mass * 4.0 * a / (4.0 * a + 3.0 * length)
     rod = mass - ball
     along = 0.5 * rod * a * a + 0.4 * ball * a * a
-    across = rod * (3.0 * a * a + length**2) / 12.0 + ball * (0.4 * a * a + 0.375 * a * length + 0.25 * length**2)
+    across = rod * (3.0 * a * a + length * length) / 12.0 + ball * (
+        0.4 * a * a + 0.375 * a * length + 0.25 * length * length
+    )
     return np.array([across, across, along])
 
 

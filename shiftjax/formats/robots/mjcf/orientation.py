@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftjax.formats.robots.mjcf.classes import TURNS
 from shiftjax.formats.robots.mjcf.compiler import Compiler
-from shiftjax.formats.robots.placing import SHORTEST, turned
+from shiftjax.formats.robots.placing import SHORTEST, rotation_of_quaternion, turned
 from shiftjax.formats.robots.xml_tree import XmlElement
 from shiftjax.mechanism.records import ZERO
 from shiftjax.record import record
@@ -55,17 +55,6 @@ def orientation(element: XmlElement, compiler: Compiler) -> np.ndarray:
     return READ[stated[0]](element, compiler) if stated else np.eye(3)
 
 
-def rotation_of_quaternion(w: float, x: float, y: float, z: float) -> np.ndarray:
-    """(3, 3) of a quaternion of length 1."""
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
 def about(axis: np.ndarray, angle: float) -> np.ndarray:
     """(3, 3) rotation about a unit vector [rad]; about an axis of coordinates whole quarter turns are exact."""
     (along,) = np.nonzero(axis)
@@ -86,7 +75,7 @@ def from_z(direction: np.ndarray) -> np.ndarray:
 def unit(element: XmlElement, name: str, numbers: tuple[float, ...]) -> np.ndarray:
     """A direction that was stated, of length 1."""
     vector = np.array(numbers)
-    if (length := float(np.linalg.norm(vector))) < SHORTEST:
+    if not SHORTEST <= (length := float(np.linalg.norm(vector))) < math.inf:
         element.refuse(f"{name}={element.word(name)!r}", "a direction", "Give one, as 0 0 1.")
     return vector / length
 

@@ -9,7 +9,7 @@ import numpy as np
 from shiftjax.formats.robots.notes import ReaderNotes
 from shiftjax.formats.robots.placing import SHORTEST
 from shiftjax.formats.robots.sdf.scopes import MODEL, FrameScope
-from shiftjax.formats.robots.sdf.values import check, flag, inverse, number, vector
+from shiftjax.formats.robots.sdf.values import FARTHEST, check, flag, inverse, number, vector
 from shiftjax.formats.robots.xml_tree import LONGEST, XmlElement
 from shiftjax.record import record
 
@@ -103,7 +103,7 @@ def _direction(axis: XmlElement, scope: FrameScope, of_joint: np.ndarray) -> tup
     if scope.version == (1, 4) or flag(axis, "use_parent_model_frame", default=False):
         frame = frame or MODEL
     xyz = vector(axis, "xyz", (0.0, 0.0, 1.0))
-    if math.hypot(*xyz) < SHORTEST:
+    if not SHORTEST <= math.hypot(*xyz) <= FARTHEST:
         axis.needed("xyz").refuse(f"{axis.needed('xyz').text[:LONGEST]!r}", "a direction", "Give one, as 0 0 1.")
     if not frame:
         return (xyz[0], xyz[1], xyz[2])

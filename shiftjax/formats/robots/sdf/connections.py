@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import nearest
-from shiftjax.formats.robots.notes import ReaderNotes
+from shiftjax.formats.robots.notes import SLIP_SPEED, ReaderNotes
 from shiftjax.formats.robots.placing import placed
 from shiftjax.formats.robots.sdf.axes import SdfAxis, StatedFollower
 from shiftjax.formats.robots.sdf.joints import ALONG_ONE, KINDS_OF_JOINTS, PARALLEL, SdfJoint, reference_body
 from shiftjax.formats.robots.sdf.scopes import FrameScope, SdfLink
 from shiftjax.formats.robots.sdf.values import flag, inverse, number
-from shiftjax.formats.robots.urdf.joints import SLIP_SPEED
 from shiftjax.mechanism.records import FIXED, ORIGIN
 from shiftjax.record import record
 
 GROUND = -1
 ONE_PLACE = "the lower limit is the upper one: posing leaves {} there, a run with hold= does"
+WITHOUT_END = "limits are left out, as continuous joints have none: those of {}"
 OUTSIDE = "the pose that is drawn is that of all zeros, outside of the limits of {}"
 DRY = f"dry friction fades below {SLIP_SPEED:g} rad/s or m/s, which SDFormat does not state: slip_speed of {{}}"
 IN_SERIES = "two joints with a massless body between stand for {}"
@@ -172,6 +172,8 @@ class Connections:
             out["limits"] = [low, high]
             if (low or 0.0) > 0.0 or (high or 0.0) < 0.0:
                 self.notes.add(OUTSIDE, name)
+        elif axis.limits != (None, None):
+            self.notes.add(WITHOUT_END, name)
         if axis.stops:
             out["data"] = {"stops": axis.stops}
             self.notes.keep("what limits of effort and velocity, and stops, are", name)

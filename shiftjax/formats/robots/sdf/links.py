@@ -10,12 +10,11 @@ from urllib.parse import unquote
 import numpy as np
 
 from shiftjax.formats.robots.notes import ReaderNotes
-from shiftjax.formats.robots.placing import axes_of_plane, placed
+from shiftjax.formats.robots.placing import ENTRIES, axes_of_plane, placed
 from shiftjax.formats.robots.sdf.scopes import FrameScope
 from shiftjax.formats.robots.sdf.values import check, flag, floats, inverse, number, pose_of, relative_to, vector, word
 from shiftjax.formats.robots.xml_tree import LONGEST, XmlElement
 
-ENTRIES = {"Ixx": (0, 0), "Iyy": (1, 1), "Izz": (2, 2), "Ixy": (0, 1), "Iyz": (1, 2), "Izx": (2, 0)}
 OF_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 LARGEST = 1e300  # kg m^2: sums of nine of them are numbers, too
 SCHEMES = ("model://", "package://", "file://")

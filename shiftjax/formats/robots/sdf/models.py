@@ -10,10 +10,11 @@ from shiftjax.formats.robots.notes import ReaderNotes
 from shiftjax.formats.robots.sdf.links import body
 from shiftjax.formats.robots.sdf.scopes import APART, MODEL, WORLD, FrameScope, ScopeItem, SdfLink
 from shiftjax.formats.robots.sdf.values import check, flag, flag_of, pose_of, readable, relative_to, text, word
-from shiftjax.formats.robots.xml_tree import LONGEST, XmlElement, parsed
+from shiftjax.formats.robots.xml_tree import DEEPEST, LONGEST, XmlElement, parsed
 from shiftjax.mechanism.records import FIXED
 
 VERSIONS = tuple((1, minor) for minor in range(4, 13))
+MOST_ELEMENTS = 1_000_000  # of included files, each as often as it is included
 MOST_MODELS = 10_000  # of a file and those it includes: files that include each other twice over grow without bound
 IN_MODELS = ("static", "pose", "link", "joint", "frame", "model", "include")
 MANY = ("link", "joint", "frame", "model", "include")
@@ -40,6 +41,8 @@ class SdfReading:
         self.scopes: list[FrameScope] = []
         self.links: list[SdfLink] = []
         self.roots: dict[str, XmlElement] = {}
+        self._sizes: dict[str, int] = {}  # elements of a file
+        self._elements = 0
 
     def world(self, element: XmlElement, version: tuple[int, int]) -> FrameScope:
         """The scope of a world, its models read."""
@@ -164,8 +167,14 @@ class SdfReading:
         path, contents = opened
         if path in chain:
             uri.refuse(f"{path}, which includes itself", "files that do not include each other", "Remove one include.")
+        if len(chain) >= DEEPEST:
+            uri.refuse(f"{path}, by a chain of {DEEPEST} files", "files that include others less deep", "Flatten them.")
         if path not in self.roots:
             self.roots[path] = parsed(readable(contents), path)
+            self._sizes[path] = sum(1 for _ in self.roots[path].everything())
+        self._elements += self._sizes[path]
+        if self._elements > MOST_ELEMENTS:
+            uri.refuse("too much that is included", f"at most {MOST_ELEMENTS} elements in all", "Divide the model.")
         root = self.roots[path]
         version = version_of(root)
         models = [*root.every("model")]

@@ -20,6 +20,7 @@ from shiftjax.record import record
 
 MODEL, WORLD = "__model__", "world"
 APART = "::"
+MOST_HOPS = 100  # from model to model of a pose that is stated in another one, whose pose is so stated, ...
 
 
 @record
@@ -82,10 +83,14 @@ class FrameScope:
         self.canonical = ""
         self.folder = above.folder if above is not None else ""
         self.items: dict[str, ScopeItem] = {}
+        self._merged: list[FrameScope] = []
         self.joints: list[XmlElement] = []
         self._poses: dict[str, np.ndarray] = {}
         self._open: set[str] = set()  # names whose poses are being asked of models in this scope
         self._in_world: np.ndarray | None = None
+        self._bodies: dict[str, SdfLink | None] = {}
+        self._outermost: FrameScope = self if above is None else above._outermost
+        self._hops = 0  # of the outermost one: how many poses of models are being asked, each for the one before
 
     def add(self, item: ScopeItem) -> None:
         """Enters a name.
@@ -101,13 +106,14 @@ class FrameScope:
             fault = f"a second {item.name!r}; the first, a {other[1].element.tag}, is in line {other[1].element.line}"
             item.element.refuse(fault, "a name for one link, joint, frame or model of a model", "Rename one.")
         self.items[item.name] = item
+        if item.merged and item.inner is not None:
+            self._merged.append(item.inner)
 
     def find(self, name: str) -> tuple[FrameScope, ScopeItem] | None:
         """What has a name here or in a merged model, and the scope that has it."""
         if name in self.items:
             return self, self.items[name]
-        parts = (item.inner for item in self.items.values() if item.merged and item.inner is not None)
-        return next((there for part in parts if (there := part.find(name)) is not None), None)
+        return next((there for part in self._merged if (there := part.find(name)) is not None), None)
 
     def at(self, name: str, asker: XmlElement) -> tuple[FrameScope, str]:
         """The scope that a path of names leads to, and the last name: of an item, or `MODEL` of the scope itself.
@@ -177,8 +183,14 @@ class FrameScope:
                 break
             scope, last = self.at(item.relative_to, item.element)
             if scope is not self:
+                top = self._outermost
+                if top._hops >= MOST_HOPS:
+                    fault = f"{item.name!r}, at the end of {MOST_HOPS} models, each placed by the next"
+                    item.element.refuse(fault, "shorter chains of relative_to", "State the pose in the world.")
                 self._open |= visited
+                top._hops += 1
                 X = self.pose(item.relative_to, item.element)
+                top._hops -= 1
                 self._open -= visited
                 break
             name = last
@@ -207,26 +219,34 @@ class FrameScope:
             ModelError: a chain of `attached_to` that leads back to itself, a model without links.
         """
         scope: FrameScope = self
-        visited: set[tuple[int, str]] = set()
+        visited: dict[tuple[int, str], FrameScope] = {}
         while True:
             scope, last = scope.at(name, asker)
+            if last in scope._bodies:
+                link = scope._bodies[last]
+                break
             if (id(scope), last) in visited:
                 fault = f"{last!r}, which is attached to itself, perhaps by way of others"
                 asker.refuse(fault, "a chain of attached_to that ends at a link", "Correct it.")
-            visited.add((id(scope), last))
+            visited[id(scope), last] = scope
             if last == MODEL:
                 if scope.is_world or scope.static:
-                    return None
+                    link = None
+                    break
                 name = scope.canonical or scope.first_link(asker)
                 continue
             item = scope.items[last]
             if item.link is not None:
-                return item.link
+                link = item.link
+                break
             if item.inner is not None:
                 scope, name = item.inner, MODEL
             else:
                 name = item.attached or MODEL
                 asker = item.element
+        for (_, passed), there in visited.items():
+            there._bodies[passed] = link
+        return link
 
     def first_link(self, asker: XmlElement) -> str:
         """The link that the frame of the model moves with where none is named: the first one, or that of the first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection
 
 import numpy as np
@@ -25,6 +26,8 @@ MOVING_CUSTOM = (  # elements of another program that say something of the motio
     "drake:deformable_properties",
 )
 ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?xml": "?>"}
+BEGIN = re.compile("|".join(map(re.escape, ENDS)))
+FARTHEST = 1e100  # m: products along chains of poses are numbers, too
 NOT_KNOWN = "Remove it: it is not known whether it changes the motion."
 
 
@@ -71,8 +74,8 @@ def readable(text: str) -> str:
     """
     parts: list[str] = []
     place = 0
-    while (begin := min((k for mark in ENDS if (k := text.find(mark, place)) >= 0), default=-1)) >= 0:
-        mark = next(mark for mark in ENDS if text.startswith(mark, begin))
+    while (opening := BEGIN.search(text, place)) is not None:
+        begin, mark = opening.start(), opening.group()
         end = text.find(ENDS[mark], begin + len(mark))
         if end < 0:
             break
@@ -124,7 +127,7 @@ def floats(element: XmlElement, count: int, *, infinite: bool = False) -> tuple[
 def vector(above: XmlElement, tag: str, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
     """Three numbers in a child, or as many as its default has."""
     element = above.child(tag) if default is not None else above.needed(tag)
-    if element is None or (default is not None and not element.text):
+    if element is None or (default is not None and not text(element)):
         return default or ()
     return floats(element, 3 if default is None else len(default))
 
@@ -132,7 +135,7 @@ def vector(above: XmlElement, tag: str, default: tuple[float, ...] | None = None
 def number(above: XmlElement, tag: str, default: float, *, infinite: bool = False) -> float:
     """A number in a child."""
     element = above.child(tag)
-    if element is None or not element.text:
+    if element is None or not text(element):
         return default
     return floats(element, 1, infinite=infinite)[0]
 
@@ -140,7 +143,7 @@ def number(above: XmlElement, tag: str, default: float, *, infinite: bool = Fals
 def flag(above: XmlElement, tag: str, *, default: bool) -> bool:
     """True or false in a child."""
     element = above.child(tag)
-    return default if element is None or not element.text else flag_of(element, text(element))
+    return default if element is None or not text(element) else flag_of(element, text(element))
 
 
 def flag_of(element: XmlElement, stated: str) -> bool:
@@ -182,6 +185,8 @@ def pose_of(element: XmlElement | None) -> np.ndarray:
     else:
         element.refuse(f"rotation_format={format[:LONGEST]!r}", "euler_rpy or quat_xyzw", "Choose one of them.")
     X[:3, 3] = numbers[:3]
+    if np.abs(X[:3, 3]).max() > FARTHEST:
+        element.refuse(f"{element.text[:LONGEST]!r}", f"a place up to {FARTHEST:g} m away", "Correct it.")
     return X
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import nearest
-from shiftjax.formats.robots.notes import ReaderNotes
+from shiftjax.formats.robots.notes import SLIP_SPEED, ReaderNotes
 from shiftjax.formats.robots.placing import axes_of_plane, direction, origin, placed
 from shiftjax.formats.robots.xml_tree import XmlElement
 from shiftjax.mechanism.records import ORIGIN
@@ -28,7 +28,6 @@ KEPT_AS_DATA = {  # element -> its attributes, which no run of ours reads
     "calibration": ("rising", "falling", "reference_position"),
 }
 HARMLESS = ("hardwareInterface", "sensor", "verbose")
-SLIP_SPEED = 1e-2  # rad/s or m/s: URDF states how large dry friction is, not how it begins
 
 UNLIMITED = "no limits are stated of {}, which URDF asks for: it turns or slides freely"
 ONE_PLACE = "the lower limit is the upper one: posing leaves {} there, a run with hold= does"

@@ -9,10 +9,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from shiftjax.formats.robots.notes import ReaderNotes
-from shiftjax.formats.robots.placing import origin, placed
+from shiftjax.formats.robots.placing import ENTRIES, origin, placed
 from shiftjax.formats.robots.xml_tree import XmlElement
 
-ENTRIES = {"Ixx": (0, 0), "Iyy": (1, 1), "Izz": (2, 2), "Ixy": (0, 1), "Iyz": (1, 2), "Izx": (2, 0)}
 OF_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 LARGEST = 1e300  # kg m^2: sums of nine of them are numbers, too
 UNCOLOURED = "no colour is stated for the material of {}"

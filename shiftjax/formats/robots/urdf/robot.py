@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shiftjax.errors import nearest
-from shiftjax.formats.robots.notes import ReaderNotes
-from shiftjax.formats.robots.urdf.joints import DRY, SLIP_SPEED, StatedJoint, joint, note_start
+from shiftjax.formats.robots.notes import SLIP_SPEED, ReaderNotes
+from shiftjax.formats.robots.urdf.joints import DRY, StatedJoint, joint, note_start
 from shiftjax.formats.robots.urdf.links import PACKAGE, body, colour
 from shiftjax.formats.robots.xml_tree import XmlElement, parsed
 from shiftjax.mechanism.paths import listed
