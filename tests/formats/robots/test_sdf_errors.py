@@ -84,6 +84,8 @@ REFUSED = {
     "a place too far": (with_link(pose("1e300 0 0 0 0 0")), "a place up to 1e\\+100 m away"),
     "an axis too long": (with_joint("revolute", axis((1e308, 1e308, 1e308))), "line 6: .*a direction"),
     "an element as a number": (with_link("<inertial><mass><x>2</x></mass></inertial>"), "<x>.*a text alone"),
+    "a mass in grams": (with_link('<inertial><mass unit="g">2</mass></inertial>'), "attribute 'unit'; allowed: no"),
+    "degrees": (with_axis('<limit><lower degrees="true">-9</lower></limit>'), "lower: found attribute 'degrees'"),
     "a mass": (with_link("<inertial><mass>-1</mass></inertial>"), "a mass of -1 kg"),
     "water": (with_link("<inertial><fluid_added_mass><xx>1</xx></fluid_added_mass></inertial>"), "added mass"),
     "no inertia": (with_link('<inertial auto="true"/>'), "left to the collisions.*shiftjax.solid"),

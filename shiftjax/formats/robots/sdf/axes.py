@@ -96,13 +96,10 @@ def _direction(axis: XmlElement, scope: FrameScope, of_joint: np.ndarray) -> tup
     stated = axis.child("xyz")
     frame = ""
     if stated is not None:
-        for key in stated.attributes:
-            if key != "expressed_in":
-                stated.refuse(f"attribute {key[:LONGEST]!r}", "the attribute expressed_in", "Correct it.")
         frame = stated.word("expressed_in", "")
     if scope.version == (1, 4) or flag(axis, "use_parent_model_frame", default=False):
         frame = frame or MODEL
-    xyz = vector(axis, "xyz", (0.0, 0.0, 1.0))
+    xyz = vector(axis, "xyz", (0.0, 0.0, 1.0), ("expressed_in",))
     if not SHORTEST <= math.hypot(*xyz) <= FARTHEST:
         axis.needed("xyz").refuse(f"{axis.needed('xyz').text[:LONGEST]!r}", "a direction", "Give one, as 0 0 1.")
     if not frame:

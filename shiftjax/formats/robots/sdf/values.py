@@ -86,6 +86,14 @@ def readable(text: str) -> str:
     return "".join((*parts, text[place:]))
 
 
+def refuse_attributes(element: XmlElement, allowed: Collection[str] = ()) -> None:
+    """Refuses attributes of an element with a value that may change what it means, as a unit."""
+    for name in element.attributes:
+        if name not in allowed and ":" not in name:
+            expected = f"the attributes {', '.join(allowed)}" if allowed else "no attribute"
+            element.refuse(f"attribute {name[:LONGEST]!r}", expected, nearest(name, allowed) or NOT_KNOWN)
+
+
 def text(element: XmlElement) -> str:
     """What stands between the tags of an element without others in it."""
     for inner in element.children:
@@ -124,9 +132,13 @@ def floats(element: XmlElement, count: int, *, infinite: bool = False) -> tuple[
     return values
 
 
-def vector(above: XmlElement, tag: str, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
-    """Three numbers in a child, or as many as its default has."""
+def vector(
+    above: XmlElement, tag: str, default: tuple[float, ...] | None = None, attributes: Collection[str] = ()
+) -> tuple[float, ...]:
+    """Three numbers in a child, or as many as its default has; attributes: those that the child may have."""
     element = above.child(tag) if default is not None else above.needed(tag)
+    if element is not None:
+        refuse_attributes(element, attributes)
     if element is None or (default is not None and not text(element)):
         return default or ()
     return floats(element, 3 if default is None else len(default))
@@ -135,15 +147,19 @@ def vector(above: XmlElement, tag: str, default: tuple[float, ...] | None = None
 def number(above: XmlElement, tag: str, default: float, *, infinite: bool = False) -> float:
     """A number in a child."""
     element = above.child(tag)
-    if element is None or not text(element):
+    if element is None:
         return default
-    return floats(element, 1, infinite=infinite)[0]
+    refuse_attributes(element)
+    return default if not text(element) else floats(element, 1, infinite=infinite)[0]
 
 
 def flag(above: XmlElement, tag: str, *, default: bool) -> bool:
     """True or false in a child."""
     element = above.child(tag)
-    return default if element is None or not text(element) else flag_of(element, text(element))
+    if element is None:
+        return default
+    refuse_attributes(element)
+    return default if not text(element) else flag_of(element, text(element))
 
 
 def flag_of(element: XmlElement, stated: str) -> bool:
@@ -166,10 +182,7 @@ def pose_of(element: XmlElement | None) -> np.ndarray:
     X = np.eye(4)
     if element is None:
         return X
-    for name in element.attributes:
-        if name not in ("relative_to", "frame", "rotation_format", "degrees") and ":" not in name:
-            allowed = "the attributes relative_to, rotation_format, degrees"
-            element.refuse(f"attribute {name[:LONGEST]!r}", allowed, "Correct it.")
+    refuse_attributes(element, ("relative_to", "rotation_format", "degrees", "frame"))
     format = element.word("rotation_format", "euler_rpy")
     degrees = flag_of(element, element.word("degrees", "false"))
     if not text(element):
