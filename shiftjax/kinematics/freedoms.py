@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from shiftjax.lanes.member_values import MemberValues
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import free_speeds
+from shiftjax.topology.plan import Plan
 
 
 def refuse_freedoms(prepared: Prepared, report: Mapping[str, Any], index: int | None = None) -> None:
@@ -38,11 +39,27 @@ def refuse_freedoms(prepared: Prepared, report: Mapping[str, Any], index: int | 
             left += [*block["independent"], *block["dependent"]]
     if missing:
         driven = {plan.coordinates[k].path for group in plan.constraints if group.prescribes for k in group.coordinates}
-        fault = f"{missing} freedom{'s' * (missing > 1)} that no driver leads"
         names = [name for name in left if name not in driven]
+        if idle_drives := _idle_drives(plan, blocks):
+            fault = (
+                f"{listed(idle_drives)}, whose drive moves nothing here: a dead point, or other rows say the same"
+            )
+            todo = f"State another start (`initial_displacement` of a joint), or drive one of {listed(names)} instead."
+            raise ModelError("drive", fault, "a drive that moves the mechanism", todo)
+        fault = f"{missing} freedom{'s' * (missing > 1)} that no driver leads"
         todo = f"Drive {missing} more of {listed(names)}, or hold by an equation (`tie`) what stays: "
         todo += f"tie={{'still': '{names[0]}.q == 0.5'}}, --tie 'still={names[0]}.q == 0.5'."
         raise ModelError("drive", fault, "as many drivers as freedoms", todo)
+
+
+def _idle_drives(plan: Plan, blocks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Coordinates whose drivers say what other rows of their substructures say at the drawn pose."""
+    repeated = [row["row"] for block in blocks for row in block["redundant_rows"]]
+    return [
+        plan.coordinates[group.coordinates[0]].path
+        for group in plan.constraints
+        if group.prescribes and group.coordinates and any(row.startswith(f"{group.name} ") for row in repeated)
+    ]
 
 
 def refuse_laws_in_time(prepared: Prepared, drivers: Collection[int], index: int | None = None) -> None:

@@ -12,6 +12,7 @@ from shiftjax.run.start.prepare import prepare
 from tests.support.complete import part
 from tests.support.models.flat_linkages import linkage
 from tests.support.models.planar_four_bars import angles, four_bar
+from tests.support.models.start_mechanisms import slider_crank
 
 ROUNDING = 1e-12  # rad: some roundings, which the distance to the end of a travel magnifies
 DEGREE = np.pi / 180.0
@@ -298,6 +299,16 @@ def test_no_masses_are_asked_for() -> None:
 def test_what_is_refused(model: str, drive: dict, more: dict, message: str) -> None:
     with pytest.raises(shiftjax.ModelError, match=message):
         shiftjax.follow(model, drive, **more)
+
+
+def test_a_drive_from_a_dead_point_is_not_said_to_lack_another_one() -> None:
+    """A slider-crank drawn straight: one drive is as many as it has freedoms, but this one moves nothing there."""
+    straight = slider_crank(crank=0.0, elbow=0.0, guide=0.7)
+    for call in (lambda: shiftjax.follow(straight, {"guide": [0.7, 0.6]}), lambda: shiftjax.travel(straight, "guide")):
+        with pytest.raises(
+            shiftjax.ModelError, match=r"a:guide, whose drive moves nothing here: a dead.*crank"
+        ):
+            call()
 
 
 def test_jerks_are_the_slopes_of_accelerations() -> None:
