@@ -41,9 +41,7 @@ def refuse_freedoms(prepared: Prepared, report: Mapping[str, Any], index: int | 
         driven = {plan.coordinates[k].path for group in plan.constraints if group.prescribes for k in group.coordinates}
         names = [name for name in left if name not in driven]
         if idle_drives := _idle_drives(plan, blocks):
-            fault = (
-                f"{listed(idle_drives)}, whose drive moves nothing here: a dead point, or other rows say the same"
-            )
+            fault = f"{listed(idle_drives)}, whose drive moves nothing here: a dead point, or other rows say the same"
             todo = f"State another start (`initial_displacement` of a joint), or drive one of {listed(names)} instead."
             raise ModelError("drive", fault, "a drive that moves the mechanism", todo)
         fault = f"{missing} freedom{'s' * (missing > 1)} that no driver leads"

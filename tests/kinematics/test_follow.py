@@ -305,9 +305,7 @@ def test_a_drive_from_a_dead_point_is_not_said_to_lack_another_one() -> None:
     """A slider-crank drawn straight: one drive is as many as it has freedoms, but this one moves nothing there."""
     straight = slider_crank(crank=0.0, elbow=0.0, guide=0.7)
     for call in (lambda: shiftjax.follow(straight, {"guide": [0.7, 0.6]}), lambda: shiftjax.travel(straight, "guide")):
-        with pytest.raises(
-            shiftjax.ModelError, match=r"a:guide, whose drive moves nothing here: a dead.*crank"
-        ):
+        with pytest.raises(shiftjax.ModelError, match=r"a:guide, whose drive moves nothing here: a dead.*crank"):
             call()
 
 
