@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import jax.numpy as jnp
@@ -17,13 +16,12 @@ from shiftjax.kernels import graph_in_jax
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.graph import Graph
 from shiftjax.lanes.in_numpy import InNumpy
-from shiftjax.lanes.in_python import in_python
+from shiftjax.lanes.in_python import OftenAsked
 from shiftjax.memory_cache import forget_oldest
 from shiftjax.record import record
 
 RECENT = 16  # designs whose graphs stay, and how many of each
 GRAPHS = 512
-OFTEN = 64  # evaluations of one member, after which a function of Python has paid, as of `run.closing.host_functions`
 
 Nested = Any  # a scalar, or lists of lists of scalars, all of one length on a level
 
@@ -44,17 +42,9 @@ class Question:
 
 
 @dataclass
-class _Answer:
-    """A graph, and how often it was asked of one member alone, up to `OFTEN`."""
-
+class _Answer(OftenAsked):
     graph: Graph
-    run: InNumpy
     shape: tuple[int, ...]
-    asked: int = 0
-
-    @cached_property
-    def of_one(self) -> Callable[[Sequence[Any]], Sequence[Any]]:
-        return in_python(self.run)
 
 
 class Answers:
@@ -82,7 +72,7 @@ class Answers:
             return flattened(answer)
 
         graph = graph_of(of_inputs, ground.size)
-        return _Answer(graph, InNumpy(graph), shapes[-1])
+        return _Answer(InNumpy(graph), graph, shapes[-1])
 
     def in_numpy(self, question: Question, x: np.ndarray) -> np.ndarray:
         """(B, ...) the answer for all members.
@@ -93,11 +83,7 @@ class Answers:
         answer, members = self.made(question), x.shape[1]
         extras = [np.broadcast_to(np.asarray(value, float), (members,)) for value in question.extras]
         out = np.empty((len(answer.graph.outputs), members))
-        if members == 1 and answer.asked >= OFTEN:  # as a drag does: to the same bits
-            out[:, 0] = answer.of_one([*x[:, 0], *(value[0] for value in extras)])
-        else:
-            answer.asked += members == 1
-            answer.run.into([*x, *extras], list(out))
+        answer.into([*x, *extras], list(out))
         return np.moveaxis(out.reshape(*answer.shape, members), -1, 0)
 
     def in_jax(self, question: Question, x: Sequence[Any], dtype: Any) -> Any:

@@ -15,11 +15,10 @@ from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.named_objects import SECTION_OF, named_objects
 from shiftjax.mechanism.parameters import BLOCKS, agrees, asked_by, name_of_path, value_of_text
-from shiftjax.mechanism.paths import child, listed, matching, parts, split
+from shiftjax.mechanism.paths import NAME_RULE, child, is_name, listed, matching, parts, split
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, FrameRef, Joint, walk
 from shiftjax.mechanism.sublinkages import without_one
 
-LONGEST = 200  # characters of a name
 EXPRESSED = ("parameter", "point", "event")  # whose names stand in expressions without backticks
 LISTS = ("bodies", "joints", "restraints", "force_modules", "constraints", "drivers")  # of an assembly
 
@@ -249,8 +248,8 @@ def need_name(where: str, name: object) -> None:
     """Raises for what can be no name of an element."""
     need(where, name, str, "a name")
     text = str(name)
-    if not 1 <= len(text) <= LONGEST or not text.isprintable() or ":" in text or "`" in text or text in (FIXED, ORIGIN):
-        allowed = f"1 to {LONGEST} printable characters without ':' and '`', and not {FIXED} or {ORIGIN}"
+    if not is_name(text) or text in (FIXED, ORIGIN):
+        allowed = f"{NAME_RULE}, and not {FIXED} or {ORIGIN}"
         raise ModelError(where, f"the name {name!r}", allowed, "Choose another one.")
 
 

@@ -9,8 +9,15 @@ import re
 from collections.abc import Iterable
 
 Steps = tuple[str | int, ...]  # keys from a record to a number: ("inertia", "Ixx"), ("T", 2)
+LONGEST_NAME = 200  # characters
+NAME_RULE = f"1 to {LONGEST_NAME} printable characters without ':' and '`'"
 SPECIAL = re.compile(r"[.\[\]=]")
 STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(0|[1-9][0-9]{0,8})\]")
+
+
+def is_name(text: str) -> bool:
+    """Whether a text may be a name, which paths, tables and messages show as it is: `NAME_RULE`."""
+    return 1 <= len(text) <= LONGEST_NAME and text.isprintable() and ":" not in text and "`" not in text
 
 
 def quote(name: str) -> str:

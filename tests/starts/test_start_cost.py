@@ -13,6 +13,7 @@ import pytest
 from shiftjax import load
 from shiftjax.algebra import atan2, cos, exp, floor, larger, log, select, sin, sqrt, tanh
 from shiftjax.constraints import CoordinateFunction
+from shiftjax.lanes import in_python
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.in_numpy import MEMBERS, InNumpy
 from shiftjax.mechanism.model import Model
@@ -194,10 +195,10 @@ def test_one_member_that_is_asked_often_has_the_bits_that_it_has_among_many() ->
         return out
 
     many = asked([np.repeat(one, 3) for one in x])
-    for _ in range(host_functions.OFTEN + 2):
+    for _ in range(in_python.OFTEN + 2):
         assert all(one[0] == many[name][0] for name, one in asked(x).items())
     made = host_functions.made_once(x, what, (owner,), function)
-    assert made.asked == host_functions.OFTEN and "of_one" in vars(made)
+    assert made.asked == in_python.OFTEN and "of_one" in vars(made)
 
 
 def test_an_equal_model_has_its_graphs_already(monkeypatch: pytest.MonkeyPatch) -> None:

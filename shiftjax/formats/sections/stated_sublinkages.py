@@ -9,9 +9,8 @@ from shiftjax.formats.values.entry import opened
 from shiftjax.formats.values.names import Names
 from shiftjax.formats.values.node import Node
 from shiftjax.mechanism.model import Model, unused
+from shiftjax.mechanism.paths import NAME_RULE, is_name
 from shiftjax.mechanism.sublinkages import DISPOSITIONS, SIMULTANEOUS, WHOLE, Sublinkage, refuse_impossible
-
-LONGEST = 200  # characters of a name
 
 
 def of_document(root: Node, names: Names, parts: Iterable[tuple[Model, str, str]]) -> tuple[Sublinkage, ...]:
@@ -34,9 +33,8 @@ def of_document(root: Node, names: Names, parts: Iterable[tuple[Model, str, str]
 
 
 def _one(name: str, node: Node, names: Names) -> Sublinkage:
-    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST or not name.isprintable() or {*":`"} & {*name}:
-        allowed = f"names of 1 to {LONGEST} printable characters without ':' and '`'"
-        node.refuse(allowed, "Rename it.", f"a sublinkage called {str(name)[:60]!r}")
+    if not isinstance(name, str) or not is_name(name):
+        node.refuse(f"names of {NAME_RULE}", "Rename it.", f"a sublinkage called {str(name)[:60]!r}")
     block = opened(node, "a sublinkage")
     return Sublinkage(
         name,

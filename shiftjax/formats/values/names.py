@@ -10,7 +10,7 @@ from shiftjax.errors import nearest
 from shiftjax.formats.values.neighbours import Neighbours
 from shiftjax.formats.values.node import Node
 from shiftjax.joints import KINDS
-from shiftjax.mechanism.paths import join, listed, parts, quote
+from shiftjax.mechanism.paths import NAME_RULE, is_name, join, listed, parts, quote
 from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Frame, FrameRef, Joint
 
 RESERVED = {"a body": FIXED, "an assembly": FIXED, "a frame": ORIGIN}
@@ -24,8 +24,8 @@ def name_of(node: Node, kind: str, default: str) -> str:
         node.warn(f"{kind} without a name is called {default!r}")
         return default
     name = field.text()
-    if not name or len(name) > 200 or not name.isprintable() or ":" in name or "`" in name:
-        field.refuse("a name of 1 to 200 printable characters without ':' and '`'", "Rename it.")
+    if not is_name(name):
+        field.refuse(f"a name of {NAME_RULE}", "Rename it.")
     if name == RESERVED.get(kind):
         field.refuse(f"any other name for {kind}; {name!r} is reserved", "Rename it.")
     return name

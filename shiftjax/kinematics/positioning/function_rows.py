@@ -78,7 +78,7 @@ def _of_text(model: Model, ground: Ground, goal: FunctionGoal, where: str) -> Po
     signal = signal_of(model, ground.plan, goal.of, f"{where}.of")
 
     def values(at: LaneState) -> Vec:
-        state = ObservedState(at.lane, at.ground.partition, at.q, at.v, at.states, lambda: not_to_be_read(at))
+        state = observed_pose(at)
         return signal.value({one.path: one.observe(state) for _, one in signal.channels}, at.t)
 
     key = ("expression", signal.text, tuple(one.path for _, one in signal.channels))
@@ -98,9 +98,9 @@ def signal_of(model: Model, plan: Plan, text: str, where: str) -> Signal:
     return Reader(where, by_path, (0.0, 0.0)).read_event("goal", Event(text)).signal
 
 
-def not_to_be_read(at: LaneState) -> Vec:
-    """Accelerations that show in a graph as the time does, which no goal may depend on."""
-    return [at.t] * at.plan.nv
+def observed_pose(at: LaneState) -> ObservedState:
+    """As channels see it, with accelerations that show in a graph as the time does, which no goal may depend on."""
+    return ObservedState(at.lane, at.ground.partition, at.q, at.v, at.states, lambda: [at.t] * at.plan.nv)
 
 
 def _of_function(ground: Ground, goal: FunctionGoal, where: str) -> PoseFunction:

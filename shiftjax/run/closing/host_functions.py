@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -17,11 +16,10 @@ from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.graph import Graph, without_dead_code
 from shiftjax.lanes.in_numpy import InNumpy
-from shiftjax.lanes.in_python import in_python
+from shiftjax.lanes.in_python import OftenAsked
 from shiftjax.memory_cache import forget_oldest
 
 KEPT = 64  # graphs
-OFTEN = 64  # evaluations of one member: a compiled line takes 10 us once, and 0.2 us less each time
 ARRAY = np.ndarray
 ValueFunction = Callable[[Vec], dict[Any, Scalar]]  # results by label
 
@@ -39,32 +37,10 @@ class Bend(NamedTuple):
 
 
 @dataclass
-class KeptFunction:
-    """A function as a list of operations, and the labels of its results.
+class KeptFunction(OftenAsked):
+    """A function as a list of operations, and the labels of its results."""
 
-    Attributes:
-        asked: how often for one member alone, up to `OFTEN`.
-    """
-
-    run: InNumpy
     labels: list[Any]
-    asked: int = 0
-
-    def into(self, values: Sequence[np.ndarray], out: Sequence[np.ndarray]) -> None:
-        """`InNumpy.into`, with the same bits; one member is soon evaluated by `of_one`."""
-        if not out or len(out[0]) != 1:
-            self.run.into(values, out)
-        elif self.asked < OFTEN:
-            self.asked += 1
-            self.run.into(values, out)
-        else:
-            for target, value in zip(out, self.of_one([x[0] for x in values]), strict=True):
-                target[0] = value
-
-    @cached_property
-    def of_one(self) -> Callable[[Sequence[Any]], Sequence[Any]]:
-        """Results of one member, which is evaluated again and again, by its values, NumPy's numbers."""
-        return in_python(self.run)
 
 
 _made: dict[tuple[Any, ...], tuple[KeptFunction, Sequence[Any]]] = {}  # and what ids in the key belong to

@@ -8,6 +8,7 @@ from shiftjax.formats.robots.mjcf.orientation import HERE, BodyPlace
 from shiftjax.formats.robots.notes import SLIP_SPEED, ReaderNotes
 from shiftjax.formats.robots.placing import placed
 from shiftjax.formats.robots.xml_tree import LONGEST, XmlElement
+from shiftjax.mechanism.paths import NAME_RULE, is_name
 from shiftjax.mechanism.records import FIXED, ORIGIN
 from shiftjax.record import record
 
@@ -67,8 +68,8 @@ def checked_name(element: XmlElement) -> str:
         ModelError: a name that none of ours may be.
     """
     name = element.word("name", "")
-    if name and (len(name) > 200 or not name.isprintable() or ":" in name or "`" in name or name == FIXED):
-        allowed = f"a name of 1 to 200 printable characters without ':' and '`', other than {FIXED!r}"
+    if name and (not is_name(name) or name == FIXED):
+        allowed = f"a name of {NAME_RULE}, other than {FIXED!r}"
         element.refuse(f"name={name[:LONGEST]!r}", allowed, "Rename it.")
     return name
 

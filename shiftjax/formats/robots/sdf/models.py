@@ -11,6 +11,7 @@ from shiftjax.formats.robots.sdf.links import body
 from shiftjax.formats.robots.sdf.scopes import APART, MODEL, WORLD, FrameScope, ScopeItem, SdfLink
 from shiftjax.formats.robots.sdf.values import check, flag, flag_of, pose_of, readable, relative_to, text, word
 from shiftjax.formats.robots.xml_tree import DEEPEST, LONGEST, XmlElement, parsed
+from shiftjax.mechanism.paths import NAME_RULE, is_name
 from shiftjax.mechanism.records import FIXED
 
 VERSIONS = tuple((1, minor) for minor in range(4, 13))
@@ -224,8 +225,8 @@ def checked_name(element: XmlElement, name: str | None = None) -> str:
     if APART in name:
         todo = "Nest the models, as `gz sdf -p FILE` does, or write _ for ::."
         element.refuse(f"name={name[:LONGEST]!r}", "a name without '::', which leads into models", todo)
-    if not name or len(name) > 200 or not name.isprintable() or ":" in name or "`" in name or reserved:
-        allowed = f"1 to 200 printable characters without ':' and '`', other than {FIXED!r}, {WORLD!r} and __...__"
+    if not is_name(name) or reserved:
+        allowed = f"{NAME_RULE}, other than {FIXED!r}, {WORLD!r} and __...__"
         element.refuse(f"name={name[:LONGEST]!r}", allowed, "Rename it.")
     return name
 

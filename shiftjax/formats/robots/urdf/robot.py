@@ -15,7 +15,7 @@ from shiftjax.formats.robots.notes import SLIP_SPEED, ReaderNotes
 from shiftjax.formats.robots.urdf.joints import DRY, StatedJoint, joint, note_start
 from shiftjax.formats.robots.urdf.links import PACKAGE, body, colour
 from shiftjax.formats.robots.xml_tree import XmlElement, parsed
-from shiftjax.mechanism.paths import listed
+from shiftjax.mechanism.paths import NAME_RULE, is_name, listed
 from shiftjax.mechanism.records import FIXED, ORIGIN
 
 VERSIONS = ("1", "1.0", "1.1", "1.2")
@@ -70,8 +70,8 @@ def _of_the_right_kind(root: XmlElement) -> None:
 
 def _checked_name(element: XmlElement) -> str:
     name = element.word("name")
-    if not name or len(name) > 200 or not name.isprintable() or ":" in name or "`" in name or name == FIXED:
-        allowed = f"a name of 1 to 200 printable characters without ':' and '`', other than {FIXED!r}"
+    if not is_name(name) or name == FIXED:
+        allowed = f"a name of {NAME_RULE}, other than {FIXED!r}"
         element.refuse(f"name={name[:60]!r}", allowed, "Rename it.")
     return name
 

@@ -10,14 +10,13 @@ from shiftjax.algebra import Vec
 from shiftjax.expressions.dialects import LANES
 from shiftjax.expressions.evaluation import evaluate
 from shiftjax.expressions.expression import Expression, names
-from shiftjax.kinematics.positioning.function_rows import PoseFunction, not_to_be_read, refuse_more_than_poses
+from shiftjax.kinematics.positioning.function_rows import PoseFunction, observed_pose, refuse_more_than_poses
 from shiftjax.kinematics.positioning.results.pose_metric_texts import is_channel, over_terms, text_of
 from shiftjax.measures.aims import NO_AIM, Aim, aim_of
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels
 from shiftjax.measures.expression_units import MIXED, unit_of
 from shiftjax.measures.metric_texts import parsed
-from shiftjax.measures.observed_state import ObservedState
 from shiftjax.measures.run_metrics import check_name
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
@@ -65,7 +64,6 @@ def pose_metrics(
 
 def _observed(channel: Channel) -> PoseFunction:
     def values(at: LaneState) -> Vec:
-        state = ObservedState(at.lane, at.ground.partition, at.q, at.v, at.states, lambda: not_to_be_read(at))
-        return list(channel.observe(state))
+        return list(channel.observe(observed_pose(at)))
 
     return PoseFunction(("channel", channel.path), values, channel.size, channel.unit, channel.path)
