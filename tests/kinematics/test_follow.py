@@ -125,6 +125,23 @@ def test_the_ends_of_a_crank_that_does_not_turn_round(lengths: tuple[float, ...]
     assert there.sum() == np.searchsorted(np.linspace(theta, 2.0, 50), np.arccos(cosine))
 
 
+def test_travels_that_begin_at_their_own_dead_points() -> None:
+    """A four-bar's rocker by the law of cosines, on either assembly; a leg of two loops, from each of its ends."""
+    straight = float(np.arccos((0.7**2 + 0.5**2 - 0.4**2) / (2.0 * 0.7 * 0.5)))  # crank and coupler in line
+    off = np.array([0.0, 1e-12, 1e-9, 1e-8, 3e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3])
+    vary = {"crank_pivot.initial_displacement": straight + np.append(off, -off)}
+    ends = shiftjax.travel("four_bar", "rocker_pivot", vary=vary)
+    low, high = (np.pi - np.arccos((0.5**2 + 0.4**2 - side**2) / (2.0 * 0.5 * 0.4)) for side in (0.7, 0.3))
+    assert np.abs(ends.low - low).max() < 1e-12 and np.abs(ends.high - high).max() < 1e-12
+    leg = shiftjax.load("klann")
+    whole = shiftjax.travel(leg, "elbow")
+    for pose in (whole.at_low, whole.at_high):
+        there = leg.replace({f"{joint}.initial_displacement": float(place) for joint, place in pose.items()})
+        again = shiftjax.travel(there, "elbow")
+        assert min(abs(again.begin - whole.low), abs(again.begin - whole.high)) < ROUNDING
+        assert abs(again.low - whole.low) < ROUNDING and abs(again.high - whole.high) < ROUNDING
+
+
 def test_paths_come_to_the_very_end_of_a_travel() -> None:
     """Even and uneven, of several members: where coupler and rocker lie on one line, to the root of a rounding."""
     lengths, theta, end = (5.0, 4.0, 4.0, 6.0), 0.7, float(np.arccos(-0.05))

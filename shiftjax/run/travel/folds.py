@@ -5,7 +5,8 @@ or to the end of the solution.
 Near a fold, where two assemblies meet and end, the squared smallest singular value of J_r falls linearly with the
 distance to it (normal form x^2 = c d; Seydel, Practical Bifurcation and Stability Analysis, section 2.5): a secant
 tells the distance, half of which is walked next. Where a stride of `SMALL` fails, bisection finds the end. A change
-point, where the rank drops but the loops close beyond, is stepped over.
+point, where the rank drops but the loops close beyond, is stepped over. What begins at a fold first goes along the
+curve of poses, on which a fold is as any other pose, and then on either assembly: the farther end counts.
 Properties: the end does not depend on who else is in the batch, and gaps wider than `SMALL` are not jumped over.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.dynamics.lane import Lane
-from shiftjax.run.closing.closer import Rule, closed
+from shiftjax.run.closing.closer import Rule, closed, least_change
 from shiftjax.run.closing.continuation import followed
 from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.topology.partition import RANK
@@ -30,6 +31,8 @@ LEAP = 0.6  # another coordinate that moves more in one stride may have changed 
 CORRECTOR = Rule(CLOSED, iterations=8, farthest=LEAP)  # from a tangent of 10 degrees four iterations suffice
 SAME = 1e-6  # a pose after a whole turn that is the first one again
 TRIES = 3000
+AT_FOLD = 1e-14  # squared smallest singular value: the fold is so near that roundings hide which assembly it is
+ARC = 1e-3  # of the first stride from a fold, along the curve: c moves by some 1e-6
 
 
 def followed_to(plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -41,11 +44,35 @@ def followed_to(plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, 
 def followed_poses(plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     """(nq, B) the last poses on the way that `reach` tells the end of; next to it to the root of `TINY`."""
     pushed = _Pushed(plan, lane, index, driver, q, target)
-    first = np.where(target == q[pushed.place], 0.0, FIRST)
+    way, folded = target - q[pushed.place], pushed.size < AT_FOLD
+    out = _followed(pushed)
+    for side in (1.0, -1.0) if folded.any() else ():
+        members = np.flatnonzero(folded & (way != 0.0))
+        begin = _off_fold(pushed.loops.of(members), q[:, members], side)
+        leads = (begin - q[:, members])[pushed.place] * way[members] > 0.0
+        members, begin = members[leads], begin[:, leads]
+        there = _followed(_Pushed(plan, lane.of(members), index, driver, begin, target[members]))
+        farther = np.abs(there - q[:, members])[pushed.place] > np.abs(out - q)[pushed.place, members]
+        out[:, members[farther]] = there[:, farther]
+    return out
+
+
+def _followed(pushed: _Pushed) -> np.ndarray:
+    """(nq, B) the last poses; the target where the tries did not suffice."""
+    first = np.where(pushed.target == pushed.q[pushed.place], 0.0, FIRST)
     ended = followed(pushed, first, TINY, TRIES)
     out = pushed.q.copy()
-    out[pushed.place] = np.where(ended, out[pushed.place], target)
+    out[pushed.place] = np.where(ended, out[pushed.place], pushed.target)
     return out
+
+
+def _off_fold(loops: Loops, q: np.ndarray, side: float) -> np.ndarray:
+    """(nq, B) the next poses along the curves of poses on one side; q where there is more than one curve, or none."""
+    J = _finite(loops.at(q)[1])
+    _, sizes, Vt = np.linalg.svd(J)
+    one = sizes[:, J.shape[2] - 2] ** 2 > AT_FOLD
+    pose = closed(loops, loops.moved(q, side * ARC * Vt[:, -1]), least_change((), None), loops.cap, CORRECTOR)
+    return np.where(one & (pose.size <= CLOSED), pose.q, q)
 
 
 class _Pushed:
@@ -77,6 +104,7 @@ class _Pushed:
         arriving, before = members[taken], self.size[members]
         self.q[:, arriving] = q[:, taken]
         self.push[arriving], self.size[arriving] = self._tangent(J[taken])
+        self.narrow[members] &= self.size[members] <= before  # where it grows an end is behind
         following = self._following(stride, np.abs(move), before, self.size[members], self.narrow[members])
         following[taken] *= ~self._arrived(arriving, (np.abs(move) >= np.abs(left))[taken])
         return taken, following
