@@ -106,8 +106,8 @@ def travel(
     Returns:
         the ends of the travel on the branch on which each design stands, to rounding where they are dead points, else
         to 1e-10 rad or parts of the model's length; of a joint that stands at its own dead point, where two branches
-        meet, the ends of the one that leads farther. Where JAX traces numbers of `vary` the ends and the poses there are
-        JAX arrays with first derivatives; where a joint begins, and whether loops close there, has none.
+        meet, the ends of the one that leads farther. Where JAX traces numbers of `vary` the ends and the poses there
+        are JAX arrays with first derivatives; where a joint begins, and whether loops close there, has none.
 
     Raises:
         ModelError: anything the model or the arguments make impossible; freedoms that the joint does not lead.
