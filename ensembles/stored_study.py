@@ -14,7 +14,7 @@ import numpy as np
 from shiftjax.ensembles.report.writing import write as write_report
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.store.ranking import ranked
-from shiftjax.ensembles.store.recipe import AS_STORED, Recipe, designs_of, with_values
+from shiftjax.ensembles.store.recipe import AS_STORED, Recipe, designs_of, of_result, with_values
 from shiftjax.ensembles.study.definition import Definition, from_document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import MemberGroup, with_growths
@@ -245,3 +245,17 @@ def lone(result: Result) -> Result:
         final=first(result.final), branch=None if result.branch is None else result.branch[0], ending=None,
         events=result.events and result.events.without_members(), design=first(result.design),
     )  # fmt: skip
+
+
+def recipes_of(path: str | Path, tree: DataTree, members: Sequence[int]) -> list[Recipe]:
+    """How members of a store of a study or of a result are simulated again, those of one model together.
+
+    Args:
+        tree: of `store.read`.
+
+    Raises:
+        ModelError: as of `Study.recipes` and `recipe.of_result`.
+    """
+    if study_store.is_study(tree.attrs):
+        return Study(path).recipes(members)
+    return [of_result(tree, members, str(path))]

@@ -14,8 +14,8 @@ import xarray as xr
 
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.store.members import role_of
-from shiftjax.ensembles.store.recipe import Recipe, of_result
-from shiftjax.ensembles.stored_study import Study
+from shiftjax.ensembles.store.recipe import Recipe
+from shiftjax.ensembles.stored_study import recipes_of
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
 from shiftjax.run.results.labelled import to_tree
@@ -56,7 +56,7 @@ def again(
             holds.
     """
     tree, before = store.read(path), 0
-    for recipe in _recipes(path, tree, members):
+    for recipe in recipes_of(path, tree, members):
         size = len(recipe.members)
 
         def tell(done: float, before: int = before, size: int = size) -> None:
@@ -71,12 +71,6 @@ def again(
         yield Again(recipe.members, simulated["trajectories"].to_dataset(), messages, differing)
         before += size
     progress(1.0)
-
-
-def _recipes(path: str | Path, tree: xr.DataTree, members: Sequence[int]) -> list[Recipe]:
-    if study_store.is_study(tree.attrs):
-        return Study(path).recipes(members)
-    return [of_result(tree, members, str(path))]
 
 
 def recorded_channels(tree: xr.DataTree, recipe: Recipe) -> list[str]:

@@ -81,7 +81,7 @@ class PieceCode(Protocol):
         """Of their code."""
         ...
 
-    def text(self, target: Target, places: Places, bank: dict[str, int], *, inlined: bool) -> str:
+    def text(self, target: Target, places: Places, bank: dict[str, int] | None, *, inlined: bool) -> str:
         """Their text."""
         ...
 

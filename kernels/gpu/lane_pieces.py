@@ -59,13 +59,24 @@ class BankWriter(Writer):
         return self.line(f"load {t.vector}, ptr addrspace(4) {pointer}, align {t.bytes}, !invariant.load !2")
 
 
+class ImmediateWriter(Writer):
+    """Numbers are part of instructions."""
+
+    def rebase(self) -> None:
+        """Nothing has an address."""
+
+    def constant(self, value: float) -> str:
+        """The number itself."""
+        return self.target.splat(value)
+
+
 class LaneEmitter(PieceEmitter):
     """Emits a piece for one thread."""
 
     def __init__(
-        self, tile: Tile, target: Target, places: Places, bank: dict[str, int], *, by_table: bool = False
+        self, tile: Tile, target: Target, places: Places, bank: dict[str, int] | None, *, by_table: bool = False
     ) -> None:
-        self.writer = partial(BankWriter, bank=bank)  # type: ignore[assignment]
+        self.writer = ImmediateWriter if bank is None else partial(BankWriter, bank=bank)  # type: ignore[assignment]
         super().__init__(tile, target, by_table=by_table)
         self.places = places
 
@@ -121,8 +132,12 @@ class ThreadPiece:
         """Scalar operations of their code, a sine counted as one."""
         return len(self.functions) * sum(node[0] not in LEAVES for node in self.graph.nodes)
 
-    def text(self, target: Target, places: Places, bank: dict[str, int], *, inlined: bool) -> str:
-        """Their text."""
+    def text(self, target: Target, places: Places, bank: dict[str, int] | None, *, inlined: bool) -> str:
+        """Their text.
+
+        Args:
+            bank: number -> its place in constant memory, to which theirs are added; None where there is no such memory.
+        """
         runs = [*self.piece.runs()]
         if self.looped:
             table, (inputs, outputs) = slot_table(runs, self.name, target)

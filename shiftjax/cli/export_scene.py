@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from shiftjax.cli import common, showing
+from shiftjax.cli.progress import Progress
 from shiftjax.errors import ModelError
 from shiftjax.viewer.export import collada, gltf, web_page
+from shiftjax.viewer.export.pack import Pack
+from shiftjax.viewer.export.packed_numbers import StudyNumbers
 from shiftjax.viewer.export.page_members import further
+from shiftjax.viewer.export.simulation import page_runs
 from shiftjax.viewer.export.study_numbers import ROWS, numbers_of
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.member_scenes import MemberScenes
+from shiftjax.viewer.study.study import ViewedStudy
 
 
 def write(options: argparse.Namespace) -> None:
@@ -42,14 +49,47 @@ def write(options: argparse.Namespace) -> None:
             tracks |= {k: study.track(k) for k in more}
             scenes = {k: stored.scene(k) for k in tracks}
             numbers = numbers_of(study, rows, list(tracks))
+            runs, left_out = simulated(options, study, numbers, stored, list(tracks))
             remarks += web_page.write_html(
                 scenes[member], study.time, tracks, targets[".html"], study.model.name or str(options.study),
-                scenes=scenes, study=study, alone=bool(more), notes=notes, numbers=numbers,
+                scenes=scenes, study=study, alone=bool(more or runs), notes=[*notes, *left_out], numbers=numbers,
+                runs=runs,
             )  # fmt: skip
     for remark in dict.fromkeys(remarks):
         common.say(f"note: {remark}")
     for written in targets.values():
         common.say(f"written: {written}")
+
+
+def simulated(
+    options: argparse.Namespace,
+    study: ViewedStudy,
+    numbers: StudyNumbers | None,
+    scenes: MemberScenes,
+    moving: Sequence[int],
+) -> tuple[Callable[[Pack], dict[str, Any]] | None, list[str]]:
+    """What packs the members that a page simulates itself, None where it is not to, and what the page says of that.
+
+    Args:
+        numbers: of the table of the page. moving: members whose motion is in it.
+
+    Raises:
+        ModelError: a study that a page does not follow, or that is none.
+    """
+    if options.simulate is None:
+        return None, []
+    if numbers is None:
+        fault = f"{options.study}, of which the page has no table"
+        raise ModelError("--simulate", fault, "a stored study of several members", "Leave it out.")
+    from shiftjax.ensembles.execution.page_lanes import lane_runs  # it brings jax, which no other page needs
+
+    most = page_runs.SIMULATED if options.simulate is True else options.simulate
+    members, notes = page_runs.chosen(numbers.members, numbers.unstarted, moving, most)
+    if not members:
+        return None, notes
+    with Progress("simulating members of the page") as progress:
+        runs = lane_runs(options.study, members, page_runs.recorded(study), study.nodes[1:], progress.update)
+    return lambda pack: page_runs.packed_runs(runs, study, scenes, pack), notes
 
 
 def _rows(options: argparse.Namespace) -> int:

@@ -75,7 +75,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "formats": ("examples", "values", "sections", "robots"),
     "formats.robots": ("urdf", "mjcf", "sdf"),
     "gradients": ("start", "jumps", "forward", "reverse"),
-    "kernels": ("elementary", "llvm", "pivoting", "gpu"),
+    "kernels": ("elementary", "llvm", "pivoting", "gpu", "wasm"),
     "kinematics": ("paths", "ranges", "positioning", "workspaces"),
     "kinematics.positioning": ("solving", "results"),
     "statics": ("loads",),
@@ -95,6 +95,7 @@ LAZY = {
     "shiftjax/bench/rivals/race.py": {"shiftjax"},  # other codes, where they are installed
     "shiftjax/cli/__init__.py": {"shiftjax"},
     "shiftjax/cli/commands/export.py": {"shiftjax"},  # tables need none of the viewer's packages
+    "shiftjax/cli/export_scene.py": {"shiftjax"},  # jax and the compiler, for pages that simulate alone
     "shiftjax/cli/commands/run.py": {"shiftjax"},  # stored studies, half a second, for members of them alone
     "shiftjax/cli/running.py": {"shiftjax"},  # stores, where something is written
     "shiftjax/cli/commands/view.py": {"shiftjax"},

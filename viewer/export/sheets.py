@@ -25,20 +25,15 @@ def sheets_of(study: StudyLike, members: Sequence[int], pack: Pack) -> Item:
 
     Plots are of what was recorded, of the joints' coordinates where nothing was.
     """
-    accuracy = [name for name in study.metrics if name in CERTIFICATE]
-    metrics = [name for name in study.metrics if name not in CERTIFICATE]
-    named = {"Design": (study.design, list(study.design)), "Metrics": (study.metrics, metrics)}
-    named["Accuracy"] = (study.metrics, accuracy)
-    tables = [_table(study, title, *of, members) for title, of in named.items() if of[1]]
-    instants = evenly_spaced(len(study.time), INSTANTS)
-    wanted, remarks = _plotted(study), []
+    instants = instants_of(study)
+    wanted, remarks = curve_names(study), []
     if len(wanted) > MOST_PLOTS:
         remarks.append(f"{MOST_PLOTS} of {len(wanted)} curves are plotted")
     if len(instants) < len(study.time) and wanted:
         remarks.append(f"curves are plotted at {len(instants)} of {len(study.time)} instants")
     return {
         "time": pack.add((study.time[instants] - study.time[0]).astype("<f4")),
-        "tables": tables,
+        "tables": tables_of(study, members),
         "notes": [study.message(member) for member in members],
         "plots": [_plot(name, (curves.curve(study, m, name) for m in members), instants, pack)
                   for name in wanted[:MOST_PLOTS]],
@@ -46,7 +41,21 @@ def sheets_of(study: StudyLike, members: Sequence[int], pack: Pack) -> Item:
     }  # fmt: skip
 
 
-def _plotted(study: StudyLike) -> list[str]:
+def tables_of(study: StudyLike, members: Sequence[int]) -> list[Item]:
+    """Tables of some members: of their varied numbers, their metrics, and how accurate they are."""
+    accuracy = [name for name in study.metrics if name in CERTIFICATE]
+    metrics = [name for name in study.metrics if name not in CERTIFICATE]
+    named = {"Design": (study.design, list(study.design)), "Metrics": (study.metrics, metrics)}
+    named["Accuracy"] = (study.metrics, accuracy)
+    return [_table(study, title, *of, members) for title, of in named.items() if of[1]]
+
+
+def instants_of(study: StudyLike) -> np.ndarray:
+    """(n,) the stored instants at which curves are plotted."""
+    return evenly_spaced(len(study.time), INSTANTS)
+
+
+def curve_names(study: StudyLike) -> list[str]:
     """The names of the curves; none where nothing moves."""
     if len(study.time) < 2:
         return []

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,15 +18,15 @@ from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.poses import rotate
 from shiftjax.record import record
 from shiftjax.viewer.export.keyframes import refined
-from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
+from shiftjax.viewer.export.pack import Pack, written_parts
 from shiftjax.viewer.export.packed_numbers import StudyNumbers, packed
 from shiftjax.viewer.export.pose_tracks import PoseTracks, motion_of
+from shiftjax.viewer.export.scene_items import ShapeItems
 from shiftjax.viewer.export.sheets import sheets_of
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import VIEWS, Camera, upright
 from shiftjax.viewer.scene.palette import ghost_opacity
-from shiftjax.viewer.scene.scene import Mesh, RenderSettings, Scene, SceneLight, ScenePart, SceneSpring
-from shiftjax.viewer.scene.spring_meshes import drawn_parts
+from shiftjax.viewer.scene.scene import RenderSettings, Scene, SceneLight, ScenePart
 
 LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has
 FLOOR_INSTANTS = 200  # used for the height of the grid
@@ -54,6 +53,8 @@ STUDY = (
 )
 POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 NOTHING_ELSE = "script-src 'unsafe-inline'"  # what a page may load: of a file nothing but itself
+COMPILED = " 'wasm-unsafe-eval'"  # and what is compiled of it
+SIMULATION = ("simulation/lanes.js", "simulation/simulated.js")
 Item = dict[str, Any]
 
 
@@ -83,6 +84,7 @@ def write_html(
     alone: bool = False,
     notes: Sequence[str] = (),
     numbers: StudyNumbers | None = None,
+    runs: Callable[[Pack], Item] | None = None,
 ) -> tuple[str, ...]:
     """Writes members of a study into one page; returns remarks for the user, which the page shows too.
 
@@ -100,14 +102,14 @@ def write_html(
         frames: the most instants to keep, see `motion_of`.
         scenes: member -> its scene, with the same nodes; by default `scene`.
         study: of the members; where it is given, keys are added until no joint is seen to open between them.
-        alone, notes, numbers: as `page_of`.
+        alone, notes, numbers, runs: as `page_of`.
 
     Raises:
         ModelError: as `motion_of`.
     """
     page, remarks = page_of(
         scene, time, tracks, title,
-        frames=frames, scenes=scenes, study=study, alone=alone, notes=notes, numbers=numbers,
+        frames=frames, scenes=scenes, study=study, alone=alone, notes=notes, numbers=numbers, runs=runs,
     )  # fmt: skip
     Path(path).write_text(page, encoding="utf-8")
     return remarks
@@ -126,6 +128,7 @@ def page_of(
     notes: Sequence[str] = (),
     numbers: StudyNumbers | None = None,
     served: Served | None = None,
+    runs: Callable[[Pack], Item] | None = None,
 ) -> tuple[str, tuple[str, ...]]:
     """The text of the page that `write_html` writes, and the remarks.
 
@@ -134,6 +137,7 @@ def page_of(
         notes: first of the remarks.
         numbers: of all members of the study, see `numbers_of`.
         served: where a server gives the page, which its script then asks for numbers and further members.
+        runs: packs the members that the page simulates itself, see `simulation.page_runs`.
     """
     motion = motion_of(scene, time, tracks, frames)
     if study is not None:
@@ -147,6 +151,8 @@ def page_of(
     if numbers is not None:
         data["study"] = packed(numbers, pack)
         data["remarks"] += numbers.remarks
+    if runs is not None:
+        data["runs"] = runs(pack)
     return _put_together(title, data, pack, served), tuple(data["remarks"])
 
 
@@ -174,8 +180,11 @@ def motions_of(
 def _put_together(title: str, data: Item, pack: Pack, served: Served | None) -> str:
     """The text of a page; what shows a study is in it where there is one."""
     folder = files("shiftjax.viewer.export")
-    text_of = {name: (folder / name).read_text(encoding="utf-8") for name in ("page.html", *PLAYER, *STUDY)}
+    names = ("page.html", *PLAYER, *STUDY, *SIMULATION)
+    text_of = {name: (folder / name).read_text(encoding="utf-8") for name in names}
     shown, asking, policy = STUDY if "study" in data or served else (), "", NOTHING_ELSE
+    if "runs" in data:
+        asking, policy = "".join(text_of[name] for name in SIMULATION), NOTHING_ELSE + COMPILED
     if served is not None:
         data, asking = data | {"served": served.about}, served.script
     scripts = asking + "".join(text_of[name] for name in (*shown, *PLAYER) if name.endswith(".js"))
@@ -207,25 +216,17 @@ def _digest(scripts: str) -> str:
 
 def _members(scene: Scene, scenes: Mapping[int, Scene], motion: PoseTracks, pack: Pack) -> Item:
     """What moves, and its shapes; arrays are in the pack, given by offset and length in bytes."""
-    casts = {id(member_scene): written_parts(member_scene) for member_scene in (scene, *scenes.values())}  # each once
-    turns = {key: k for k, key in enumerate(casts)}
-    owners = {id(member_scene): member_scene for member_scene in (scene, *scenes.values())}
-    springs = {
-        key: [_spring_part(member_scene, k) for k in range(len(member_scene.springs))]
-        for key, member_scene in owners.items()
-    }
-    meshes = {part.mesh.key: part.mesh for cast in (*casts.values(), *springs.values()) for part in cast}
-    numbers = {key: k for k, key in enumerate(meshes)}
-    written = [[_part(part, numbers[part.mesh.key]) for part in (*cast, *springs[key])] for key, cast in casts.items()]
+    shapes, casts = ShapeItems(pack), dict[int, int]()
+    for member_scene in (scene, *scenes.values()):
+        if id(member_scene) not in casts:
+            casts[id(member_scene)] = shapes.cast(member_scene)
     return {
         "time": pack.add(motion.elapsed),
         "members": [
-            {"name": str(m), "poses": pack.add(p.astype("<f4")), "cast": turns[id(scenes.get(m, scene))]}
+            {"name": str(m), "poses": pack.add(p.astype("<f4")), "cast": casts[id(scenes.get(m, scene))]}
             for m, p in motion.poses.items()
         ],
-        "meshes": [_mesh(mesh, pack) for mesh in meshes.values()],
-        "casts": written,
-        "springs": [[_spring(spring) for spring in owners[key].springs] for key in casts],
+        **shapes.items(),
     }
 
 
@@ -260,43 +261,6 @@ def _dimmed(lights: tuple[SceneLight, ...]) -> Iterator[str]:
         yield "point lights cast no shadows on this page"
     elif len(able) > 1:
         yield f"of the lights only {casting} casts shadows on this page"
-
-
-def _mesh(mesh: Mesh, pack: Pack) -> Item:
-    item: Item = {"kind": mesh.kind, "vertices": pack.add(mesh.vertices.astype("<f4"))}
-    item["indices"] = pack.add(mesh.indices.astype("<u4"))
-    if mesh.kind == "triangles":
-        item["normals"] = pack.add(unit_normals(mesh).astype("<f4"))
-    if mesh.uv is not None and mesh.texture is not None:
-        item["uv"] = pack.add(mesh.uv.astype("<f4"))
-        item["texture"] = "data:image/png;base64," + base64.b64encode(png(mesh.texture)).decode()
-    return item
-
-
-def _part(part: ScenePart, mesh: int) -> Item:
-    reach = np.linalg.norm(part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3], axis=1).max()
-    return {
-        "mesh": mesh,
-        "node": part.node,
-        "path": part.path,
-        "transform": [float(x) for x in part.transform.T.reshape(-1)],  # columns, as WebGL reads a matrix
-        "colour": linear(part.colour),
-        "shadow": part.shadow,
-        "reach": float(reach),  # from the node's origin [m]
-    }
-
-
-def _spring_part(scene: Scene, number: int) -> ScenePart:
-    """A spring as a part of a node of its own, after those of the bodies."""
-    part = drawn_parts(scene)[len(scene.parts) + number]
-    return dataclasses.replace(part, node=len(scene.nodes) + number)
-
-
-def _spring(spring: SceneSpring) -> Item:
-    """What the player stretches a spring by: it finds the matrix of the spring's node at every instant."""
-    item: Item = {"nodes": list(spring.nodes), "radius": float(spring.radius)}
-    item |= {"points": [[float(x) for x in point] for point in spring.points]}
-    return item | {"axis": list(spring.axis) if spring.axis else None, "across": [float(x) for x in spring.across]}
 
 
 def _light(light: SceneLight) -> Item:

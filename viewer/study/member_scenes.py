@@ -87,6 +87,12 @@ class MemberScenes:
         """The study's model with the numbers of a member, but for gravity."""
         return dataclasses.replace(self.study.model_of(member), gravity=self.study.model.gravity)
 
+    def starting(self, member: int, start: dict[str, np.ndarray]) -> Scene:
+        """A member's scene from poses (7,) of its bodies where it starts; `first` itself where it shows the same."""
+        if not self._varied or member == self.number:
+            return self.first
+        return self._like_first(scene_of(self.model(member), start, self._load, self._cut, style=self._style))
+
     def _start(self, member: int) -> dict[str, np.ndarray]:
         """Path -> (7,) poses of a member's bodies at the first instant."""
         poses: np.ndarray = self.study.poses(member, float(self.study.time[0]))
@@ -107,7 +113,10 @@ class MemberScenes:
 
     def updated(self, member: int) -> Scene:
         """A member's scene built from the present numbers: those of a running simulation may change."""
-        rebuilt = self._made(member, self._style)
+        return self._like_first(self._made(member, self._style))
+
+    def _like_first(self, rebuilt: Scene) -> Scene:
+        """With the size of the first scene; that itself where both show the same."""
         first = self.first
         if _same(rebuilt.parts, first.parts) and (rebuilt.lights, rebuilt.springs) == (first.lights, first.springs):
             return first

@@ -27,6 +27,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     line = "of --html of a stored study: members whose numbers are in the page, of more as many at random; 0 for none"
     add("--rows", type=_rows, metavar="N", help=f"{line}; default 50000")
+    line = "of --html of a stored study: members that the page simulates itself when they are chosen, of more as many"
+    add("--simulate", type=_rows, nargs="?", const=True, metavar="N", help=f"{line} evenly spaced; without N 1000")
     add("--force", action="store_true", help="replace FILE where it exists")
 
 
@@ -43,6 +45,8 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError("export", "no file to write", allowed, "Say what to write.")
     if options.rows is not None and options.html is None:
         raise ModelError("--rows", "without --html", "a page of a stored study", "Add --html, or leave it out.")
+    if options.simulate is not None and options.html is None:
+        raise ModelError("--simulate", "without --html", "a page of a stored study", "Add --html, or leave it out.")
     if targets:
         mistake = "with --csv, --parquet or --netcdf, which are of stored studies"
         common.refuse(options, ("span", *parsing.CHANGES), mistake, "--glb, --dae or --html of a model")

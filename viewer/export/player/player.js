@@ -24,7 +24,8 @@
   const arraysOf = (block) => ({ floats: ([offset, length]) => new Float32Array(block, offset, length / 4),
     numbers: ([offset, length]) => new Uint32Array(block, offset, length / 4) });
   const server = data.served ? servedStudy(data.served) : null;
-  const MOST = 48; // members in the memory of a page that a server gives
+  const source = server || (data.runs ? simulatedStudy(data.runs, bytes) : null); // of the motion of further members
+  const MOST = 48; // members in memory, where further ones come when they are asked for
   const everyTime = arraysOf(bytes).floats(data.time), last = everyTime[everyTime.length - 1];
   const { before, places } = playerMotion(data.nodes);
   const members = []; // with `times`, `poses`, `parts`, `springs` and whether they are `shown`
@@ -187,7 +188,7 @@
   };
   const choose = (member) => { // one that was shown alone gives way, ghosts stay
     const old = focus();
-    if (server) server.abandon();
+    if (source) source.abandon();
     if (within ? !within.includes(old.name) : members.every((m) => m === old || !m.shown)) old.shown = false;
     solidOne = member;
     member.shown = true;
@@ -217,7 +218,7 @@
     for (const mesh of member.meshes) picture.free(mesh);
     study.leaves(member.name);
   };
-  const fetchMember = (name) => server.member(name, (text) => study.waits(name, text)).then((given) => {
+  const fetchMember = (name) => source.member(name, (text) => study.waits(name, text)).then((given) => {
     if (!given || named(name)) return; // another one was asked for since
     const spare = members.filter((m) => !m.shown && m.fetched);
     if (members.length >= MOST && spare.length) drop(spare[0]);
@@ -256,7 +257,7 @@
   const openStudy = (given, block) => {
     document.body.classList.add("with-study");
     study = studyPage(given, block, { names: members.map((m) => m.name), ghosts, changed: address,
-      choose: (name) => choose(named(name)), fetch: server ? fetchMember : null });
+      choose: (name) => choose(named(name)), fetch: source ? fetchMember : null });
     $("study-turn").hidden = $("study-help").hidden = false;
   };
   const remark = (text) => { $("remarks").textContent = [...data.remarks, text].filter(Boolean).join("; "); };

@@ -1,0 +1,85 @@
+"""Shapes of scenes as a page has them: meshes, the parts that show them, springs; each once."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
+from shiftjax.viewer.scene.scene import Mesh, Scene, ScenePart, SceneSpring
+from shiftjax.viewer.scene.spring_meshes import drawn_parts
+
+Item = dict[str, Any]
+
+
+class ShapeItems:
+    """Casts: the parts and springs of a scene, which members of equal shapes share. Numbers of meshes are in the pack.
+
+    Args:
+        pack: of the page.
+    """
+
+    def __init__(self, pack: Pack) -> None:
+        self._pack = pack
+        self._meshes: dict[str, Item] = {}
+        self._places: dict[str, int] = {}
+        self._casts: list[list[Item]] = []
+        self._springs: list[list[Item]] = []
+
+    def cast(self, scene: Scene) -> int:
+        """Adds the cast of a scene; its number."""
+        springs = [_spring_part(scene, k) for k in range(len(scene.springs))]
+        self._casts.append([_part(part, self._mesh(part.mesh)) for part in (*written_parts(scene), *springs)])
+        self._springs.append([_spring(spring) for spring in scene.springs])
+        return len(self._casts) - 1
+
+    def items(self) -> Item:
+        """All of them."""
+        return {"meshes": [*self._meshes.values()], "casts": self._casts, "springs": self._springs}
+
+    def _mesh(self, mesh: Mesh) -> int:
+        """The number of a mesh."""
+        if mesh.key not in self._meshes:
+            self._places[mesh.key] = len(self._meshes)
+            self._meshes[mesh.key] = _mesh(mesh, self._pack)
+        return self._places[mesh.key]
+
+
+def _mesh(mesh: Mesh, pack: Pack) -> Item:
+    item: Item = {"kind": mesh.kind, "vertices": pack.add(mesh.vertices.astype("<f4"))}
+    item["indices"] = pack.add(mesh.indices.astype("<u4"))
+    if mesh.kind == "triangles":
+        item["normals"] = pack.add(unit_normals(mesh).astype("<f4"))
+    if mesh.uv is not None and mesh.texture is not None:
+        item["uv"] = pack.add(mesh.uv.astype("<f4"))
+        item["texture"] = "data:image/png;base64," + base64.b64encode(png(mesh.texture)).decode()
+    return item
+
+
+def _part(part: ScenePart, mesh: int) -> Item:
+    reach = np.linalg.norm(part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3], axis=1).max()
+    return {
+        "mesh": mesh,
+        "node": part.node,
+        "path": part.path,
+        "transform": [float(x) for x in part.transform.T.reshape(-1)],  # columns, as WebGL reads a matrix
+        "colour": linear(part.colour),
+        "shadow": part.shadow,
+        "reach": float(reach),  # from the node's origin [m]
+    }
+
+
+def _spring_part(scene: Scene, number: int) -> ScenePart:
+    """A spring as a part of a node of its own, after those of the bodies."""
+    part = drawn_parts(scene)[len(scene.parts) + number]
+    return dataclasses.replace(part, node=len(scene.nodes) + number)
+
+
+def _spring(spring: SceneSpring) -> Item:
+    """What the player stretches a spring by: it finds the matrix of the spring's node at every instant."""
+    item: Item = {"nodes": list(spring.nodes), "radius": float(spring.radius)}
+    item |= {"points": [[float(x) for x in point] for point in spring.points]}
+    return item | {"axis": list(spring.axis) if spring.axis else None, "across": [float(x) for x in spring.across]}
