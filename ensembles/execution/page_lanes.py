@@ -10,29 +10,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from shiftjax.dynamics.kinematics import quaternion_places, vector_places
+from shiftjax.ensembles.execution.page_code import PageCode
+from shiftjax.ensembles.execution.page_designs import designs_of
 from shiftjax.ensembles.store import store
 from shiftjax.ensembles.store.recipe import Recipe
 from shiftjax.ensembles.stored_study import recipes_of
 from shiftjax.errors import ModelError
-from shiftjax.kernels.lane_program import LaneProgram, on_slots
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.kernels.wasm.lane_module import wasm_module
 from shiftjax.kernels.wasm.lane_runs import Combination, LaneRuns, StepClock
-from shiftjax.measures.channels import channels as channels_of
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.schedule import STEPS, Schedule
 from shiftjax.run.advance.settings import Settings
 from shiftjax.run.beginning import Begun
-from shiftjax.run.programs.lane_program import Programs
-from shiftjax.topology.partition import Partition
 
 TODO = "Write the page without it."
 
@@ -42,6 +39,8 @@ def lane_runs(
     members: Sequence[int],
     channels: Sequence[str] = (),
     bodies: Sequence[str] = (),
+    points: Sequence[str] = (),
+    numbers: Sequence[str] = (),
     progress: Callable[[float], None] = lambda done: None,
 ) -> LaneRuns:
     """The runs of members of a store; those that never start are left out.
@@ -49,7 +48,9 @@ def lane_runs(
     Args:
         path: of the store, .zarr or .json.
         members: their numbers; all have one model.
-        channels: paths of what is recorded. bodies: paths of those whose poses are recorded, too.
+        channels: paths of what is recorded. bodies: paths of those whose poses are recorded, too; points: of frames
+            whose places are.
+        numbers: paths of those that are free, of designs that a page tries.
         progress: called with the fraction done.
 
     Raises:
@@ -71,7 +72,7 @@ def lane_runs(
     if (schedule.substructure == STEPS).any() and vector_places(lanes.setup.plan):
         raise _refused(path, "steps moved off singular poses, of a model with rotation vectors")
     started = np.flatnonzero(schedule.end > 0)
-    code, layout, settings = _Code(run, bodies), lanes.layout, lanes.settings
+    code, layout, settings = PageCode(run, bodies, points), lanes.layout, lanes.settings
     start = np.array(table.array[:, started])
     first = code.poses_at(start, schedule.start[:, started])
     start[[*layout.rows("limit")]] = np.inf  # nothing trips: what was decided stands in the schedule
@@ -83,6 +84,7 @@ def lane_runs(
         groups={name: (layout.rows(name).start, len(layout.rows(name))) for name in layout.columns()},
         channels=code.places,
         poses=tuple(code.recorded.width + 7 * k for k in range(len(bodies))),
+        points=tuple(code.recorded.width + 7 * len(bodies) + 3 * k for k in range(len(points))),
         width=code.recorded.width + code.posed.width,
         first=first,
         quaternions=tuple(first for first, _ in quaternion_places(lanes.setup.plan)),
@@ -92,48 +94,8 @@ def lane_runs(
         decisions=np.array([place[schedule.member], schedule.clock, schedule.substructure, schedule.choice], float),
         patterns=schedule.patterns,
         end=schedule.end[started],
+        designs=designs_of(run, numbers),
     )
-
-
-class _Code:
-    """The lane programs of a run that record poses, too.
-
-    These are a piece of their own: sums that they had in common with what else is recorded would round that otherwise.
-    """
-
-    def __init__(self, run: Begun, bodies: Sequence[str]) -> None:
-        setup, self.lanes = run.prepared.setup, run.lanes
-        poses = [f"{body}:origin.{quantity}" for body in bodies for quantity in ("position", "orientation")]
-        self.recorded = run.lanes.recordings[0].programs
-        self.posed = Programs(setup, channels_of(setup.plan, poses, run.prepared.model.resolve))
-        assert isinstance(self.recorded, Programs)
-        self.places, at = dict[str, tuple[int, int]](), 0
-        for channel in self.recorded.channels:
-            self.places[channel.path] = (at, channel.size)
-            at += channel.size
-
-    def program(self, combination: Combination) -> LaneProgram:
-        """That of a combination of partitions."""
-        partition = self._partition(combination)
-        program, poses, shift = self.recorded.of(partition), self.posed.of(partition).observe, self.recorded.width
-        places = {slot: slot for slot in range(self.posed.layout.slot_count)}
-        places |= dict(zip(self.posed.layout.slots("chan"), range(program.layout.slot_count, 1 << 30), strict=False))
-        moved = tuple(on_slots(piece, places) for piece in poses)
-        layout = replace(program.layout, nc=shift + self.posed.width)
-        return replace(program, layout=layout, observe=(*program.observe, *moved))
-
-    def poses_at(self, start: np.ndarray, choice: np.ndarray) -> np.ndarray:
-        """(K, bodies, 7) of lanes (rows, K) at their start, with their partitions (S, K)."""
-        settings, out = self.lanes.settings, np.zeros((start.shape[1], self.posed.width))
-        for combination in {tuple(one) for one in choice.T.tolist()} if self.posed.width else ():
-            alike = np.flatnonzero((choice == np.array(combination)[:, None]).all(0))
-            program, lanes = self.posed.of(self._partition(combination)), np.ascontiguousarray(start[:, alike])
-            seen = self.lanes.kernel.evaluate(program, "observe", lanes, settings.t0, settings.h)
-            out[alike] = np.asarray(seen).T
-        return out.reshape(len(out), -1, 7)
-
-    def _partition(self, combination: Combination) -> Partition:
-        return Partition(tuple(known[k] for known, k in zip(self.lanes.known, combination, strict=True)))
 
 
 def _every(tree: xr.DataTree, settings: Settings) -> int:

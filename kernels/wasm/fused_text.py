@@ -1,6 +1,7 @@
 """LLVM text of what WebAssembly has no instruction for: multiply-adds of one rounding, products of 64 bits.
 
-Problem: round(a b + c) with doubles alone. The product is h + l exactly (Dekker 1971, by halves of 26 bits); l + c is
+Problem: round(a b + c). Where a browser has relaxed vector instructions one of them is the processor's own
+multiply-add; elsewhere doubles alone do it. The product is h + l exactly (Dekker 1971, by halves of 26 bits); l + c is
 t + e exactly; then h + t = v + w, and w + e is rounded to odd, so that the last addition rounds once (Boldo and
 Melquiond, Emulation of FMA and correctly rounded sums, IEEE Trans. Computers 57, 2008).
 Properties: the bits of the instruction where factors and sum are below 2^990 and the product is above 2^-900. Elsewhere
@@ -9,6 +10,8 @@ differ only where they are themselves below 1e-250 or above 1e298.
 """
 
 from __future__ import annotations
+
+from shiftjax.kernels.llvm.target import Target
 
 FUSED = """
 define internal double @odd_sum(double %a, double %b) nounwind {
@@ -124,9 +127,47 @@ NUMBERS = {
 }
 
 
-def fused_text() -> str:
-    """The functions, under the names by which code generation calls them."""
-    text = FUSED
+# By relaxed vector instructions, which fuse where the processor can; a page tries it before it believes it.
+RELAXED = """
+declare <2 x double> @llvm.wasm.relaxed.madd.v2f64(<2 x double>, <2 x double>, <2 x double>)
+define double @fma(double %a, double %b, double %c) nounwind alwaysinline {
+entry:
+  %va = insertelement <2 x double> poison, double %a, i64 0
+  %vb = insertelement <2 x double> poison, double %b, i64 0
+  %vc = insertelement <2 x double> poison, double %c, i64 0
+  %v = call <2 x double> @llvm.wasm.relaxed.madd.v2f64(<2 x double> %va, <2 x double> %vb, <2 x double> %vc)
+  %out = extractelement <2 x double> %v, i64 0
+  ret double %out
+}
+"""
+# What pieces call, by the names of intrinsics: code generation would call a function that cannot be copied in.
+OF_VECTORS = """
+define internal <1 x double> @fused(<1 x double> %a, <1 x double> %b, <1 x double> %c) nounwind alwaysinline {
+entry:
+  %x = extractelement <1 x double> %a, i64 0
+  %y = extractelement <1 x double> %b, i64 0
+  %z = extractelement <1 x double> %c, i64 0
+  %r = call double @fma(double %x, double %y, double %z)
+  %out = insertelement <1 x double> poison, double %r, i64 0
+  ret <1 x double> %out
+}
+"""
+INTRINSICS = {"@llvm.fma.v1f64(": "@fused(", "@llvm.fma.f64(": "@fma("}
+
+
+def with_fused(text: str, target: Target) -> str:
+    """A module whose multiply-adds are rounded once, with what it calls for that and for products of 64 bits."""
+    lines = [line for line in text.splitlines() if not (line.startswith("declare") and "@llvm.fma." in line)]
+    text = "\n".join(lines)
+    for intrinsic, function in INTRINSICS.items():
+        text = text.replace(intrinsic, function)
+    return f"{text}\n{fused_text(relaxed=bool(target.features))}\n{OF_VECTORS}"
+
+
+def fused_text(*, relaxed: bool = False) -> str:
+    """The functions `fma` and `__multi3`."""
+    whole = FUSED
     for name, number in NUMBERS.items():
-        text = text.replace(name, number)
-    return text
+        whole = whole.replace(name, number)
+    exact, product = whole.split("define void @__multi3")
+    return f"{RELAXED if relaxed else exact}\ndefine void @__multi3{product}"

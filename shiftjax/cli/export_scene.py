@@ -88,7 +88,11 @@ def simulated(
     if not members:
         return None, notes
     with Progress("simulating members of the page") as progress:
-        runs = lane_runs(options.study, members, page_runs.recorded(study), study.nodes[1:], progress.update)
+        channels, free = page_runs.recorded(study), study.free_numbers()
+        points, _ = page_runs.joint_frames(study)
+        runs = lane_runs(options.study, members, channels, study.nodes[1:], points, free, progress.update)
+    if isinstance(runs.designs, str):
+        notes.append(f"the page has no sliders for designs: {runs.designs}")
     return lambda pack: page_runs.packed_runs(runs, study, scenes, pack), notes
 
 

@@ -32,7 +32,7 @@ class ShapeItems:
     def cast(self, scene: Scene) -> int:
         """Adds the cast of a scene; its number."""
         springs = [_spring_part(scene, k) for k in range(len(scene.springs))]
-        self._casts.append([_part(part, self._mesh(part.mesh)) for part in (*written_parts(scene), *springs)])
+        self._casts.append([_part(part, self.mesh(part.mesh)) for part in (*written_parts(scene), *springs)])
         self._springs.append([_spring(spring) for spring in scene.springs])
         return len(self._casts) - 1
 
@@ -40,7 +40,24 @@ class ShapeItems:
         """All of them."""
         return {"meshes": [*self._meshes.values()], "casts": self._casts, "springs": self._springs}
 
-    def _mesh(self, mesh: Mesh) -> int:
+    def differing(self, number: int) -> set[int]:
+        """Places of the parts of a cast that are not those of the first one; all, where they are more or fewer."""
+        first, other = self._casts[0], self._casts[number]
+        if len(first) != len(other):
+            return {*range(max(len(first), len(other)))}
+        return {k for k, (one, another) in enumerate(zip(first, other, strict=True)) if one != another}
+
+    @property
+    def parts(self) -> int:
+        """Of all casts."""
+        return sum(map(len, self._casts))
+
+    @property
+    def springs_differ(self) -> bool:
+        """Whether casts have springs that begin or end elsewhere on their bodies."""
+        return any(springs != self._springs[0] for springs in self._springs)
+
+    def mesh(self, mesh: Mesh) -> int:
         """The number of a mesh."""
         if mesh.key not in self._meshes:
             self._places[mesh.key] = len(self._meshes)

@@ -200,12 +200,12 @@ const studyPage = (study, bytes, player) => {
       told();
     },
     solid(name) { // the player shows another member
-      const row = rowOfName(name);
-      if (row < 0 || row === current) return;
+      const row = rowOfName(name); // of no design of the reader's
+      if (row === current || (row < 0 && name !== "design")) return;
       current = row;
       told();
       for (const view of [scatter, parallel]) view.marks();
-      table.reveal(row);
+      if (row >= 0) table.reveal(row);
     },
   };
 };

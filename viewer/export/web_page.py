@@ -54,7 +54,7 @@ STUDY = (
 POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
 NOTHING_ELSE = "script-src 'unsafe-inline'"  # what a page may load: of a file nothing but itself
 COMPILED = " 'wasm-unsafe-eval'"  # and what is compiled of it
-SIMULATION = ("simulation/lanes.js", "simulation/simulated.js")
+SIMULATION = ("simulation/lanes.js", "simulation/designs.js", "simulation/simulated.js", "simulation/sliders.js")
 Item = dict[str, Any]
 
 

@@ -174,10 +174,11 @@
   // -- members ---------------------------------------------------------------------------------------------------------
 
   const named = (name) => members.find((m) => m.name === name);
+  const titled = (name) => (name === "design" ? "Your design" : "Member " + name);
   const tell = () => { // who is solid, to the list, the slider, the tables and the plots
     const solid = focus(), others = members.filter((m) => m.shown && m !== solid);
     camera.forget();
-    $("name").textContent = "Member " + solid.name;
+    $("name").textContent = titled(solid.name);
     $("member").value = members.indexOf(solid);
     $("ghosts").checked = others.length === members.length - 1;
     for (const member of members) member.box.checked = member.shown;
@@ -206,7 +207,7 @@
     members.push(member);
     member.box = Object.assign(box, { type: "checkbox" });
     box.addEventListener("change", () => { member.shown = box.checked; tell(); });
-    label.append(box, " member " + member.name);
+    label.append(box, " " + titled(member.name).toLowerCase());
     $("members").append(label);
     $("choice").hidden = $("members").hidden = members.length < 2;
     $("member").max = members.length - 1;
@@ -216,10 +217,9 @@
     members.splice(members.indexOf(member), 1);
     member.box.parentNode.remove();
     for (const mesh of member.meshes) picture.free(mesh);
-    study.leaves(member.name);
+    if (member.name !== "design") study.leaves(member.name);
   };
-  const fetchMember = (name) => source.member(name, (text) => study.waits(name, text)).then((given) => {
-    if (!given || named(name)) return; // another one was asked for since
+  const take = (given) => { // a member that was asked for
     const spare = members.filter((m) => !m.shown && m.fetched);
     if (members.length >= MOST && spare.length) drop(spare[0]);
     const [member] = adopted(given.data, given.bytes);
@@ -228,9 +228,23 @@
     data.remarks.push(...given.data.remarks.filter((text) => !data.remarks.includes(text)));
     remark("");
     list(member);
+    return member;
+  };
+  const fetchMember = (name) => source.member(name, (text) => study.waits(name, text)).then((given) => {
+    if (!given || named(name)) return; // another one was asked for since
+    const member = take(given);
     study.comes(name);
     choose(member);
   }).catch((e) => study.waits(name, e.message));
+  const tryDesign = (values, tell) => source.design(values, tell).then((given) => { // takes the place of the one before
+    if (!given) return;
+    const before = named("design"), member = take(given);
+    choose(member);
+    if (!before) return;
+    before.shown = false;
+    drop(before);
+    choose(member);
+  }).catch((e) => tell(e.message));
 
   // -- the side and the study ------------------------------------------------------------------------------------------
 
@@ -307,6 +321,7 @@
   $("study-turn").hidden = $("study-help").hidden = true;
   $("study-turn").addEventListener("click", pane);
   if (data.study) openStudy(data.study, bytes);
+  if (source && source.designs) designSliders(source.designs, tryDesign);
   tell();
   addEventListener("keydown", pressed);
   new ResizeObserver(() => fit()).observe($("stage"));

@@ -1,29 +1,40 @@
 // Runs lanes of compiled programs in this page: one member at a time, along its schedule. The numbers of a lane are a column
 // of a table, as `kernels/lane_program.py` names its rows; each program has a memory of its own.
 "use strict";
-const laneRuns = (about, codeOf) => {
+const laneRuns = (about, codeOf, fuses = null) => { // fuses: whether relaxed multiply-adds round once here; tried where left out
   const PAGE = 65536, AT_ONCE = 256; // bytes of memory; instants that a program records before they are taken from it
   const PAUSE = 30; // ms after which the page may draw
   const { clock, groups, patterns, width, rows, quaternions } = about;
   const ticks = Math.floor(clock.steps / clock.every) + 1, [nq, nx] = [groups.q[1], groups.x[1]];
-  const compiled = new Map(); // number of a program -> promise of its compiled code
-  const compile = (k) => {
-    if (!compiled.has(k)) compiled.set(k, WebAssembly.compile(codeOf(about.programs[k].code)));
-    return compiled.get(k);
+  const compiled = new Map(); // place of code in the page -> promise of it compiled
+  const compile = (code) => {
+    if (!compiled.has(code)) compiled.set(code, WebAssembly.compile(codeOf(code)));
+    return compiled.get(code);
+  };
+  const placed = async (code, room, pages) => {
+    const memory = new WebAssembly.Memory({ initial: pages }), stack = new WebAssembly.Global({ value: "i32", mutable: true }, room);
+    const { exports } = await WebAssembly.instantiate(await compile(code), { env: { __linear_memory: memory, __stack_pointer: stack } });
+    return { memory, exports };
+  };
+  const tryFusing = async ({ relaxed, room }) => {
+    try {
+      const { exports } = await placed(relaxed, room, Math.ceil(room / PAGE)), tiny = 2 ** -30;
+      return exports.fma(1 + tiny, 1 - tiny, -1) === -(tiny ** 2);
+    } catch {
+      return false; // it does not know the instructions
+    }
   };
 
-  const made = async (k) => { // a program with its memory: the table of one lane, what it records, what it is called with
-    const places = {}, room = about.programs[k].room;
+  const made = async (program) => { // with its memory: the table of one lane, what it records, what it is called with
+    fuses ??= tryFusing(program);
+    const places = {}, { room } = program, code = await fuses ? program.relaxed : program.code;
     let end = room;
     for (const [name, count] of [["table", rows], ["until", 1], ["member", 1], ["out", AT_ONCE * width], ["fresh", Math.max(width, nq)],
       ["taken", 1], ["unfinished", 1]]) {
       places[name] = end;
       end += 8 * count;
     }
-    const memory = new WebAssembly.Memory({ initial: Math.ceil(end / PAGE) });
-    const stack = new WebAssembly.Global({ value: "i32", mutable: true }, room);
-    const { exports } = await WebAssembly.instantiate(await compile(k), { env: { __linear_memory: memory, __stack_pointer: stack } });
-    const doubles = (name, count) => new Float64Array(memory.buffer, places[name], count);
+    const { memory, exports } = await placed(code, room, Math.ceil(end / PAGE)), doubles = (name, count) => new Float64Array(memory.buffer, places[name], count);
     const table = doubles("table", rows), until = doubles("until", 1), out = doubles("out", AT_ONCE * width);
     const unfinished = new Int32Array(memory.buffer, places.unfinished, 1), fresh = doubles("fresh", Math.max(width, nq));
     return {
@@ -78,70 +89,90 @@ const laneRuns = (about, codeOf) => {
     return out;
   };
 
-  // -- a member ------------------------------------------------------------------------------------------------------------
+  // -- a lane on its way ---------------------------------------------------------------------------------------------------
 
-  // Runs a lane from its start (rows) along its decisions [step, substructure or -1, choice] to its last step. Returns what it
-  // records, NaN from where it ended, and the table where it ends; null where `wanted` says that nobody waits any more.
-  const run = async (start, choice, decisions, end, wanted = () => true, tell = () => {}) => {
-    const out = new Float64Array(ticks * width).fill(NaN), programs = new Map(), now = [...choice];
+  // A lane from a start (rows) on, with its partitions: `out` is what it records, NaN from where it ended. `wanted` says
+  // whether anybody still waits, `tell` is told the share that is done; `begin` changes the table before its first instant.
+  const journey = async (start, choice, wanted = () => true, tell = () => {}, begin = () => {}) => {
+    const out = new Float64Array(ticks * width).fill(NaN), loaded = new Map(), now = [...choice];
     const [at] = groups.clock, [fraction] = groups.fraction, [trip] = groups.trip;
-    const current = async () => {
-      const k = about.programs.findIndex((program) => program.choice.every((c, s) => c === now[s]));
-      if (!programs.has(k)) programs.set(k, await made(k));
-      return programs.get(k);
+    const programOf = async (chosen) => { // null where the page has none of those partitions
+      const k = about.programs.findIndex((program) => program.choice.every((c, s) => c === chosen[s]));
+      if (k >= 0 && !loaded.has(k)) loaded.set(k, await made(about.programs[k]));
+      return k < 0 ? null : loaded.get(k);
     };
-    let lane = await current(), pause = performance.now();
+    let lane = await programOf(now), pause = performance.now();
     const recorded = (tick) => out.set(lane.evaluate("observe").subarray(0, width), tick * width);
-    const onward = async (stop) => { // to a step, by no more instants at once than there is room for
-      while (lane.table[at] < stop && !lane.table[trip]) {
-        const first = Math.floor(lane.table[at] / clock.every), target = Math.min(stop, (first + AT_ONCE - 1) * clock.every);
-        lane.out.fill(NaN);
-        lane.advance(target, first, clock.every);
-        const last = Math.floor(lane.table[at] / clock.every);
-        for (let tick = first + 1; tick <= last; tick++)
-          out.set(lane.out.subarray((tick - first) * width, (tick - first + 1) * width), tick * width);
-        if (performance.now() - pause < PAUSE) continue;
-        tell(lane.table[at] / clock.steps);
-        await new Promise((go) => setTimeout(go));
-        if (!wanted()) return false;
-        pause = performance.now();
-      }
-      return true;
-    };
-    const moved = (parts) => { // as many steps in unequal parts; instants between their ends are interpolated
-      const before = lane.table.slice(), count = parts.length;
-      let done = 0;
-      for (const part of parts) {
-        lane.table[at] = before[at] + count * done;
-        lane.table[fraction] = count * part;
-        lane.advance(lane.table[at] + count * part / 2, 0, 0);
-        done += part;
-      }
-      lane.table[at] = before[at] + count;
-      lane.table[fraction] = 1;
-      const after = lane.table.slice();
-      for (let k = 1; k <= count; k++) {
-        if ((before[at] + k) % clock.every) continue;
-        lane.table.set(k < count ? between(lane, before, after, k / count, count * clock.h) : after);
-        lane.table[at] = before[at] + k;
-        recorded((before[at] + k) / clock.every);
-      }
-      lane.table.set(after);
-    };
     lane.table.set(start);
+    begin(lane);
     recorded(0);
-    for (const [step, substructure, chosen] of decisions) {
-      if (!await onward(step)) return null;
-      if (lane.table[trip]) break;
-      if (substructure < 0) { moved(patterns[chosen]); continue; }
-      const { table } = lane;
-      now[substructure] = chosen;
-      lane = await current();
-      lane.table.set(table);
-      lane.evaluate("accelerate");
-    }
-    if (!await onward(end)) return null;
-    return { out, table: lane.table.slice() };
+    return {
+      out, now, programOf,
+      get table() { return lane.table; },
+      get clock() { return lane.table[at]; },
+      get trip() { return lane.table[trip]; },
+      evaluate: (phase) => lane.evaluate(phase),
+      async onward(stop) { // to a step or a trip, by no more instants at once than there is room for; false where nobody waits
+        while (lane.table[at] < stop && !lane.table[trip]) {
+          const first = Math.floor(lane.table[at] / clock.every), target = Math.min(stop, (first + AT_ONCE - 1) * clock.every);
+          lane.advance(target, first, clock.every);
+          const last = Math.floor(lane.table[at] / clock.every);
+          for (let tick = first + 1; tick <= last; tick++)
+            out.set(lane.out.subarray((tick - first) * width, (tick - first + 1) * width), tick * width);
+          if (performance.now() - pause < PAUSE) continue;
+          tell(lane.table[at] / clock.steps);
+          await new Promise((go) => setTimeout(go));
+          if (!wanted()) return false;
+          pause = performance.now();
+        }
+        return true;
+      },
+      async adopt(substructure, chosen) {
+        const { table } = lane;
+        now[substructure] = chosen;
+        lane = await programOf(now);
+        lane.table.set(table);
+        lane.evaluate("accelerate");
+      },
+      tried(before, parts, look) { // as many steps in unequal parts, from a table on
+        let done = 0;
+        lane.table.set(before);
+        for (const part of parts) {
+          lane.table[at] = before[at] + parts.length * done;
+          lane.table[fraction] = parts.length * part;
+          lane.advance(lane.table[at] + parts.length * part / 2, 0, 0);
+          look(lane.table);
+          done += part;
+        }
+        lane.table[at] = before[at] + parts.length;
+        lane.table[fraction] = 1;
+        return lane.table.slice();
+      },
+      moved(before, after, count) { // what so many steps have led to; instants between their ends are interpolated
+        for (let k = 1; k <= count; k++) {
+          if ((before[at] + k) % clock.every) continue;
+          lane.table.set(k < count ? between(lane, before, after, k / count, count * clock.h) : after);
+          lane.table[at] = before[at] + k;
+          recorded((before[at] + k) / clock.every);
+        }
+        lane.table.set(after);
+      },
+    };
   };
-  return { run, ticks };
+
+  // A lane along its decisions [step, substructure or -1, choice] to its last step. Returns what it records and the table where
+  // it ends; null where nobody waits any more.
+  const run = async (start, choice, decisions, end, wanted, tell) => {
+    const lane = await journey(start, choice, wanted, tell);
+    for (const [step, substructure, chosen] of decisions) {
+      if (!await lane.onward(step)) return null;
+      if (lane.trip) break;
+      if (substructure >= 0) { await lane.adopt(substructure, chosen); continue; }
+      const before = lane.table.slice(), parts = patterns[chosen];
+      lane.moved(before, lane.tried(before, parts, () => {}), parts.length);
+    }
+    if (!await lane.onward(end)) return null;
+    return { out: lane.out, table: lane.table.slice() };
+  };
+  return { run, journey, made, ticks };
 };

@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import need_count
-from shiftjax.kernels.wasm.lane_runs import LaneRuns
+from shiftjax.kernels.wasm.lane_runs import LaneRuns, WasmModule
 from shiftjax.numerics.spacing import evenly_spaced
 from shiftjax.viewer.export.pack import Pack
 from shiftjax.viewer.export.pose_tracks import MOST
 from shiftjax.viewer.export.scene_items import ShapeItems
 from shiftjax.viewer.export.sheets import MOST_PLOTS, curve_names, instants_of, tables_of
+from shiftjax.viewer.scene.shapes import cylinder
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from shiftjax.viewer.study.trajectories import GROUND_POSE
 
 SIMULATED = 1000  # members that a page simulates, if it is not told otherwise
 ALIGNED = 8  # bytes of a double
+ROOM, PART = 2 << 20, 400  # bytes of shapes in a page, and of a part in its text
+BARS = -1  # in place of the number of a cast
 Item = dict[str, Any]
 
 
@@ -43,35 +46,35 @@ def recorded(study: ViewedStudy) -> list[str]:
     return list(study.channels) or curve_names(study)[:MOST_PLOTS]
 
 
+def joint_frames(study: ViewedStudy) -> tuple[list[str], list[list[int]]]:
+    """Paths of the frames of joints that are on bodies, and of each node of the study which of them it carries."""
+    paths, carried = list[str](), [list[int]() for _ in study.nodes]
+    for _, joint in study.model.joints():
+        for ref in (joint.parent, joint.child):
+            path = f"{ref.body}:{ref.frame}"
+            if ref.body in study.nodes[1:] and path not in paths:
+                carried[study.nodes.index(ref.body)].append(len(paths))
+                paths.append(path)
+    return paths, carried
+
+
 def packed_runs(runs: LaneRuns, study: ViewedStudy, scenes: MemberScenes, pack: Pack) -> Item:
     """The data of the script `simulated.js`; arrays are in the pack."""
     varied = np.flatnonzero(~(runs.start == runs.start[:, :1]).all(1))
-    same, ids = runs.start[:, 0].copy(), [int(k) for k in runs.members]
-    shapes, casts = ShapeItems(pack), list[int]()
-    known = dict[int, int]()
-    for row, member in enumerate(ids):
-        scene = scenes.starting(member, dict(zip(study.nodes, (np.array(GROUND_POSE), *runs.first[row]), strict=True)))
-        number = known.get(id(scene))
-        if number is None:
-            number = shapes.cast(scene)
-            if scene is scenes.first:
-                known[id(scene)] = number
-        casts.append(number)
+    same, ids = runs.start[:, 0], runs.members.tolist()
     ticks = runs.clock.steps // runs.clock.every + 1
     order = np.argsort(runs.decisions[0], kind="stable")
     curves = curve_names(study)[:MOST_PLOTS]
     return {
         "store": study.where,
+        "size": float(scenes.first.size),
         "clock": dataclasses.asdict(runs.clock),
         "groups": runs.groups,
         "patterns": runs.patterns,
         "quaternions": runs.quaternions,
         "width": runs.width,
         "rows": len(runs.start),
-        "programs": [
-            {"choice": choice, "room": module.room, "code": pack.add(module.code)}
-            for choice, module in runs.programs.items()
-        ],
+        "programs": [{"choice": choice, **_code(module, pack)} for choice, module in runs.programs.items()],
         "members": pack.add(np.asarray(ids, "<u4")),
         "same": _doubles(same, pack),
         "varied": varied.tolist(),
@@ -87,9 +90,54 @@ def packed_runs(runs: LaneRuns, study: ViewedStudy, scenes: MemberScenes, pack: 
         "turned": [name.endswith(".orientation") for name in curves],
         "tables": [[row["values"] for row in table["rows"]] for table in tables_of(study, ids)],
         "notes": [study.message(member) for member in ids],
-        "casts": casts,
-        "shapes": shapes.items(),
+        "designs": _designs(runs, study, pack),
+        **_shapes(runs, study, scenes, pack),
     }
+
+
+def _shapes(runs: LaneRuns, study: ViewedStudy, scenes: MemberScenes, pack: Pack) -> Item:
+    """What is drawn of each member: its own shapes, as far as there is room for them; of others, and of designs of the
+    reader's, bodies whose shapes vary are bars from joint to joint.
+    """
+    shapes, casts, begin = ShapeItems(pack), list[int](), pack.size
+    first, varying = -1, set[int]()
+    for row, member in enumerate(runs.members.tolist()):
+        if pack.size - begin + PART * shapes.parts > ROOM:
+            casts.append(BARS)
+            continue
+        poses = dict(zip(study.nodes, (np.array(GROUND_POSE), *runs.first[row]), strict=True))
+        scene = scenes.starting(member, poses)
+        number = first if scene is scenes.first and first >= 0 else shapes.cast(scene)
+        first = number if scene is scenes.first else first
+        varying |= shapes.differing(number)
+        casts.append(number)
+    _, carried = joint_frames(study)
+    bars = {
+        "varying": sorted(varying),
+        "carried": carried,
+        "points": runs.points,
+        "mesh": shapes.mesh(cylinder(1.0, 1.0)),
+    }
+    return {"casts": casts, "bars": bars | {"springs": not shapes.springs_differ}, "shapes": shapes.items()}
+
+
+def _designs(runs: LaneRuns, study: ViewedStudy, pack: Pack) -> Item:
+    """How designs of the reader's own begin, and between which values."""
+    designs = runs.designs
+    if isinstance(designs, str):
+        return {"reason": designs}
+    about = dataclasses.asdict(designs)
+    if designs.holding is not None:
+        about["holding"] = _code(designs.holding, pack)
+    for number in about["numbers"]:
+        values = np.asarray(study.design[number["path"]])
+        unit = study.unit(number["path"])
+        number |= {"low": float(values.min()), "high": float(values.max()), "unit": "" if unit == "1" else unit}
+    return about
+
+
+def _code(module: WasmModule, pack: Pack) -> Item:
+    return {"room": module.room, "code": pack.add(module.code), "relaxed": pack.add(module.relaxed)}
 
 
 def _doubles(values: np.ndarray, pack: Pack) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 // Simulates members of the study in this page when they are chosen, and hands their motion to the player as a server would.
 "use strict";
-const simulatedStudy = (about, bytes) => {
+const simulatedStudy = (about, bytes, fuses = null) => {
   const array = (type, [offset, length]) => new type(bytes, offset, length / type.BYTES_PER_ELEMENT);
-  const runs = laneRuns(about, ([offset, length]) => new Uint8Array(bytes, offset, length));
+  const runs = laneRuns(about, ([offset, length]) => new Uint8Array(bytes, offset, length), fuses);
   const members = array(Uint32Array, about.members), rowOf = new Map([...members].map((member, row) => [member, row]));
   const same = array(Float64Array, about.same), starts = array(Float64Array, about.starts), ends = array(Uint32Array, about.end);
   const choices = array(Uint32Array, about.choice), decided = array(Uint32Array, about.decided), decisions = array(Int32Array, about.decisions);
@@ -10,6 +10,8 @@ const simulatedStudy = (about, bytes) => {
   for (const count of decided) firsts.push(firsts[firsts.length - 1] + count);
   const blocks = choices.length / members.length, ticks = Array.from({ length: runs.ticks }, (_, k) => k);
   const frames = about.frames || ticks, instants = about.instants || ticks;
+  const { designs, bars } = about, tried = designs.numbers ? laneDesigns(about, runs) : null;
+  const BAR = 0.02; // radius of a bar in parts of the scene's size
   let asked = 0;
 
   const startOf = (row) => {
@@ -18,6 +20,15 @@ const simulatedStudy = (about, bytes) => {
     return start;
   };
   const decisionsOf = (row) => Array.from({ length: decided[row] }, (_, k) => [...decisions.subarray(3 * (firsts[row] + k), 3 * (firsts[row] + k + 1))]);
+
+  const choiceOf = (row) => [...choices.subarray(row * blocks, (row + 1) * blocks)];
+  const rowNearest = (values) => { // the member whose numbers are nearest, in parts of their ranges
+    const far = (row) => {
+      const start = startOf(row);
+      return designs.numbers.reduce((sum, number, k) => sum + ((start[tried.placeOf(number)] - values[k]) / (number.high - number.low || 1)) ** 2, 0);
+    };
+    return Array.from(members, (_, row) => far(row)).reduce((best, x, row, all) => (x < all[best] ? row : best), 0);
+  };
 
   const block = () => { // bytes one after the other, as `pack.py` has them
     const parts = [];
@@ -66,17 +77,45 @@ const simulatedStudy = (about, bytes) => {
     if (turned) continuous(values, size, 0, instants.length);
     return Float32Array.from({ length: values.length }, (_, i) => values[(i % instants.length) * size + Math.floor(i / instants.length)]);
   };
-  const shapesOf = (row, pack) => { // the cast of a member with the meshes that it shows
-    const cast = about.shapes.casts[about.casts[row]], used = [...new Set(cast.map((part) => part.mesh))];
+  const local = (out, body, point) => { // of a point of a body where a run begins, in the axes of the body
+    const [x, y, z, w, a, b, c] = out.subarray(about.bodies[body], about.bodies[body] + 7), at = bars.points[point];
+    const d = [out[at] - x, out[at + 1] - y, out[at + 2] - z], q = [-a, -b, -c], cross = (u, v) => [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    const t = cross(q, d).map((k) => 2 * k), more = cross(q, t);
+    return d.map((k, i) => k + w * t[i] + more[i]);
+  };
+  const across = (a, b) => { // any direction that is not along a bar
+    const d = a.map((x, k) => Math.abs(b[k] - x)), k = d.indexOf(Math.min(...d));
+    return [0, 1, 2].map((i) => Number(i === k));
+  };
+  const barsOf = (out) => { // the shapes that all members have; of the other bodies bars from joint to joint
+    const [cast] = about.shapes.casts, springs = bars.springs ? [...about.shapes.springs[0]] : [], varying = new Set(bars.varying);
+    const stays = (part, k) => !varying.has(k) && (bars.springs || part.node <= about.bodies.length), parts = cast.filter(stays);
+    const nodes = new Set(cast.filter((part, k) => varying.has(k) && part.node > 0 && part.node <= about.bodies.length).map((part) => part.node));
+    for (const node of nodes) {
+      const points = bars.carried[node].map((point) => local(out, node - 1, point)), { colour } = cast.find((part) => part.node === node);
+      points.forEach((end, k) => {
+        for (const start of k === 1 || points.length < 4 ? points.slice(0, k) : points.slice(0, Math.min(k, 1))) {
+          if (Math.hypot(...end.map((x, i) => x - start[i])) < 1e-6 * about.size) continue;
+          springs.push({ nodes: [node, node], radius: BAR * about.size, points: [start, end], axis: null, across: across(start, end) });
+          parts.push({ mesh: bars.mesh, node: about.bodies.length + springs.length, path: "", colour, shadow: true, reach: about.size,
+            transform: [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0.5, 1] });
+        }
+      });
+    }
+    return [parts, springs];
+  };
+  const shapesOfMember = (row, out) => (about.casts[row] < 0 ? barsOf(out) : [about.shapes.casts[about.casts[row]], about.shapes.springs[about.casts[row]]]);
+  const shapesOf = (cast, springs, pack) => { // with the meshes that they show
+    const used = [...new Set(cast.map((part) => part.mesh))];
     const copy = ([offset, length]) => pack.add(new Uint8Array(bytes, offset, length));
     const meshes = used.map((k) => {
       const mesh = { ...about.shapes.meshes[k] };
       for (const name of ["vertices", "indices", "normals", "uv"]) if (mesh[name]) mesh[name] = copy(mesh[name]);
       return mesh;
     });
-    return { meshes, casts: [cast.map((part) => ({ ...part, mesh: used.indexOf(part.mesh) }))], springs: [about.shapes.springs[about.casts[row]]] };
+    return { meshes, casts: [cast.map((part) => ({ ...part, mesh: used.indexOf(part.mesh) }))], springs: [springs] };
   };
-  const motionOf = (row, out) => {
+  const motionOf = (name, out, shapes, values, note) => {
     const pack = block(), { clock } = about;
     const plots = about.curves.map((where, k) => {
       const values = curveOf(out, where, about.turned[k]), finite = values.filter(Number.isFinite);
@@ -84,9 +123,9 @@ const simulatedStudy = (about, bytes) => {
       return { low: ends[0], high: ends[1], curves: [pack.add(values)] };
     });
     const time = pack.add(Float32Array.from(frames, (tick) => tick * clock.every * clock.h));
-    const tables = about.tables.map((rows) => ({ rows: rows.map((values) => ({ values: [values[row]] })) }));
-    const data = { time, members: [{ name: String(members[row]), poses: pack.add(posesOf(out)), cast: 0 }], ...shapesOf(row, pack),
-      sheets: { tables, plots, notes: [about.notes[row]] }, remarks: [] };
+    const tables = about.tables.map((rows, table) => ({ rows: rows.map((_, k) => ({ values: [values(table, k)] })) }));
+    const data = { time, members: [{ name, poses: pack.add(posesOf(out)), cast: 0 }], ...shapesOf(...shapes, pack),
+      sheets: { tables, plots, notes: [note] }, remarks: [] };
     return { data, bytes: pack.bytes() };
   };
 
@@ -94,13 +133,24 @@ const simulatedStudy = (about, bytes) => {
     runs,
     abandon() { asked++; },
     rowOf: (name) => rowOf.get(Number(name)) ?? -1,
-    recorded: (row, wanted, tell) => runs.run(startOf(row), [...choices.subarray(row * blocks, (row + 1) * blocks)], decisionsOf(row), ends[row], wanted, tell),
+    recorded: (row, wanted, tell) => runs.run(startOf(row), choiceOf(row), decisionsOf(row), ends[row], wanted, tell),
+    tried: async (values) => { const row = rowNearest(values); return tried.run(startOf(row), choiceOf(row), values); },
     async member(name, tell) { // null where another one was asked for meanwhile
       const row = this.rowOf(name), number = ++asked;
       if (row < 0) throw new Error(`Its motion is not in this page, nor is it simulated here; to have one with it: shiftjax export ${about.store} --html PAGE.html --member ${name}`);
       tell("It is being simulated ...");
       const run = await this.recorded(row, () => number === asked, (done) => tell(`It is being simulated: ${Math.round(100 * done)} %`));
-      return run && motionOf(row, run.out);
+      return run && motionOf(String(members[row]), run.out, shapesOfMember(row, run.out), (table, k) => about.tables[table][k][row], about.notes[row]);
+    },
+    designs: designs.numbers ? designs : null,
+    async design(values, tell) { // as `member`, of a design that no member has
+      const row = rowNearest(values), number = ++asked;
+      tell("It is being simulated ...");
+      const run = await tried.run(startOf(row), choiceOf(row), values, () => number === asked, (done) => tell(`It is being simulated: ${Math.round(100 * done)} %`));
+      if (!run || !run.out) { if (run) throw new Error(run.ended); return null; }
+      const told = designs.numbers.map((_, k) => String(Number(values[k].toPrecision(6))));
+      tell(run.ended);
+      return motionOf("design", run.out, barsOf(run.out), (table, k) => (table === 0 && told[k]) || "\u2013", run.ended);
     },
   };
 };
