@@ -149,7 +149,8 @@ def _eliminated(
     J: np.ndarray, row: np.ndarray, column: np.ndarray, tolerance: float, rows: np.ndarray | None
 ) -> Elimination:
     finite = np.asarray(np.isfinite(J).all((1, 2)))
-    A = np.where(finite[:, None, None], J, 0.0)
+    # compiled code reads row by row, and NumPy keeps the order in memory of columns that were chosen
+    A, row, column = map(np.ascontiguousarray, (np.where(finite[:, None, None], J, 0.0), row, column))
     picked, columns, pivots, dropped, entries = eliminate(A, row, column, tolerance, TIE)
     if rows is not None:
         picked = np.where(picked < 0, -1, rows[picked])
