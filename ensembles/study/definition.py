@@ -262,9 +262,6 @@ class Definition:
         if self.kind == "workspace" and not self.workspace:
             todo = 'Add [workspace] with coordinates = "tool".'
             raise ModelError("workspace", 'nothing, of kind "workspace"', "what it is of", todo)
-        if self.kind == "workspace" and self.branch is not None:
-            allowed = "nothing: what is reached is of all assemblies"
-            raise ModelError("branch", f'{self.branch!r}, of kind "workspace"', allowed, "Leave it out.")
         if self.kind != "workspace" and self.workspace:
             todo = 'Add kind = "workspace", or leave it out.'
             raise ModelError("workspace", f'a table, of kind "{self.kind}"', 'nothing but of kind "workspace"', todo)

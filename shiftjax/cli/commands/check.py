@@ -249,7 +249,8 @@ def _refuse_settings(definition: Definition, groups: Sequence[MemberGroup]) -> N
             continue
         if group.kind == "workspace":
             refuse_spaces = of_kind("workspace", "refuse_spaces")
-            refuse_spaces(group.model, group.settings["workspace"], measured, group.settings.get("tie"))
+            stated = (group.settings.get(name) for name in ("workspace", "metrics", "tie", "branch"))
+            refuse_spaces(group.model, *stated)
             continue
         if group.kind == "ik":
             refuse_goals = of_kind("ik", "refuse_goals")

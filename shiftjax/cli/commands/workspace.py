@@ -21,6 +21,8 @@ from shiftjax.mechanism.model import Model
 from shiftjax.quantities import in_si
 from shiftjax.run.results.plain_values import plain
 
+LOST = ("cannot be assembled", "cannot be assembled on the branch")
+
 
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
@@ -40,6 +42,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, metavar="K", help="of the draws; default 0")
     parsing.add_set(parser)
     parsing.add_equation(parser)
+    parsing.add_branch(parser)
     add("--picture", metavar="FILE", help="draw it (.png, .svg, .pdf)")
     add("--force", action="store_true", help="replace FILE where it exists")
     add("--json", action="store_true", help="print curves, area and grid as JSON")
@@ -55,7 +58,8 @@ def call(options: argparse.Namespace) -> int:
         target = picture.check_target(options.picture, force=options.force)
     given: dict[str, Any] = {
         "box": _box(options, model), "points": options.points, "stops": not options.no_stops,
-        "inscribed": options.inscribed, "orientations": options.orientations, **common.stated(options, model),
+        "inscribed": options.inscribed, "orientations": options.orientations, "branch": options.branch,
+        **common.stated(options, model),
     }  # fmt: skip
     if design:
         return _many(workspace(model, asked, vary=design, **given), options)
@@ -92,7 +96,9 @@ def _many(reached: ReachableSpaces, options: argparse.Namespace) -> int:
         head = [name for name in rows[0] if any(row[name] is not None for row in rows)]
         common.table(tuple(head), [tuple(_cell(row[name]) for name in head) for row in rows])
     if lost:
-        common.say(f"warning: {len(lost)} of {len(reached)} designs cannot be assembled, the first of them {lost[0]}")
+        common.say(
+            f"warning: {len(lost)} of {len(reached)} designs {LOST[bool(options.branch)]}, the first of them {lost[0]}"
+        )
     noted = dict[str, list[int]]()
     for k, one in enumerate(reached):
         for note in () if one is None else one.notes:
@@ -114,7 +120,8 @@ def _cell(value: Any) -> str:
 
 
 def _show(reached: ReachableSpace) -> None:
-    common.put(f"{' and '.join(reached.coordinates)}: {reached.freedoms} freedoms")
+    branch = f", branch {reached.branch}" if reached.branch else ""
+    common.put(f"{' and '.join(reached.coordinates)}: {reached.freedoms} freedoms{branch}")
     if reached.curves:
         rows = [
             ("boundary" if one.boundary else "within", one.kind, ", ".join(one.joints), one.end,

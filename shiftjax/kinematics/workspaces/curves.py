@@ -4,7 +4,8 @@ Problem: closures F(q) = 0 leave two freedoms, and P(q) are two coordinates. Whe
 reaches no farther along the part d of w that is P's: a curve of folds. With z the motion at rest of P, kappa =
 z w (F, P)_qq z says to which side: d . dP = kappa t^2 / 2, two poses there and none beyond (Haug, Luh, Adkins, Wang,
 Numerical algorithms for mapping boundaries of manipulator workspaces, J. Mech. Des. 118 (1996) 228). On the curve of a
-limit there is one pose on the side to which the joint can move. Both are followed by their arclength in all unknowns
+limit there is one pose on the side to which the joint can move, and so there is where the branch ends that is asked for
+and assemblies meet. Curves are followed by their arclength in all unknowns
 (Allgower, Georg, Numerical Continuation Methods, chapter 2), and cut where what they do changes: at cusps and corners,
 where their image turns round, and where another joint reaches its limit.
 """
@@ -12,13 +13,14 @@ where their image turns round, and where another joint reaches its limit.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
+from shiftjax.kinematics.workspaces.one_branch import BranchEnd
 from shiftjax.kinematics.workspaces.reaching import Limit, Reaching
 from shiftjax.run.closing.equations import Equations
 
@@ -29,6 +31,7 @@ CLOSED = 1e-11  # residual of a node
 EDGE = 1e-9  # rad or m: an end of an arc at a limit
 SAME = 1e-6  # of poses and vectors of one node
 FAR = 100.0  # of the model's length, or rad: a curve that goes so far is open
+MEETS = 1e-8  # margin of a point, on the curve to 1e-11, at which assemblies meet
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class CurvePoint:
     Attributes:
         q: (nq,) coordinates; others: the other unknowns. tangent: (U,) of the unknowns. image: (2,) P, and slope: (2,)
             its change by arclength. normal: (2,) of the image; side: of the poses there, along it; motion: (n,) z.
-            events: what changes its sign where a curve is cut.
+            turning: what changes its sign where the image turns round; beyond: what is positive beyond a limit, and
+            off: what is off the branch that is asked for.
     """
 
     q: np.ndarray
@@ -49,12 +53,19 @@ class CurvePoint:
     normal: np.ndarray
     side: float
     motion: np.ndarray
-    events: np.ndarray
+    turning: float
+    beyond: np.ndarray
+    off: np.ndarray
+
+    @property
+    def events(self) -> np.ndarray:
+        """What changes its sign where a curve is cut."""
+        return np.array([self.turning, *self.beyond, *self.off])
 
     @property
     def feasible(self) -> bool:
         """Whether no joint is beyond a limit."""
-        return bool((self.events[1:] < 0.0).all())
+        return bool((self.beyond < 0.0).all())
 
 
 @dataclass
@@ -63,26 +74,36 @@ class CurveArc:
 
     Attributes:
         nodes: of it; strides: between them, of arclength. limit: whose curve it is; None of a fold. open: whether its
-            curve goes on for ever, or its end was not met.
+            curve goes on for ever, or its end was not met. jump: poses that end on it: both beside a fold, of which a
+            branch may have one alone; one beside a limit.
     """
 
     nodes: list[CurvePoint]
     strides: np.ndarray
-    limit: Limit | None
+    limit: Limit | BranchEnd | None
     open: bool
+    jump: int
 
 
 class CurveFamily:
     """Curves of one system of equations.
 
     Args:
-        reaching: what is asked. limit: of which joint; None for folds.
+        reaching: what is asked. limit: of which joint, or of the branch; None for folds.
+
+    Attributes:
+        meeting: (K,) which ends of the branch the curve lies on that is followed.
     """
 
-    def __init__(self, reaching: Reaching, limit: Limit | None) -> None:
+    def __init__(self, reaching: Reaching, limit: Limit | BranchEnd | None) -> None:
         self.reaching, self.limit = reaching, limit
         self.others = [one for one in reaching.limits if one != limit]
-        self.equations: Equations = reaching.folds if limit is None else reaching.at_limit(limit)
+        self.meeting = np.zeros(len(reaching.meetings), bool)
+        if isinstance(limit, BranchEnd):
+            self._index = reaching.meetings.index(limit)
+            self.equations: Equations = reaching.meeting(limit)
+        else:
+            self.equations = reaching.folds if limit is None else reaching.at_limit(limit)
         self.n, self.units = len(reaching.columns), self.equations.layout.units
         self.limited = {one.place for one in reaching.limits}
 
@@ -94,6 +115,8 @@ class CurveFamily:
         if self.limit is None:
             J = np.concatenate(self.reaching.base.slopes(x[: self.reaching.base.layout.count]), axis=1)
             others = np.linalg.svd(J)[0][:, :, -1].T
+        elif isinstance(self.limit, BranchEnd):
+            others = np.linalg.svd(self.reaching.block(self.limit, poses))[0][:, :, -1].T
         else:
             poses = poses.copy()
             poses[self.limit.place] = self.limit.value
@@ -116,36 +139,65 @@ class CurveFamily:
             direction = others[-2:] / np.linalg.norm(others[-2:])
             z = np.linalg.svd(np.concatenate([J, P]))[2][-1]
             side = z @ slopes[: self.n, : self.n] @ z
-            events = [slope @ np.array([-direction[1], direction[0]])]
+            turning = float(slope @ np.array([-direction[1], direction[0]]))
         else:
             direction = np.array([-slope[1], slope[0]]) / max(np.linalg.norm(slope), 1e-300)
-            z = self._inward(J, tangent)
+            z = self._inward(q, J, tangent)
             side = float(direction @ P @ z)
-            events = [side]
-        events += [(q[one.place] - one.value) * one.end for one in self.others]
-        return CurvePoint(q, others, tangent, image, slope, direction, side, z, np.array(events))
+            turning = side
+        beyond = np.array([(q[one.place] - one.value) * one.end for one in self.others])
+        off = -self.reaching.margins(q[:, None])[~self.meeting, 0]
+        return CurvePoint(q, others, tangent, image, slope, direction, side, z, float(turning), beyond, off)
 
-    def _inward(self, J: np.ndarray, tangent: np.ndarray) -> np.ndarray:
-        """(n,) the motion across a limit's curve that leads a joint into its way."""
+    def _inward(self, q: np.ndarray, J: np.ndarray, tangent: np.ndarray) -> np.ndarray:
+        """(n,) the motion across a limit's curve that leads a joint into its way, or a pose onto the branch."""
         assert self.limit is not None
         _, _, V = np.linalg.svd(np.vstack([J, tangent[: self.n]]))
         z = V[-1]
+        if isinstance(self.limit, BranchEnd):
+            before, behind = self.reaching.beside(q, z)[self._index]
+            return z if behind > before else -z
         return z if z[self.limit.speed] * self.limit.end < 0.0 else -z
+
+    def _jump(self, seed: CurvePoint) -> int:
+        """How many poses beside a curve end on it, and are of the branch; 0 where it counts as another one, too.
+
+        Where the coordinates are functions of the inputs assemblies meet on folds alone.
+        """
+        if not self.meeting.any():
+            return 2 if self.limit is None else 1
+        beside = np.all(self.reaching.beside(seed.q, seed.motion)[self.meeting] > 0.0, axis=0)
+        if self.limit is None:
+            return int(beside.sum())
+        if isinstance(self.limit, BranchEnd):
+            first = int(np.flatnonzero(self.meeting)[0])
+            at_limits = any(abs(seed.q[one.place] - one.value) < EDGE for one in self.reaching.limits)
+            flat = abs(seed.side) < MEETS * max(float(np.linalg.norm(seed.slope)), 1e-300)
+            if flat or at_limits or first != self._index or beside.all():
+                return 0
+        return int(beside[1])
+
+    def _seed(self, q: np.ndarray, others: np.ndarray) -> tuple[CurvePoint, int] | None:
+        """The point of a curve that is to be followed, and its jump; None of another one."""
+        self.meeting = np.abs(self.reaching.margins(q[:, None])[:, 0]) < MEETS
+        seed = self.node(q, others, None)
+        jump = self._jump(seed) if seed.feasible else 0
+        return (seed, jump) if jump else None
 
     # -- curves -------------------------------------------------------------------------------------------------------
 
     def arcs(self, poses: np.ndarray) -> Iterator[CurveArc]:
-        """All curves within limits that are met from closed poses (nq, B), cut into arcs."""
+        """All curves within limits that are met from closed poses (nq, B), cut into arcs; those on the branch."""
         traced: list[list[CurvePoint]] = []
         q, others = self.seeds(poses)
-        at_limit = None if self.limit is None else self.limit.place
+        at_limit = self.limit.place if isinstance(self.limit, Limit) else None
         for k in range(q.shape[1]):
             for place in self.reaching.turned(q[:, k], at_limit).T:
-                seed = self.node(place, others[:, k], None)
-                if seed.feasible and not any(self._on(nodes, seed) for nodes in traced):
-                    nodes, closed = self._traced(seed)
+                seed = self._seed(place, others[:, k])
+                if seed is not None and not any(self._on(nodes, seed[0]) for nodes in traced):
+                    nodes, closed = self._traced(seed[0])
                     traced.append(nodes)
-                    yield from self._cut(nodes, closed)
+                    yield from self._cut(nodes, closed, seed[1])
 
     def _on(self, nodes: list[CurvePoint], seed: CurvePoint) -> bool:
         """Whether a point lies on a traced curve."""
@@ -191,8 +243,7 @@ class CurveFamily:
 
     def _reversed(self, node: CurvePoint) -> CurvePoint:
         """The node of the curve that goes the other way: normals of folds stay, those of limits turn with it."""
-        events = np.concatenate([-node.events[:1], node.events[1:]])
-        there = replace(node, tangent=-node.tangent, slope=-node.slope, events=events)
+        there = replace(node, tangent=-node.tangent, slope=-node.slope, turning=-node.turning)
         return there if self.limit is None else replace(there, normal=-node.normal, side=-node.side)
 
     def _followed(self, seed: CurvePoint) -> tuple[list[CurvePoint], bool]:
@@ -238,7 +289,7 @@ class CurveFamily:
             return None
         return there
 
-    def _cut(self, nodes: list[CurvePoint], closed: bool) -> Iterator[CurveArc]:
+    def _cut(self, nodes: list[CurvePoint], closed: bool, jump: int) -> Iterator[CurveArc]:
         """A curve in arcs, ends of which are where an event is zero."""
         part, lengths, arcs = [nodes[0]], list[float](), list[tuple[list[CurvePoint], list[float]]]()
         for before, after in itertools.pairwise(nodes):
@@ -255,8 +306,14 @@ class CurveFamily:
         arcs.append((part, lengths))
         endless = not closed and nodes[0].feasible | nodes[-1].feasible
         for one, strides in arcs:
-            if len(one) > 2 or (len(one) == 2 and all(node.events[1:].max(initial=-1.0) < EDGE for node in one)):
-                yield CurveArc(one, np.array(strides), self.limit, endless)
+            within = len(one) > 2 or (len(one) == 2 and all(node.beyond.max(initial=-1.0) < EDGE for node in one))
+            if within and self._on_branch(one, strides):
+                yield CurveArc(one, np.array(strides), self.limit, endless, jump)
+
+    def _on_branch(self, nodes: Sequence[CurvePoint], strides: Sequence[float]) -> bool:
+        """Whether an arc, that does not leave the branch or come to it but at its ends, is on it."""
+        inner = nodes[len(nodes) // 2] if len(nodes) > 2 else self._ahead(nodes[0], 0.5 * strides[0]) or nodes[0]
+        return bool((inner.off < 0.0).all())
 
     def _crossings(self, before: CurvePoint, after: CurvePoint) -> Iterator[tuple[float, CurvePoint]]:
         for k, (first, last) in enumerate(zip(before.events, after.events, strict=True)):

@@ -6,7 +6,7 @@ from typing import Any
 
 from shiftjax.errors import need_matplotlib
 
-COLOURS = {"singular": "tab:red", "limit": "tab:blue"}
+COLOURS = {"singular": "tab:red", "limit": "tab:blue", "assembly": "tab:purple"}
 INSIDE = "tab:green"  # the largest circle and square
 
 

@@ -3,8 +3,10 @@
 Problem: closures F(q) = 0 leave at least as many freedoms as coordinates P are asked for; of which points of a grid is
 there a q within limits? From closed poses the grid is flooded: a point is reached from one beside it by Newton's method
 on F and P, many at once. Where that fails, the straight way between both is followed with strides that are halved, to
-the point or to the end of the way: a fold, where w (F, P)_q = 0 as on boundary curves, or a limit of a joint. Ends are
-points of the boundary, with their normals, and a distance to it is that to the nearest plane through one.
+the point or to the end of the way: a fold, where w (F, P)_q = 0 as on boundary curves, a limit of a joint, or the end
+of the branch that is asked for, where the margin s of a block of the Jacobian vanishes, with s_q = u J_q v of its
+singular vectors. Ends are points of the boundary, with their normals, and a distance to it is that to the nearest plane
+through one.
 Properties: what is reached does not depend on the order of the points but where sheets of poses cross.
 """
 
@@ -25,6 +27,7 @@ NEWTON = 8  # iterations
 SMALL = 2.0**-12  # of the way between two points: shorter strides are none
 FLAT = 0.05  # of the largest singular value: the smallest one where poses meet
 APART = 0.1  # of the smallest singular value but one: a smaller one alone is that of a fold
+FROM_AFAR = 8  # poses that are led to a point which is reached from none beside it
 EDGE = 1e-2  # rad or parts of the length: of a joint that is at its limit
 
 
@@ -50,6 +53,7 @@ class Flood:
         self._reached = np.zeros(len(self.points), bool)
         self._q = np.full((self.reaching.plan.nq, len(self.points)), np.nan)
         self.edges, self.normals = (np.zeros((0, len(self.axes))) for _ in range(2))
+        self._towards = np.zeros(0, int)
 
     @property
     def reached(self) -> np.ndarray:
@@ -66,6 +70,30 @@ class Flood:
         q, arrived, _ = self._walked(poses[:, first], goals)
         self._take(goals[arrived], q[:, arrived])
         self._spread(goals[arrived])
+        if self.reaching.meetings:
+            self._from_afar(poses, at)
+
+    def _from_afar(self, poses: np.ndarray, at: np.ndarray) -> None:
+        """Floods on to points beside reached ones to which closed poses (nq, K) at places (K, D) lead straight.
+
+        A branch ends within what it reaches on some sheets of its poses, and goes on on others.
+        """
+        tree, tried = KDTree(at), np.zeros(len(self.points), bool)
+        count = min(FROM_AFAR, len(at))
+        while len(rim := self._beside(np.flatnonzero(self._reached), tried)):
+            tried[rim] = True
+            near = tree.query(self.points[rim], count)[1].reshape(len(rim), -1)
+            goals = np.repeat(rim, count)
+            q, arrived, _ = self._walked(poses[:, near.ravel()], goals)
+            new, first = np.unique(goals[arrived], return_index=True)
+            self._take(new, q[:, arrived][:, first])
+            self._spread(new)
+
+    def _beside(self, active: np.ndarray, tried: np.ndarray) -> np.ndarray:
+        """Points beside some others that are not reached, and were not tried."""
+        nothing = np.zeros((2 * len(self.shape), len(self.points)), bool)
+        goals = np.unique(self._pairs(active, nothing)[1])
+        return goals[~tried[goals]]
 
     def _spread(self, active: np.ndarray) -> None:
         """Floods on from points that are reached: first by single steps, then along ways where these failed."""
@@ -84,7 +112,7 @@ class Flood:
             begin, goal = np.concatenate(stuck, axis=1)
             begin, goal = begin[~self._reached[goal]], goal[~self._reached[goal]]
             q, arrived, ends = self._walked(self._q[:, begin], goal)
-            self._note(ends)
+            self._note(ends, goal[~arrived])
             self._take(goal[arrived], q[:, arrived])
             active = np.unique(goal[arrived])
 
@@ -163,8 +191,8 @@ class Flood:
 
     # -- the boundary -------------------------------------------------------------------------------------------------
 
-    def _note(self, ends: np.ndarray) -> None:
-        """Takes ends of ways (K, D + nq) as points of the boundary, with their normals."""
+    def _note(self, ends: np.ndarray, goals: np.ndarray) -> None:
+        """Takes ends of ways (K, D + nq) to points (K,) as points of the boundary, with their normals."""
         D, base = len(self.axes), self.reaching.base
         for first in range(0, len(ends), CHUNK):
             some = ends[first : first + CHUNK]
@@ -179,37 +207,48 @@ class Flood:
             good = fold | limit
             self.edges = np.concatenate([self.edges, some[good, :D]])
             self.normals = np.concatenate([self.normals, normals[good]])
+            self._towards = np.concatenate([self._towards, goals[first : first + CHUNK][good]])
 
     def _at_limits(self, q: np.ndarray, J: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Whether a joint is at a limit (K,), and normals of what it bounds (K, D), at coordinates (nq, K).
+        """Whether a joint is at a limit, or the branch ends (K,), and normals of what that bounds (K, D), at poses
+        (nq, K).
 
         Args:
             J, G: slopes of the closures and of the coordinates of the workspace.
         """
         good, normals = np.zeros(q.shape[1], bool), np.zeros((q.shape[1], len(self.axes)))
-        if not self.reaching.limits:
+        limits, units = self.reaching.limits, np.asarray(self.reaching.base.layout.units)
+        ways = [one.end * (one.value - q[one.place]) / units[one.speed] for one in limits]
+        room = np.array([*ways, *self.reaching.margins(q)])
+        if not len(room):
             return good, normals
-        room = np.array([one.end * (one.value - q[one.place]) for one in self.reaching.limits])
-        nearest, unit = room.argmin(0), np.asarray(self.reaching.base.layout.units)
-        for k, limit in enumerate(self.reaching.limits):
-            column = limit.speed
-            some = np.flatnonzero((nearest == k) & (room[k] < EDGE * unit[column]))
+        nearest = room.argmin(0)
+        for k in range(len(room)):
+            some = np.flatnonzero((nearest == k) & (room[k] < EDGE))
             if len(some):
                 every = np.concatenate([J[some], G[some]], axis=1)
                 to = np.zeros((len(some), every.shape[2]))
-                to[:, column] = limit.end
+                if k < len(limits):
+                    to[:, limits[k].speed] = limits[k].end
+                else:
+                    to = -self.reaching.margin_slopes(k - len(limits), q[:, some])
                 normal = least_change(every.transpose(0, 2, 1), to)[:, -len(self.axes) :]
                 size = np.linalg.norm(normal, axis=1)
                 normals[some], good[some] = normal / np.maximum(size, 1e-300)[:, None], size > 0.0
         return good, normals
 
     def margins(self) -> np.ndarray:
-        """(n, ...) distances to the boundary, negative outside; NaN where no boundary was met."""
-        if not len(self.edges):
+        """(n, ...) distances to the boundary, negative outside; NaN where no boundary was met.
+
+        Ends of ways to points that are reached otherwise lie within.
+        """
+        outer = ~self._reached[self._towards]
+        if not outer.any():
             return np.full(self.shape, np.nan)
-        distance, which = KDTree(self.edges).query(self.points)
-        normals = self.normals[which]
-        height = np.abs(((self.points - self.edges[which]) * normals).sum(1))
+        edges, normals = self.edges[outer], self.normals[outer]
+        distance, which = KDTree(edges).query(self.points)
+        normals = normals[which]
+        height = np.abs(((self.points - edges[which]) * normals).sum(1))
         spacing = float(np.linalg.norm([np.diff(axis).max(initial=0.0) for axis in self.axes]))
         aside = np.sqrt(np.maximum(distance**2 - height**2, 0.0))
         margin = np.where(normals.any(1) & (aside < spacing), height, distance)

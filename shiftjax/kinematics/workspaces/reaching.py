@@ -6,6 +6,7 @@ latter, the inputs of a mechanism, the same curves are its singular ones over th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +20,7 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError, refuse_text, shown
 from shiftjax.forces.stops import FAR
 from shiftjax.kinematics.stops import ends_of_ways
+from shiftjax.kinematics.workspaces.one_branch import BranchEnd, begun_on_branch, margins, refuse_open
 from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
@@ -38,6 +40,8 @@ FLAT = 1e-7  # of the largest speed: coordinates that move so little across a cu
 TOUCHES = 1e-12  # of a turn: an angle at the end of its way is within
 SPREAD = 16  # poses at which is seen what moves
 ROWS = "rows"  # of what all designs share
+FURTHER = 8  # times as many spread poses as are wanted on a branch, at most
+ASIDE = 1e-4  # rad or parts of the length, from where assemblies meet, at which is seen on which side they are
 CLOSED = 1e-11  # residual of a closed pose, dimensionless
 Coordinate = Callable[[Lane, Vec], Scalar]
 
@@ -66,7 +70,8 @@ class Reaching:
     Attributes:
         names, units: of the coordinates. made: their lane code. start: (nq,) where the design stands, closed. values:
             (P,) of the numbers that vary, which the equations have as parameters. systems: equations, which all designs
-            share.
+            share. meetings: where the branch ends that is asked for; none where all assemblies count. branch: its name,
+            and note: what is to be known of it.
     """
 
     prepared: Prepared
@@ -77,12 +82,15 @@ class Reaching:
     start: np.ndarray
     values: np.ndarray
     systems: dict[Any, Any] = field(default_factory=dict, repr=False)
+    meetings: tuple[BranchEnd, ...] = ()
+    branch: str = ""
+    note: str = ""
 
     @classmethod
     def of_all(
         cls, model: Model, asked: str | Sequence[str], options: Options, *, stops: bool, like: Reaching | None = None
     ) -> list[Reaching | None]:
-        """Of every design, None of one that cannot be assembled.
+        """Of every design, None of one that cannot be assembled, or not on the branch that is asked for.
 
         Args:
             options: of designs that are worked out. like: of the model's own numbers, which says what moves and which
@@ -90,26 +98,31 @@ class Reaching:
 
         Raises:
             ModelError: no such frame or coordinate; fewer than two that move, or more than three; designs none of which
-                can be assembled.
+                can be assembled; no such branch.
         """
         vary = options.design.vary
         prepared = prepare(model, vary or {}, options)
-        began = prepared.file_start
-        if vary is not None:
+        began, note, ends = prepared.file_start, "", dict[int, tuple[BranchEnd, ...]]()
+        if prepared.branch:
+            began, ends, note = begun_on_branch(prepared)
+        elif vary is not None:
             began = start_of(prepared, unsound(prepared, 0.0, 0.0, strict=False), moving=False)
         if not began.closed.any():
             fault = "loops that do not close where it stands"
             raise ModelError(f"model {model.name}", fault, "a model that can be assembled", "Correct its start.")
         first = int(np.flatnonzero(began.closed)[0])
-        names = asked if like is None else like.names
-        one = cls._of(prepared, names, began.q[:, first], prepared.values[:, first], stops=stops)
+        one = cls._of(
+            prepared, asked if like is None else like.names, began.q[:, first], prepared.values[:, first], stops=stops
+        )
         if like is not None:
             one.systems[ROWS] = like._rows
         out = list[Reaching | None]()
+        branches = np.resize(np.array(prepared.branch or ("",), object), prepared.members)
         for k, closed in enumerate(began.closed):
-            values = prepared.values[:, k]
+            values, q = prepared.values[:, k], began.q[:, k]
             limits = _limits(prepared, values) if stops and closed else ()
-            out.append(replace(one, start=began.q[:, k], values=values, limits=limits) if closed else None)
+            branch = {"meetings": ends.get(k, ()), "branch": str(branches[k]), "note": note}
+            out.append(replace(one, start=q, values=values, limits=limits, **branch) if closed else None)
         return out
 
     @classmethod
@@ -120,6 +133,8 @@ class Reaching:
             ModelError: as of `of_all`.
         """
         prepared = prepare(model, {}, options)
+        if prepared.branch:
+            refuse_open(prepared, prepared.file_start)
         closed, start = prepared.file_start.closed[0], prepared.file_start.q[:, 0]
         if isinstance(asked, str) and not closed:
             fault, allowed = "a frame, and loops that do not close where the model stands", f"two or three of {asked}.x"
@@ -218,18 +233,96 @@ class Reaching:
 
         return self._shared(("limit", *row), lambda: self.system(more))
 
+    @property
+    def placed(self) -> Equations:
+        """The closures with the coordinates where they are wanted, as numbers given beside those that vary."""
+
+        def function(lane: Lane, q: Vec, goals: Vec) -> tuple[Vec, Vec]:
+            off = zip(self._at(lane, q), goals, self.units, strict=True)
+            sized = [(x - goal) * (1.0 if unit == "rad" else 1.0 / lane.length) for x, goal, unit in off]
+            return [*self._independent_closures(lane, q), *sized], []
+
+        return self._shared("placed", lambda: self._equations(function, given=len(self.made)))
+
+    def comes_to(self, q: np.ndarray, goals: np.ndarray, iterations: int) -> np.ndarray:
+        """(B,) whether from coordinates (nq, B) Newton's method comes to poses at places (B, D) that count."""
+        q, _, size = self.placed.solved(q, np.concatenate([self.numbers(q), goals.T]), None, iterations)
+        good = (size < CLOSED) & self.closed(q)
+        for k in np.flatnonzero(good):
+            good[k] = self.within(self.turned(q[:, k], None)).any()
+        return good
+
+    def meeting(self, place: BranchEnd) -> Equations:
+        """The closures where assemblies meet, with a unit vector of unknowns more."""
+
+        def make() -> Equations:
+            return self._equations(
+                lambda lane, q, w: ([*self._independent_closures(lane, q), *place.lost(lane, q, w)], self._at(lane, q)),
+                others=len(place.rows),
+            )
+
+        return self._shared(("meeting", place.key), make)
+
+    @property
+    def _blocks(self) -> Equations:
+        """No equation, and as answers the entries of the blocks that are singular where the branch ends."""
+
+        def entries(lane: Lane, q: Vec, _: Vec) -> tuple[Vec, Vec]:
+            return [], [x for place in self.meetings for line in place.block(lane, q) for x in line]
+
+        return self._shared(("blocks", *(one.key for one in self.meetings)), lambda: self._equations(entries))
+
+    def block(self, place: BranchEnd, q: np.ndarray) -> np.ndarray:
+        """(B, m, m) the block that is singular where assemblies meet, at coordinates (nq, B)."""
+        first = sum(len(one.rows) ** 2 for one in self.meetings[: self.meetings.index(place)])
+        m = len(place.rows)
+        values = self._blocks.values(self._blocks.inputs(q, self.numbers(q)))[1]
+        return values[:, first : first + m * m].reshape(-1, m, m)
+
+    def null_motion(self, place: BranchEnd, q: np.ndarray) -> np.ndarray:
+        """(m,) the motion of a group of joints, while its inputs stand, at a pose (nq,) at which assemblies meet."""
+        return np.linalg.svd(self.block(place, q[:, None]))[2][0, -1]
+
+    def margins(self, q: np.ndarray) -> np.ndarray:
+        """(K, B) how far poses (nq, B) are from where assemblies meet: smallest singular values, negative off the
+        branch."""
+        if not self.meetings:
+            return np.zeros((0, q.shape[1]))
+        return margins(self.meetings, self._blocks.values(self._blocks.inputs(q, self.numbers(q)))[1])
+
+    def margin_slopes(self, k: int, q: np.ndarray) -> np.ndarray:
+        """(B, n) how one of the margins changes with the speeds, at coordinates (nq, B)."""
+        place, x = self.meetings[k], self._blocks.inputs(q, self.numbers(q))
+        m, first = len(place.rows), sum(len(one.rows) ** 2 for one in self.meetings[:k])
+        u, _, v = np.linalg.svd(self.block(place, q))
+        slopes = self._blocks.slopes(x)[1][:, first : first + m * m].reshape(-1, m, m, len(self.columns))
+        sign = np.where(self.margins(q)[k] > 0.0, 1.0, -1.0)
+        return sign[:, None] * np.einsum("bi,bijn,bj->bn", u[:, :, -1], slopes, v[:, -1])
+
+    def beside(self, q: np.ndarray, motion: np.ndarray) -> np.ndarray:
+        """(K, 2) margins next to a pose (nq,), before and behind it along a motion (n,)."""
+        x = self.base.inputs(q[:, None], self.values[:, None])
+        poses = [self.base.moved(x, side * ASIDE * motion[None])[: len(q)] for side in (-1.0, 1.0)]
+        return self.margins(np.concatenate(poses, axis=1))
+
     def system(self, more: Callable[[Lane, Vec], Vec]) -> Equations:
         """Closures that do not follow from others, some equations more, and as answers the coordinates."""
 
-        def function(lane: Lane, q: Vec, _: Vec) -> tuple[Vec, Vec]:
-            rows = closures(lane, q, range(len(self.plan.substructures)), drivers=True)
-            return [*(rows[k] for k in self._rows), *more(lane, q)], [one(lane, q) for one in self.made]
+        return self._equations(
+            lambda lane, q, _: ([*self._independent_closures(lane, q), *more(lane, q)], self._at(lane, q))
+        )
 
-        return self._equations(function)
+    def _independent_closures(self, lane: Lane, q: Vec) -> Vec:
+        rows = closures(lane, q, range(len(self.plan.substructures)), drivers=True)
+        return [rows[k] for k in self._rows]
 
-    def _equations(self, function: Function) -> Equations:
-        prepared = self.prepared
-        return Equations.of(prepared.setup, prepared.own_numbers, prepared.places, self.columns, function)
+    def _at(self, lane: Lane, q: Vec) -> Vec:
+        """The coordinates of the workspace."""
+        return [one(lane, q) for one in self.made]
+
+    def _equations(self, function: Function, others: int = 0, given: int = 0) -> Equations:
+        of = self.prepared
+        return Equations.of(of.setup, of.own_numbers, of.places, self.columns, function, others=others, given=given)
 
     @property
     def whole(self) -> Equations:
@@ -268,20 +361,34 @@ class Reaching:
         return self.plan.nv - len(self._rows)
 
     def poses(self, count: int) -> np.ndarray:
-        """(nq, K) closed poses all over: where the model stands, and others that are closed from spread ones."""
-        free = range(len(self.plan.coordinates))
-        spread = spread_poses(self.plan, self.start, free, self.prepared.setup.length, count)
-        q = np.stack([self.start, *spread], axis=1)
-        for place, (low, high) in self._ways.items():
-            one = next(one for one in self.plan.coordinates if one.q == place)
-            share = q[place, 1:] / (2.0 * (np.pi if one.unit == "rad" else self.prepared.setup.length)) + 0.5
-            q[place, 1:] = low + share * (high - low)
+        """(nq, K) closed poses all over: where the model stands, and others that are closed from `count` spread ones;
+        where a branch is asked for those on it, from further ones, too, until they are `count`."""
+        free, most = range(len(self.plan.coordinates)), count * (FURTHER if self.meetings else 1)
+        spread = spread_poses(self.plan, self.start, free, self.prepared.setup.length, most)
+        out, enough = [self._closed_from([self.start])], 1 + count
+        while sum(one.shape[1] for one in out) < enough and (some := [*itertools.islice(spread, count)]):
+            there = self._closed_from(self._in_their_ways(some))
+            out.append(there[:, (self.margins(there) > 0.0).all(0)])
+        return np.concatenate(out, axis=1)[:, :enough]
+
+    def _closed_from(self, poses: Sequence[np.ndarray]) -> np.ndarray:
+        """(nq, K) poses closed from others, as many as are closed."""
+        q = np.stack(poses, axis=1)
         there, _, _ = self.base.solved(q, self.numbers(q))
         return there[:, self.closed(there)]
 
+    def _in_their_ways(self, poses: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Spread poses, their joints between the ends of their ways."""
+        out = np.array(poses)
+        for place, (low, high) in self._ways.items():
+            one = next(one for one in self.plan.coordinates if one.q == place)
+            share = out[:, place] / (2.0 * (np.pi if one.unit == "rad" else self.prepared.setup.length)) + 0.5
+            out[:, place] = low + share * (high - low)
+        return [*out]
+
     def within(self, q: np.ndarray, slack: float = 0.0) -> np.ndarray:
-        """(B,) whether coordinates (nq, B) are within the limits."""
-        good = np.ones(q.shape[1], bool)
+        """(B,) whether coordinates (nq, B) are within the limits, and on the branch that is asked for."""
+        good: np.ndarray = np.asarray((self.margins(q) > 0.0).all(0))
         for one in self.limits:
             good &= one.end * (q[one.place] - one.value) <= slack
         return good

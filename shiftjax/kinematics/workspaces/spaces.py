@@ -47,6 +47,7 @@ def spaces(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
+    branch: str | int | Sequence[str | int] | None = None,
     strict_start: bool = False,
     backend: str | None = None,
     precision: str = "f64",
@@ -71,7 +72,7 @@ def spaces(
         ModelError: anything the model or the arguments make impossible.
     """
     given = options_of(
-        metrics=metrics, channels=channels, keep=keep, vary=vary, assign=assign, derive=derive, tie=tie,
+        metrics=metrics, channels=channels, keep=keep, vary=vary, assign=assign, derive=derive, tie=tie, branch=branch,
         strict_start=strict_start, backend=backend, precision=precision, threads=threads, announce=announce,
     )  # fmt: skip
     model = model if isinstance(model, Model) else load(model)
@@ -81,10 +82,11 @@ def spaces(
 
 
 def refuse_spaces(
-    model: Model, workspace: Mapping[str, Any], metrics: Mapping[str, Any] | None, tie: Mapping[str, Any] | None
-) -> None:
+    model: Model, workspace: Mapping[str, Any], metrics: Mapping[str, Any] | None, tie: Mapping[str, Any] | None,
+    branch: str | None = None,
+) -> None:  # fmt: skip
     """Raises what a workspace of a model's own numbers would be refused for; none is traced."""
-    SpaceFunction(model, (), options_of(metrics=metrics, tie=tie), workspace)
+    SpaceFunction(model, (), options_of(metrics=metrics, tie=tie, branch=branch), workspace)
 
 
 class SpaceFunction(DesignMetrics):
@@ -107,7 +109,7 @@ class SpaceFunction(DesignMetrics):
             words.get("inscribed", False), words.get("orientations", 0), words.get("searched", SEARCHED),
         )  # fmt: skip
         stops = self.question.stops
-        self.known = Reaching.of_model(model, self.question.coordinates, self._options(None), stops=stops)
+        self.known = Reaching.of_model(model, self.question.coordinates, self._options(None, []), stops=stops)
         self.question.refuse(self.known)
         refuse_other_units(workspace, self.known.units)
         self.metrics = space_metrics(given.recording.metrics, words, self.known.units)
@@ -147,8 +149,12 @@ class SpaceFunction(DesignMetrics):
 
     # -- the answers ---------------------------------------------------------------------------------------------------
 
-    def _options(self, vary: Mapping[str, np.ndarray] | None) -> Options:
-        stated = self.given.changed(metrics=None, channels=(), keep="none")
+    def _options(self, vary: Mapping[str, np.ndarray] | None, members: Sequence[int] | np.ndarray) -> Options:
+        """Of some members, or of none in particular; with the branches of these where each has one of its own."""
+        branch = self.given.start.branch
+        if branch is not None and not isinstance(branch, str | int):
+            branch = [branch[k] for k in members] or branch[0]
+        stated = self.given.changed(metrics=None, channels=(), keep="none", branch=branch)
         return replace(stated, design=DesignOptions(vary, self.given.design.assign, None))
 
     def _spaces(self, vary: Mapping[str, np.ndarray] | None, began: Result) -> list[Space | None]:
@@ -157,7 +163,7 @@ class SpaceFunction(DesignMetrics):
         out: list[Space | None] = [None] * began.members
         if len(good):
             some = vary and {path: values[good] for path, values in vary.items()}
-            for k, space in zip(good, self.question.of(self._options(some), self.known), strict=True):
+            for k, space in zip(good, self.question.of(self._options(some, good), self.known), strict=True):
                 out[int(k)] = space
         return out
 

@@ -15,6 +15,7 @@ from shiftjax.record import record
 from shiftjax.run.results.plain_values import plain
 
 LISTED = 20  # curves that a summary shows
+WORDS = {"singular": "singular", "assembly": "assemblies meet"}  # kinds of curves
 
 
 @record
@@ -22,10 +23,12 @@ class BoundaryCurve:
     """A piece of a curve over which the number of poses changes.
 
     Attributes:
-        kind: "singular": poses meet and end; "limit": a joint is at the end of its way.
+        kind: "singular": poses meet and end; "limit": a joint is at the end of its way; "assembly": the branch that was
+            asked for ends, where assemblies meet.
         boundary: whether nothing is reached beyond it; else it lies within what is reached, on another branch.
         joints: that move although the coordinates stand still, to first order: those of what is singular; of a limit
-            the coordinate that is at it. end: "lower" or "upper" of a limit, else "".
+            the coordinate that is at it; where a branch ends those that move although its inputs stand still.
+            end: "lower" or "upper" of a limit, else "".
         poses: on its left and on its right, seen along it; where they cannot be counted from where nothing is reached,
             how many more than on the other side. sheets: how many curves lie on each other here.
         points: (n, 2) of it. q: coordinate of a joint -> (n,) its place [rad or m].
@@ -57,6 +60,7 @@ class ReachableSpace:
         square: centre and side of the largest one inside along the coordinates, where asked for.
         dexterous: (n, n) which points of the grid are reached with every orientation, where asked for.
         notes: what is to be known beside. bounded: whether no coordinate turns round, and none slides without a limit.
+        branch: the name of the assembly branch of whose poses this is; "" of all.
     """
 
     coordinates: tuple[str, ...]
@@ -73,6 +77,7 @@ class ReachableSpace:
     square: tuple[np.ndarray, float] | None = None
     dexterous: np.ndarray | None = None
     bounded: bool = True
+    branch: str = ""
 
     @property
     def dexterous_area(self) -> float:
@@ -108,7 +113,7 @@ class ReachableSpace:
         return {
             "coordinates": list(self.coordinates), "units": list(self.units), "freedoms": self.freedoms,
             "area": plain(self.area), "consistent": self.consistent, "bounded": self.bounded,
-            "curves": curves,
+            "branch": self.branch or None, "curves": curves,
             "axes": [axis.tolist() for axis in self.axes],
             "mask": None if self.mask is None else self.mask.tolist(),
             "margin": None if self.margin is None else plain(self.margin),
@@ -143,10 +148,11 @@ class ReachableSpace:
 
     def _lines(self) -> list[str]:
         size = {2: "area", 3: "volume"}[len(self.coordinates)]
-        lines = [f"{' and '.join(self.coordinates)}, {self.freedoms} freedoms: {size} {self.area:.9g}"]
+        branch = f", branch {self.branch}" if self.branch else ""
+        lines = [f"{' and '.join(self.coordinates)}, {self.freedoms} freedoms{branch}: {size} {self.area:.9g}"]
         for one in self.curves[:LISTED]:
             where = "boundary" if one.boundary else "within"
-            at = f"{one.end} end of {one.joints[0]}" if one.end else f"singular: {', '.join(one.joints)}"
+            at = f"{one.end} end of {one.joints[0]}" if one.end else f"{WORDS[one.kind]}: {', '.join(one.joints)}"
             lines.append(f"  {where}: {at}; {one.poses[0]} and {one.poses[1]} poses beside it")
         if len(self.curves) > LISTED:
             lines.append(f"  ... {len(self.curves) - LISTED} more")

@@ -22,6 +22,7 @@ from shiftjax.kinematics.workspaces.dexterous import dexterous_part
 from shiftjax.kinematics.workspaces.grid import Flood
 from shiftjax.kinematics.workspaces.inscribed import BoundaryDistance, largest_circle, largest_square
 from shiftjax.kinematics.workspaces.many import ReachableSpaces
+from shiftjax.kinematics.workspaces.one_branch import BranchEnd
 from shiftjax.kinematics.workspaces.plane import BESIDE, Arrangement, CountedArc, cubics
 from shiftjax.kinematics.workspaces.reaching import Reaching
 from shiftjax.kinematics.workspaces.table import BoundaryCurve, ReachableSpace
@@ -36,6 +37,9 @@ from shiftjax.run.options import Options, options_of
 
 SEARCHED = 100  # poses from which curves are sought
 MOVING = 1e-4  # of the largest speed: joints that move in a singular motion
+TRIED, STEPS = 24, 12  # poses from which one beside a curve is sought, and iterations of Newton's method
+SHORT = 8.0  # of a step aside: a shorter piece may have others within it
+PUSHED, THINNED = 0.1, 4  # rad or parts of the length off a curve, of every fourth of its nodes
 Slopes = Callable[[], np.ndarray]
 POINT = 1e-9  # of the size of all curves: images of arcs that are a point, to the rounding of their nodes
 
@@ -55,6 +59,7 @@ def workspace(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
+    branch: str | int | Sequence[str | int] | None = None,
 ) -> ReachableSpace: ...
 @overload
 def workspace(
@@ -71,6 +76,7 @@ def workspace(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
+    branch: str | int | Sequence[str | int] | None = None,
 ) -> ReachableSpaces: ...
 def workspace(
     model: Model | str,
@@ -86,6 +92,7 @@ def workspace(
     assign: Mapping[str, float | str] | None = None,
     derive: Mapping[str, Formula] | None = None,
     tie: Mapping[str, CoordinateFunction | str] | None = None,
+    branch: str | int | Sequence[str | int] | None = None,
 ) -> ReachableSpace | ReachableSpaces:
     """What a frame, or any two or three coordinates, of a mechanism can reach.
 
@@ -108,6 +115,8 @@ def workspace(
         searched: poses all over, at least 1, from which curves are sought, and the grid is flooded. A curve that none
             of them leads to is missed, with what it bounds; more find more.
         vary, assign, derive, tie: as those of `simulate`.
+        branch: the name of an assembly branch, or one for each design, as `branches` of the model gives it where the
+            model stands: poses of that alone count, and end where assemblies meet. All assemblies where left out.
 
     Returns:
         a ReachableSpace, with `vary` ReachableSpaces of all designs. Areas within curves, and distances from them, are
@@ -123,7 +132,7 @@ def workspace(
     need("inscribed", inscribed, bool, "True or False")
     need_count("orientations", orientations, 0)
     model = model if isinstance(model, Model) else load(model)
-    options = options_of(vary=vary, assign=assign, derive=derive, tie=tie)
+    options = options_of(vary=vary, assign=assign, derive=derive, tie=tie, branch=branch)
     asked = SpaceQuestion(model, coordinates, box, points, stops, inscribed, orientations, searched)
     if any(is_traced(values) for values in (vary or {}).values()):
         return _traced(asked, options)
@@ -161,11 +170,12 @@ class SpaceQuestion:
         if like is None and not any(one.spans for one in every if one is not None):
             fault, todo = _together(known), "Name others, or another frame."
             raise ModelError("coordinates", fault, "coordinates that move on their own", todo)
-        return [None if one is None else self._noted(*self._one(one, axes)) for one in every]
+        return [None if one is None else self._noted(one, *self._one(one, axes)) for one in every]
 
-    def _noted(self, space: ReachableSpace, slopes: Slopes) -> tuple[ReachableSpace, Slopes]:
-        """With what is not made of the model's sublinkages."""
-        return replace(space, notes=(*space.notes, *unread_sublinkages(self.model.sublinkages))), slopes
+    def _noted(self, reaching: Reaching, space: ReachableSpace, slopes: Slopes) -> tuple[ReachableSpace, Slopes]:
+        """With its branch, and what is not made of that and of the model's sublinkages."""
+        notes = (*space.notes, *filter(None, [reaching.note]), *unread_sublinkages(self.model.sublinkages))
+        return replace(space, notes=notes, branch=reaching.branch), slopes
 
     def _one(self, reaching: Reaching, axes: tuple[np.ndarray, ...]) -> tuple[ReachableSpace, Slopes]:
         if not reaching.spans:
@@ -254,7 +264,11 @@ def _by_curves(
     reaching: Reaching, poses: np.ndarray, axes: tuple[np.ndarray, ...], *, inscribed: bool
 ) -> tuple[ReachableSpace, Slopes]:
     """What is within curves, and what gives the slopes (P,) of its area."""
-    arcs = [arc for limit in (None, *reaching.limits) for arc in CurveFamily(reaching, limit).arcs(poses)]
+    arcs = [
+        arc
+        for limit in (None, *reaching.limits, *reaching.meetings)
+        for arc in CurveFamily(reaching, limit).arcs(poses)
+    ]
     arcs = _extended(arcs)
     plane = Arrangement([_side(k, arc) for k, arc in enumerate(arcs)])
     notes, consistent = list[str](), False
@@ -266,8 +280,12 @@ def _by_curves(
     if turning:
         notes.append(f"{turning[0]} may turn round: curves are those of one turn, and have no area")
     elif endless:
-        notes.append("what is reached has no bounds: a joint slides without a limit")
-    elif not (consistent := plane.consistent and _accounts(reaching, plane, poses)):
+        none = not arcs and not reaching.within(poses).any()
+        endless_text = "what is reached has no bounds: a joint slides without a limit"
+        notes.append("no pose that was come to is within limits" if none else endless_text)
+    elif not (
+        consistent := plane.consistent and _accounts(reaching, plane, poses) and _seen(reaching, arcs, plane, poses)
+    ):
         notes.append("the curves do not account for each other: some were not met; raise `searched`")
     good = consistent and not endless and not turning
     curves = tuple(_curve(reaching, arcs, plane, k, turning, counted=good) for k in range(len(plane.groups)))
@@ -302,6 +320,32 @@ def _accounts(reaching: Reaching, plane: Arrangement, poses: np.ndarray) -> bool
     return bool((plane.numbers(at) > 0).all())
 
 
+def _seen(reaching: Reaching, arcs: Sequence[CurveArc], plane: Arrangement, poses: np.ndarray) -> bool:
+    """Whether beside curves poses (nq, B) lead to ones of the branch where these are counted, and nowhere else.
+
+    Curves of one branch do not stand in for each other, as those of all assemblies do that lie on each other.
+    """
+    if not reaching.branch:
+        return True
+    nodes = [node for arc in arcs for node in arc.nodes[::THINNED]]
+    if not nodes:
+        return True
+    at, motion = (np.stack([getattr(node, name) for node in nodes], axis=-1) for name in ("q", "motion"))
+    x = reaching.base.inputs(at, reaching.numbers(at))
+    pushed = [reaching.base.moved(x, sign * PUSHED * motion.T)[: len(at)] for sign in (-1.0, 1.0)]
+    starts = np.concatenate([poses, *pushed], axis=1)
+    images = KDTree(reaching.base.values(reaching.base.inputs(starts, reaching.numbers(starts)))[1])
+    middles, tangents = np.transpose([plane.sides[group[0]].middle for group in plane.groups], (1, 0, 2))
+    aside = BESIDE * plane.size * np.stack([-tangents[:, 1], tangents[:, 0]], axis=1)
+    goals = np.concatenate([middles - aside, middles + aside])
+    near = images.query(goals, min(TRIED, starts.shape[1]))[1].reshape(len(goals), -1)
+    come = reaching.comes_to(starts[:, near.ravel()], np.repeat(goals, near.shape[1], axis=0), STEPS)
+    counted = plane.numbers(goals)
+    long = np.array([np.ptp(plane.sides[group[0]].cubics, axis=(0, 1)).max() for group in plane.groups])
+    alike = (counted == [*plane.right, *plane.left]) | np.tile(long < SHORT * BESIDE * plane.size, 2)
+    return bool(alike.all() and (come.reshape(near.shape).any(1) == (counted > 0)).all())
+
+
 def _extended(arcs: Sequence[CurveArc]) -> list[CurveArc]:
     """Arcs whose image is more than a point: a folded arm of equal links has a curve of poses there."""
     images = [np.array([node.image for node in arc.nodes]) for arc in arcs]
@@ -310,12 +354,12 @@ def _extended(arcs: Sequence[CurveArc]) -> list[CurveArc]:
 
 
 def _side(k: int, arc: CurveArc) -> CountedArc:
-    """An arc with how many more poses there are on its left: two beside a fold, one beside a limit."""
+    """An arc with how many more poses there are on its left."""
     images, slopes = (np.array([getattr(node, name) for node in arc.nodes]) for name in ("image", "slope"))
     fastest = max(arc.nodes[1:-1] or arc.nodes, key=lambda node: float(np.linalg.norm(node.slope)))
     left = np.array([-fastest.slope[1], fastest.slope[0]])
     sign = np.sign(fastest.side * (fastest.normal @ left))
-    return CountedArc(cubics(images, slopes, arc.strides), int(sign) * (2 if arc.limit is None else 1), k)
+    return CountedArc(cubics(images, slopes, arc.strides), int(sign) * arc.jump, k)
 
 
 def _curve(
@@ -325,10 +369,13 @@ def _curve(
     side = plane.sides[plane.groups[k][0]]
     arc = arcs[side.source]
     middle = arc.nodes[len(arc.nodes) // 2]
-    speeds = np.abs(middle.motion)
-    names = reaching.plan.speed_names()
-    moving = tuple(names[j] for j in np.flatnonzero(speeds > MOVING * speeds.max(initial=0.0)))
-    limit = arc.limit
+    limit, kind, end = arc.limit, "singular", ""
+    if isinstance(limit, BranchEnd):
+        kind, joints = "assembly", _moving(reaching, limit.speeds, reaching.null_motion(limit, middle.q))
+    elif limit is not None:
+        kind, joints, end = "limit", (limit.coordinate,), "lower" if limit.end < 0 else "upper"
+    else:
+        joints = _moving(reaching, reaching.columns, middle.motion)
     fewest = 0 if counted else min(plane.left[k], plane.right[k])
     nodes = _within(arc, side)
     places = np.array([side.cubics[0, 0], *(cubic[3] for cubic in side.cubics)])
@@ -336,15 +383,21 @@ def _curve(
         if name in turning:
             places[:, column] -= 2.0 * np.pi * np.round(places[:, column].mean() / (2.0 * np.pi))
     return BoundaryCurve(
-        kind="singular" if limit is None else "limit",
+        kind=kind,
         boundary=counted and k in plane.boundary,
-        joints=moving if limit is None else (limit.coordinate,),
-        end="" if limit is None else ("lower" if limit.end < 0 else "upper"),
+        joints=joints,
+        end=end,
         poses=(plane.left[k] - fewest, plane.right[k] - fewest),
         sheets=len(plane.groups[k]),
         points=places,
         q={one.path: np.array([node.q[one.q] for node in nodes]) for one in reaching.plan.coordinates if one.nq == 1},
     )  # fmt: skip
+
+
+def _moving(reaching: Reaching, speeds: Sequence[int], motion: np.ndarray) -> tuple[str, ...]:
+    """Names of some speeds (n,) that a motion (n,) has."""
+    names, sizes = reaching.plan.speed_names(), np.abs(motion)
+    return tuple(names[k] for k, size in zip(speeds, sizes, strict=True) if size > MOVING * sizes.max(initial=0.0))
 
 
 def _within(arc: CurveArc, side: CountedArc) -> list[Any]:

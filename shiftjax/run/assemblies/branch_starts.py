@@ -41,8 +41,7 @@ def on_branch(prepared: Prepared, start: Start, faulty: Collection[int] = ()) ->
         return start
     plan, count = prepared.plan, prepared.members
     wanted = np.array(prepared.branch * (count if len(prepared.branch) == 1 else 1), object)
-    inputs = {k for joints in start.held_positions for k in joints} | {*deciding_drivers(plan)}
-    parts = [part for part in named_parts(prepared, inputs) if part.free]
+    parts = stated_parts(prepared, start)
     _refuse_freedoms(parts)
     members = np.setdiff1d(np.arange(count), np.array([*faulty], int))
     stated = stated_coordinates(prepared.lane_of(np.arange(count), 1.0), count)
@@ -67,6 +66,17 @@ def on_branch(prepared: Prepared, start: Start, faulty: Collection[int] = ()) ->
     out.closed[~good] = False
     out.lacking = lacking
     return with_ways(prepared, out)
+
+
+def stated_parts(prepared: Prepared, start: Start) -> list[NamedPart]:
+    """The substructures of which something follows from what keeps its stated place and what is driven, in the order of
+    the words of a name.
+
+    Args:
+        start: on the branch of the file.
+    """
+    inputs = {k for joints in start.held_positions for k in joints} | {*deciding_drivers(prepared.plan)}
+    return [part for part in named_parts(prepared, inputs) if part.free]
 
 
 def _refuse_freedoms(parts: Sequence[NamedPart]) -> None:

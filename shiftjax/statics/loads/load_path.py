@@ -15,6 +15,7 @@ import numpy as np
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_count, need_number, shown
 from shiftjax.formats.files import load as load_model
+from shiftjax.gradients.traced import is_traced
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.mechanism.events import Event, of_run
 from shiftjax.mechanism.model import Model
@@ -32,6 +33,7 @@ from shiftjax.statics.loads.path_slopes import PathSlopes
 from shiftjax.statics.loads.recorded_curves import LoadSlopes, RecordedCurves
 from shiftjax.statics.loads.rest_questions import WatchedExpressions
 from shiftjax.statics.loads.stated_loads import stated_loads
+from shiftjax.statics.loads.traced_load_paths import traced_load_path
 from shiftjax.statics.search import Search
 
 
@@ -80,6 +82,13 @@ def load_path(
         vary, assign, derive, drive, tie: as those of `equilibrium`.
         backend, precision, threads: as those of `simulate`, for what is recorded.
 
+    Returns:
+        a LoadPath. Where JAX traces numbers of `vary` it has the first curve of each design, whatever `branches` says:
+        load factors, loads, arclengths, coordinates and channels as JAX arrays, and in `critical` the first eight
+        critical poses of every curve, each of arrays (B,), NaN where a curve has fewer. First derivatives are those of
+        `slopes`: of coordinates and channels under the same loads, of critical poses and their loads. There is nothing
+        else: no kinds, no events, no `result`.
+
     Raises:
         ModelError: anything the model or the arguments make impossible; a load that is no pair of known numbers, or by
             which derived numbers do not go linearly; one that is varied, too, or where a joint begins; events that set
@@ -97,6 +106,19 @@ def load_path(
         channels=channels, keep=keep, vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, backend=backend,
         precision=precision, threads=threads,
     )  # fmt: skip
+    if any(is_traced(values) for values in (vary or {}).values()):
+
+        def follow(
+            plain: Model, numbers: Mapping[str, Any], stated: Any, wanted: Sequence[str], count: int
+        ) -> LoadPath:
+            return load_path(
+                plain, load, poses=count, distance=distance, limits=limits, branches=0, unstable=unstable,
+                channels=channels, slopes=wanted, vary=numbers, assign=stated, drive=drive, tie=tie, backend=backend,
+                precision=precision, threads=threads,
+            )  # fmt: skip
+
+        refused = {"events": events, "slopes": slopes, "keep": keep != "none"}
+        return traced_load_path(model, given, [*load], poses, refused, follow)
     by_numbers = [] if isinstance(slopes, bool) else slopes
     given, paths = named_numbers(model, by_numbers, given, [*load])
     loads = stated_loads(model, given, load)

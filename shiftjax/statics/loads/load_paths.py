@@ -92,7 +92,7 @@ class LoadPath:
         design_slopes: number of the design -> channel or coordinate -> (C, n, ...) its slopes by that number, under the
             same loads, where they were asked for; NaN where a number opens loops.
         result: of the mechanism assembled at the poses, a member a curve: its parameter is the number of the pose, and
-            "load_factor" is among its channels.
+            "load_factor" is among its channels; None where JAX traces numbers.
     """
 
     member: np.ndarray
@@ -116,10 +116,13 @@ class LoadPath:
     result: Result
 
     def __repr__(self) -> str:
-        return "\n".join(load_summary(self))
+        return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        return html_lines(load_summary(self))
+        return html_lines(self._lines())
+
+    def _lines(self) -> list[str]:
+        return load_summary(self) if self.ends else ["curves of equilibria of numbers that JAX traces"]
 
     @property
     def status(self) -> np.ndarray:

@@ -19,6 +19,7 @@ from shiftjax.ensembles.study.definition import Definition
 from shiftjax.kinematics.workspaces.spaces import SpaceFunction
 from shiftjax.run.options import options_of
 from tests.support.models.reaching_arms import arm, chain, five_bar
+from tests.support.models.turntable import ring, turntable
 
 AREA = 1e-6  # of itself: cubics through nodes give 1e-7
 FIRST, SECOND = [0.9], [0.6]
@@ -137,6 +138,25 @@ def test_members_without_an_area_say_why() -> None:
     assert np.isnan(table["room"]).all()
 
 
+def test_studies_of_a_branch(tmp_path: Path) -> None:
+    """The ring of that branch alone; a member that does not have it does not begin, and says which it has."""
+    words: dict[str, Any] = {
+        "model": turntable(),
+        "metrics": {"room": "area()"},
+        "workspace": {"coordinates": "coupler:pen", "searched": 6},
+        "branch": "+-",
+    }
+    path, cranks = tmp_path / "branch.zarr", [0.4, 5.0]
+    stored = sweep(study(**words, vary={"crank:tip.T[0]": cranks}), path)
+    assert list(stored.table["status"]) == ["ok", "not_assembled"]
+    assert stored.table["room"].to_numpy()[0] == pytest.approx(ring(cranks[0], -1), rel=AREA)
+    (repeated,) = again(str(path), [0])
+    assert repeated.differences == ("",)
+    opened = study(**{**words, "model": MODEL, "workspace": {"coordinates": "fore:tip"}}, vary={LINKS[0]: [1.0]})
+    with pytest.raises(shiftjax.ModelError, match="no branch of an open chain"):
+        sweep(opened)
+
+
 def test_members_do_not_see_who_is_asked_with_them() -> None:
     """A fore arm without length moves on a circle: such a member says so, and ends no others, first or not."""
     asked = {"vary": {LINKS[1]: [0.0, 0.5]}, "workspace": {"coordinates": "fore:tip", "searched": 2}}
@@ -166,7 +186,6 @@ def test_a_file_that_cannot_be_assembled_has_designs_that_can() -> None:
         ({"workspace": {}}, 'workspace: found nothing, of kind "workspace"'),
         ({"drive": {"elbow": 3.0}}, r"nothing: \[workspace\] has its coordinates"),
         ({"kind": "run", "metrics": {}}, 'workspace: found a table, of kind "run"'),
-        ({"branch": "+"}, "what is reached is of all assemblies"),
         ({"workspace": {"inscribed": True}}, "a table with coordinates"),
         ({"workspace": {"coordinates": "fore:tip", "boxes": 1}}, "workspace.boxes: found an unknown key"),
         ({"workspace": {"coordinates": 3}}, "workspace.coordinates: found 3"),
