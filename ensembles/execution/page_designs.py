@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.kernels.wasm.lane_module import wasm_module
-from shiftjax.kernels.wasm.lane_runs import DesignNumber, Designs, WasmModule
+from shiftjax.kernels.wasm.lane_runs import DesignNumber, TriedDesigns, WasmModule
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.advance.ensemble import PIVOT_TRIGGER, WINDOW
 from shiftjax.run.advance.first_lanes import GAP_LIMIT, MASS_LIMIT
@@ -25,7 +25,7 @@ from shiftjax.topology.partition import Block, Partition, blocks_of, complete_pi
 STARTS = {"initial_displacement": "q", "initial_velocity": "x"}  # numbers of joints that only say where a run starts
 
 
-def designs_of(run: Begun, names: Sequence[str]) -> Designs | str:
+def designs_of(run: Begun, names: Sequence[str]) -> TriedDesigns | str:
     """How a page begins designs, or why it does not.
 
     Args:
@@ -44,7 +44,7 @@ def designs_of(run: Begun, names: Sequence[str]) -> Designs | str:
     numbers = [_number(run, path, blocks) for path in prepared.vary]
     if lacking := [path for path, number in zip(prepared.vary, numbers, strict=True) if number is None]:
         return f"{listed(lacking)} says where a joint begins that others lead"
-    return Designs(
+    return TriedDesigns(
         numbers=tuple(number for number in numbers if number is not None),
         holding=_closing(run, Partition(blocks)) if _moves_starts(run) else None,
         multiplier=settings.multiplier,
@@ -68,11 +68,11 @@ def _holding(run: Begun) -> tuple[Block, ...] | str:
     prepared, out = run.prepared, list[Block]()
     plan, nominal = prepared.plan, prepared.file_start
     for s, block in enumerate(plan.substructures):
-        held = {speed for k in run.start.held_positions[s] for speed in plan.coordinates[k].speeds}
+        stated = {speed for k in run.start.held_positions[s] for speed in plan.coordinates[k].speeds}
         _, J = host.closure(prepared.file_lane(), nominal.beside, s)
-        free = [k for k, column in enumerate(block.columns) if column in held]
+        free = [k for k, column in enumerate(block.columns) if column in stated]
         chosen = blocks_of(complete_pivoting(J, rank_tolerance(block, prepared.setup.precision), free), block)[0]
-        if {*chosen.independent} != held or {block.columns[k] for k in run.start.held_speeds[s]} != held:
+        if {*chosen.independent} != stated or {block.columns[k] for k in run.start.held_speeds[s]} != stated:
             return "no joints say where its loops begin, or others how fast"
         out.append(chosen)
     return tuple(out)

@@ -59,10 +59,11 @@ def lane_runs(
     tree = store.read(path)
     (recipe, *others) = recipes_of(path, tree, members)
     _refuse(path, recipe, others)
+    span = recipe.settings.get("span") or recipe.model.settings.span
     begun: list[tuple[Begun, LaneTable]] = []
     more = {"metrics": {}, "accuracy": "local", "backend": "cpu", "error_growth": None}
     result = recipe.run(
-        channels=list(channels), keep="none", progress=progress, output_step=recipe.settings["span"],
+        channels=list(channels), keep="none", progress=progress, output_step=span,
         watch=lambda run: begun.append((run, run.lanes.table.copy())), **more,
     )  # fmt: skip
     ((run, table),) = begun

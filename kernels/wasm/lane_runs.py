@@ -46,7 +46,7 @@ class DesignNumber:
 
 
 @record
-class Designs:
+class TriedDesigns:
     """How a page begins and runs designs that no member has.
 
     Attributes:
@@ -99,4 +99,4 @@ class LaneRuns:
     decisions: np.ndarray
     patterns: tuple[tuple[float, ...], ...]
     end: np.ndarray
-    designs: Designs | str
+    designs: TriedDesigns | str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from shiftjax.cli import common, showing
@@ -49,7 +49,7 @@ def write(options: argparse.Namespace) -> None:
             tracks |= {k: study.track(k) for k in more}
             scenes = {k: stored.scene(k) for k in tracks}
             numbers = numbers_of(study, rows, list(tracks))
-            runs, left_out = simulated(options, study, numbers, stored, list(tracks))
+            runs, left_out = simulated(options, study, numbers, stored)
             remarks += web_page.write_html(
                 scenes[member], study.time, tracks, targets[".html"], study.model.name or str(options.study),
                 scenes=scenes, study=study, alone=bool(more or runs), notes=[*notes, *left_out], numbers=numbers,
@@ -66,12 +66,11 @@ def simulated(
     study: ViewedStudy,
     numbers: StudyNumbers | None,
     scenes: MemberScenes,
-    moving: Sequence[int],
 ) -> tuple[Callable[[Pack], dict[str, Any]] | None, list[str]]:
     """What packs the members that a page simulates itself, None where it is not to, and what the page says of that.
 
     Args:
-        numbers: of the table of the page. moving: members whose motion is in it.
+        numbers: of the table of the page.
 
     Raises:
         ModelError: a study that a page does not follow, or that is none.
@@ -84,7 +83,7 @@ def simulated(
     from shiftjax.ensembles.execution.page_lanes import lane_runs  # it brings jax, which no other page needs
 
     most = page_runs.SIMULATED if options.simulate is True else options.simulate
-    members, notes = page_runs.chosen(numbers.members, numbers.unstarted, moving, most)
+    members, notes = page_runs.chosen(numbers.members, numbers.unstarted, most)
     if not members:
         return None, notes
     with Progress("simulating members of the page") as progress:

@@ -59,10 +59,13 @@ def owner_of(study: StudyLike, channel: str) -> str:
 
 
 def full_name(study: StudyLike, channel: str) -> str:
-    try:
-        return study.model.resolve(channel)
-    except ModelError:
-        return channel
+    known = study.model.worked_out.of("channels", dict[str, str])  # asked in every frame; why not takes long to say
+    if channel not in known:
+        try:
+            known[channel] = study.model.resolve(channel)
+        except ModelError:
+            known[channel] = channel
+    return known[channel]
 
 
 def computed(study: StudyLike) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,17 +26,20 @@ BARS = -1  # in place of the number of a cast
 Item = dict[str, Any]
 
 
-def chosen(numbers: np.ndarray, unstarted: np.ndarray, moving: Sequence[int], most: int) -> tuple[list[int], list[str]]:
-    """Members that a page simulates, and what it says of that: those of its table that started and do not move anyway.
+def chosen(numbers: np.ndarray, unstarted: np.ndarray, most: int) -> tuple[list[int], list[str]]:
+    """Members that a page simulates, those whose motion it has included, since designs begin at the nearest one; and
+    what the page says of that.
 
     Args:
-        numbers: (n,) members of the table. unstarted: (n,). moving: members whose motion is in the page.
-        most: of more than so many evenly spaced ones are taken.
+        numbers: (n,) members of its table. unstarted: (n,). most: of more than so many evenly spaced ones are taken.
+
+    Raises:
+        ModelError: no number of members.
     """
     need_count("members that a page simulates", most, 1)
-    able = np.setdiff1d(numbers[~unstarted], np.asarray(moving, np.int64))
+    able = numbers[~unstarted]
     some = able[evenly_spaced(len(able), most)] if len(able) > most else able
-    notes = [f"{len(some)} of {len(able)} members without their motion are simulated in this page when they are chosen"]
+    notes = [f"{len(some)} of {len(able)} members are simulated in this page when they are chosen"]
     return some.tolist(), notes if len(some) < len(able) else []
 
 

@@ -9,6 +9,7 @@ const designSliders = (designs, act) => {
     const slider = Object.assign(document.createElement("input"), { type: "range", min: low, max: high, step: "any", value: (low + high) / 2 });
     const told = () => { value.textContent = short(Number(slider.value)) + (unit ? " " + unit : ""); };
     label.title = path;
+    label.hidden = low === high; // it has one value in the study
     label.append(path.split(":").slice(-2).join(":"), slider, value);
     $("numbers").append(label);
     slider.addEventListener("input", () => {
