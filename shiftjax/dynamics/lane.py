@@ -88,11 +88,11 @@ class Lane:
         """The linear system with J_Pd of one substructure under a partition."""
         return Reduction(rows, block.primary, block.dependent, block.independent, self.units, self.length)
 
-    def solve(self, block: Block, rows: Rows, right: Vec) -> BlockSolution:
-        """Z of J_Pd B = -J_Pi, and the dependent values x of J_Pd x = right_P."""
+    def solve(self, block: Block, rows: Rows, right: Vec, *, at_once: bool = False) -> BlockSolution:
+        """Z of J_Pd B = -J_Pi, and the dependent values x of J_Pd x = right_P; `at_once` as of `solve_blockwise`."""
         reduction = self.reduction(block, rows)
         sides = [*reduction.columns_of_B(), [right[k] for k in block.primary]]
-        X, squared_condition = reduction.solve(sides)
+        X, squared_condition = reduction.solve(sides, at_once=at_once)
         B = X[:-1]
         particular = {k: x for k, x in reduction.in_true_units(X[-1]).items() if not is_zero(x)}
         return BlockSolution(rows, reduction.null_columns(B), particular, largest_entry(B), squared_condition)

@@ -14,12 +14,13 @@ three turns
 is a triangle of three known sides, with w = a.a + b.b - g.g and four times its signed area +-sqrt(4 a.a b.b - w^2);
 with a slide a circle meets a line. The sign of this root is that of the loop as it stands, the assembly; where both
 meet, at the ends of travels and at crossings, it is 0. A negative discriminant is taken for 0: the pose is the nearest
-one then, and its gap says so. Changes are arcs of small angles, accurate where a step is believed; `planar_loops` finds
-the dyads of a plan.
+one then, and its gap says so. Changes are small turns, of sines that are linear in the root and accurate where a step
+is believed (`small_angles`); `planar_loops` finds the dyads of a plan.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,8 +47,8 @@ from shiftjax.algebra import (
 from shiftjax.constraints.loop_closure import loop_ends
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.planar_loops import SLIDE, TURN, PlanarDyad
+from shiftjax.dynamics.small_angles import SmallTurn
 
-ARC_TERMS = 9  # of the arc tangent: up to 0.13 rad the next one is below half a rounding
 Point = list[Scalar]  # two components along the axes of a plane
 
 
@@ -64,16 +65,30 @@ class DyadRoot:
     size: Scalar
 
 
+Change = Scalar | tuple[SmallTurn, ...]  # of a slide [m], and of what turns
+
+
 @dataclass
 class DyadMove:
     """How a dyad closes.
 
     Attributes:
-        change: speed -> change of its coordinate [rad or m]. root: None where there is one assembly.
+        change: speed -> change of its coordinate [rad or m]. turned: speed -> the turns that this change is made of.
+        root: None where there is one assembly. turns: the whole turns of the loop as it stood [rad].
     """
 
     change: dict[int, Scalar]
-    root: DyadRoot | None = None
+    turned: dict[int, tuple[SmallTurn, ...]]
+    root: DyadRoot | None
+    turns: Scalar
+
+
+def turned_by(dyad: PlanarDyad, lane: Lane, q: Vec, turns: Scalar) -> Scalar:
+    """The angle [rad] by which a planar loop does not come round, whole turns left out: M is a rotation by it.
+
+    Turns about parallel axes add up, so that it is the angle of the rotation matrices, with no sine taken.
+    """
+    return _angle(dyad, lane, q) - turns
 
 
 def closed_dyad(dyad: PlanarDyad, lane: Lane, q: Vec) -> DyadMove:
@@ -103,17 +118,12 @@ class _Plane:
         self.c = [self._flat(screw.point) for screw in screws]
         ring = zip(dyad.ring, screws, strict=True)
         self.d = [scale(motion.sign, self._flat(screw.velocity)) for motion, screw in ring]
-        angle = self._drawn_angle(lane) + total([motion.sign * q[motion.q] for motion in dyad.turns])
-        self.rest = -_without_turns(angle)
+        angle = _angle(dyad, lane, q)
+        self.turns = 2.0 * np.pi * floor(angle * (0.5 / np.pi) + 0.5)
+        self.rest = self.turns - angle
 
     def _flat(self, vector: Vec) -> Point:
         return [dot(axis, vector) for axis in self.dyad.axes]
-
-    def _drawn_angle(self, lane: Lane) -> Scalar:
-        """The angle of M where all coordinates are 0."""
-        _, _, virtual, R, _ = loop_ends(self.dyad.group, lane.motion([0.0] * lane.plan.nq, None))
-        cosine, sine = self._flat(matvec(matmul(virtual.R, transpose(R)), list(self.dyad.axes[0])))
-        return atan2(sine, cosine)
 
     def _back(self, x: Point) -> Point:
         """M^-1 of a point."""
@@ -127,33 +137,37 @@ class _Plane:
         return self._flat(matvec(self.R, matvec(transpose(self.virtual.R), vector)))
 
     def three_turns(self) -> DyadMove:
+        """With u = along g + across (g turned back by a right angle) the crosses of a and u, and of b and g - u, are
+        linear in the root: what waits for it waits for one operation."""
         c1, c2, c3 = self.c
         a, b, g = minus(c2, c1), minus(c3, c2), minus(self._back(c3), c1)
         aa, bb, gg = dot(a, a), dot(b, b), dot(g, g)
         w = aa + bb - gg
         before = 2.0 * _cross(a, b)
         root = _signed_root(4.0 * (aa * bb) - w * w, before)
-        half = quotient(0.5, gg)
-        along, across = half * (aa - bb + gg), half * root
-        u = [along * g[0] + across * g[1], along * g[1] - across * g[0]]  # a, turned by the first motion
-        first, both = _arc(a, u), _arc(b, minus(g, u))
-        return DyadMove(self._changes(first, both - first, self.rest - both), DyadRoot(before, root, aa + bb))
+        half, inverse = quotient(0.5, gg), quotient(1.0, aa * bb)
+        along = half * (aa - bb + gg)
+        of_a, of_b = inverse * bb, inverse * aa  # over the squares of their lengths
+        first = SmallTurn.of_sine(of_a * (along * _cross(a, g)) - root * (of_a * (half * dot(a, g))))
+        both = SmallTurn.of_sine(of_b * ((1.0 - along) * _cross(b, g)) + root * (of_b * (half * dot(b, g))))
+        turns = ((first,), (both, first.back()), (SmallTurn.by(self.rest), both.back()))
+        return self._move(turns, DyadRoot(before, root, aa + bb))
 
     def slide_first(self) -> DyadMove:
         """x1 d + c2 + E2 a = M^-1 c3."""
         _, c2, c3 = self.c
         a = minus(c3, c2)
         x, g, root = _on_a_circle(minus(self._back(c3), c2), self.d[0], a)
-        second = _arc(a, g)
-        return DyadMove(self._changes(x, second, self.rest - second), root)
+        second = _arc(a, g, quotient(1.0, dot(a, a)))
+        return self._move((x, (second,), (SmallTurn.by(self.rest), second.back())), root)
 
     def slide_last(self) -> DyadMove:
         """E1 a = M^-1 (c2 - x3 d) - c1."""
         c1, c2, _ = self.c
         a = minus(c2, c1)
         x, g, root = _on_a_circle(minus(self._back(c2), c1), self._turned_back(self.d[2]), a)
-        first = _arc(a, g)
-        return DyadMove(self._changes(first, self.rest - first, x), root)
+        first = _arc(a, g, quotient(1.0, dot(a, a)))
+        return self._move(((first,), (SmallTurn.by(self.rest), first.back()), x), root)
 
     def slide_between(self) -> DyadMove:
         """E1 (a + x2 d) = M^-1 c3 - c1."""
@@ -162,8 +176,9 @@ class _Plane:
         middle, off, gg = dot(a, d), _cross(d, a), dot(g, g)
         root = _signed_root(gg - off * off, middle)
         x = quotient(gg - dot(a, a), middle + root)
-        first = _arc(plus(a, scale(x, d)), g)
-        return DyadMove(self._changes(first, x, self.rest - first), DyadRoot(middle, root, abs(middle) + abs(off)))
+        first = _arc(plus(a, scale(x, d)), g, quotient(1.0, gg))
+        turns = ((first,), x, (SmallTurn.by(self.rest), first.back()))
+        return self._move(turns, DyadRoot(middle, root, abs(middle) + abs(off)))
 
     def one_turn(self, place: int) -> DyadMove:
         """The turn is that of the whole, M^-1; slides before it are as they stand, those after it are turned."""
@@ -171,16 +186,28 @@ class _Plane:
         u, v = (self._turned_back(self.d[k]) if k > place else self.d[k] for k in shifts)
         right = minus(self._back(self.c[place]), self.c[place])
         inverse = quotient(1.0, _cross(u, v))
-        changes: list[Scalar] = [inverse * _cross(right, v), inverse * _cross(u, right)]
-        changes.insert(place, self.rest)
-        return DyadMove(self._changes(*changes))
+        changes: list[Change] = [inverse * _cross(right, v), inverse * _cross(u, right)]
+        changes.insert(place, (SmallTurn.by(self.rest),))
+        return self._move(changes, None)
 
-    def _changes(self, *changes: Scalar) -> dict[int, Scalar]:
-        """By speed: of turns with the sign of the ring, which directions of slides have already."""
-        return {
-            motion.speed: motion.sign * x if motion.kind == TURN else x
-            for motion, x in zip(self.dyad.ring, changes, strict=True)
-        }
+    def _move(self, changes: Sequence[Change], root: DyadRoot | None) -> DyadMove:
+        """By speed: turns with the sign of the ring, which directions of slides have already."""
+        out = DyadMove({}, {}, root, self.turns)
+        for motion, change in zip(self.dyad.ring, changes, strict=True):
+            if isinstance(change, tuple):
+                turns = change if motion.sign > 0.0 else tuple(turn.back() for turn in change)
+                out.turned[motion.speed] = turns
+                change = total([turn.angle for turn in turns])
+            out.change[motion.speed] = change
+        return out
+
+
+def _angle(dyad: PlanarDyad, lane: Lane, q: Vec) -> Scalar:
+    """The angle of M [rad], whole turns included: what it is where all coordinates are 0, and what they turn."""
+    _, _, virtual, R, _ = loop_ends(dyad.group, lane.motion([0.0] * lane.plan.nq, None))
+    around = matvec(matmul(virtual.R, transpose(R)), list(dyad.axes[0]))
+    cosine, sine = (dot(axis, around) for axis in dyad.axes)
+    return atan2(sine, cosine) + total([motion.sign * q[motion.q] for motion in dyad.turns])
 
 
 def _cross(a: Point, b: Point) -> Scalar:
@@ -200,16 +227,6 @@ def _signed_root(square: Scalar, sign: Scalar) -> Scalar:
     return select(sign < 0.0, -root, root)
 
 
-def _without_turns(angle: Scalar) -> Scalar:
-    """An angle without whole turns."""
-    return angle - 2.0 * np.pi * floor(angle * (0.5 / np.pi) + 0.5)
-
-
-def _arc(a: Point, b: Point) -> Scalar:
-    """The small angle from a to b; even and odd terms apart, since what follows waits for them."""
-    t = quotient(_cross(a, b), dot(a, b))
-    square, parts = t * t, [0.0, 0.0]
-    fourth = square * square
-    for k in reversed(range(ARC_TERMS)):
-        parts[k % 2] = fourth * parts[k % 2] + (-1.0) ** k / (2 * k + 1)
-    return t * (square * parts[1] + parts[0])
+def _arc(a: Point, b: Point, inverse: Scalar) -> SmallTurn:
+    """The turn from a to b, which are of one length; `inverse` is 1 / a.a."""
+    return SmallTurn.of_sine(_cross(a, b) * inverse)

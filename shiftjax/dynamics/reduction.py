@@ -57,8 +57,23 @@ def gram_schmidt(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
     return solutions, squares, inverses
 
 
-def solve_blockwise(A: Mat, sides: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
+def of_two(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
+    """As `gram_schmidt`, of two columns by Cramer's rule: both divisions at once, neither waits for the other.
+
+    Forward stable for two unknowns (Higham, Accuracy and Stability of Numerical Algorithms, section 1.10.1).
+    """
+    (a, b), (c, d) = A
+    square, volume = a * a + c * c, a * d - b * c
+    inverse, of_volume = 1.0 / square, 1.0 / volume
+    solutions = [[of_volume * (x * d - b * y), of_volume * (a * y - x * c)] for x, y in rhs]
+    return solutions, [square, volume * volume * inverse], [inverse, square * (of_volume * of_volume)]
+
+
+def solve_blockwise(A: Mat, sides: Sequence[Vec], *, at_once: bool = False) -> tuple[list[Vec], Vec, Vec]:
     """Solves the square A x = b for every b, one diagonal block of its block triangular form after the other.
+
+    Args:
+        at_once: whether blocks of two are solved by `of_two`, sooner and with other roundings.
 
     Returns:
         the solutions, the squares of all pivot lengths, and their inverses.
@@ -72,7 +87,8 @@ def solve_blockwise(A: Mat, sides: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
         right = []
         for x, b in zip(X, sides, strict=True):
             right.append([b[i] - dot([A[i][j] for j in seen], [x[j] for j in seen]) for i in rows])
-        solved, square, inverse = gram_schmidt([[A[i][j] for j in columns] for i in rows], right)
+        solve = of_two if at_once and len(rows) == 2 else gram_schmidt
+        solved, square, inverse = solve([[A[i][j] for j in columns] for i in rows], right)
         for x, part in zip(X, solved, strict=True):
             for j, value in zip(columns, part, strict=True):
                 x[j] = value
@@ -109,8 +125,11 @@ class Reduction:
         """J_Pd, dimensionless."""
         return [[self._entry(row, speed) for speed in self.dependent] for row in self.primary]
 
-    def solve(self, sides: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
+    def solve(self, sides: Sequence[Vec], *, at_once: bool = False) -> tuple[list[Vec], Scalar]:
         """X of J_Pd X = b for right-hand sides over the primary rows (true units).
+
+        Args:
+            at_once: as of `solve_blockwise`.
 
         Returns:
             for every side the dimensionless values of the dependent columns, and the monitor (largest over smallest
@@ -118,7 +137,7 @@ class Reduction:
         """
         A = self.matrix()
         scaled = [[self.row_scale[row] * b[k] for k, row in enumerate(self.primary)] for b in sides]
-        X, squares, inverses = solve_blockwise(A, scaled)
+        X, squares, inverses = solve_blockwise(A, scaled, at_once=at_once)
         return X, largest(squares) * largest(inverses)
 
     def multipliers(self, right: Sequence[Scalar]) -> dict[int, Scalar]:

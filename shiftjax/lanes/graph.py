@@ -45,6 +45,7 @@ class Graph:
         self.signed_zeros, self.single, self.level, self.count = signed_zeros, single, level, count
         self.outer: list[Any] = []
         self._known: dict[Key, int] = {}
+        self._pairs: dict[int, tuple[int, int]] = {}  # angle -> its sine and cosine, where they are known otherwise
 
     def node(self, *key: Any) -> int:
         """The reference of the operation `key`, added when it is new."""
@@ -106,22 +107,39 @@ class Graph:
         if nodes[b >> 1] == ZERO:
             return a
         sign = a & 1
-        return self.node("add", a ^ sign, b ^ sign) ^ sign
+        key = ("add", a ^ sign, b ^ sign)
+        number = self._known.get(key)
+        if number is None:
+            number = self._known[key] = len(nodes)
+            nodes.append(key)
+        return 2 * number ^ sign
 
     def mul(self, a: int, b: int) -> int:
         """a * b; a factor 1 is dropped, and a power of two in a factor of a constant joins it, which rounds nothing."""
         sign = (a ^ b) & 1
         a, b = a & ~1, b & ~1
         nodes = self.nodes
+        if nodes[a >> 1][0] == "const" or nodes[b >> 1][0] == "const":
+            simpler = self._by_constant(a, b)
+            if simpler is not None:
+                return simpler ^ sign
+        key = ("mul", a, b) if a < b else ("mul", b, a)
+        number = self._known.get(key)
+        if number is None:
+            number = self._known[key] = len(nodes)
+            nodes.append(key)
+        return 2 * number ^ sign
+
+    def _by_constant(self, a: int, b: int) -> int | None:
+        """a * b where one of them is a constant, if it is no product of its own."""
+        nodes = self.nodes
         for number, other in ((nodes[a >> 1], b), (nodes[b >> 1], a)):
             joined = self._joined(number[1], other) if number[0] == "const" and number[1] else None
             if joined is not None:
-                return self.mul(*joined) ^ sign
+                return self.mul(*joined)
         if nodes[a >> 1] == ONE:
-            return b ^ sign
-        if nodes[b >> 1] == ONE:
-            return a ^ sign
-        return (self.node("mul", a, b) if a < b else self.node("mul", b, a)) ^ sign
+            return b
+        return a if nodes[b >> 1] == ONE else None
 
     def _joined(self, number: float, ref: int) -> tuple[int, int] | None:
         """number * ref as another constant and what it multiplies, where `ref` is a product by a power of two."""
@@ -154,11 +172,17 @@ class Graph:
 
     def sin(self, a: int) -> int:
         """sin a, an odd function."""
-        return self.node("sin", a & ~1) ^ (a & 1)
+        pair = self._pairs.get(a & ~1)
+        return (self.node("sin", a & ~1) if pair is None else pair[0]) ^ (a & 1)
 
     def cos(self, a: int) -> int:
         """cos a, an even function."""
-        return self.node("cos", a & ~1)
+        pair = self._pairs.get(a & ~1)
+        return self.node("cos", a & ~1) if pair is None else pair[1]
+
+    def note_pair(self, a: int, sine: int, cosine: int) -> None:
+        """Lets sin a and cos a, where they are asked for from here on, be references that are there already."""
+        self._pairs[a & ~1] = sine ^ (a & 1), cosine
 
     def absolute(self, a: int) -> int:
         """|a|"""
@@ -182,9 +206,13 @@ def without_dead_code(graph: Graph) -> Graph:
     for ref in graph.outputs:
         live[ref >> 1] = 1
     for number in range(len(nodes) - 1, -1, -1):
-        if live[number] and nodes[number][0] not in ("in", "const"):
-            for ref in nodes[number][1:]:
-                live[ref >> 1] = 1
+        if live[number]:
+            node = nodes[number]
+            if len(node) == 3:  # most are sums and products
+                live[node[1] >> 1] = live[node[2] >> 1] = 1
+            elif node[0] not in ("in", "const"):
+                for ref in node[1:]:
+                    live[ref >> 1] = 1
     new: list[int] = [0] * len(nodes)
     result = Graph(signed_zeros=graph.signed_zeros, single=graph.single, level=graph.level, count=graph.count)
     result.outer = graph.outer
@@ -192,11 +220,11 @@ def without_dead_code(graph: Graph) -> Graph:
     for number, node in enumerate(nodes):
         if live[number]:
             new[number] = 2 * len(result.nodes)
-            if node[0] in ("in", "const"):
-                add(node)
-            elif len(node) == 3:  # most are sums and products
+            if len(node) == 3:
                 name, a, b = node
                 add((name, new[a >> 1] | (a & 1), new[b >> 1] | (b & 1)))
+            elif node[0] in ("in", "const"):
+                add(node)
             else:
                 add((node[0], *[new[ref >> 1] | (ref & 1) for ref in node[1:]]))
     result.outputs = [new[ref >> 1] | (ref & 1) for ref in graph.outputs]
@@ -211,7 +239,11 @@ def copy_into(new: Graph, graph: Graph, inputs: Callable[[int], int] | None = No
     """
     copies: list[int] = []
     for name, *arguments in graph.nodes:
-        if name == "in":
+        if name == "mul" or name == "add":  # most are
+            a, b = arguments
+            function = new.mul if name == "mul" else new.add
+            copies.append(function(copies[a >> 1] ^ (a & 1), copies[b >> 1] ^ (b & 1)))
+        elif name == "in":
             copies.append(new.node("in", arguments[0]) if inputs is None else inputs(arguments[0]))
         else:
             copies.append(copied(new, name, arguments, lambda ref: copies[ref >> 1] ^ (ref & 1)))

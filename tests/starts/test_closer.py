@@ -34,6 +34,32 @@ def test_members_do_not_see_each_other() -> None:
         assert (alone.size[0], alone.far[0]) == (together.size[k], together.far[k])
 
 
+@pytest.mark.parametrize("still", [(), (0,)])
+def test_changes_that_come_with_residuals_are_those_of_the_step(still: tuple[int, ...]) -> None:
+    """Of a list of operations, and of a library's solution of the same equations, singular but for their damping."""
+    loops, q = four_bars(5)
+    q = q + np.random.default_rng(0).normal(0.0, 0.1, q.shape)
+    assert loops.solves(still)
+    phi, J, change = loops.solved(q, still, jacobians=True)
+    expected = loops.at(q)
+    np.testing.assert_array_equal(phi.T, expected[0])
+    np.testing.assert_array_equal(J.transpose(2, 0, 1), expected[1])
+    wanted = least_change(still, None)(*expected, np.arange(5))
+    np.testing.assert_allclose(change.T, wanted, rtol=0.0, atol=1e-4 * np.abs(wanted).max())  # damping and roundings
+    moved = J.transpose(2, 0, 1) @ (change.T - wanted)[:, :, None]
+    assert np.abs(moved).max() < 1e-10  # they close alike, and differ along the motions of the loops
+    assert (change[list(still)] == 0.0).all()
+
+
+def test_jacobians_that_nobody_wants_change_nothing() -> None:
+    loops, q = four_bars(3)
+    step = least_change((), None)
+    with_them, without = (closed(loops, q, step, loops.cap, Rule(), jacobians=wanted) for wanted in (True, False))
+    for name in ("q", "size", "far"):
+        np.testing.assert_array_equal(getattr(with_them, name), getattr(without, name))
+    assert np.abs(with_them.J).max() > 0.0 and not without.J.any()
+
+
 def test_what_is_closed_stays() -> None:
     loops, q = four_bars(3)
     once = closed(loops, q, least_change((), None), loops.cap, Rule())

@@ -296,3 +296,16 @@ def test_a_start_that_another_joint_states_is_where_a_travel_begins(joint: str) 
     for one in (travel(model.replace({number: places[0]}), joint), travel(model, joint, assign={number: places[0]})):
         assert one.assembled
         assert [one.begin, one.low, one.high] == pytest.approx([x[0] for x in (many.begin, many.low, many.high)])
+
+
+def test_ends_do_not_depend_on_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of four-bars that turn round, and of those that do not, found a few at a time and all at once."""
+    lengths = np.random.default_rng(3).uniform((0.1, 0.3, 0.25), (0.45, 0.7, 0.6), (30, 3)).T
+    names = ("crank:tip.T[0]", "coupler:tip.T[0]", "rocker:tip.T[0]")
+    vary: dict[str, np.ndarray] = dict(zip(names, lengths, strict=True))
+    whole = travel("four_bar", "crank_pivot", vary=vary)
+    assert 5 < np.isfinite(whole.high[whole.assembled]).sum() < 25
+    monkeypatch.setattr(reach, "MEMBERS", 7)
+    parts = travel("four_bar", "crank_pivot", vary=vary)
+    for name in ("low", "high", "begin"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))

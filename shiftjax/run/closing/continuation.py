@@ -51,5 +51,7 @@ def followed(curves: Curves, stride: np.ndarray, finest: np.ndarray | float, tri
 
 def between(before: float | np.ndarray, after: np.ndarray, fraction: float | np.ndarray) -> np.ndarray:
     """Exact at the end of the way, and no number on the way to an infinite one."""
+    if type(fraction) is float and fraction == 1.0:
+        return after
     with np.errstate(all="ignore"):  # the way to an infinite number, or from -1e308 to 1e308
         return np.where(np.equal(fraction, 1.0), after, before + fraction * (after - before))

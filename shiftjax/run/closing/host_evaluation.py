@@ -20,6 +20,7 @@ from shiftjax.field import Role
 from shiftjax.lanes.member_values import MemberValues
 from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.closing.host_functions import NO_TANGENTS, Bend, evaluate, made_once
+from shiftjax.run.closing.normal_equations import MOST, damped_change
 from shiftjax.run.closing.polygons import at_corners, excess, judged_loops, sides
 from shiftjax.run.closing.rounding import but_for_rounding
 from shiftjax.topology.partition import Block
@@ -358,16 +359,24 @@ def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scal
     return entries
 
 
+def residuals_of(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
+    """(2, m, B) residuals in m and rad, and dimensionless, without the Jacobian, which takes as long again."""
+
+    def residuals(valued: Lane, at: Vec) -> dict[tuple[int, int], Scalar]:
+        motion = valued.motion(at, None)
+        rows = valued.rows(motion, index)
+        every = list(enumerate(valued.residuals(motion, index, rows)))
+        units = scales(rows.unit, valued.length)
+        return {(0, i): value for i, value in every} | {(1, i): quotient(value, units[i]) for i, value in every}
+
+    out = np.empty((2, lane.plan.substructures[index].rows, q.shape[1]))
+    evaluate_on(lane, q, ("residuals", index), residuals, lambda place: out[place])
+    return out
+
+
 def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
     """(B, m) residuals in m and rad."""
-
-    def residuals(valued: Lane, at: Vec) -> dict[int, Scalar]:
-        motion = valued.motion(at, None)
-        return dict(enumerate(valued.residuals(motion, index, valued.rows(motion, index))))
-
-    out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
-    evaluate_on(lane, q, ("gap", index), residuals, lambda row: out[:, row])
-    return out
+    return np.asarray(residuals_of(lane, q, index)[0].T)
 
 
 def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
@@ -444,6 +453,45 @@ class Loops:
         """Residuals (B, m) and Jacobian (B, m, n) at coordinates (nq, B)."""
         phi, J = closure(self.lane, q, self.index)
         return (phi, J) if self.rows is None else (phi[:, self.rows], J[:, self.rows])
+
+    def solves(self, still: Sequence[int]) -> bool:
+        """Whether `solved` gives changes where some columns do not move."""
+        block = self.plan.substructures[self.index]
+        return not block.rounded and 0 < len(block.columns) - len({*still}) <= MOST
+
+    def solved(
+        self, q: np.ndarray, still: Sequence[int], *, jacobians: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Residuals (m, B), Jacobian (m, n, B), and damped changes (n, B) of least squares at coordinates (nq, B).
+
+        Args:
+            still: columns that do not move. jacobians: whether those are wanted; else they are zero.
+        """
+        block = self.plan.substructures[self.index]
+        rows = tuple(range(block.rows) if self.rows is None else self.rows.tolist())
+        columns = [k for k in range(len(block.columns)) if k not in still]
+        place = {row: k for k, row in enumerate(rows)}
+
+        def function(valued: Lane, at: Vec) -> dict[Hashable, Scalar]:
+            every = _closure(valued, at, self.index)
+            residuals = {row: every[row] for row in rows}
+            entries = {at: x for at, x in every.items() if isinstance(at, tuple) and at[0] in place}
+            changes = damped_change(residuals, entries, columns, len(block.columns))
+            wanted = {**residuals, **(entries if jacobians else {})}
+            return {**wanted, **{("change", k): x for k, x in zip(columns, changes, strict=True)}}
+
+        count, size = q.shape[1], len(block.columns)
+        phi, change = np.empty((len(rows), count)), np.zeros((size, count))
+        J = np.zeros((len(rows), size, count if jacobians else 1))
+
+        def out(label: Any) -> np.ndarray:
+            row, *column = label if isinstance(label, tuple) else (label,)
+            return change[column[0]] if row == "change" else J[place[row], column[0]] if column else phi[place[row]]
+
+        evaluate_on(self.lane, q, ("solved", self.index, rows, jacobians, *columns), function, out)
+        if not np.isfinite(change.sum()):
+            change[:, ~np.isfinite(change).all(0)] = 0.0
+        return phi, J, change
 
     def moved(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Coordinates (nq, B) after a change (B, n)."""

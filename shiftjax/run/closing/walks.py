@@ -134,7 +134,8 @@ class _Walks:
         if not taken.all():
             closing, guess, lane = members[taken], guess[:, taken], lane.of(taken)
         loops = Loops(self.plan, lane, self.way.index, self.way.rows)
-        pose = closed(loops, guess, least_change(self.columns, None), loops.cap, Rule())
+        step, watched = least_change(self.columns, None), bool(self.watch.columns)
+        pose = closed(loops, guess, step, loops.cap, Rule(), jacobians=watched)
         near = (pose.size <= CLOSED) & (_distance(self.plan, pose.q, guess, self.way.index, lane) < JUMP)
         # a jump is seen by finer strides; a singular pose stays
         near &= ~self.watch.turned(closing, pose.J) | (stride[taken] < 2.0 * FINEST * self.whole[closing])

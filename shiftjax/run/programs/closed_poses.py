@@ -14,6 +14,11 @@ apart: it takes the one on whose side the prediction lies, which must be five ti
 never ends where they meet. No coordinate moves by more than half a radian. And drivers move along a straight line
 within a step, so that speeds at its end point where they did at its beginning, within 60 degrees: behind the end of a
 travel they turn round.
+The gap is that of the coordinates that are recorded, put into all rows again. Two things of it are calculated in fewer
+operations than as they are written, and to the same roundings. Sines and cosines of a coordinate that was corrected are
+those of its prediction, turned by the correction: of a believed step an eighth of a radian at most, for which
+`dynamics.small_angles` is as good as a sine of the sum; what is longer is not believed, whatever its gap. And a planar
+loop comes round by the sum of its turns: the angle of the product of its rotations, with no sine of any of them.
 """
 
 from __future__ import annotations
@@ -88,18 +93,21 @@ class ClosedPoses(Builder):
             for first in balls:  # the prediction leaves their lengths off 1 by h^2, which is no change of pose
                 q[first : first + 4] = unit(q[first : first + 4])
             pose = GroupedPose(q)
-            for group in pose_groups(self.setup, k, block, lane.rows(lane.motion(q, None), k)):
+            groups = pose_groups(self.setup, k, block, lane.rows(lane.motion(q, None), k))
+            for group in groups:
                 group.close(lane, pose)
             q = pose.q
             closed = lane.rows(lane.motion(q, None), k)
+            for group in groups:
+                group.measured(lane, q, closed)
             rows = closed if order or pose.last is None else pose.last
-            solved = lane.solve(block, rows, rows.nu)
+            solved = lane.solve(block, rows, rows.nu, at_once=True)
             v = _replaced(v, columns, solved.particular)
             gap, residual = gaps([closed], v, lane.length)
             a: Column = {}
             if order > 1:
                 rows = lane.rows(lane.motion(q, v), k)
-                solved = lane.solve(block, rows, rows.gamma)
+                solved = lane.solve(block, rows, rows.gamma, at_once=True)
                 a = solved.particular
             after = [v[i] / units[i] for i in columns]
             doubt = largest([*self._doubts(move, pose), move - FARTHEST, _turned(before, after)])

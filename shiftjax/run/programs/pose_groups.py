@@ -8,18 +8,19 @@ Rows of one loop stay together. Lane code, but for what is decided while it is b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, is_zero, largest, negative, quotient
+from shiftjax.algebra import Scalar, Vec, cross, is_zero, largest, negative, quotient
 from shiftjax.constraints import CONSTRAINTS, Rows
 from shiftjax.dynamics.kinematics import Motion, retract
 from shiftjax.dynamics.lane import Lane
-from shiftjax.dynamics.planar_dyads import DyadRoot, closed_dyad
+from shiftjax.dynamics.planar_dyads import DyadRoot, closed_dyad, turned_by
 from shiftjax.dynamics.planar_loops import PlanarDyad, planar_dyad
+from shiftjax.dynamics.small_angles import SmallTurn, note_turned
 from shiftjax.numerics.connected import connected
 from shiftjax.run.programs.setup import Setup
 from shiftjax.topology.block_triangular import block_triangular, strong_components
@@ -60,9 +61,22 @@ class PoseGroup:
         """Changes the coordinates of the group so that its rows vanish."""
         raise NotImplementedError
 
-    def corrected(self, pose: GroupedPose, change: dict[int, Scalar]) -> Scalar:
-        """Changes coordinates; returns the largest change."""
-        pose.q = retract(self.setup.plan, pose.q, change)
+    def measured(self, lane: Lane, q: Vec, closed: Rows) -> None:
+        """Puts what says the same in fewer operations in place of rows at the closed pose q, of which the gap is."""
+
+    def corrected(
+        self, pose: GroupedPose, change: dict[int, Scalar], turned: Mapping[int, Sequence[SmallTurn]] | None = None
+    ) -> Scalar:
+        """Changes coordinates; returns the largest change.
+
+        Their sines and cosines are turned by the changes, of which those of a believed step are small.
+        """
+        before, plan = pose.q, self.setup.plan
+        pose.q = retract(plan, before, change)
+        for one in plan.coordinates:
+            if one.plain and one.unit == "rad" and one.v in change:
+                turns = (turned or {}).get(one.v) or [SmallTurn.by(change[one.v])]
+                note_turned(before[one.q], turns, pose.q[one.q])
         return largest([abs(quotient(x, self.setup.units[speed])) for speed, x in change.items()])
 
 
@@ -95,13 +109,29 @@ class OfDyad(PoseGroup):
 
     def __init__(self, setup: Setup, k: int, block: Block, dyad: PlanarDyad) -> None:
         super().__init__(setup, k, block)
-        self.dyad = dyad
+        self.dyad, self.turns = dyad, 0.0
 
     def close(self, lane: Lane, pose: GroupedPose) -> None:
         closing, pose.last = closed_dyad(self.dyad, lane, pose.q), None
-        pose.sizes.append([self.corrected(pose, closing.change)])
+        self.turns = closing.turns
+        pose.sizes.append([self.corrected(pose, closing.change, closing.turned)])
         if closing.root is not None:
             pose.roots.append(closing.root)
+
+    def measured(self, lane: Lane, q: Vec, closed: Rows) -> None:
+        """Puts the angle by which the loop does not come round at coordinates q in place of its row about the normal.
+
+        It is read off the coordinates that are recorded. Of the pin between the two links no sine is taken then, which
+        is in no other row.
+        """
+        plan, first = self.setup.plan, 0
+        for number in plan.substructures[self.k].groups:
+            if plan.constraints[number] is self.dyad.group:
+                normal = cross(list(self.dyad.axes[0]), list(self.dyad.axes[1]))
+                if normal.count(0.0) == 2:  # an axis of the base, about which one row says all
+                    row = first + next(k for k, x in enumerate(normal) if x != 0.0)
+                    closed.phi[row] = turned_by(self.dyad, lane, q, self.turns)
+            first += plan.constraints[number].rows
 
 
 def pose_groups(setup: Setup, k: int, block: Block, rows: Rows) -> list[PoseGroup]:

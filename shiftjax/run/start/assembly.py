@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftjax.kernels.workers import in_portions
+from shiftjax.kernels.workers import host_threads, in_portions
 from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import StartLane, per_member, stated_coordinates
 from shiftjax.run.closing.walks import LaneOf
@@ -33,6 +33,8 @@ from shiftjax.topology.plan import Plan
 BLOCK = 8 << 20  # bytes of Jacobians of the members that are assembled together, at most
 PORTIONS, LEAST, MOST = 8, 1024, 8192  # of the members, so that all threads have some; members of one, so that
 # NumPy's calls are worth it, and an interrupt need not wait long
+
+Keepers = Sequence[tuple[list[int], list[int]]]  # joints, and local columns of speeds
 
 
 def start_of(prepared: Prepared, faulty: Collection[int] = (), *, moving: bool = True) -> Start:
@@ -64,14 +66,15 @@ def assemble(
         statements: what is stated of their starts. moving: as of `start_of`.
     """
     q_file, tied = closed_file(plan, file_lane, statements.positions)
-    everyone = np.arange(members)
+    everyone, keepers = np.arange(members), _keepers(plan, tied, statements)
 
     def started(portion: slice) -> Start:
         some = everyone[portion]
         of_some = lambda k, fraction: lane_of(some[k], fraction)  # noqa: E731
-        return _started(plan, of_some, len(some), q_file, tied, statements, moving)
+        return _started(plan, of_some, len(some), q_file, (tied, keepers), statements, moving)
 
-    size = min(_block(plan), max(-(-members // PORTIONS), LEAST), MOST)
+    portions = PORTIONS if host_threads() > 1 else 1
+    size = min(_block(plan), max(-(-members // portions), LEAST), MOST)
     return Start.joined(in_portions(started, members, size))
 
 
@@ -82,17 +85,18 @@ def _block(plan: Plan) -> int:
 
 
 def _started(
-    plan: Plan, lane_of: LaneOf, members: int, q_file: np.ndarray, tied: Sequence[Tied], statements: Statements,
-    moving: bool,
+    plan: Plan, lane_of: LaneOf, members: int, q_file: np.ndarray, paced: tuple[Sequence[Tied], Keepers],
+    statements: Statements, moving: bool,
 ) -> Start:  # fmt: skip
     """Assembles some members; what follows from numbers that many share is found once for each design."""
+    tied = paced[0]
     full = lane_of(np.arange(members), 1.0)
     designs = designs_of(plan, full.params.numbers, members, full.t)
     target = stated_coordinates(full, members)
     q, doubt, branch, holds, *gap = map(
         designs.spread_last, _poses(plan, designs.lanes(lane_of), q_file, target[:, designs.first], tied)
     )
-    start = _standing(plan, full, designs, q, gap, tied, statements, moving)
+    start = _standing(plan, full, designs, q, gap, paced, statements, moving)
     change, moved, binding = _moved(plan, full, q, target, tied, statements)
     return replace(
         start, change=change, moved=moved, binding=binding, branch=branch, unsure=doubt & start.closed, holds=holds
@@ -112,7 +116,7 @@ def standing_at(prepared: Prepared, q: np.ndarray, branch: np.ndarray) -> Start:
     _, tied = closed_file(plan, prepared.file_lane(), prepared.statements.positions)
     full = prepared.lane_of(np.arange(prepared.members), 1.0)
     apart = Designs.apart(prepared.members)
-    start = _standing(plan, full, apart, q, gaps(plan, full, q), tied, statements)
+    start = _standing(plan, full, apart, q, gaps(plan, full, q), (tied, _keepers(plan, tied, statements)), statements)
     free = [k for k in statements.positions if k not in statements.led]
     off = distances(plan, q, stated_coordinates(full, prepared.members), free)
     units = units_of(plan, full, free)
@@ -122,16 +126,15 @@ def standing_at(prepared: Prepared, q: np.ndarray, branch: np.ndarray) -> Start:
 
 def _standing(
     plan: Plan, full: StartLane, designs: Designs, q: np.ndarray, of_loops: Sequence[np.ndarray],
-    tied: Sequence[Tied], statements: Statements, moving: bool = True,
+    of_file: tuple[Sequence[Tied], Keepers], statements: Statements, moving: bool = True,
 ) -> Start:  # fmt: skip
     """Speeds and states of members at coordinates q (nq, B), all that is stated of their places kept.
 
     Args:
-        of_loops: as of `gaps`. moving: as of `start_of`.
+        of_loops: as of `gaps`. of_file: what is held at the file's pose, of `_keepers`. moving: as of `start_of`.
     """
-    members, stated = q.shape[1], statements.speeds
+    members, stated, (tied, keepers) = q.shape[1], statements.speeds, of_file
     gap, worst, closed = of_loops
-    keepers = [pacing(plan, part.J[0], part.index, stated) for part in tied]
     paced, columns = [joints for joints, _ in keepers], [speeds for _, speeds in keepers]
     judged = stated
     if not statements.alone or statements.led:
@@ -148,6 +151,11 @@ def _standing(
         start, worst=worst, speed_change=speed_change, speed_moved=speed_moved, holds=holds,
         held_positions=tuple(tuple(part.holding) for part in tied), held_speeds=tuple(map(tuple, columns)),
     )  # fmt: skip
+
+
+def _keepers(plan: Plan, tied: Sequence[Tied], statements: Statements) -> Keepers:
+    """What keeps its stated speed, of `pacing`, in every substructure as it is at the file's pose."""
+    return [pacing(plan, part.J[0], part.index, statements.speeds) for part in tied]
 
 
 def _moved(

@@ -13,7 +13,7 @@ import numpy as np
 from shiftjax.dynamics.lane import Lane
 from shiftjax.rotations import quaternion_of_vector
 from shiftjax.run.closing.closer import CLOSED
-from shiftjax.run.closing.host_evaluation import StartLane, closure, true_gap
+from shiftjax.run.closing.host_evaluation import StartLane, closure, residuals_of
 from shiftjax.run.start.tied import SignBlock
 from shiftjax.topology.block_triangular import block_triangular
 from shiftjax.topology.partition import RANK, complete_pivoting
@@ -62,12 +62,11 @@ def gaps(plan: Plan, lane: StartLane, q: np.ndarray) -> tuple[np.ndarray, np.nda
     gap, worst = np.zeros(q.shape[1]), np.zeros(q.shape[1], int)
     closed = np.ones(q.shape[1], bool)
     for s, block in enumerate(plan.substructures):
-        residual = np.abs(true_gap(lane, q, s))
-        size = np.nan_to_num(residual.max(1), nan=np.inf)
-        group_of_row = np.repeat(block.groups, [plan.constraints[k].rows for k in block.groups])
-        worst = np.where(size > gap, group_of_row[residual.argmax(1)], worst)
-        gap = np.maximum(gap, size)
-        closed &= np.abs(closure(lane, q, s)[0]).max(1) <= CLOSED
+        residuals, sizes = np.abs(residuals_of(lane, q, s))
+        for row, group in enumerate(np.repeat(block.groups, [plan.constraints[k].rows for k in block.groups])):
+            size = np.where(np.isnan(residuals[row]), np.inf, residuals[row])
+            gap, worst = np.where(size > gap, size, gap), np.where(size > gap, group, worst)
+        closed &= (np.abs(closure(lane, q, s)[0]).max(1) if block.rounded else sizes.max(0)) <= CLOSED
     return gap, worst, closed
 
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
+from shiftjax.dynamics.lane import Lane
 from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.holding import pacing
 from shiftjax.run.closing.host_evaluation import Loops
@@ -25,8 +26,10 @@ from shiftjax.run.start.driven.singular_drives import ASIDE, BESIDE, RESTING, TU
 from shiftjax.run.start.geometries import Designs, designs_of
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import MIDDLE, NODES, Start
-from shiftjax.topology.partition import complete_pivoting, rank_tolerance
+from shiftjax.topology.partition import blocks_of, complete_pivoting, rank_tolerance
 from shiftjax.topology.plan import Plan
+
+SURE = 1e-3  # pivots of some rows and columns, in parts of the largest one, that leave no doubt about their rank
 
 
 def with_ways(prepared: Prepared, start: Start, moving: Callable[[], Start] | None = None) -> Start:
@@ -57,9 +60,27 @@ def _ranks(prepared: Prepared, lane: host.StartLane, start: Start, s: int) -> np
     designs = designs_of(plan, lane.params.numbers, prepared.members, lane.t)
     if not np.array_equal(designs.spread_last(start.q[:, designs.first]), start.q, equal_nan=True):
         designs = Designs.apart(prepared.members)
+    enough = 1 if _led(plan, s) else 2
+    if _surely(lane.of(designs.first), start.q[:, designs.first], s, designs.of_member[good], tolerance) > (
+        len(block.columns) - enough
+    ):
+        return None
     _, J = host.closure(lane.of(designs.first), start.q[:, designs.first], s)
     ranks = np.where(good, designs.spread(complete_pivoting(J, tolerance).rank), len(block.columns))
-    return ranks if len(block.columns) - int(ranks.min()) >= (1 if _led(plan, s) else 2) else None
+    return ranks if len(block.columns) - int(ranks.min()) >= enough else None
+
+
+def _surely(lane: Lane, q: np.ndarray, s: int, some: np.ndarray, tolerance: float) -> int:
+    """A rank that a substructure has in all of some members, without complete pivoting of all: that of the first one,
+    where its partition has good pivots in the others, too; else 0.
+
+    Args:
+        q: (nq, B). some: (K,) of the members.
+    """
+    structure, first = lane.plan.substructures[s], some[:1]
+    block = blocks_of(complete_pivoting(host.closure(lane.of(first), q[:, first], s)[1], tolerance), structure)[0]
+    ratio = host.block_monitors(lane, q, s, block)[1]
+    return len(block.dependent) if (ratio[some] > SURE).all() else 0
 
 
 def _good(start: Start) -> np.ndarray:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.dynamics.lane import Lane
+from shiftjax.kernels.workers import in_portions
+from shiftjax.lanes.in_numpy import MEMBERS
 from shiftjax.run.travel.folds import followed_to
 from shiftjax.run.travel.triangles import ends_in_closed_form
 from shiftjax.topology.plan import Plan
@@ -26,7 +28,15 @@ def reaches(
     plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, targets: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
     """As `reach`, on the ways to several targets (B,) from the same coordinates."""
-    ends = ends_in_closed_form(plan, lane, index, driver, q, targets)
+    everyone = np.arange(q.shape[1])
+
+    def known(portion: slice) -> list[np.ndarray]:
+        some = everyone[portion]
+        lane_of_some = lane if len(some) == len(everyone) else lane.of(some)
+        return ends_in_closed_form(plan, lane_of_some, index, driver, q[:, some], [target[some] for target in targets])
+
+    portions = in_portions(known, len(everyone), MEMBERS) or [known(slice(0, 0))]
+    ends = [np.concatenate(parts) for parts in zip(*portions, strict=True)]
     for end, target in zip(ends, targets, strict=True):
         unknown = np.isnan(end)
         if unknown.any():

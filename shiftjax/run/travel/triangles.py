@@ -73,7 +73,7 @@ def _ends(
         if len(some):
             if not turns:
                 squares = _squares(plan, lane, group, driven, q, [0.5 * k * way for k in range(3)])
-            end[some] = _end(squares[:, :, some], way[some], now[some], target[some], turns=turns)
+            end[some] = _end(np.take(squares, some, axis=2), way[some], now[some], target[some], turns=turns)
         ends.append(end)
     return ends
 
@@ -96,16 +96,17 @@ def _end(values: np.ndarray, way: np.ndarray, now: np.ndarray, target: np.ndarra
     Args:
         values: of `_squares`. way: (B,) to a target, which is not 0.
     """
-    changing = int(np.argmax(np.ptp(values, axis=0).max(1)))
-    a, b = np.sqrt(np.delete(values[0], changing, axis=0))
-    along = (_Turning if turns else _Sliding)(values[:, changing], way)
-    room = MARGIN * (a + b + np.sqrt(values[0, changing]))
+    changing = int(np.argmax((values.max(0) - values.min(0)).max(1)))
+    a, b = (np.sqrt(side) for k, side in enumerate(values[0]) if k != changing)
+    along, begin = (_Turning if turns else _Sliding)(values[:, changing], way), np.sqrt(values[0, changing])
+    room = MARGIN * (a + b + begin)
     first, known = np.ones(len(way)), np.ones(len(way), bool)
     for limit, sign in ((a + b, 1.0), (np.abs(a - b), -1.0)):
-        begins, farthest = sign * (np.sqrt(values[0, changing]) - limit), sign * (along.farthest(sign) - limit)
+        begins, farthest = sign * (begin - limit), sign * (along.farthest(sign) - limit)
         beyond = farthest > room
         known &= (begins < -room) & (beyond | (farthest < -room))
-        first = np.where(beyond, np.fmin(first, along.first(limit**2)), first)
+        if beyond.any():
+            first = np.where(beyond, np.fmin(first, along.first(limit**2)), first)
     return np.where(known, np.where(first < 1.0, now + first * way, target), np.nan)
 
 
@@ -138,7 +139,9 @@ def in_one_plane(plan: Plan, lane: Lane, index: int, group: int, q: np.ndarray) 
         return {"off": largest([abs(x) for x in (*across, *(dot(turns[0], slide) for slide in slides))])}
 
     host.evaluate_on(lane, q, ("plane", group), leaning, lambda label: off)
-    return (np.abs(host.closure(lane, q, index)[0]).max(1) <= FLAT) & (off <= FLAT)
+    rounded = plan.substructures[index].rounded
+    phi = host.closure(lane, q, index)[0].T if rounded else host.residuals_of(lane, q, index)[1]
+    return (np.abs(phi).max(0) <= FLAT) & (off <= FLAT)
 
 
 @dataclass
