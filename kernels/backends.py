@@ -9,15 +9,26 @@ import numpy as np
 
 from shiftjax.disk_cache import LIMIT_NAME, NO_LIMIT, is_limit
 from shiftjax.errors import ModelError, shown
-from shiftjax.kernels import xla_backward
 from shiftjax.kernels.contract import Backward, Kernel, Reversible
-from shiftjax.kernels.gpu.backward import ReversibleGpuKernel
 from shiftjax.kernels.llvm import backward
 from shiftjax.registry import Registry
 
+
+def _gpu(precision: str, threads: int | None) -> Kernel:
+    from shiftjax.kernels.gpu.backward import ReversibleGpuKernel  # a tenth of what a run imports
+
+    return ReversibleGpuKernel(precision, threads)
+
+
+def _xla(precision: str, threads: int | None) -> Kernel:
+    from shiftjax.kernels.xla_backward import ReversibleXlaKernel  # with JAX, half a second, for this backend alone
+
+    return ReversibleXlaKernel(precision, threads)
+
+
 BACKENDS: Registry[Callable[[str, int | None], Kernel]] = Registry(
     "backend",
-    {"cpu": backward.ReversibleCpuKernel, "gpu": ReversibleGpuKernel, "xla": xla_backward.ReversibleXlaKernel},
+    {"cpu": backward.ReversibleCpuKernel, "gpu": _gpu, "xla": _xla},
 )
 MOST_THREADS = 4096  # more than any machine has
 
@@ -37,6 +48,19 @@ def make_kernel(backend: str | None, precision: str, threads: int | None = None)
         allowed = f"a whole number from 1 to {MOST_THREADS}"
         raise ModelError("threads", shown(threads), allowed, "Leave it out for all cores.")
     return BACKENDS[backend or "cpu"](precision, threads)
+
+
+def slowness_note(backend: str | None, work: float) -> str:
+    """What is said before a run on a backend that another does much faster; "" where nothing is.
+
+    Args:
+        work: members times steps.
+    """
+    if backend != "xla":
+        return ""
+    from shiftjax.kernels import xla
+
+    return xla.slowness_note(work)
 
 
 def make_backward(kernel: Kernel, memory: float | None = None) -> Backward | None:

@@ -43,7 +43,8 @@ class LaneValue:
         return self if (other := _known(other)) == 0.0 else _sum(self, other)
 
     def __radd__(self, other: Any) -> Scalar:
-        return self if (number := _known(other)) == 0.0 else _sum(number, self)
+        number = other if type(other) is float else _known(other)
+        return self if number == 0.0 else _sum(number, self)
 
     def __sub__(self, other: Any) -> Scalar:
         if type(other) is LaneValue:
@@ -67,7 +68,7 @@ class LaneValue:
         return self.__rmul__(other)
 
     def __rmul__(self, other: Any) -> Scalar:
-        number = _known(other)
+        number = other if type(other) is float else _known(other)
         if number == 0.0:
             return 0.0
         if number == 1.0:
@@ -294,6 +295,11 @@ def dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
     """Sum of products; constant zeros cost nothing."""
     out: Scalar = 0.0
     for a, b in zip(x, y, strict=True):
+        if type(a) is float:
+            if a == 0.0 and type(b) is LaneValue:
+                continue
+        elif type(b) is float and b == 0.0 and type(a) is LaneValue:
+            continue
         out = out + a * b
     return out
 

@@ -20,8 +20,9 @@ import xarray as xr
 import zarr
 
 from shiftjax.ensembles.optimization.store_kind import KIND, attributes
-from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, flush, missing_of, opened_group
-from shiftjax.ensembles.store.study_store import array_of, list_contents, say, write_at, writing
+from shiftjax.ensembles.store.folders import CheckedFolder, flush, missing_of, opened_group
+from shiftjax.ensembles.store.new_arrays import new_array
+from shiftjax.ensembles.store.study_store import array_of, folder_of, list_contents, say, write_at, writing
 from shiftjax.errors import ModelError
 from shiftjax.plugins import STORED, present
 from shiftjax.run.results.labelled import FORMAT
@@ -141,7 +142,8 @@ class Iterates:
                 _labels(group, axis, entries)
             for name, values in starts.items():
                 axes = AXES.get(name.removeprefix("first_"), ())
-                _array(group, name, values, values.shape, ("start", *axes))[...] = values
+                _array(group, name, values, values.shape, ("start", *axes))
+                write_at(files, f"{group.path}/{name}", 0, np.asarray(values))
             files.settle()
             list_contents(files)
             say(files, {COMPLETE: True})
@@ -170,16 +172,17 @@ def _growing(group: zarr.Group, name: str, like: np.ndarray, iterations: int) ->
 def _labels(group: zarr.Group, axis: str, entries: Sequence[str]) -> None:
     if entries:
         values = np.array(entries, dtype=object)
-        _array(group, axis, values, values.shape, (axis,))[...] = values
+        _array(group, axis, values, values.shape, (axis,))
+        write_at(folder_of(group), f"{group.path}/{axis}", 0, values)
 
 
 def _array(
     group: zarr.Group, name: str, like: np.ndarray, shape: tuple[int, ...], axes: Sequence[str],
     chunks: tuple[int, ...] | None = None,
-) -> Any:  # fmt: skip
-    text = like.dtype.kind in "OU"
-    return group.create_array(
-        name, shape=shape, chunks=chunks or tuple(max(1, n) for n in shape), dtype=str if text else like.dtype,
-        compressors=CODECS, fill_value=missing_of(like.dtype), attributes={"units": "1"}, dimension_names=list(axes),
-        config={"write_empty_chunks": True},
+) -> None:  # fmt: skip
+    """An array of numbers or texts like some."""
+    whole = tuple(max(1, n) for n in shape)
+    new_array(
+        folder_of(group), f"{group.path}/{name}", shape, chunks or whole, like.dtype, axes, {"units": "1"},
+        missing_of(like.dtype),
     )  # fmt: skip

@@ -25,7 +25,8 @@ from shiftjax.ensembles.fisher_information import Fisher, fisher, sizes
 from shiftjax.ensembles.sensitivities.derivatives import Runs
 from shiftjax.ensembles.store import study_store
 from shiftjax.ensembles.store.checksums import attributes_of
-from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, opened_group
+from shiftjax.ensembles.store.folders import CheckedFolder, opened_group
+from shiftjax.ensembles.store.new_arrays import new_array
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import MemberGroup
@@ -332,12 +333,11 @@ def _run(plan: StudyPlan, ready: int, how: Planned, threads: int | None, progres
                 doubts.append(doubt)
                 progress(first + sum(row.shape[1] for row in rows), members)
         with study_store.writing(plan.folder) as files:
-            made = zarr.open_group(files, path=GROUP, mode="r+")
             columns = dict(zip(("slope", "error"), np.concatenate(rows, axis=1), strict=True))
             columns |= {name: np.concatenate([getattr(part, name) for part in doubts]) for name in ("jumps", "growth")}
             columns["message"] = np.array([text for part in doubts for text in part.messages], object)
             for name, values in columns.items():
-                study_store.array_of(made, name)[first : first + plan.size] = values
+                study_store.write_at(files, f"{GROUP}/{name}", first, values)
             files.settle()
             study_store.say(files, {DONE: shard + 1}, GROUP)
 
@@ -345,34 +345,30 @@ def _run(plan: StudyPlan, ready: int, how: Planned, threads: int | None, progres
 def _begin(plan: StudyPlan, names: tuple[str, ...], paths: tuple[str, ...], how: Planned) -> None:
     """The empty group."""
     members = sum(group.members for group in plan.groups)
-    units = _units(plan, names, paths)
+    units_of_slopes = _units(plan, names, paths)
     about = {"direction": how.direction, "why": how.why, "shards": plan.shards, DONE: 0}
     with study_store.writing(plan.folder) as files:
-        group = zarr.open_group(files, mode="r+").create_group(GROUP, overwrite=True)
+        zarr.open_group(files, mode="r+").create_group(GROUP, overwrite=True)
         shape = (members, len(names), len(paths))
+        chunk, units = min(plan.size, members), {"units": "1"}
         for name in ("slope", "error"):
-            group.create_array(
-                name, shape=shape, chunks=(min(plan.size, members), *shape[1:]), dtype=float, compressors=CODECS,
-                fill_value=np.nan, attributes={"units": "see unit"}, dimension_names=["member", "metric", "parameter"],
-                config={"write_empty_chunks": True},
+            axes, about_slopes = ["member", "metric", "parameter"], {"units": "see unit"}
+            new_array(
+                files, f"{GROUP}/{name}", shape, (chunk, *shape[1:]), np.dtype(float), axes, about_slopes, np.nan
             )  # fmt: skip
-        for name, kind, empty in (("jumps", np.int32, 0), ("growth", float, np.nan), ("message", str, "")):
-            group.create_array(
-                name, shape=(members,), chunks=(min(plan.size, members),), dtype=kind, compressors=CODECS,
-                fill_value=empty, attributes={"units": "1"}, dimension_names=["member"],
-                config={"write_empty_chunks": True},
+        for name, kind, empty in (("jumps", np.int32, 0), ("growth", float, np.nan), ("message", object, "")):
+            new_array(
+                files, f"{GROUP}/{name}", (members,), (chunk,), np.dtype(kind), ["member"], units, empty
             )  # fmt: skip
         for name, values, axes in (
             ("member", np.arange(members), ["member"]),
             ("metric", np.array(names, object), ["metric"]),
             ("parameter", np.array(paths, object), ["parameter"]),
-            ("unit", units, ["metric", "parameter"]),
+            ("unit", units_of_slopes, ["metric", "parameter"]),
         ):
-            text = values.dtype == object
-            group.create_array(
-                name, shape=values.shape, chunks=values.shape, dtype=str if text else values.dtype, compressors=CODECS,
-                attributes={"units": "1"}, dimension_names=axes, config={"write_empty_chunks": True},
-            )[...] = values  # fmt: skip
+            empty = "" if values.dtype == object else 0
+            new_array(files, f"{GROUP}/{name}", values.shape, values.shape, values.dtype, axes, units, empty)
+            study_store.write_at(files, f"{GROUP}/{name}", 0, values)
         files.settle()
         study_store.say(files, about, GROUP)
         study_store.list_contents(files)

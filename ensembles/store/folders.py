@@ -15,17 +15,16 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import xarray as xr
-from zarr.codecs import Crc32cCodec, ZstdCodec
 from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import LocalStore
 
 from shiftjax.ensembles.store import checksums
 from shiftjax.ensembles.store.checksums import AGAIN, CHANGED, LOST
+from shiftjax.ensembles.store.new_arrays import CODECS
 from shiftjax.errors import ModelError
 from shiftjax.run.results.labelled import MISSING, MISSING_TEXT
 from shiftjax.shield import shielded
 
-CODECS = (ZstdCodec(), Crc32cCodec())  # of every chunk; the checksum last, over what is in the file
 PARTIAL = ".partial"  # the suffix of files, of zarr's and ours, that are not whole yet
 MARKS, MARK = "shards/", b"\1"  # files without a checksum that say what is done, and what is in them
 PATIENCE = 10.0  # s for files that are being written, of a MB each
@@ -84,9 +83,12 @@ class WrittenFolder(StoreFolder):
         )  # fmt: skip
 
     def put(self, key: str, data: bytes) -> None:
-        """Writes a chunk that was encoded without its checksum, or a mark, in this thread."""
+        """Writes metadata, a chunk that was encoded without its checksum, or a mark, in this thread."""
         self.refuse_moved()
-        value = data if key.startswith(MARKS) else checksums.sealed_chunk(key, data)
+        if checksums.is_metadata(key):
+            value = checksums.sealed(key, data)
+        else:
+            value = data if key.startswith(MARKS) else checksums.sealed_chunk(key, data)
         path = self.root / key
         with self._counted(key):
             path.parent.mkdir(parents=True, exist_ok=True)

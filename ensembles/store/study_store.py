@@ -27,7 +27,6 @@ from zarr.abc.store import Store
 from shiftjax.ensembles.store import checksums
 from shiftjax.ensembles.store.checksums import CONTENTS, LOST, MEND, METADATA
 from shiftjax.ensembles.store.folders import (
-    CODECS,
     MARK,
     PARTIAL,
     CheckedFolder,
@@ -37,6 +36,7 @@ from shiftjax.ensembles.store.folders import (
     replace_safely,
     written,
 )
+from shiftjax.ensembles.store.new_arrays import new_array
 from shiftjax.ensembles.store.whole_chunks import write_whole
 from shiftjax.errors import ModelError
 from shiftjax.kernels.forks import free_after_forks
@@ -62,7 +62,7 @@ def create(place: Store, about: Mapping[str, Any], rows: xr.Dataset, members: in
     table = root.create_group("members", attributes={ORDER: [str(name) for name in rows.data_vars]})
     for name, variable in rows.variables.items():
         _array(table, str(name), variable, members, (size,))
-    array_of(table, "member")[:] = np.arange(members)
+    _fill(table, "member", np.arange(members))
     shards = -(-members // size)
     root.create_group("shards", attributes={STUDY_DIGEST: about[STUDY_DIGEST], SHARD_SIZE: size})
     root.create_array(
@@ -80,9 +80,11 @@ def create_trajectories(place: Store, some: xr.Dataset, members: np.ndarray) -> 
     )
     for name, variable in some.variables.items():
         if "member" not in variable.dims:
-            _fill(_array(group, str(name), variable, None, None), variable)
+            _array(group, str(name), variable, None, None)
+            _fill(group, str(name), variable.values)
         elif name == "member":
-            _fill(_array(group, "member", variable, len(members), None), xr.Variable("member", members))
+            _array(group, "member", variable, len(members), None)
+            _fill(group, "member", members)
         else:  # each member has chunks of its own
             chunk = (1, *chunks((1, *variable.shape[1:]), variable.dtype.itemsize)[1:])
             _array(group, str(name), variable, len(members), chunk)
@@ -276,16 +278,24 @@ def about_of(folder: Path) -> dict[str, Any]:
     return about
 
 
-def _array(group: zarr.Group, name: str, like: xr.Variable, members: int | None, chunks: tuple[int, ...] | None) -> Any:
-    """An array like a variable, with so many members; a chunk that is lost reads as nothing good."""
+def _array(
+    group: zarr.Group, name: str, like: xr.Variable, members: int | None, chunks: tuple[int, ...] | None
+) -> None:
+    """An array like a variable, with so many members."""
     shape = like.shape if members is None else (members, *like.shape[1:])
     chunk = tuple(max(1, n) for n in (shape if chunks is None else (*chunks, *shape[len(chunks) :])))
-    return group.create_array(
-        name, shape=shape, chunks=tuple(min(c, max(1, n)) for c, n in zip(chunk, shape, strict=True)),
-        dtype=str if like.dtype.kind in "OU" else like.dtype, compressors=CODECS, fill_value=missing_of(like.dtype),
-        attributes={str(key): value for key, value in like.attrs.items()},
-        dimension_names=[str(dim) for dim in like.dims], config={"write_empty_chunks": True},
+    new_array(
+        folder_of(group), f"{group.path}/{name}", shape,
+        tuple(min(c, max(1, n)) for c, n in zip(chunk, shape, strict=True)), like.dtype,
+        [str(dim) for dim in like.dims], {str(key): value for key, value in like.attrs.items()}, missing_of(like.dtype),
     )  # fmt: skip
+
+
+def folder_of(group: zarr.Group) -> WrittenFolder:
+    """The folder that a group is written to."""
+    place = group.store
+    assert isinstance(place, WrittenFolder)
+    return place
 
 
 def array_of(group: zarr.Group, name: str) -> Any:
@@ -299,13 +309,17 @@ def array_of(group: zarr.Group, name: str) -> Any:
     return array.with_config({"write_empty_chunks": True})
 
 
-def _fill(array: Any, variable: xr.Variable) -> None:
-    if variable.size:
-        array[...] = variable.values
+def _fill(group: zarr.Group, name: str, values: np.ndarray) -> None:
+    """Writes a whole array."""
+    if values.ndim == 0:
+        array_of(group, name)[...] = values
+    elif values.size:
+        write_at(folder_of(group), f"{group.path}/{name}", 0, values)
 
 
 def _dataset(root: zarr.Group, name: str, dataset: xr.Dataset) -> None:
     """A whole group at once."""
     group = root.create_group(name, attributes={str(k): v for k, v in dataset.attrs.items()})
     for key, variable in dataset.variables.items():
-        _fill(_array(group, str(key), variable, None, None), variable)
+        _array(group, str(key), variable, None, None)
+        _fill(group, str(key), variable.values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 FREE, HELD, PICKED = 1.0, 0.0, -1.0  # states of a row or a column
 CHUNK = 128  # matrices a thread takes at once
 FEW = 16  # matrices below which NumPy does it: compiling takes 70 ms once, a 15 x 16 matrix by NumPy 0.4 ms
+OFTEN = 1000  # pivots by NumPy, of 30 us each, after which few are compiled, too, where LLVM is imported anyway
 TEXT = f"""{FUNCTIONS}
 define void @NAME(ptr %As, ptr %row.states, ptr %column.states, ptr %all.rows, ptr %all.columns, ptr %all.pivots,
                   ptr %all.figures, i64 %m, i64 %n, i64 %steps, double %tolerance, double %tie, i64 %from, i64 %to) {{
@@ -92,9 +94,21 @@ def eliminate(
     rows, columns = np.full((B, steps), -1), np.full((B, steps), -1)
     pivots, figures = np.zeros((B, steps)), np.zeros((B, 2))
     if B and steps:
-        run = _compiled if B >= FEW else _interpreted
+        run = _compiled if B >= FEW or _pays(B * steps) else _interpreted
         run(A, row, column, rows, columns, pivots, figures, tolerance, 1.0 - tie)
     return rows, columns, pivots, figures[:, 0], figures[:, 1]
+
+
+_by_numpy = 0  # pivots so far, in this process
+
+
+def _pays(pivots: int) -> bool:
+    """Whether so many more are compiled."""
+    global _by_numpy
+    if _by_numpy > OFTEN:
+        return "llvmlite" in sys.modules
+    _by_numpy += pivots
+    return False
 
 
 def _compiled(*arguments: Any) -> None:
@@ -106,6 +120,9 @@ def _compiled(*arguments: Any) -> None:
     def run(first: int, _: Stop, alive: list[Any] = arrays) -> None:  # alive: see `run_all`
         code(*addresses, m, n, min(m, n), tolerance, tie, first, min(B, first + CHUNK))
 
+    if B <= CHUNK:
+        code(*addresses, m, n, min(m, n), tolerance, tie, 0, B)
+        return
     share_out(POOL.pool, host_threads(), deque(range(0, B, CHUNK)), run)
 
 

@@ -81,7 +81,7 @@ class Answers:
             x: (n, B) the parts of `Ground.parts`, but for the numbers of frames.
         """
         answer, members = self.made(question), x.shape[1]
-        extras = [np.broadcast_to(np.asarray(value, float), (members,)) for value in question.extras]
+        extras = [np.full(members, value, float) for value in question.extras]
         out = np.empty((len(answer.graph.outputs), members))
         answer.into([*x, *extras], list(out))
         return np.moveaxis(out.reshape(*answer.shape, members), -1, 0)

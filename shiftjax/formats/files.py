@@ -18,6 +18,12 @@ from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model, complete
 from shiftjax.plugins import ready
+from shiftjax.registry import changes
+
+LIBRARY = Path(library.path("four_bar")).resolve().parent
+
+# Models of the library that were read: path -> of which text, after how many changes of kinds, and the model.
+_of_library: dict[Path, tuple[tuple[str, int], Model]] = {}
 
 
 def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = None) -> Model:
@@ -33,6 +39,17 @@ def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = Non
     ready()
     if folder is not None:
         need_path("load: folder", folder)
+    path = locate(source) if isinstance(source, (str, os.PathLike)) else None
+    if path is None or path.parent != LIBRARY:
+        return _loaded(path or source, folder)
+    key, known = (read_text(path), changes()), _of_library.get(path)  # these include no other files
+    if known is None or known[0] != key:
+        known = _of_library[path] = key, _loaded(path, folder)
+    return known[1]
+
+
+def _loaded(source: object, folder: str | Path | None) -> Model:
+    """`load`, where a file is there by its whole path."""
     seen: dict[Path, Model] = {}
 
     def open_file(path: Path, chain: tuple[Path, ...]) -> Model:
@@ -48,9 +65,9 @@ def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = Non
     base = Path.cwd() if folder is None else Path(folder)
     if isinstance(source, Mapping):
         model = Document(source, "", base, (), open_file).model()
-    elif isinstance(source, (str, os.PathLike)):
-        base = (path := locate(source)).parent
-        model = open_file(path, ())
+    elif isinstance(source, Path):
+        base = source.parent
+        model = open_file(source, ())
     else:
         raise ModelError("load", type(source).__name__, "a library name, a path or a dict", "Give one of these.")
     return complete(dataclasses.replace(model, units=Model().units))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers as abstract_numbers
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError, nearest, need, need_mapping, refuse_traced, shown
@@ -17,8 +17,8 @@ from shiftjax.mechanism.fields import LABELS, kinds_with, numbers_of, role_of, u
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
 from shiftjax.mechanism.parameters import BLOCKS, NamedNumbers, Parameter, Point, path_of_name, recomputed
-from shiftjax.mechanism.paths import Steps, child, listed, parts, shortened, split, steps, text_of
-from shiftjax.mechanism.physical import faults
+from shiftjax.mechanism.paths import Steps, child, listed, parts, shortened, split, text_of
+from shiftjax.mechanism.physical import refuse_replaced
 from shiftjax.mechanism.posing import unread_by_runs
 from shiftjax.mechanism.records import (
     FIXED,
@@ -44,6 +44,8 @@ from shiftjax.mechanism.records import (
     walk,
 )
 from shiftjax.mechanism.sublinkages import Sublinkage, unread_sublinkages
+from shiftjax.mechanism.worked_out import WorkedOut, once
+from shiftjax.memory_cache import forget_oldest
 from shiftjax.quantities import in_si
 from shiftjax.record import record
 from shiftjax.viewing import view
@@ -82,6 +84,7 @@ SI = FrozenJson(angle="radians", length="meters", mass="kilograms", time="second
 
 ADDED = "added because nothing joins this body to ground"  # comment of such a joint
 STARTS = {".q": ".initial_displacement", ".v": ".initial_velocity"}  # the numbers at which these channels begin
+PATHS = 1024  # that were resolved, and are known
 GLOBAL = {"energy", "substructure", "model_parameters"}  # objects that belong to the whole model
 
 
@@ -119,6 +122,7 @@ class Model:
     sublinkages: tuple[Sublinkage, ...] = ()  # in which order joints are posed
     origin: Model | None = dataclasses.field(default=None, compare=False, repr=False)  # before the first `replace`
     replaced: tuple[str, ...] = dataclasses.field(default=(), compare=False, repr=False)  # paths, by `replace`
+    worked_out: WorkedOut = dataclasses.field(default_factory=WorkedOut, init=False, compare=False, repr=False)
 
     def __repr__(self) -> str:
         counts = f"{sum(1 for _ in self.bodies())} bodies, {sum(1 for _ in self.joints())} joints"
@@ -141,12 +145,14 @@ class Model:
         """
         return view(self, height=height)
 
+    @once(by_kinds=False)
     def bodies(self) -> Iterator[tuple[str, Body]]:
         """Path and record of every active body, depth first in file order."""
         for path, assembly, active in walk(self.assemblies):
             if active:
                 yield from ((child(path, b.name), b) for b in assembly.bodies if b.active)
 
+    @once(by_kinds=False)
     def joints(self) -> Iterator[tuple[str, Joint]]:
         """Path and record of every active joint between active bodies or ground."""
         bodies = self._active_bodies()
@@ -154,6 +160,7 @@ class Model:
             if joint.parent.body in bodies and joint.child.body in bodies:
                 yield path, joint
 
+    @once(by_kinds=True)
     def coordinate_units(self) -> dict[str, str]:
         """Unit of every coordinate of the active joints, "rad" or "m", by its path: the joint's, or `JOINT.NAME`."""
         kinds = [(path, KINDS[joint.type]) for path, joint in self.joints()]
@@ -163,6 +170,7 @@ class Model:
             for k, coordinate in enumerate(kind.coordinates)
         }
 
+    @once(by_kinds=True)
     def restraints(self) -> Iterator[tuple[str, Restraint]]:
         """Path and record of every active restraint on active joints or bodies."""
         bodies = self._active_bodies()
@@ -185,6 +193,7 @@ class Model:
         """Path and record of every active driver of an active joint."""
         yield from self._acting("drivers")
 
+    @once(by_kinds=True)
     def _acting(self, kind: str) -> Iterator[tuple[str, Element]]:
         bodies, acting = self._active_bodies(), set(self.coordinate_units())
         for path, item in self._active(kind):
@@ -231,6 +240,10 @@ class Model:
     def elements(self) -> Iterator[tuple[str, Any]]:
         """Path and record of every active element that may have numbers, in the order of the file."""
         yield "model_parameters", self
+        yield from self._elements_within()
+
+    @once(by_kinds=True)
+    def _elements_within(self) -> Iterator[tuple[str, Any]]:
         yield from self.named_numbers()
         yield from ((child(FIXED, frame.name), frame) for frame in self.frames)
         for path, body in self.bodies():
@@ -246,6 +259,7 @@ class Model:
             if items:
                 yield path, NamedNumbers(items)
 
+    @once(by_kinds=True)
     def numbers(self) -> dict[str, float]:
         """Every number of the active parts by its path, in the order of the file."""
         return {path + text_of(keys): number for path, item in self.elements() for _, keys, number in numbers_of(item)}
@@ -254,6 +268,7 @@ class Model:
         """The unit of every number by its path. All numbers are SI, whatever the file's own units were."""
         return {path: number.unit for path, number in self.described().items()}
 
+    @once(by_kinds=True)
     def described(self) -> dict[str, Number]:
         """What is known of every number, by its path."""
         units, numbers = self.coordinate_units(), dict[str, Number]()
@@ -302,7 +317,7 @@ class Model:
             origin=self.origin or self,
             replaced=tuple(dict.fromkeys((*self.replaced, *(path for path in given if path in known)))),
         )
-        _refuse_impossible(model, _grouped(given))
+        refuse_replaced(((path, item, numbers_of(item)) for path, item in model.elements()), given)
         return model
 
     def with_values(self, values: Mapping[str, Any]) -> Model:
@@ -332,6 +347,13 @@ class Model:
     def resolve(self, path: str) -> str:
         """The full form of a path of an object, number or channel; ModelError where it is unknown or ambiguous."""
         need("path", path, str, "a text, as `shiftjax info MODEL --paths` lists them")
+        known = self.worked_out.of("paths", dict[str, str])
+        if path not in known:
+            forget_oldest(known, PATHS - 1)
+            known[path] = self._resolved(path)
+        return known[path]
+
+    def _resolved(self, path: str) -> str:
         target, field = split(path)
         if target in GLOBAL:
             return target + field
@@ -381,6 +403,7 @@ class Model:
         """Block and steps of every named number."""
         yield from ((block, keys) for block, item in self.named_numbers() for _, keys, _ in item.numbers())
 
+    @once(by_kinds=True)
     def _objects(self) -> Iterator[tuple[str, str]]:
         """Path and kind of every object that a path can name."""
         yield from ((child(FIXED, name), "frame") for name in (ORIGIN, *(f.name for f in self.frames)))
@@ -400,24 +423,6 @@ class Model:
 
 
 LABELS[Model] = "model_parameters"
-
-
-def _grouped(paths: Iterable[str]) -> dict[str, set[Steps]]:
-    """Element -> steps from it to numbers, of their full paths."""
-    out: dict[str, set[Steps]] = {}
-    for target, field in map(split, paths):
-        out.setdefault(target, set()).add(steps(field))
-    return out
-
-
-def _refuse_impossible(model: Model, touched: Mapping[str, Collection[Steps]]) -> None:
-    """Raises where numbers that were replaced, steps by element, are ones that the element cannot have."""
-    for path, item in model.elements():
-        numbers = touched.get(path, ())
-        for fault in faults(item, numbers_of(item)) if numbers else ():
-            where = next((steps for steps in fault.steps if steps in numbers), None)
-            if where is not None and fault.bad[0] and fault.certain:
-                raise ModelError(path + text_of(where), fault.found(0), fault.allowed, fault.todo)
 
 
 def _finite(path: str, value: object) -> float:

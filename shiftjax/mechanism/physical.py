@@ -17,18 +17,28 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints import CONSTRAINTS
+from shiftjax.errors import ModelError
 from shiftjax.field import Field
 from shiftjax.forces import FORCES
 from shiftjax.mechanism.edit import with_number
-from shiftjax.mechanism.paths import Steps
-from shiftjax.mechanism.records import Body, Element, Inertia, Joint
+from shiftjax.mechanism.paths import Steps, split, text_of
+from shiftjax.mechanism.paths import steps as steps_of
+from shiftjax.mechanism.records import Body, Element, Frame, Inertia, Joint, Restraint
+from shiftjax.memory_cache import forget_oldest
 from shiftjax.record import record
+from shiftjax.registry import changes
 
 ROUNDED = 1e-6  # of the largest moment: a principal moment this small is zero in a matrix of six digits
 TRIANGLE = 1e-3  # of the largest moment: files give four digits, and a plate has c = a + b
 SHORTEST, LONGEST = 1e-12, 1e12  # of a stated axis, whose direction alone counts
 
+JUDGED_ONCE = Body | Frame | Joint | Restraint | Element  # as they stand
+KEPT = 4096  # elements that were judged; a large file has some hundreds
+
 Values = dict[Steps, np.ndarray]  # steps from the element to a number -> (B,) its values
+
+# Elements that were judged as they stand, by where they are in memory: after how many changes of kinds, and the faults.
+_judged: dict[int, tuple[Any, int, tuple[Fault, ...]]] = {}
 
 
 @record
@@ -52,13 +62,51 @@ class Fault:
 def faults(
     item: Any, numbers: Iterable[tuple[Field, Steps, float]], varied: Mapping[Steps, np.ndarray] | None = None
 ) -> Iterator[Fault]:
-    """What is impossible about an element.
+    """What is asked of an element, and in which variants it is not so; of one as it stands, what is not.
 
     Args:
         numbers: of the element, as `mechanism.fields.numbers_of` lists them.
         varied: steps of a number -> (B,) values it takes instead of its own; B is 1 where nothing is varied.
     """
-    varied = varied or {}
+    if varied or not isinstance(item, JUDGED_ONCE):
+        yield from _asked(item, numbers, varied or {})
+        return
+    kinds, known = changes(), _judged.get(id(item))
+    if known is not None and known[0] is item and known[1] == kinds:
+        yield from known[2]
+        return
+    impossible = list[Fault]()
+    for fault in _asked(item, numbers, {}):
+        if fault.bad.any():
+            impossible.append(fault)
+            yield fault
+    if len(_judged) >= KEPT:
+        forget_oldest(_judged, KEPT // 2)
+    _judged[id(item)] = item, kinds, tuple(impossible)
+
+
+def refuse_replaced(
+    elements: Iterable[tuple[str, Any, Iterable[tuple[Field, Steps, float]]]], paths: Iterable[str]
+) -> None:
+    """Raises where numbers that were replaced are ones that their element cannot have.
+
+    Args:
+        elements: of the model: path, element and its numbers, as of `faults`. paths: full ones of what was replaced.
+    """
+    touched: dict[str, set[Steps]] = {}
+    for target, field in map(split, paths):
+        touched.setdefault(target, set()).add(steps_of(field))
+    for path, item, numbers in elements:
+        replaced = touched.get(path, ())
+        for fault in faults(item, numbers) if replaced else ():
+            where = next((steps for steps in fault.steps if steps in replaced), None)
+            if where is not None and fault.bad[0] and fault.certain:
+                raise ModelError(path + text_of(where), fault.found(0), fault.allowed, fault.todo)
+
+
+def _asked(
+    item: Any, numbers: Iterable[tuple[Field, Steps, float]], varied: Mapping[Steps, np.ndarray]
+) -> Iterator[Fault]:
     count = len(next(iter(varied.values()))) if varied else 1
     fields, values = {}, {}
     for field, steps, number in numbers:

@@ -15,10 +15,9 @@ import shiftjax.run.advance.driver as driver
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_number
 from shiftjax.formats.files import load
-from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.backends import make_kernel, slowness_note
 from shiftjax.kernels.choosing import BackendChoice, chosen
 from shiftjax.kernels.workers import at_most
-from shiftjax.kernels.xla import slowness_note
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.passed_knots import watched
@@ -405,9 +404,7 @@ def _need(
     if settings.tolerance is not None:
         noted = notes_of(prepared, seconds, settings.tolerance, measured.size)
     need = need_of(prepared, observed, posed, settings.steps // settings.every + 1, noted)
-    if backend == "xla":
-        need = replace(need, faster=slowness_note(float(prepared.members) * settings.steps))
-    return need
+    return replace(need, faster=slowness_note(backend, float(prepared.members) * settings.steps))
 
 
 def _run(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import shiftjax.run.closing.host_evaluation as host
-from shiftjax.dynamics.kinematics import Motion
+from shiftjax.algebra import Scalar, Vec
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError
-from shiftjax.lanes.member_values import MemberValues
 from shiftjax.mechanism.records import Body, FrameRef
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import (
@@ -130,19 +129,20 @@ def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarr
     for index, joint in enumerate(plan.joints):
         for node in (joint.near, joint.far):
             joints.setdefault(plan.nodes[node].path, []).append(index)
-    motion, values = host.motion_of(prepared.file_lane(), q)
     real = [k for k, node in enumerate(plan.nodes) if k and not node.virtual]
+    columns_at = {
+        body: sorted(speed for k in joints[plan.nodes[body].path] for speed in plan.joints[k].speeds)
+        for body in (real if len(real) > 1 else [])
+    }
+    columns_at = {body: columns for body, columns in columns_at.items() if any(one in block_of for one in columns)}
+    near = {body: [k for k in joints[plan.nodes[body].path] if plan.joints[k].near == body] for body in columns_at}
+    screws = _screws(prepared.file_lane(), q, near)
     out: list[dict[str, Any]] = []
-    for body in real if len(real) > 1 else []:
+    for body, columns in columns_at.items():
         path = plan.nodes[body].path
-        columns = sorted(speed for k in joints[path] for speed in plan.joints[k].speeds)
         blocks = sorted({block_of[speed] for speed in columns if speed in block_of})
-        if not blocks:
-            continue
         still = [_some_columns(jacobians[s], plan.substructures[s].columns, columns) for s in blocks]
-        still += [
-            _twist(prepared, motion, values, body, k, columns) for k in joints[path] if plan.joints[k].near == body
-        ]
+        still += [_twist(plan, screws, body, k, columns) for k in near[body]]
         rows = np.concatenate(still)
         if not np.isfinite(rows).all():
             fault = "motions at the start that are not finite"
@@ -166,17 +166,36 @@ def _some_columns(J: np.ndarray, columns: Sequence[int], wanted: Sequence[int]) 
     return out
 
 
-def _twist(
-    prepared: Prepared, motion: Motion, values: MemberValues, body: int, child: int, columns: Sequence[int]
-) -> np.ndarray:
+def _screws(lane: Lane, q: np.ndarray, near: Mapping[int, Sequence[int]]) -> dict[int, np.ndarray]:
+    """Speed -> (6,) the motion of what its joint carries for a dimensionless unit of it: of joints of some bodies.
+
+    Args:
+        near: body -> joints that begin at it.
+    """
+    plan = lane.plan
+    beside = {k for body, children in near.items() for k in (plan.nodes[body].joint, *children)}
+    wanted = tuple(k for k in sorted(beside) if not plan.joints[k].chord)
+
+    def function(valued: Lane, at: Vec) -> dict[tuple[int, int], Scalar]:
+        chain = valued.motion(at, None).chain()
+        return {
+            (plan.joints[k].v + i, row): value
+            for k in wanted
+            for i, screw in enumerate(chain.screws_of(k))
+            for row, value in enumerate((*screw.angular, *screw.linear))
+        }
+
+    screws = {speed: np.zeros(6) for k in wanted for speed in plan.joints[k].speeds}
+    host.evaluate_on(lane, q, ("screws", wanted), function, lambda at: screws[at[0]][at[1] : at[1] + 1])
+    return {speed: lane.units[speed] * screw for speed, screw in screws.items()}
+
+
+def _twist(plan: Plan, screws: Mapping[int, np.ndarray], body: int, child: int, columns: Sequence[int]) -> np.ndarray:
     """(6, n) motion of the body beyond joint `child` of `body` for unit dimensionless speeds of the joints at it."""
-    plan, unit = prepared.plan, prepared.file_lane().units
     out = np.zeros((6, len(columns)))
     if plan.joints[child].chord:  # a cut end: the Jacobian says that it stays
         return out
     for index in (plan.nodes[body].joint, child):
-        for i, screw in enumerate(motion.chain().screws_of(index)):
-            speed = plan.joints[index].v + i
-            twist = values.numbers([*screw.angular, *screw.linear])
-            out[:, columns.index(speed)] = unit[speed] * host.per_member(twist, 1)[:, 0]
+        for speed in plan.joints[index].speeds:
+            out[:, columns.index(speed)] = screws[speed]
     return out

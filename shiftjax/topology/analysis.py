@@ -51,6 +51,21 @@ def analyze(
     Raises:
         ModelError: if `cut` disconnects a body from ground, or a path names no coordinate.
     """
+    of_functions = tuple((name, tuple(paths)) for name, paths in (functions or {}).items())
+    asked = tuple(cut), cluster, tuple(driven), of_functions, external_wrenches, frozenset(opened)
+    return model.worked_out.of(("plan", asked), lambda: _analysed(model, *asked))
+
+
+def _analysed(
+    model: Model,
+    cut: Sequence[str],
+    cluster: bool,
+    driven: Sequence[str],
+    functions: Sequence[tuple[str, Sequence[str]]],
+    external_wrenches: bool,
+    opened: Collection[str],
+) -> Plan:
+    """`analyze`, of functions as pairs."""
     tree = spanning_tree(model, [model.resolve(path) for path in cut])
     index = {
         branch.kind.path_of(branch.path, i): (k, i)
@@ -60,7 +75,7 @@ def analyze(
 
     constraints = [_closure(tree, k) for k, branch in enumerate(tree.branches) if branch.chord]
     given = [(path, "driver", (path,), "drive") for path in driven]
-    given += [(name, "function", tuple(paths), f"constraint {name}") for name, paths in (functions or {}).items()]
+    given += [(name, "function", tuple(paths), f"constraint {name}") for name, paths in functions]
     for k, (name, kind, paths, where) in enumerate(given):
         named = tuple(index[plain_coordinate(model, path, where)] for path in paths)
         coupled = tuple(sorted({joint for joint, _ in named}))

@@ -107,6 +107,7 @@ LAZY = {
     "viewer/scene/terrains/terrain.py": {"PIL"},  # of the extra `viewer`; models without a raster are drawn without it
     "viewer/study/opening.py": {"shiftjax"},  # histories of optimisations take 1.5 s to import
     "kernels/pivoting/elimination.py": {"shiftjax"},  # few matrices need no compiler: 0.25 s of the viewer's start
+    "kernels/backends.py": {"shiftjax"},  # of other backends than that of a run, which takes half a second with jax
     "kernels/gpu/cuda_device.py": {"cuda"},  # optional: only where a GPU is asked for
     "ensembles/picture.py": {"matplotlib"},
     "ensembles/study/design_table.py": {"pyarrow"},  # optional: only where a table is a Parquet file

@@ -6,7 +6,7 @@ and signals of metrics at their places (`placed_terms`), from which the metrics 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,7 @@ from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.metric_texts import Metric, Reader
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.mechanism.model import Model
+from shiftjax.memory_cache import forget_oldest
 from shiftjax.run.closing.equations import Equations, closures
 from shiftjax.run.options import Options
 from shiftjax.run.results.result import Result
@@ -40,6 +41,8 @@ from shiftjax.topology.partition import RANK, Block, Partition, blocks_of, compl
 Array = Any  # of JAX, traced
 CLOSED = 1e-11  # residual of a pose, dimensionless
 EVALUATED = 2048  # poses at a time
+SYSTEMS = 32  # that are kept: one or two of each term, for every partition
+CHANNELS = "channels"  # which is no text of a term
 PLACE = "place {} {}"  # metric of a path, of a term and the number of its place
 
 Lead = Callable[..., Result]  # `follow` of known numbers, but for its model and its drivers
@@ -61,7 +64,10 @@ class PathFunction(MeasuredAnswers):
         self, lead: Lead, model: Model, inputs: Inputs, names: Sequence[str], given: Options, *, warns: bool = True
     ) -> None:
         self.lead, self.model, self.inputs, self.names, self.given = lead, model, inputs, tuple(names), given
-        plan, resolve = self._prepared(1, {}).plan, model.resolve
+        stated = given.changed(drive=as_drives(inputs, 1), metrics=None, channels=())
+        self.prepared = prepare(model, self._of_model(), stated)  # with its drivers at the first pose
+        self._systems: dict[Hashable, Equations] = {}
+        plan, resolve = self.prepared.plan, model.resolve
         self.channels = list(channels_of(plan, given.recording.channels, resolve))
         self.metrics: dict[str, Metric] = {}
         span = min(inputs.parameter), max(inputs.parameter)
@@ -82,7 +88,7 @@ class PathFunction(MeasuredAnswers):
     @cached_property
     def static(self) -> Result:
         """The path of the model's own numbers, for what no number decides."""
-        led = self._led({name: np.full(1, self.model.numbers()[name]) for name in self.names})
+        led = self._led(self._of_model())
         of_metrics = ("metrics", "metric_units", "metric_texts", "metric_aims")
         asked = {
             of: {name: value for name, value in getattr(led, of).items() if name in self.metrics} for of in of_metrics
@@ -134,10 +140,16 @@ class PathFunction(MeasuredAnswers):
 
     # -- the answers ---------------------------------------------------------------------------------------------------
 
-    def _prepared(self, members: int, vary: Mapping[str, np.ndarray]) -> Prepared:
-        """The model with its drivers at the first pose."""
-        given = self.given.changed(drive=as_drives(self.inputs, members), metrics=None, channels=())
-        return prepare(self.model, vary, given)
+    def _of_model(self) -> dict[str, np.ndarray]:
+        """The numbers as the model has them, (1,) each."""
+        known = self.model.numbers()
+        return {name: np.full(1, known[name]) for name in self.names}
+
+    def _members(self, vary: Mapping[str, np.ndarray]) -> Prepared:
+        """The model with members of numbers (B,); where drivers are is said pose by pose (`_numbers`)."""
+        rows = zip(self.prepared.vary, self.prepared.values, strict=True)
+        members = len(next(iter(vary.values())))
+        return replace(self.prepared, values=np.array([vary.get(path, np.repeat(row, members)) for path, row in rows]))
 
     def _led(self, vary: Mapping[str, np.ndarray], more: Sequence[str] = ()) -> Result:
         """The path of known numbers, with the places of terms as metrics."""
@@ -152,7 +164,7 @@ class PathFunction(MeasuredAnswers):
         vary = dict(zip(self.names, x.T, strict=True))
         every = [f"{path}.q" for path, joint in self.model.joints() if joint.type != "rigid"]
         result = self._led(vary, [one for one in every if one not in self.given.recording.channels])
-        prepared = self._prepared(len(x), vary)
+        prepared = self._members(vary)
         q = np.full((prepared.plan.nq, len(x), self.inputs.count), np.nan)
         at = {joint.path: slice(joint.q, joint.q + joint.nq) for joint in prepared.plan.joints}
         for path in every:
@@ -191,7 +203,8 @@ class PathFunction(MeasuredAnswers):
                        for start, one in zip(starts, self.channels, strict=False)]  # fmt: skip
             lines = {path: self._polynomial(path, member, pose) for path in self.inputs.places}
             function = _observed(self.channels, lambda seen: [x for values in seen.values() for x in values])
-            parts += self._solutions(prepared, q[:, member, pose], member, lines, function, np.concatenate(columns, 1))
+            outputs = np.concatenate(columns, 1)
+            parts += self._solutions(prepared, q[:, member, pose], member, lines, CHANNELS, function, outputs)
         return first
 
     def _polynomial(self, path: str, member: np.ndarray, pose: np.ndarray) -> np.ndarray:
@@ -234,7 +247,7 @@ class PathFunction(MeasuredAnswers):
         columns = first + number[:, None] * size + np.arange(size)
         signal = placed.term.signal
         function = _observed([one for _, one in signal.channels], lambda seen: signal.value(seen, 0.0))
-        for one in self._solutions(prepared, guess, member, lines, function, columns):
+        for one in self._solutions(prepared, guess, member, lines, placed.term.text(), function, columns):
             y[one.places] = one.equations.values(one.x)[1]
             parts.append(one)
 
@@ -255,7 +268,7 @@ class PathFunction(MeasuredAnswers):
         place = np.where(absent, parameter[0], places[0, member])
         guess, lines = self._at_places(q, member, place)
         numbers = self._numbers(prepared, member, lines)
-        closing = _equations(prepared, lambda lane, q, _: (_rows(lane, q), []))
+        closing = self._system("", lambda lane, q, _: (_rows(lane, q), []))
         guess, _, _ = closing.solved(guess, numbers)
         instants = PathInstants(
             placed, prepared, numbers, member, guess, place, absent, self._columns(prepared), first,
@@ -311,32 +324,38 @@ class PathFunction(MeasuredAnswers):
         q: np.ndarray,
         member: np.ndarray,
         lines: Mapping[str, np.ndarray],
+        what: str,
         function: Callable[[Partition], Any],
         outputs: np.ndarray,
     ) -> list[Solutions]:
         """Answers at poses near q (nq, K) of members (K,), drivers on polynomials (coefficients, K).
 
         Args:
-            outputs: (K, answers) their columns.
+            what: names the function. outputs: (K, answers) their columns.
         """
         numbers, columns = self._numbers(prepared, member, lines), self._columns(prepared)
-        closing = _equations(prepared, lambda lane, q, _: (_rows(lane, q), []))
+        closing = self._system("", lambda lane, q, _: (_rows(lane, q), []))
         q, _, size = closing.solved(q, numbers)
         J = closing.slopes(closing.inputs(q, numbers))[0]
         out: list[Solutions] = []
         for partition, some in _partitions(prepared, J):
             observe = function(partition)
-            equations = _equations(prepared, lambda lane, q, _, o=observe: (_rows(lane, q), o(lane, q)))
+            equations = self._system((what, partition), lambda lane, q, _, o=observe: (_rows(lane, q), o(lane, q)))
             for k in range(0, len(some), EVALUATED):
                 rows = some[k : k + EVALUATED]
                 x = equations.inputs(q[:, rows], numbers[:, rows])
                 out.append(Solutions(equations, x, columns, member[rows], outputs[rows], size[rows] < CLOSED))
         return out
 
-
-def _equations(prepared: Prepared, function: Any) -> Equations:
-    every = range(prepared.plan.nv)
-    return Equations.of(prepared.setup, prepared.own_numbers, prepared.places, every, function)
+    def _system(self, what: Hashable, function: Any) -> Equations:
+        """The equations of a pose and answers to a function there, by what that is called; made once."""
+        known = self._systems.get(what)
+        if known is None:
+            prepared, every = self.prepared, range(self.prepared.plan.nv)
+            forget_oldest(self._systems, SYSTEMS - 1)
+            known = Equations.of(prepared.setup, prepared.own_numbers, prepared.places, every, function)
+            self._systems[what] = known
+        return known
 
 
 def _rows(lane: Lane, q: Vec) -> Vec:

@@ -223,7 +223,7 @@ def test_a_full_disk_is_one_clear_error_and_nothing_is_lost(
 ) -> None:
     """While the store is begun, while the first shards are written, at each attempt to go on."""
     place, seen = tmp_path / "study.zarr", set[tuple[bool, bool]]()
-    for writes in (0, 60, 131, 30, 30):  # a store takes 129 to begin, then some 17 a shard
+    for writes in (0, 35, 75, 30, 30):  # a store takes 73 to begin, then some 17 a shard
         match = r"study\.zarr: found that it cannot be written \(No space left.*MB are free.*Make room.*resume"
         with full_after(monkeypatch, writes) as count, pytest.raises(ModelError, match=match):
             sweep(study(), place, resume=True)

@@ -13,7 +13,8 @@ import zarr
 
 from shiftjax.ensembles.store import study_store
 from shiftjax.ensembles.store.checksums import sealed
-from shiftjax.ensembles.store.folders import WrittenFolder
+from shiftjax.ensembles.store.folders import WrittenFolder, missing_of
+from shiftjax.ensembles.store.new_arrays import CODECS, new_array
 from shiftjax.ensembles.store.whole_chunks import write_whole
 from shiftjax.errors import ModelError
 
@@ -41,6 +42,22 @@ def store(place: Path) -> WrittenFolder:
 
 def files(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("values", COLUMNS.values(), ids=list(COLUMNS))
+def test_metadata_of_a_new_array_is_that_of_zarr(values: np.ndarray, tmp_path: Path) -> None:
+    """To the byte, of each type of numbers and of texts, in a group and at the root."""
+    ours, theirs = WrittenFolder(tmp_path / "ours"), WrittenFolder(tmp_path / "theirs")
+    axes, about, chunks = ["member", "axis"][: values.ndim], {"units": "m", "scale": [1.0, None]}, values.shape
+    for path in ("new", "group/new"):
+        zarr.create_array(
+            theirs, name=path, shape=values.shape, chunks=chunks, compressors=CODECS, attributes=about,
+            dtype=str if values.dtype == object else values.dtype, fill_value=missing_of(values.dtype),
+            dimension_names=axes, zarr_format=3,
+        )  # fmt: skip
+        new_array(ours, path, values.shape, chunks, values.dtype, axes, about, missing_of(values.dtype))
+        key = f"{path}/zarr.json"
+        assert (tmp_path / "ours" / key).read_bytes() == (tmp_path / "theirs" / key).read_bytes()
 
 
 def test_the_bytes_are_those_of_zarr(tmp_path: Path) -> None:

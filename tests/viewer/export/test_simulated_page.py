@@ -95,9 +95,7 @@ def test_multiply_adds_of_a_browser_round_once(opened: Browser) -> None:
     c = rng.normal(size=count) * 2.0 ** rng.integers(-120, 120, count)
     c[: count // 4] = -(a * b)[: count // 4]  # the rounding of the product is left
     c[count // 4 : count // 2] = (a * b * 2.0**53)[count // 4 : count // 2]  # about half of a rounding is added
-    odd = np.array(
-        [(np.inf, 1.0, 1.0), (np.nan, 1.0, 1.0), (0.0, 3.0, -0.0), (1e300, 1e300, 1.0), (1.0, 1.0, np.inf)]
-    )
+    odd = np.array([(np.inf, 1.0, 1.0), (np.nan, 1.0, 1.0), (0.0, 3.0, -0.0), (1e300, 1e300, 1.0), (1.0, 1.0, np.inf)])
     given = np.concatenate([np.stack([a, b, c], axis=1), odd])
     opened.open("about:blank")
     exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in given[:count]]
