@@ -2,7 +2,7 @@
 
 Problem: a start as `run.start.assembly` makes it: joints where they are stated, all others led along from a pose that
 is known. A page leads the numbers from those of a member to those of a design, and closes the loops by a partition
-whose independent coordinates are the joints that are held. Where no number changes a shape all begin alike.
+whose independent coordinates are the joints that are held. Where loops and drivers read no such number all begin alike.
 Refused: nothing; where a page could not do the same a text says why.
 """
 
@@ -14,6 +14,7 @@ from dataclasses import replace
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.kernels.wasm.lane_module import wasm_module
 from shiftjax.kernels.wasm.lane_runs import DesignNumber, TriedDesigns, WasmModule
+from shiftjax.lanes.graph import without_dead_code
 from shiftjax.mechanism.paths import listed
 from shiftjax.run.advance.ensemble import PIVOT_TRIGGER, WINDOW
 from shiftjax.run.advance.first_lanes import GAP_LIMIT, MASS_LIMIT
@@ -38,15 +39,16 @@ def designs_of(run: Begun, names: Sequence[str]) -> TriedDesigns | str:
         return "it runs with other rules at singular poses than a page has"
     if run.start.at_pose is not None:
         return "members begin on singular poses"
-    blocks = _holding(run) if _moves_starts(run) else ()
+    moves_starts = _moves_starts(run)
+    blocks = _holding(run) if moves_starts else ()
     if isinstance(blocks, str):
         return blocks
     numbers = [_number(run, path, blocks) for path in prepared.vary]
     if lacking := [path for path, number in zip(prepared.vary, numbers, strict=True) if number is None]:
-        return f"{listed(lacking)} says where a joint begins that others lead"
+        return f"{listed(lacking)} says where a joint begins that others lead, or says more than that"
     return TriedDesigns(
         numbers=tuple(number for number in numbers if number is not None),
-        holding=_closing(run, Partition(blocks)) if _moves_starts(run) else None,
+        holding=_closing(run, Partition(blocks)) if moves_starts else None,
         multiplier=settings.multiplier,
         trigger=PIVOT_TRIGGER,
         window=WINDOW,
@@ -56,11 +58,17 @@ def designs_of(run: Begun, names: Sequence[str]) -> TriedDesigns | str:
 
 
 def _moves_starts(run: Begun) -> bool:
-    """Whether a number that varies changes where members begin."""
-    prepared = run.prepared
-    return any(
-        place not in prepared.setup.varied or prepared.plan.numbers[place].role.of_shape for place in prepared.places
-    )
+    """Whether a number that varies changes where members begin: it says so, or their loops or drivers read it."""
+    prepared, programs = run.prepared, run.lanes.recordings[0].programs
+    if any(place not in prepared.setup.varied for place in prepared.places):
+        return True
+    if not prepared.plan.substructures:
+        return False
+    assert isinstance(programs, Programs)
+    piece = held_closing(programs, Partition(tuple(blocks[0] for blocks in run.lanes.known)))
+    read = {piece.inputs[node[1]] for node in without_dead_code(piece.graph).nodes if node[0] == "in"}
+    slots = dict(zip(prepared.setup.varied, programs.layout.slots("p"), strict=False))
+    return any(slots[place] in read for place in prepared.places)
 
 
 def _holding(run: Begun) -> tuple[Block, ...] | str:
@@ -87,10 +95,13 @@ def _closing(run: Begun, partition: Partition) -> WasmModule:
 
 
 def _number(run: Begun, path: str, blocks: Sequence[Block]) -> DesignNumber | None:
-    """Where a number of a design stands among those of a lane; None where it only says what others lead."""
+    """Where a number of a design stands among those of a lane; None where others lead the joint that it is of, or where
+    loops read a start, too, as those of gears do."""
     prepared = run.prepared
     place = prepared.places[prepared.vary.index(path)]
     if place in prepared.setup.varied:
+        if prepared.plan.numbers[place].role.of_start:
+            return None
         return DesignNumber(path, "p", prepared.setup.varied.index(place))
     joint, _, word = path.rpartition(".")
     coordinate = next((one for one in prepared.plan.coordinates if one.path == joint and one.plain), None)

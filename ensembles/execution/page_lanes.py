@@ -79,6 +79,8 @@ def lane_runs(
     start[[*layout.rows("limit")]] = np.inf  # nothing trips: what was decided stands in the schedule
     place = np.full(len(schedule.end), -1)
     place[started] = np.arange(len(started))
+    rows = place[schedule.member]
+    decisions = np.array([rows, schedule.clock, schedule.substructure, schedule.choice], float)[:, rows >= 0]
     return LaneRuns(
         members=recipe.members[started],
         clock=StepClock(settings.t0, settings.h, settings.steps, _every(tree, settings)),
@@ -92,7 +94,7 @@ def lane_runs(
         programs={one: wasm_module(code.program(one)) for one in _combinations(schedule, started)},
         start=start,
         choice=schedule.start[:, started],
-        decisions=np.array([place[schedule.member], schedule.clock, schedule.substructure, schedule.choice], float),
+        decisions=decisions,
         patterns=schedule.patterns,
         end=schedule.end[started],
         designs=designs_of(run, numbers),

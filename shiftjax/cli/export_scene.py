@@ -88,10 +88,13 @@ def simulated(
         return None, notes
     with Progress("simulating members of the page") as progress:
         channels, free = page_runs.recorded(study), study.free_numbers()
-        points, _ = page_runs.joint_frames(study)
+        points, _ = page_runs.bar_ends(study)
         runs = lane_runs(options.study, members, channels, study.nodes[1:], points, free, progress.update)
-    if isinstance(runs.designs, str):
-        notes.append(f"the page has no sliders for designs: {runs.designs}")
+    if not page_runs.ranges_of(runs, study):
+        reason = (
+            runs.designs if isinstance(runs.designs, str) else "the members that it simulates have the same numbers"
+        )
+        notes.append(f"the page has no sliders for designs: {reason}")
     return lambda pack: page_runs.packed_runs(runs, study, scenes, pack), notes
 
 

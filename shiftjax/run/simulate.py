@@ -276,7 +276,7 @@ def _run_with(model: Model | str, options: Options, begun: float) -> Result:
                    *notes_of_events(history, lanes.skipped, lanes.late, lanes.sets), *_basis(lanes, accuracy)),
             history=history, ending=_ending(lanes, numerics), report=topology_report(prepared),
             asked={**stated_settings(replace(options, design=design, numerics=numerics), ASKED),
-                   **_stated(choice), "error_growth": _growth(lanes)},
+                   **_stated(choice), "error_growth": _growth(lanes), **_derived(options)},
             wall=lambda: clock.perf_counter() - begun, numbers=numbers_set(prepared, changed),
         )  # fmt: skip
 
@@ -317,6 +317,11 @@ def _repeating(machine: MachineOptions, choice: BackendChoice, accuracy: str) ->
 def _stated(choice: BackendChoice) -> dict[str, str]:
     """What a result's settings say of a machine that was chosen."""
     return {"backend": choice.backend, "backend_choice": choice.why} if choice.why else {}
+
+
+def _derived(options: Options) -> dict[str, list[str]]:
+    """What a result's settings say of numbers that follow from others."""
+    return {"derive": [*options.design.derive]} if options.design.derive else {}
 
 
 def _of_gpu(choice: BackendChoice) -> list[str]:

@@ -28,7 +28,7 @@ class StoreContents:
         model: with its name and the file it was read from. settings, report: as `ViewedStudy` has them.
         count: how many members there are. columns: the group of the store with an entry for each of them.
         trajectories: of those kept.
-        derived: numbers that follow from others, as the study names them.
+        derived: numbers that follow from others, as the study or the run names them.
         groups: first member, number of members and switched parts of each group; none where all have the model's parts.
     """
 
@@ -83,7 +83,7 @@ def contents_of(tree: xr.DataTree, where: str) -> StoreContents:
         source = str(tree.attrs["model_source"])
         settings, report, document = (json.loads(tree.attrs[name]) for name in ("settings", "report", "model"))
         groups = json.loads(tree.attrs.get("groups", "[]"))
-        derived = tuple(json.loads(tree.attrs.get("study", "{}")).get("derive", ()))
+        derived = tuple(json.loads(tree.attrs.get("study", "{}")).get("derive", settings.get("derive", ())))
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(where, f"an incomplete result ({error})", "a whole one", "Run it again.") from None
     need_plugins(where, tree.attrs)

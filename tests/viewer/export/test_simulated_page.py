@@ -22,11 +22,13 @@ from shiftjax.kernels.wasm.target import browser as wasm
 from shiftjax.kernels.wasm.target import object_code
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.viewer.export.simulation import page_runs
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.support.browser import Browser
 from tests.viewer.export.test_export_page import CHROMIUM, needs_chromium
 from tests.viewer.export.test_views import read
 
 ROUNDING = 1e-13  # rad, m or J: some roundings
+DRIVEN = {"crank_pivot_drive.speed": 3.0, "crank_pivot_drive.offset": 0.8}  # rad/s and rad, of a four-bar
 MEMBERS, COUPLER = 12, "four_bar:coupler:tip.T[0]"
 DECLARED = "declare double @llvm.fabs.f64(double)\n"
 RECORDED = """(async (rows) => {
@@ -37,6 +39,10 @@ RECORDED = """(async (rows) => {
   for (const values of DESIGNS) parts.push(new Uint8Array((await source.tried(values)).out.buffer));
   return parts.map((part) => btoa(Array.from(part, (byte) => String.fromCharCode(byte)).join("")));
 })(ROWS)"""
+PLACES = """(() => {
+  const box = (name) => document.querySelector(name).getBoundingClientRect(), panel = box("#try > div");
+  return [panel.left, panel.right, box("#numbers span").right, box("#numbers input").left];
+})()"""
 FUSED = """(async () => {
   const of = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const memory = new WebAssembly.Memory({ initial: 2 });
@@ -160,6 +166,7 @@ def test_members_of_a_page_have_the_bits_of_their_runs(
 @pytest.mark.parametrize(
     ("model", "vary", "channel"),
     [
+        ("four_bar", {"crank_pivot_drive.speed": 0.3, "crank_pivot_drive.offset": 0.2}, "rocker_pivot.q"),
         ("klann", {"klann:crank:tip.T[0]": 0.05, "klann:coupler.mass": 0.2}, "lower_pivot.q"),
         ("slider_crank", {"slider_crank:rod:tip.T[0]": 0.1}, "guide.q"),
         ("four_bar", {"four_bar:crank_pivot.initial_displacement": 0.4, "four_bar:crank_pivot.initial_velocity": 0.3},
@@ -169,10 +176,15 @@ def test_members_of_a_page_have_the_bits_of_their_runs(
 def test_designs_of_a_reader_begin_as_the_simulator_begins_them(
     opened: Browser, tmp_path: Path, model: str, vary: dict[str, float], channel: str
 ) -> None:
-    """Lengths, masses, and where joints begin: led from the nearest member along its assembly, to rounding."""
-    numbers, spread = shiftjax.load(model).numbers(), np.array([-1.0, -0.3, 0.4, 1.0])
+    """Lengths, masses, where joints begin and where drivers lead: from the nearest member along its assembly, to
+    rounding."""
+    numbers, spread = shiftjax.load(model).numbers() | DRIVEN, np.array([-1.0, -0.3, 0.4, 1.0])
     values = {path: numbers[path] * (1.0 + part * spread) for path, part in vary.items()}
     shown = {"span": 0.1, "step": 1e-3, "output_step": 0.01, "channels": [channel]}
+    if DRIVEN.keys() & vary:
+        shown["drive"] = {
+            "crank_pivot": shiftjax.ConstantSpeed(**{path.split(".")[1]: DRIVEN[path] for path in DRIVEN})
+        }
     shiftjax.store.write(shiftjax.simulate(model, vary=values, **shown), tmp_path / "store.zarr")  # type: ignore[arg-type]
     page = tmp_path / "page.html"
     assert main(["export", str(tmp_path / "store.zarr"), "--html", str(page), "--member", "0", "--simulate"]) == 0
@@ -220,12 +232,19 @@ def test_a_reader_tries_designs(opened: Browser, bars: Path, tmp_path: Path) -> 
     moved += "one.dispatchEvent(new Event('input')); })()"
     opened.open(page.as_uri())
     opened.until("document.body?.dataset.state")
+    assert float(opened.value("document.querySelector('#numbers input').value")) == pytest.approx(0.45, abs=1e-3)
     for value in (0.5123, 0.47):
         opened.value(moved.replace("VALUE", str(value)))
         opened.until("document.getElementById('name').textContent === 'Your design'")
         opened.until(f"document.querySelector('#sheets td + td').textContent === '{value} m'")
         assert opened.value("document.querySelectorAll('#members label').length") == 2
     assert opened.text("current") == ""
+    assert opened.value("document.querySelector('#numbers span').textContent") == COUPLER.split(":", 1)[1]
+    opened.value("document.getElementById('try').open = true")
+    for size in ((390, 800), (1280, 800)):
+        opened.resize(size)
+        left, right, name, slider = opened.value(PLACES)
+        assert 0 <= left and right <= size[0] and name <= slider, size
     opened.value(moved.replace("VALUE", "1.9"))
     opened.until("document.getElementById('tried').textContent.includes('cannot be closed')")
     assert opened.text("name") == "Your design" and opened.problems == []
@@ -235,13 +254,26 @@ def test_a_page_without_sliders_says_why(tmp_path: Path) -> None:
     def reason(model: str, **more: object) -> object:
         result = shiftjax.simulate(model, span=0.02, step=1e-3, **more)  # type: ignore[arg-type]
         shiftjax.store.write(result, path := tmp_path / f"{len(list(tmp_path.iterdir()))}.zarr")
-        return lane_runs(path, [0, 1], numbers=[COUPLER]).designs
+        return lane_runs(path, [0, 1], numbers=ViewedStudy.open(path).free_numbers()).designs
 
     stated = {COUPLER: [0.48, 0.5]}
     assert not isinstance(reason("four_bar", vary=stated), str)
     derived = {"crank:tip.T[0]": "0.4 * {coupler:tip.T[0]}"}
     assert "follow from others" in str(reason("four_bar", vary=stated, derive=derived))
     assert "other rules at singular poses" in str(reason("four_bar", vary=stated, singular="stop"))
+    led = {f"{joint}.initial_displacement": [1.0, 1.2] for joint in ("crank_pivot", "rocker_pivot")}
+    assert "rocker_pivot.initial_displacement says where a joint begins that others lead" in str(
+        reason("four_bar", vary=led)
+    )
+
+
+def test_every_body_has_ends_of_a_bar() -> None:
+    """A link with one joint, too, which would not be seen else where its length varies."""
+    paths, carried = page_runs.bar_ends(ViewedStudy.of(shiftjax.simulate("double_pendulum", span=0.01)))
+    assert [[paths[k].rpartition(":")[2] for k in ends] for ends in carried[1:]] == [
+        ["origin", "distal"],
+        ["origin", "tip"],
+    ]
 
 
 def test_what_a_page_does_not_follow_is_refused(bars: Path, tmp_path: Path) -> None:
@@ -275,4 +307,6 @@ def test_a_page_is_asked_to_simulate_by_words(bars: Path, tmp_path: Path, capsys
     ):
         assert main(["export", *words]) == 2
         assert fault in capsys.readouterr().err, words
+    assert main(["export", str(bars), "--html", page, "--simulate", "1"]) == 0  # no other shape says which bodies vary
+    assert "no sliders for designs: the members that it simulates have the same numbers" in capsys.readouterr().err
     assert json.dumps(page_runs.chosen(np.arange(4), np.arange(4) == 0, 9)) == "[[1, 2, 3], []]"

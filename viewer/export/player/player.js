@@ -29,7 +29,7 @@
   const everyTime = arraysOf(bytes).floats(data.time), last = everyTime[everyTime.length - 1];
   const { before, places } = playerMotion(data.nodes);
   const members = []; // with `times`, `poses`, `parts`, `springs` and whether they are `shown`
-  let solidOne = null, study = null; // the solid member; the plots and the table of a study, where there is one
+  let solidOne = null, study = null, sliders = null; // the solid member; the plots and the table of a study, and those of a design
 
   const canvas = $("canvas");
   const gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
@@ -184,6 +184,8 @@
     for (const member of members) member.box.checked = member.shown;
     if (panel) panel.of(members.indexOf(solid), others.map((m) => members.indexOf(m)));
     if (study) study.solid(solid.name);
+    const numbers = sliders && solid.name !== "design" ? source.numbersOf(solid.name) : null;
+    if (numbers) sliders.stand(numbers);
     address();
     redraw();
   };
@@ -220,7 +222,7 @@
     if (member.name !== "design") study.leaves(member.name);
   };
   const take = (given) => { // a member that was asked for
-    const spare = members.filter((m) => !m.shown && m.fetched);
+    const spare = members.filter((m) => !m.shown && m.fetched && m.name !== "design");
     if (members.length >= MOST && spare.length) drop(spare[0]);
     const [member] = adopted(given.data, given.bytes);
     member.fetched = true;
@@ -231,13 +233,14 @@
     return member;
   };
   const fetchMember = (name) => source.member(name, (text) => study.waits(name, text)).then((given) => {
-    if (!given || named(name)) return; // another one was asked for since
+    if (!given) study.waits(name, ""); // another one was asked for since
+    if (!given || named(name)) return;
     const member = take(given);
     study.comes(name);
     choose(member);
   }).catch((e) => study.waits(name, e.message));
   const tryDesign = (values, tell) => source.design(values, tell).then((given) => { // takes the place of the one before
-    if (!given) return;
+    if (!given) { tell(""); return; } // something else was asked for since
     const before = named("design"), member = take(given);
     choose(member);
     if (!before) return;
@@ -321,7 +324,7 @@
   $("study-turn").hidden = $("study-help").hidden = true;
   $("study-turn").addEventListener("click", pane);
   if (data.study) openStudy(data.study, bytes);
-  if (source && source.designs) designSliders(source.designs, tryDesign);
+  if (source && source.designs) sliders = designSliders(source.designs, tryDesign);
   tell();
   addEventListener("keydown", pressed);
   new ResizeObserver(() => fit()).observe($("stage"));

@@ -48,16 +48,32 @@ def recorded(study: ViewedStudy) -> list[str]:
     return list(study.channels) or curve_names(study)[:MOST_PLOTS]
 
 
-def joint_frames(study: ViewedStudy) -> tuple[list[str], list[list[int]]]:
-    """Paths of the frames of joints that are on bodies, and of each node of the study which of them it carries."""
-    paths, carried = list[str](), [list[int]() for _ in study.nodes]
+def bar_ends(study: ViewedStudy) -> tuple[list[str], list[list[int]]]:
+    """Paths of the frames between which bars are drawn, and of each node of the study which of them it carries: those
+    of its joints, and the other ones of a body with one joint."""
+    carried: dict[str, list[str]] = {node: [] for node in study.nodes}
     for _, joint in study.model.joints():
         for ref in (joint.parent, joint.child):
-            path = f"{ref.body}:{ref.frame}"
-            if ref.body in study.nodes[1:] and path not in paths:
-                carried[study.nodes.index(ref.body)].append(len(paths))
-                paths.append(path)
-    return paths, carried
+            if ref.body in study.nodes[1:]:
+                carried[ref.body].append(f"{ref.body}:{ref.frame}")
+    for path, body in study.model.bodies():
+        if path in study.nodes[1:] and len({*carried[path]}) < 2:
+            carried[path] += [f"{path}:{frame.name}" for frame in body.frames]
+    carried = {node: [*dict.fromkeys(paths)] for node, paths in carried.items()}
+    every = [path for paths in carried.values() for path in paths]
+    return every, [[every.index(path) for path in paths] for paths in carried.values()]
+
+
+def ranges_of(runs: LaneRuns, study: ViewedStudy) -> list[tuple[float, float]]:
+    """The least and the largest value of each number of a design in the study; one alone where members that the page
+    simulates have no other, since their shapes tell which bodies vary. None where it begins no designs, or all numbers
+    have one value."""
+    if isinstance(runs.designs, str):
+        return []
+    values = [np.asarray(study.design[number.path]) for number in runs.designs.numbers]
+    values = [every if np.ptp(every[runs.members]) else every[runs.members] for every in values]
+    ranges = [(float(some.min()), float(some.max())) for some in values]
+    return ranges if any(low < high for low, high in ranges) else []
 
 
 def packed_runs(runs: LaneRuns, study: ViewedStudy, scenes: MemberScenes, pack: Pack) -> Item:
@@ -99,7 +115,7 @@ def packed_runs(runs: LaneRuns, study: ViewedStudy, scenes: MemberScenes, pack: 
 
 def _shapes(runs: LaneRuns, study: ViewedStudy, scenes: MemberScenes, pack: Pack) -> Item:
     """What is drawn of each member: its own shapes, as far as there is room for them; of others, and of designs of the
-    reader's, bodies whose shapes vary are bars from joint to joint.
+    reader's, bodies whose shapes vary are bars from joint to joint, or as the first member has them without two points.
     """
     shapes, casts, begin = ShapeItems(pack), list[int](), pack.size
     first, varying = -1, set[int]()
@@ -113,7 +129,7 @@ def _shapes(runs: LaneRuns, study: ViewedStudy, scenes: MemberScenes, pack: Pack
         first = number if scene is scenes.first else first
         varying |= shapes.differing(number)
         casts.append(number)
-    _, carried = joint_frames(study)
+    _, carried = bar_ends(study)
     bars = {
         "varying": sorted(varying),
         "carried": carried,
@@ -124,17 +140,16 @@ def _shapes(runs: LaneRuns, study: ViewedStudy, scenes: MemberScenes, pack: Pack
 
 
 def _designs(runs: LaneRuns, study: ViewedStudy, pack: Pack) -> Item:
-    """How designs of the reader's own begin, and between which values."""
-    designs = runs.designs
-    if isinstance(designs, str):
-        return {"reason": designs}
+    """How designs of the reader's own begin, and between which values; nothing where there are none."""
+    designs, ranges = runs.designs, ranges_of(runs, study)
+    if isinstance(designs, str) or not ranges:
+        return {}
     about = dataclasses.asdict(designs)
     if designs.holding is not None:
         about["holding"] = _code(designs.holding, pack)
-    for number in about["numbers"]:
-        values = np.asarray(study.design[number["path"]])
+    for number, (low, high) in zip(about["numbers"], ranges, strict=True):
         unit = study.unit(number["path"])
-        number |= {"low": float(values.min()), "high": float(values.max()), "unit": "" if unit == "1" else unit}
+        number |= {"low": low, "high": high, "unit": "" if unit == "1" else unit}
     return about
 
 

@@ -89,8 +89,9 @@ const simulatedStudy = (about, bytes, fuses = null) => {
   };
   const barsOf = (out) => { // the shapes that all members have; of the other bodies bars from joint to joint
     const [cast] = about.shapes.casts, springs = bars.springs ? [...about.shapes.springs[0]] : [], varying = new Set(bars.varying);
-    const stays = (part, k) => !varying.has(k) && (bars.springs || part.node <= about.bodies.length), parts = cast.filter(stays);
-    const nodes = new Set(cast.filter((part, k) => varying.has(k) && part.node > 0 && part.node <= about.bodies.length).map((part) => part.node));
+    const drawable = (part) => part.node > 0 && part.node <= about.bodies.length && bars.carried[part.node].length > 1;
+    const stays = (part, k) => !(varying.has(k) && drawable(part)) && (bars.springs || part.node <= about.bodies.length), parts = cast.filter(stays);
+    const nodes = new Set(cast.filter((part, k) => varying.has(k) && drawable(part)).map((part) => part.node));
     for (const node of nodes) {
       const points = bars.carried[node].map((point) => local(out, node - 1, point)), { colour } = cast.find((part) => part.node === node);
       points.forEach((end, k) => {
@@ -143,14 +144,19 @@ const simulatedStudy = (about, bytes, fuses = null) => {
       return run && motionOf(String(members[row]), run.out, shapesOfMember(row, run.out), (table, k) => about.tables[table][k][row], about.notes[row]);
     },
     designs: designs.numbers ? designs : null,
+    numbersOf(name) { // of a design, as the member has them; null where they are not in the page
+      const row = this.rowOf(name), start = row < 0 ? null : startOf(row);
+      return start && designs.numbers.map((number) => start[tried.placeOf(number)]);
+    },
     async design(values, tell) { // as `member`, of a design that no member has
       const row = rowNearest(values), number = ++asked;
       tell("It is being simulated ...");
       const run = await tried.run(startOf(row), choiceOf(row), values, () => number === asked, (done) => tell(`It is being simulated: ${Math.round(100 * done)} %`));
       if (!run || !run.out) { if (run) throw new Error(run.ended); return null; }
-      const told = designs.numbers.map((_, k) => String(Number(values[k].toPrecision(6))));
-      tell(run.ended);
-      return motionOf("design", run.out, barsOf(run.out), (table, k) => (table === 0 && told[k]) || "\u2013", run.ended);
+      const texts = values.map((value) => String(Number(value.toPrecision(6))));
+      const undrawn = bars.springs || !about.shapes.springs[0].length ? "" : "Its springs are not drawn: their ends vary.";
+      tell([run.ended, undrawn].filter(Boolean).join(" "));
+      return motionOf("design", run.out, barsOf(run.out), (table, k) => (table === 0 && texts[k]) || "\u2013", run.ended);
     },
   };
 };
