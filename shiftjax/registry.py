@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Self, TypeVar
 
 from shiftjax.errors import ModelError
 
@@ -54,11 +54,30 @@ class Registry(dict[str, T]):
         for name, entry in dict(*entries, **named).items():
             self[name] = entry
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        todo = f"Assign to a new name to add a {self.what}, or del one that was added."
-        raise ModelError(f"registry of {self.what}s", "a change that is neither", "an entry added or deleted", todo)
+    def __ior__(self, entries: Any) -> Self:  # type: ignore[override]
+        self.update(entries)
+        return self
 
-    pop = popitem = clear = setdefault = __ior__ = _refuse  # type: ignore[assignment]
+    def setdefault(self, name: str, entry: T) -> T:  # type: ignore[override]
+        """Adds an entry unless its name is taken; the entry of that name."""
+        if name not in self:
+            self[name] = entry
+        return self[name]
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """Takes an entry out, and gives it."""
+        _note()
+        return super().pop(name, *default)
+
+    def popitem(self) -> tuple[str, T]:
+        """Takes the last entry out."""
+        _note()
+        return super().popitem()
+
+    def clear(self) -> None:
+        """Takes all entries out."""
+        _note()
+        super().clear()
 
 
 def _note() -> None:
