@@ -489,8 +489,7 @@ class Loops:
             return change[column[0]] if row == "change" else J[place[row], column[0]] if column else phi[place[row]]
 
         evaluate_on(self.lane, q, ("solved", self.index, rows, jacobians, *columns), function, out)
-        if not np.isfinite(change.sum()):
-            change[:, ~np.isfinite(change).all(0)] = 0.0
+        change[:, ~np.isfinite(change).all(0)] = 0.0
         return phi, J, change
 
     def moved(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
