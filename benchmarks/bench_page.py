@@ -8,6 +8,7 @@ thread of the processor. Prints one JSON line a model:
     ratio                    of both
 
     PYTHONPATH=. python benchmarks/bench_page.py
+    PYTHONPATH=. python benchmarks/bench_page.py --plain
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MEMBERS, MANY, STEP = 4, 512, 1e-3
 RUN = """(async () => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const block = Uint8Array.from(atob(document.getElementById("binary").textContent), (c) => c.charCodeAt(0));
-  const source = simulatedStudy(data.runs, block.buffer), times = [];
+  const source = simulatedStudy(data.runs, block.buffer, FUSES), times = [];
   let run;
   for (let k = 0; k < ROUNDS; k++) {
     const begun = performance.now();
@@ -50,16 +51,20 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--plain", action="store_true", help="as in a browser without relaxed multiply-adds")
     options = parser.parse_args()
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
         raise SystemExit("no Chromium: install it, as `apt-get install chromium`")
     with Browser(program, (800, 600)) as browser, tempfile.TemporaryDirectory() as folder:
         for model in options.models:
-            emit("page", figures(model, options.steps, options.rounds, browser, Path(folder) / model))
+            row = figures(model, options.steps, options.rounds, browser, Path(folder) / model, plain=options.plain)
+            emit("page", row)
 
 
-def figures(model: str, steps: int, rounds: int, browser: Browser, place: Path) -> dict[str, object]:
+def figures(
+    model: str, steps: int, rounds: int, browser: Browser, place: Path, *, plain: bool = False
+) -> dict[str, object]:
     """Of one model; the folder `place` is made."""
     place.mkdir()
     coordinate = next(f"{path}.q" for path, joint in shiftjax.load(model).joints() if len(joint.type) == 2)
@@ -73,14 +78,14 @@ def figures(model: str, steps: int, rounds: int, browser: Browser, place: Path) 
         raise SystemExit(f"{model}: no page")
     browser.open(page.as_uri())
     browser.until("document.body?.dataset.state")
-    told = browser.value(RUN.replace("ROUNDS", str(rounds)))
+    told = browser.value(RUN.replace("ROUNDS", str(rounds)).replace("FUSES", "false" if plain else "null"))
     out = np.frombuffer(base64.b64decode(told["text"])).reshape(len(result.time), told["width"])
     if not np.array_equal(out[:, told["first"]], result.channels[coordinate][1]):
         raise SystemExit(f"{model}: the page has other numbers")
     page_us = statistics.median(told["times"]) / steps * 1e3
     processor_us = _processor(model, given, rounds) / (MANY * steps) * 1e6
     return {
-        "model": model, "steps": steps, "page_kb": round(page.stat().st_size / 1024),
+        "model": model, "plain": plain, "steps": steps, "page_kb": round(page.stat().st_size / 1024),
         "code_kb": round(told["code"] / 1024), "page_us": float(f"{page_us:.3g}"),
         "processor_us": float(f"{processor_us:.3g}"), "ratio": round(page_us / processor_us),
     }  # fmt: skip
