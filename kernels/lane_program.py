@@ -148,6 +148,11 @@ class Piece:
         """The operations."""
         return self.code.graph
 
+    @property
+    def read(self) -> set[int]:
+        """The slots that the code reads, of one run: of `inputs` some may be of no use."""
+        return {self.inputs[node[1]] for node in self.graph.nodes if node[0] == "in"}
+
     def graph_for(self, precision: str) -> Graph:
         """The operations for a kernel of "f64" or "f32".
 

@@ -41,10 +41,10 @@ class PageCode:
     def of(self, partition: Partition) -> LaneProgram:
         """That of a partition."""
         program, poses, shift = self.recorded.of(partition), self.posed.of(partition).observe, self.recorded.width
-        places = {slot: slot for slot in range(self.posed.layout.slot_count)}
-        places |= dict(zip(self.posed.layout.slots("chan"), range(program.layout.slot_count, 1 << 30), strict=False))
-        moved = tuple(on_slots(piece, places) for piece in poses)
         layout = replace(program.layout, nc=shift + self.posed.width)
+        places = {slot: slot for slot in range(self.posed.layout.slot_count)}
+        places |= dict(zip(self.posed.layout.slots("chan"), layout.slots("chan")[shift:], strict=True))
+        moved = tuple(on_slots(piece, places) for piece in poses)
         return replace(program, layout=layout, observe=(*program.observe, *moved))
 
     def poses_at(self, start: np.ndarray, choice: np.ndarray) -> np.ndarray:

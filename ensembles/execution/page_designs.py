@@ -14,8 +14,8 @@ from dataclasses import replace
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.kernels.wasm.lane_module import wasm_module
 from shiftjax.kernels.wasm.lane_runs import DesignNumber, TriedDesigns, WasmModule
-from shiftjax.lanes.graph import without_dead_code
 from shiftjax.mechanism.paths import listed
+from shiftjax.run.advance.driver import BETTER, TRIES
 from shiftjax.run.advance.ensemble import PIVOT_TRIGGER, WINDOW
 from shiftjax.run.advance.first_lanes import GAP_LIMIT, MASS_LIMIT
 from shiftjax.run.beginning import Begun
@@ -53,6 +53,8 @@ def designs_of(run: Begun, names: Sequence[str]) -> TriedDesigns | str:
         trigger=PIVOT_TRIGGER,
         window=WINDOW,
         limits=(GAP_LIMIT[prepared.setup.precision] * prepared.setup.length, MASS_LIMIT),
+        better=BETTER,
+        tries=TRIES,
         length=prepared.setup.length,
     )
 
@@ -66,9 +68,8 @@ def _moves_starts(run: Begun) -> bool:
         return False
     assert isinstance(programs, Programs)
     piece = held_closing(programs, Partition(tuple(blocks[0] for blocks in run.lanes.known)))
-    read = {piece.inputs[node[1]] for node in without_dead_code(piece.graph).nodes if node[0] == "in"}
-    slots = dict(zip(prepared.setup.varied, programs.layout.slots("p"), strict=False))
-    return any(slots[place] in read for place in prepared.places)
+    slots = dict(zip(prepared.setup.varied, programs.layout.slots("p"), strict=True))
+    return not piece.read.isdisjoint(slots[place] for place in prepared.places)
 
 
 def _holding(run: Begun) -> tuple[Block, ...] | str:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from shiftjax.kernels.llvm.target import Target
 
-FUSED = """
-define internal double @odd_sum(double %a, double %b) nounwind {
+EXACT = """
+define internal { double, double } @two_sum(double %a, double %b) nounwind alwaysinline {
 entry:
   %s = fadd double %a, %b
   %ab = fsub double %s, %b
@@ -22,6 +22,16 @@ entry:
   %ea = fsub double %a, %ab
   %eb = fsub double %b, %aa
   %e = fadd double %ea, %eb
+  %sum = insertvalue { double, double } poison, double %s, 0
+  %out = insertvalue { double, double } %sum, double %e, 1
+  ret { double, double } %out
+}
+
+define internal double @odd_sum(double %a, double %b) nounwind {
+entry:
+  %se = call { double, double } @two_sum(double %a, double %b)
+  %s = extractvalue { double, double } %se, 0
+  %e = extractvalue { double, double } %se, 1
   %exact = fcmp oeq double %e, 0.0
   %bits = bitcast double %s to i64
   %low = and i64 %bits, 1
@@ -72,23 +82,18 @@ exactly:
   %p6 = fadd double %p4, %p5
   %p7 = fmul double %al, %bl
   %l = fadd double %p6, %p7
-  %t = fadd double %c, %l
-  %tl = fsub double %t, %l
-  %tc = fsub double %t, %tl
-  %t1 = fsub double %c, %tl
-  %t2 = fsub double %l, %tc
-  %e = fadd double %t1, %t2
-  %v = fadd double %h, %t
-  %vt = fsub double %v, %t
-  %vh = fsub double %v, %vt
-  %w1 = fsub double %h, %vt
-  %w2 = fsub double %t, %vh
-  %w = fadd double %w1, %w2
+  %te = call { double, double } @two_sum(double %c, double %l)
+  %t = extractvalue { double, double } %te, 0
+  %e = extractvalue { double, double } %te, 1
+  %vw = call { double, double } @two_sum(double %h, double %t)
+  %v = extractvalue { double, double } %vw, 0
+  %w = extractvalue { double, double } %vw, 1
   %rest = call double @odd_sum(double %w, double %e)
   %out = fadd double %v, %rest
   ret double %out
 }
-
+"""
+PRODUCT = """
 define void @__multi3(ptr %out, i64 %a0, i64 %a1, i64 %b0, i64 %b1) nounwind noinline {
 entry:
   %al = and i64 %a0, 4294967295
@@ -125,8 +130,6 @@ NUMBERS = {
     "LARGE": "0x7DD0000000000000",  # 2^990
     "SMALL": "0x07B0000000000000",  # 2^-900
 }
-
-
 # By relaxed vector instructions, which fuse where the processor can; a page tries it before it believes it.
 RELAXED = """
 declare <2 x double> @llvm.wasm.relaxed.madd.v2f64(<2 x double>, <2 x double>, <2 x double>)
@@ -166,8 +169,7 @@ def with_fused(text: str, target: Target) -> str:
 
 def fused_text(*, relaxed: bool = False) -> str:
     """The functions `fma` and `__multi3`."""
-    whole = FUSED
+    fused = RELAXED if relaxed else EXACT
     for name, number in NUMBERS.items():
-        whole = whole.replace(name, number)
-    exact, product = whole.split("define void @__multi3")
-    return f"{RELAXED if relaxed else exact}\ndefine void @__multi3{product}"
+        fused = fused.replace(name, number)
+    return fused + PRODUCT

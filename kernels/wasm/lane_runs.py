@@ -54,7 +54,7 @@ class TriedDesigns:
         holding: code that closes loops by others than the joints that stay where they are stated, with one function
             `project`; None where all begin alike.
         multiplier, trigger, window: of the limits of monitors, as `run.advance.ensemble` sets them. limits: of the last
-            two. length: of the model [m].
+            two. better, tries: what `run.advance.driver` decides by. length: of the model [m].
     """
 
     numbers: tuple[DesignNumber, ...]
@@ -63,6 +63,8 @@ class TriedDesigns:
     trigger: float
     window: float
     limits: tuple[float, float]
+    better: float
+    tries: int
     length: float
 
 

@@ -90,7 +90,7 @@ def simulated(
         channels, free = page_runs.recorded(study), study.free_numbers()
         points, _ = page_runs.bar_ends(study)
         runs = lane_runs(options.study, members, channels, study.nodes[1:], points, free, progress.update)
-    if not page_runs.ranges_of(runs, study):
+    if not page_runs.slider_ranges(runs, study):
         reason = (
             runs.designs if isinstance(runs.designs, str) else "the members that it simulates have the same numbers"
         )

@@ -203,11 +203,7 @@ def observes(lanes: Ensemble, slots: Collection[int]) -> bool:
     if not len(good):
         return False
     recording, partition, _ = next(iter(lanes.groups(good)))
-    return any(
-        node[0] == "in" and piece.inputs[node[1]] in slots
-        for piece in recording.programs.of(partition).observe
-        for node in piece.graph.nodes
-    )
+    return any(not piece.read.isdisjoint(slots) for piece in recording.programs.of(partition).observe)
 
 
 def repeated_ends(before: Result | None, began: Start) -> RepeatedEnds | None:

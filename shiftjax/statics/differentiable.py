@@ -34,7 +34,7 @@ BEFORE = ("q", "states", "potential")  # parts that stand before the status
 
 
 @dataclass
-class HostRest(SideBySide):
+class HostRest(SideBySide[str]):
     """`gradients.transforms.Differentiable` of the varied numbers (B, P) to what `parts` has, side by side (B, M).
 
     Attributes:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 Array = Any  # of JAX, traced
+Name = TypeVar("Name", bound=Hashable)  # of a part
 
 
-class SideBySide:
+class SideBySide(Generic[Name]):
     """`gradients.transforms.Differentiable` of numbers (B, P) to parts (B, M), by its tangents.
 
     Attributes:
         shapes: of the parts of a member, in their order; what is behind them is no part.
     """
 
-    shapes: Mapping[str, tuple[int, ...]]
+    shapes: Mapping[Name, tuple[int, ...]]
 
-    def parts(self, y: Array) -> dict[str, Array]:
+    def parts(self, y: Array) -> dict[Name, Array]:
         """What the outputs (B, M) are."""
         out, first = {}, 0
         for name, shape in self.shapes.items():

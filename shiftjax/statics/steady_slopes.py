@@ -46,7 +46,7 @@ class SteadyState:
 
 
 @dataclass
-class HostSteady(SideBySide):
+class HostSteady(SideBySide[str]):
     """`gradients.transforms.Differentiable` of the varied numbers (B, P) to what `parts` has, side by side (B, M).
 
     Attributes:

@@ -24,21 +24,22 @@ class ShapeItems:
 
     def __init__(self, pack: Pack) -> None:
         self._pack = pack
-        self._meshes: dict[str, Item] = {}
-        self._places: dict[str, int] = {}
+        self._meshes: list[Item] = []
+        self._numbers: dict[str, int] = {}  # of meshes by their keys
         self._casts: list[list[Item]] = []
         self._springs: list[list[Item]] = []
 
     def cast(self, scene: Scene) -> int:
         """Adds the cast of a scene; its number."""
-        springs = [_spring_part(scene, k) for k in range(len(scene.springs))]
-        self._casts.append([_part(part, self.mesh(part.mesh)) for part in (*written_parts(scene), *springs)])
+        self._casts.append(
+            [_part(part, self.mesh(part.mesh)) for part in (*written_parts(scene), *_spring_parts(scene))]
+        )
         self._springs.append([_spring(spring) for spring in scene.springs])
         return len(self._casts) - 1
 
     def items(self) -> Item:
         """All of them."""
-        return {"meshes": [*self._meshes.values()], "casts": self._casts, "springs": self._springs}
+        return {"meshes": self._meshes, "casts": self._casts, "springs": self._springs}
 
     def differing(self, number: int) -> set[int]:
         """Places of the parts of a cast that are not those of the first one; all, where they are more or fewer."""
@@ -59,10 +60,10 @@ class ShapeItems:
 
     def mesh(self, mesh: Mesh) -> int:
         """The number of a mesh."""
-        if mesh.key not in self._meshes:
-            self._places[mesh.key] = len(self._meshes)
-            self._meshes[mesh.key] = _mesh(mesh, self._pack)
-        return self._places[mesh.key]
+        if mesh.key not in self._numbers:
+            self._numbers[mesh.key] = len(self._meshes)
+            self._meshes.append(_mesh(mesh, self._pack))
+        return self._numbers[mesh.key]
 
 
 def _mesh(mesh: Mesh, pack: Pack) -> Item:
@@ -89,10 +90,11 @@ def _part(part: ScenePart, mesh: int) -> Item:
     }
 
 
-def _spring_part(scene: Scene, number: int) -> ScenePart:
-    """A spring as a part of a node of its own, after those of the bodies."""
-    part = drawn_parts(scene)[len(scene.parts) + number]
-    return dataclasses.replace(part, node=len(scene.nodes) + number)
+def _spring_parts(scene: Scene) -> list[ScenePart]:
+    """Each spring as a part of a node of its own, after those of the bodies."""
+    nodes = range(len(scene.nodes), len(scene.nodes) + len(scene.springs))
+    parts = drawn_parts(scene)[len(scene.parts) :]
+    return [dataclasses.replace(part, node=node) for part, node in zip(parts, nodes, strict=True)]
 
 
 def _spring(spring: SceneSpring) -> Item:

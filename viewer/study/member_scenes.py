@@ -91,7 +91,7 @@ class MemberScenes:
         """A member's scene from poses (7,) of its bodies where it starts; `first` itself where it shows the same."""
         if not self._varied or member == self.number:
             return self.first
-        return self._like_first(scene_of(self.model(member), start, self._load, self._cut, style=self._style))
+        return self._like_first(self._made(member, self._style, start))
 
     def _start(self, member: int) -> dict[str, np.ndarray]:
         """Path -> (7,) poses of a member's bodies at the first instant."""
@@ -104,8 +104,9 @@ class MemberScenes:
         chosen = evenly_spaced(len(times), INSTANTS)
         return self.study.poses(member, times[chosen])
 
-    def _made(self, member: int, style: Style) -> Scene:
-        return scene_of(self.model(member), self._start(member), self._load, self._cut, style=style)
+    def _made(self, member: int, style: Style, start: dict[str, np.ndarray] | None = None) -> Scene:
+        start = self._start(member) if start is None else start
+        return scene_of(self.model(member), start, self._load, self._cut, style=style)
 
     def _scene(self, member: int) -> Scene:
         """A member's scene; `first` itself where it shows the same."""

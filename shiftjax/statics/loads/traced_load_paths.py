@@ -24,6 +24,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.run.derive import full_path, with_derived
 from shiftjax.run.options import Options
 from shiftjax.statics.loads.load_paths import CriticalPose, LoadPath
+from shiftjax.statics.side_by_side import SideBySide
 
 CRITICAL = 8  # critical poses of each curve
 FACTOR, ARCLENGTH = "load factor", "arclength"  # parts beside loads, coordinates and channels
@@ -103,8 +104,8 @@ def _shown(parts: Mapping[tuple[str, str], Array], sample: LoadPath, poses: int)
 KINDS = ("factor", "load", "place", "channel", "critical factor", "critical load", "critical place")
 
 
-class HostCurves:
-    """`gradients.transforms.Differentiable` of numbers (B, P) to all parts, side by side (B, M).
+class HostCurves(SideBySide[tuple[str, str]]):
+    """`SideBySide` of numbers (B, P) to all parts (B, M), with slopes that come along with the values.
 
     Args:
         following: the path of numbers. paths: of these. wanted: those that are traced. sample: a path of as many
@@ -115,23 +116,13 @@ class HostCurves:
         self, following: Following, paths: Sequence[str], wanted: Sequence[str], sample: LoadPath, poses: int
     ) -> None:
         self._following, self.paths, self.wanted, self.poses = following, paths, wanted, poses
-        self.shapes: dict[tuple[str, str], tuple[int, ...]] = {}
-        for key, values in _curves(sample):
-            self.shapes[key] = (poses, *values.shape[2:])
-        self.shapes[("critical factor", FACTOR)] = (CRITICAL,)
-        self.shapes |= {("critical load", name): (CRITICAL,) for name in sample.loads}
-        self.shapes |= {("critical place", name): (CRITICAL, *x.shape[2:]) for name, x in sample.q.items()}
+        shapes = {key: (poses, *values.shape[2:]) for key, values in _curves(sample)}
+        shapes[("critical factor", FACTOR)] = (CRITICAL,)
+        shapes |= {("critical load", name): (CRITICAL,) for name in sample.loads}
+        shapes |= {("critical place", name): (CRITICAL, *x.shape[2:]) for name, x in sample.q.items()}
+        self.shapes = shapes
         self.outputs = sum(int(np.prod(shape)) for shape in self.shapes.values())
         self._last: tuple[bytes, np.ndarray, np.ndarray] | None = None
-
-    def parts(self, y: Array) -> dict[tuple[str, str], Array]:
-        """The parts of (B, M)."""
-        out, first = {}, 0
-        for key, shape in self.shapes.items():
-            size = int(np.prod(shape))
-            out[key] = y[:, first : first + size].reshape(len(y), *shape)
-            first += size
-        return out
 
     def run(self, x: np.ndarray) -> np.ndarray:
         return self._at(x)[0]

@@ -2,7 +2,7 @@
 // `run/advance/driver.py` does it. Of partitions those are at hand that members of the page have taken.
 "use strict";
 const laneDesigns = (about, runs) => {
-  const { designs, groups, clock, patterns } = about, TRIES = 3, BETTER = 10, CLOSED = 1e-11, LEAP = 0.6, PARTS = 8, FINEST = 512;
+  const { designs, groups, clock, patterns } = about, CLOSED = 1e-11, LEAP = 0.6, PARTS = 8, FINEST = 512;
   const MOST = 20; // changes of a start, which converge quadratically
   let holding = null;
   const blocks = (groups.mon[1] - 2) / 3, [mon] = groups.mon, [limit] = groups.limit, [armed] = groups.armed, [at] = groups.clock;
@@ -72,7 +72,7 @@ const laneDesigns = (about, runs) => {
   const repartition = async (lane, s, byPivot) => {
     lane.evaluate("accelerate"); // where it stands, not where the step led that tripped
     const best = await other(lane, s), { table } = lane, entries = table[mon + 3 * s];
-    if ((best && !byPivot && best.entries < entries) || better(best, table, s, BETTER)) await adopt(lane, s, best.choice);
+    if ((best && !byPivot && best.entries < entries) || better(best, table, s, designs.better)) await adopt(lane, s, best.choice);
     else if (byPivot) table[armed + 3 * s + 1] = 0;
     else table[limit + 3 * s] = designs.multiplier * Math.max(2 * entries, 1);
   };
@@ -111,11 +111,11 @@ const laneDesigns = (about, runs) => {
       table[groups.trip[0]] = 0;
       tries = table[at] === triedAt ? tries + 1 : 1;
       triedAt = table[at];
-      if (tries > TRIES * Math.max(1, blocks)) return ends("no step leads on");
+      if (tries > designs.tries * Math.max(1, blocks)) return ends("no step leads on");
       if (code > 3 * blocks && code <= 3 * blocks + 2) return ends(code === 3 * blocks + 1 ? "its loops come apart" : "it moves no mass");
       if (code <= 3 * blocks && kind < 2) { await repartition(lane, s, kind === 1); continue; }
       const watched = code <= 3 * blocks && table[armed + 3 * s + 1], best = watched ? (lane.evaluate("accelerate"), await other(lane, s)) : null;
-      if (better(best, lane.table, s, BETTER)) await adopt(lane, s, best.choice);
+      if (better(best, lane.table, s, designs.better)) await adopt(lane, s, best.choice);
       else if (!blocks || !movedOff(lane)) return ends("its numbers grow beyond all bounds");
     }
   };

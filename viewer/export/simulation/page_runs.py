@@ -14,6 +14,7 @@ from shiftjax.viewer.export.pack import Pack
 from shiftjax.viewer.export.pose_tracks import MOST
 from shiftjax.viewer.export.scene_items import ShapeItems
 from shiftjax.viewer.export.sheets import MOST_PLOTS, curve_names, instants_of, tables_of
+from shiftjax.viewer.members.nearest_design import ranges_of
 from shiftjax.viewer.scene.shapes import cylinder
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
@@ -38,7 +39,7 @@ def chosen(numbers: np.ndarray, unstarted: np.ndarray, most: int) -> tuple[list[
     """
     need_count("members that a page simulates", most, 1)
     able = numbers[~unstarted]
-    some = able[evenly_spaced(len(able), most)] if len(able) > most else able
+    some = able[evenly_spaced(len(able), most)]
     notes = [f"{len(some)} of {len(able)} members are simulated in this page when they are chosen"]
     return some.tolist(), notes if len(some) < len(able) else []
 
@@ -64,15 +65,15 @@ def bar_ends(study: ViewedStudy) -> tuple[list[str], list[list[int]]]:
     return every, [[every.index(path) for path in paths] for paths in carried.values()]
 
 
-def ranges_of(runs: LaneRuns, study: ViewedStudy) -> list[tuple[float, float]]:
+def slider_ranges(runs: LaneRuns, study: ViewedStudy) -> list[tuple[float, float]]:
     """The least and the largest value of each number of a design in the study; one alone where members that the page
     simulates have no other, since their shapes tell which bodies vary. None where it begins no designs, or all numbers
     have one value."""
     if isinstance(runs.designs, str):
         return []
-    values = [np.asarray(study.design[number.path]) for number in runs.designs.numbers]
-    values = [every if np.ptp(every[runs.members]) else every[runs.members] for every in values]
-    ranges = [(float(some.min()), float(some.max())) for some in values]
+    columns = {number.path: study.design[number.path] for number in runs.designs.numbers}
+    every, some = ranges_of(columns), ranges_of(columns, np.isin(np.arange(study.members), runs.members))
+    ranges = [every[path] if some[path][0] < some[path][1] else some[path] for path in columns]
     return ranges if any(low < high for low, high in ranges) else []
 
 
@@ -141,7 +142,7 @@ def _shapes(runs: LaneRuns, study: ViewedStudy, scenes: MemberScenes, pack: Pack
 
 def _designs(runs: LaneRuns, study: ViewedStudy, pack: Pack) -> Item:
     """How designs of the reader's own begin, and between which values; nothing where there are none."""
-    designs, ranges = runs.designs, ranges_of(runs, study)
+    designs, ranges = runs.designs, slider_ranges(runs, study)
     if isinstance(designs, str) or not ranges:
         return {}
     about = dataclasses.asdict(designs)
