@@ -173,12 +173,20 @@ def test_a_stored_study_is_not_pulled(tmp_path_factory: pytest.TempPathFactory) 
     assert "--live" in state.panels.messages[-1]
 
 
-def test_a_run_that_ends_by_itself_stops_at_its_end(window: Offscreen, session: Session) -> None:
+def test_a_run_that_ends_by_itself_stops_at_its_end(
+    window: Offscreen, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The window shows the last instant and plays no more; playing again says why."""
     state, engine = window.state, session._engine
+    advance = engine.advance
+
+    def advance_to_the_end(seconds: float) -> None:
+        advance(seconds)
+        engine.ended = "the end"  # in the thread of the run, which says itself after each advance whether it ended
+
     window.key("Space")
     draw_until(window, 0.1)
-    engine.ended = "the end"
+    monkeypatch.setattr(engine, "advance", advance_to_the_end)
     draw_while_playing(window)
     window.frames()
     assert not session.running and state.clock.time == state.span[1]
