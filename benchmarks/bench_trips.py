@@ -2,19 +2,24 @@
 
 Bricards at 3 to 15 rad/s, RK4 at 1 ms, a warm call; the least of the rounds, in us a trip (an attempt that a monitor
 stopped). `cpu` are all threads; of `gpu`, the tests' host device, what it does itself is left out: launches, loading.
+`cuda` is the machine's GPU: wall time, in which several threads of the host may work, copies and launches apart.
 
     all        the whole call but the steps themselves
+    steps      launches of all kernels, those that search and evaluate among them, and waiting for them
+    copies     between host and device
     search     Jacobians, complete pivoting, the sets of each member
     decisions  which of them are taken; limits, notes, evaluation of what is adopted
     rounds     who runs next, by which program, and their columns on the way to the kernel and back
 
     PYTHONPATH=. python benchmarks/bench_trips.py
     PYTHONPATH=. python benchmarks/bench_trips.py --backend gpu --members 16384 --span 0.3
+    PYTHONPATH=. python benchmarks/bench_trips.py --backend cuda --members 131072 1048576 --rounds 2
 """
 
 from __future__ import annotations
 
 import argparse
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -25,7 +30,8 @@ import numpy as np
 import shiftjax
 from shiftjax.bench.timing import emit
 from shiftjax.kernels.backends import BACKENDS
-from shiftjax.kernels.gpu.device import Launch
+from shiftjax.kernels.gpu.cuda_device import cuda_device
+from shiftjax.kernels.gpu.device import Device, Launch
 from shiftjax.kernels.gpu.kernel import GpuKernel
 from shiftjax.kernels.llvm.cpu import CpuKernel
 from shiftjax.run.advance import driver
@@ -42,13 +48,20 @@ PARTS: dict[str, list[tuple[Any, str]]] = {
     "rounds": [(driver, "run_to"), (Ensemble, "_advance"), (Ensemble, "groups")],
     "steps": [(CpuKernel, "advance")],
     "rest of the run": [(driver, "sample"), (driver, "begin_samples")],
+    "copies": [],
 }
+OF_CUDA = {"launch": "steps", "wait": "steps", "upload": "copies", "download": "copies"}
 
 
 class Clock:
-    """Processor time by part, that of parts within others counted there alone."""
+    """Time by part in the main thread, that of parts within others counted there alone.
 
-    def __init__(self) -> None:
+    Args:
+        now: seconds.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
         self.spent: defaultdict[str, float] = defaultdict(float)
         self._inner: list[float] = []
 
@@ -56,13 +69,15 @@ class Clock:
         """A call whose time is noted; what it yields is drawn at once."""
 
         def watched(*arguments: Any, **options: Any) -> Any:
+            if threading.current_thread() is not threading.main_thread():
+                return call(*arguments, **options)
             self._inner.append(0.0)
-            begun = time.process_time()
+            begun = self.now()
             try:
                 out = call(*arguments, **options)
                 return out if not hasattr(out, "send") else list(out)
             finally:
-                whole = time.process_time() - begun
+                whole = self.now() - begun
                 self.spent[part] += whole - self._inner.pop()
                 if self._inner:
                     self._inner[-1] += whole
@@ -91,34 +106,51 @@ class Loaded(PtxOnHost):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--backend", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--backend", choices=("cpu", "gpu", "cuda"), default="cpu")
     parser.add_argument("--members", nargs="+", type=int, default=[1_024, 16_384])
     parser.add_argument("--span", type=float, default=1.0, help="seconds of motion")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    clock = Clock()
+    clock = Clock(time.perf_counter if options.backend == "cuda" else time.process_time)
     for part, calls in PARTS.items():
         for owner, name in calls:
             setattr(owner, name, clock.timed(part, getattr(owner, name)))
     driver.BATCH = 1e9  # batches of one size, however busy the machine is
-    device = Loaded(clock)
+    device: Device = watched_cuda(clock) if options.backend == "cuda" else Loaded(clock)
     BACKENDS[NAME] = lambda precision, threads: GpuKernel(precision, threads, device)
-    backend = NAME if options.backend == "gpu" else "cpu"
+    backend = "cpu" if options.backend == "cpu" else NAME
     for members in options.members:
         rounds = [figures(clock, members, options.span, backend) for _ in range(options.rounds + 1)][1:]
         least = {key: round(min(one[key] for one in rounds), 3) for key in rounds[0]}
-        emit("trips", {"model": "bricard", "members": members, "span": options.span, "backend": backend} | least)
+        emit(
+            "trips",
+            {
+                "model": "bricard",
+                "members": members,
+                "span": options.span,
+                "backend": device.name if backend == NAME else backend,
+            }
+            | least,
+        )
+
+
+def watched_cuda(clock: Clock) -> Device:
+    """The machine's GPU, its calls timed."""
+    device = cuda_device()
+    for name, part in OF_CUDA.items():
+        setattr(device, name, clock.timed(part, getattr(device, name)))
+    return device
 
 
 def figures(clock: Clock, members: int, span: float, backend: str) -> dict[str, float]:
     """One call; its physics is checked."""
     clock.spent.clear()
-    begun = time.process_time()
+    begun = clock.now()
     result = shiftjax.simulate(
         "bricard", span, 1e-3, vary={"joint1.initial_velocity": np.linspace(*SPEEDS, members)}, backend=backend,
         output_step=span, accuracy="local",
     )  # fmt: skip
-    whole = time.process_time() - begun
+    whole = clock.now() - begun
     energy = result.certificate["energy_error"].max()
     if (np.asarray(result.status) > 0).any() or energy > ENERGY:
         raise SystemExit(f"members ended early, or energy {energy}")

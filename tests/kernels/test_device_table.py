@@ -21,20 +21,20 @@ from shiftjax.kernels.gpu.moves import Moves
 from shiftjax.kernels.lane_program import WRITES, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable
 from shiftjax.kernels.llvm.cpu import CpuKernel
+from tests.support.gpus import Gpu
 from tests.support.models.sample_programs import orbit, table
-from tests.support.ptx_on_host import LoadedPtx, PtxOnHost
 
 H = 1e-2  # s
 LAYOUT = Layout(nq=2, nx=3, np=1, nm=4, nr=1, na=5, nc=0, ns=0)
 EACH = 100.0  # B of a lane in a call of the kernel, up and down: clocks, trips, stops, and the samples of its accuracy
 
 
-class Counting(PtxOnHost):
+class Counting(Gpu):
     """Counts the bytes that are moved."""
 
     up = down = beside = 0
 
-    def load(self, identity: str, ptx: Callable[[], str], name: str, shared: int) -> LoadedPtx:
+    def load(self, identity: str, ptx: Callable[[], str], name: str, shared: int) -> Any:
         self.beside += threading.current_thread() is not threading.main_thread()
         return super().load(identity, ptx, name, shared)
 
@@ -104,7 +104,7 @@ def test_trips_bring_those_lanes_alone() -> None:
     assert up < 3 * EACH and down < 2.5 * EACH, (up, down)  # 400 and 384 where the table travels
 
 
-def numbered(lanes: int, dtype: str, device: PtxOnHost | None) -> LaneTable:
+def numbered(lanes: int, dtype: str, device: Gpu | None) -> LaneTable:
     """Every number another one; on a device if there is one."""
     count = LAYOUT.row_count * lanes
     array = np.arange(count, dtype=dtype).reshape(LAYOUT.row_count, lanes)
@@ -140,7 +140,7 @@ def some(random: np.random.Generator, lanes: int) -> Any:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_table_on_a_device_is_one_on_the_host(dtype: str) -> None:
     """After any of its operations in any order each number is the same. [F24]"""
-    random, device = np.random.default_rng(7), PtxOnHost()
+    random, device = np.random.default_rng(7), Gpu()
     names = [name for name in LAYOUT.columns() if len(LAYOUT.rows(name))]
     both = [numbered(37, dtype, None), numbered(37, dtype, device)]
     for _ in range(250):
@@ -180,7 +180,7 @@ def test_a_table_on_a_device_is_one_on_the_host(dtype: str) -> None:
 
 
 def test_memory_is_given_back_with_the_table() -> None:
-    device = PtxOnHost()
+    device = Gpu()
     lanes = numbered(5, "float64", device)
     lanes.set("q", 1.0, np.array([3]))
     assert isinstance(lanes, DeviceTable) and lanes.on_device() in device.memory
@@ -191,7 +191,7 @@ def test_memory_is_given_back_with_the_table() -> None:
     assert not device.memory
 
 
-def advanced(device: PtxOnHost, until: float, place: bool = True) -> tuple[LaneTable, np.ndarray]:
+def advanced(device: Gpu, until: float, place: bool = True) -> tuple[LaneTable, np.ndarray]:
     """Orbits some steps further, recorded, in a table that may stay on a device."""
     program, kernel = orbit(events=False), GpuKernel("f64", 1, device)
     begun = table(program, 6, q=[1.0, 0.0], x=[0.0, np.linspace(0.7, 1.0, 6), 0.0], p=[0.0, 1e-6])
@@ -205,7 +205,7 @@ def advanced(device: PtxOnHost, until: float, place: bool = True) -> tuple[LaneT
 
 def test_ticks_come_back_when_they_are_recorded() -> None:
     """Each call moves those of its span; all calls together have them all."""
-    wanted, ticks = advanced(PtxOnHost(), 300.0, place=False)
+    wanted, ticks = advanced(Gpu(), 300.0, place=False)
     device = Counting()
     lanes, out = advanced(device, 300.0)
     assert lanes.resident is not None and out.tobytes() == ticks.tobytes() and np.isfinite(out[:, 1:]).all()
@@ -215,7 +215,7 @@ def test_ticks_come_back_when_they_are_recorded() -> None:
 
 def test_what_does_not_fit_beside_a_table_goes_portion_by_portion() -> None:
     """Less free memory than a table asks for at once, or than what is recorded beside it: the bits are the same."""
-    wanted, ticks = advanced(PtxOnHost(), 300.0)
+    wanted, ticks = advanced(Gpu(), 300.0)
     small, crowded = Counting(), Counting()
     small.size = 6 * wanted.array.nbytes
     assert advanced(small, 300.0)[0].resident is None
@@ -231,7 +231,7 @@ def test_what_does_not_fit_beside_a_table_goes_portion_by_portion() -> None:
 
 def test_copies_that_do_not_fit_are_made_on_the_host() -> None:
     """A device with no room left: what is taken, and where it is put, is as everywhere."""
-    device = PtxOnHost()
+    device = Gpu()
     lanes, wanted = numbered(8, "float64", device), numbered(8, "float64", None)
     other = numbered(8, "float64", device)
     assert isinstance(lanes, DeviceTable) and isinstance(other, DeviceTable)
@@ -253,12 +253,12 @@ def test_copies_that_do_not_fit_are_made_on_the_host() -> None:
 def test_an_interrupt_leaves_lanes_on_the_device_at_a_step() -> None:
     """With all that they have recorded on the way; they go on from there."""
 
-    class Interrupted(PtxOnHost):
+    class Interrupted(Gpu):
         def wait(self) -> None:
             if self.launches == 1:
                 signal.raise_signal(signal.SIGINT)
 
-    wanted, ticks = advanced(PtxOnHost(), 300.0)
+    wanted, ticks = advanced(Gpu(), 300.0)
     program, kernel = orbit(events=False), GpuKernel("f64", 1, Interrupted())
     begun = table(program, 6, q=[1.0, 0.0], x=[0.0, np.linspace(0.7, 1.0, 6), 0.0], p=[0.0, 1e-6])
     lanes, out = placed(kernel, LaneTable(program.layout, begun)), np.full((6, 31, 3), np.nan)

@@ -24,8 +24,8 @@ from shiftjax.kernels.llvm.cpu import CpuKernel
 from shiftjax.kernels.llvm.slices import GROWTH, SLICE
 from shiftjax.mechanism.model import Model
 from tests.mechanics.forces import test_bearings as bearings
+from tests.support.gpus import Gpu
 from tests.support.models.sample_programs import BOGACKI, masses, orbit, particle, pendulum, table, wheel
-from tests.support.ptx_on_host import PtxOnHost
 
 NAME = "PTX on the host"
 H = 1e-2  # s
@@ -40,7 +40,7 @@ WAYS = {
 @pytest.fixture(scope="module")
 def backend() -> Iterator[str]:
     """A backend whose kernels all run on one device."""
-    device = PtxOnHost()
+    device = Gpu()
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(BACKENDS, NAME, lambda precision, threads: GpuKernel(precision, threads, device))
         yield NAME
@@ -71,7 +71,7 @@ def test_lanes_have_the_bits_of_the_processor(way: str, precision: str) -> None:
     speeds = np.linspace(0.7, 1.0, 12)
     begun = odd(table(program, 12, precision, q=[1.0, 0.0], x=[0.0, speeds, 0.0], p=[0.0, 1e-6]), program.layout)
     seen = []
-    for kernel in (CpuKernel(precision, 1), GpuKernel(precision, 1, PtxOnHost(), WAYS[way])):
+    for kernel in (CpuKernel(precision, 1), GpuKernel(precision, 1, Gpu(), WAYS[way])):
         lanes, out = begun.copy(), np.full((12, 31, 3), np.nan, begun.dtype)
         kernel.evaluate(program, "events", lanes, 0.0, H)
         kernel.advance([Group(program, lanes, np.full(12, 300.0), out, np.arange(12))], h=H, every=10)
@@ -89,7 +89,7 @@ def test_steps_that_follow_their_error_have_the_bits_of_the_processor(precision:
     rows: dict[str, Any] = {"q": [1.0, 0.0], "x": [0.0, np.linspace(0.7, 0.9, 5), 0.0], "p": [0.0, tolerances]}
     begun = table(program, 5, precision, fraction=np.array([30.0, 1e4, 1.0, 1.0, np.nan]), **rows)
     seen = []
-    for kernel in (CpuKernel(precision, 1), GpuKernel(precision, 1, PtxOnHost())):
+    for kernel in (CpuKernel(precision, 1), GpuKernel(precision, 1, Gpu())):
         lanes, out = begun.copy(), np.full((5, 12, 3), np.nan, begun.dtype)
         for phase in ("project", "events"):
             kernel.evaluate(program, phase, lanes, 0.0, H)
@@ -106,7 +106,7 @@ def test_pieces_of_many_runs_are_loops_with_the_same_bits() -> None:
     assert text.count("_loop(ptr %ws, ptr %tmp)") >= 1
     begun = table(program, 2, q=[0.1] * 16, x=[0.0] * 16, p=[np.array([100.0, 1e5]), np.array([0.1, 10.0])])
     seen = []
-    for kernel in (CpuKernel("f64", 1), GpuKernel("f64", 1, PtxOnHost())):
+    for kernel in (CpuKernel("f64", 1), GpuKernel("f64", 1, Gpu())):
         lanes = begun.copy()
         kernel.advance([Group(program, lanes, np.full(2, 5.0), None, np.full(2, -1))], h=H)
         seen.append(lanes)
@@ -130,7 +130,7 @@ def test_programs_of_other_shapes_have_the_bits_of_the_processor(name: str, way:
     program, rows = PROGRAMS[name]()
     precision = "f32" if "f32" in name else "f64"
     begun, seen = table(program, 4, precision, **rows), []
-    for kernel in (CpuKernel(precision, 1), GpuKernel(precision, 1, PtxOnHost(), WAYS[way])):
+    for kernel in (CpuKernel(precision, 1), GpuKernel(precision, 1, Gpu(), WAYS[way])):
         lanes = begun.copy()
         kernel.advance([Group(program, lanes, np.full(4, 40.0), None, np.full(4, -1))], h=H, t0=0.25)
         seen.append(lanes)
@@ -139,7 +139,7 @@ def test_programs_of_other_shapes_have_the_bits_of_the_processor(name: str, way:
 
 def test_groups_are_checked_before_any_is_stepped_and_may_be_empty() -> None:
     program = orbit()
-    kernel = GpuKernel("f64", 1, PtxOnHost())
+    kernel = GpuKernel("f64", 1, Gpu())
     begun = table(program, 2, q=[1.0, 0.0], x=[0.0, 0.9, 0.0], p=[0.0, 1e-6])
     lanes, none = begun.copy(), np.zeros((program.layout.row_count, 0))
     groups = [Group(program, lanes, np.full(2, 3.0), None, np.full(2, -1))]
@@ -156,7 +156,7 @@ def test_lanes_that_do_not_fit_go_one_portion_after_the_other() -> None:
     begun = table(program, count, q=[1.0, 0.0], x=[0.0, np.linspace(0.7, 1.0, count), 0.0], p=[0.0, 1e-6])
     rows, seen = np.array([3, -1, 0, 2, -1, 1, 4]), []
     for size in (1 << 40, 3 * 8 * (len(begun) + 11 * 3 + 3)):
-        device = PtxOnHost()
+        device = Gpu()
         device.size = size
         lanes, out = begun.copy(), np.full((6, 11, 3), np.nan)
         GpuKernel("f64", 1, device).advance([Group(program, lanes, np.full(count, 100.0), out, rows)], h=H, every=10)
@@ -173,7 +173,7 @@ def test_shared_memory_and_constant_memory_end_somewhere(monkeypatch: pytest.Mon
     program = orbit()
     monkeypatch.setattr(places, "SHARED", 5 * 32 * 8)
     monkeypatch.setattr(lane_pieces, "BANK", 3 * 8)
-    kernel = GpuKernel("f64", 1, PtxOnHost(), Tuning(block=32, sharing=0))
+    kernel = GpuKernel("f64", 1, Gpu(), Tuning(block=32, sharing=0))
     assert len(program_places(program, kernel.target, kernel.tuning).shared) == 5
     begun = table(program, 2, q=[1.0, 0.0], x=[0.0, np.array([0.7, 0.9]), 0.0], p=[0.0, 1e-6])
     seen = []
@@ -189,7 +189,7 @@ def test_a_launch_that_is_too_short_goes_on_in_the_next(monkeypatch: pytest.Monk
     begun = table(program, 3, q=[1.0, 0.0], x=[0.0, np.array([0.7, 0.8, 0.9]), 0.0], p=[0.0, 1e-6])
     seen, launches = [], []
     for steps in (10_000, 7):
-        device = PtxOnHost()
+        device = Gpu()
         kernel, lanes = GpuKernel("f64", 1, device), begun.copy()
         pace = kernel.prepare(program).pace
         monkeypatch.setattr(pace, "steps", lambda _, steps=steps: steps)
@@ -204,7 +204,7 @@ def test_an_interrupt_leaves_every_lane_at_a_step() -> None:
     program = orbit()
     begun = table(program, 2, q=[1.0, 0.0], x=[0.0, np.array([0.7, 0.9]), 0.0], p=[0.0, 1e-6])
 
-    class Interrupted(PtxOnHost):
+    class Interrupted(Gpu):
         def wait(self) -> None:
             if self.launches == 2:
                 signal.raise_signal(signal.SIGINT)
@@ -216,7 +216,7 @@ def test_an_interrupt_leaves_every_lane_at_a_step() -> None:
     clock = lanes[program.layout.rows("clock").start]
     assert (clock > 0).all() and (clock < 2000).all()
     for one in (lanes, whole):
-        GpuKernel("f64", 1, PtxOnHost()).advance([Group(program, one, until, None, rows)], h=H)
+        GpuKernel("f64", 1, Gpu()).advance([Group(program, one, until, None, rows)], h=H)
     assert lanes.tobytes() == whole.tobytes()
 
 
@@ -227,7 +227,7 @@ def test_many_lanes_are_divided_over_all_devices(monkeypatch: pytest.MonkeyPatch
     begun = table(program, count, q=[1.0, 0.0], x=[0.0, np.linspace(0.7, 1.0, count), 0.0], p=[0.0, 1e-6])
     together = threading.Barrier(3, timeout=60.0)
 
-    class Waiting(PtxOnHost):
+    class Waiting(Gpu):
         alone = 0  # launches before
 
         def wait(self) -> None:
@@ -236,7 +236,7 @@ def test_many_lanes_are_divided_over_all_devices(monkeypatch: pytest.MonkeyPatch
 
     rows, opened = np.roll(np.arange(count), 3), []
     first, *others = Waiting(), Waiting(), Waiting()
-    held = PtxOnHost()
+    held = Gpu()
     held.size = 10  # another process has its memory
     kernel = GpuKernel("f64", 1, first, others=lambda device: opened.append(device) or [held, *others])
     few = begun[:, :7].copy()
@@ -266,13 +266,13 @@ def test_an_interrupt_ends_the_work_of_all_devices(monkeypatch: pytest.MonkeyPat
     program = orbit()
     begun = table(program, 4, q=[1.0, 0.0], x=[0.0, np.linspace(0.7, 1.0, 4), 0.0], p=[0.0, 1e-6])
 
-    class Interrupted(PtxOnHost):
+    class Interrupted(Gpu):
         def wait(self) -> None:
             if self.launches == 2:
                 signal.raise_signal(signal.SIGINT)
 
     lanes, whole, until, rows = begun.copy(), begun.copy(), np.full(4, 1e5), np.full(4, -1)
-    kernel = GpuKernel("f64", 1, Interrupted(), others=lambda _: [PtxOnHost()])
+    kernel = GpuKernel("f64", 1, Interrupted(), others=lambda _: [Gpu()])
     with pytest.raises(KeyboardInterrupt):
         kernel.advance([Group(program, lanes, until, None, rows)], h=H)
     clock = lanes[program.layout.rows("clock").start]
@@ -285,7 +285,7 @@ def test_an_interrupt_ends_the_work_of_all_devices(monkeypatch: pytest.MonkeyPat
 def test_an_interrupt_on_the_way_back_loses_no_tick() -> None:
     """It comes while the table is copied: lanes are where they were, and record the same again."""
 
-    class Interrupted(PtxOnHost):
+    class Interrupted(Gpu):
         armed = True
 
         def download(self, address: int, array: np.ndarray) -> None:
@@ -302,7 +302,7 @@ def test_an_interrupt_on_the_way_back_loses_no_tick() -> None:
         kernel.advance([Group(program, lanes, until, out, rows)], h=H, every=10)
     assert lanes.tobytes() == begun.tobytes() and not device.memory
     kernel.advance([Group(program, lanes, until, out, rows)], h=H, every=10)
-    GpuKernel("f64", 1, PtxOnHost()).advance([Group(program, begun, until, whole, rows)], h=H, every=10)
+    GpuKernel("f64", 1, Gpu()).advance([Group(program, begun, until, whole, rows)], h=H, every=10)
     assert lanes.tobytes() == begun.tobytes() and out.tobytes() == whole.tobytes()
 
 
@@ -322,7 +322,7 @@ def test_launches_are_as_long_as_a_slice() -> None:
 
 
 def test_all_memory_is_given_back() -> None:
-    program, device = orbit(), PtxOnHost()
+    program, device = orbit(), Gpu()
     lanes = table(program, 2, q=[1.0, 0.0], x=[0.0, 0.9, 0.0], p=[0.0, 1e-6])
     out = np.zeros((2, 3, 3))
     GpuKernel("f64", 1, device).advance([Group(program, lanes, np.full(2, 2.0), out, np.arange(2))], h=H, every=1)
@@ -359,7 +359,7 @@ def test_whole_runs_have_the_bits_of_the_processor(backend: str, model: str | Mo
 def test_a_spoilt_instruction_is_seen() -> None:
     """The comparison of bits would notice one wrong operation."""
 
-    class Spoilt(PtxOnHost):
+    class Spoilt(Gpu):
         def load(self, identity: str, ptx: Any, name: str, shared: int) -> Any:
             parts = ptx().split("mul.rn.f64")
             middle = len(parts) // 2
@@ -368,7 +368,7 @@ def test_a_spoilt_instruction_is_seen() -> None:
 
     program = orbit(events=False)
     ends = []
-    for device in (PtxOnHost(), Spoilt()):
+    for device in (Gpu(), Spoilt()):
         lanes = table(program, 2, q=[1.0, 0.0], x=[0.0, 0.9, 0.0], p=[0.0, 1e-6])
         GpuKernel("f64", 1, device).advance([Group(program, lanes, np.full(2, 5.0), None, np.full(2, -1))], h=H)
         ends.append(lanes.tobytes())

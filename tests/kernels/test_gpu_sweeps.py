@@ -29,18 +29,18 @@ from tests.gradients import test_gradient_passages as of_passages
 from tests.kernels.test_gpu import same_bits
 from tests.kernels.test_sweeper import ALIKE, T0, H, leg, swept
 from tests.support.complete import without
+from tests.support.gpus import Gpu
 from tests.support.models.sample_programs import pendulum, table
-from tests.support.ptx_on_host import PtxOnHost
 
 NAME = "PTX on the host"
 SEEDS = np.random.default_rng(5).standard_normal((19, 5, 2))
 EVERY = 3  # steps between ticks, of which the first is at clock 2
 
 
-def on_device(given: Leg, device: PtxOnHost | None = None, memory: float | None = None, **how: Any) -> np.ndarray:
+def on_device(given: Leg, device: Gpu | None = None, memory: float | None = None, **how: Any) -> np.ndarray:
     """Cotangents at the beginning of a leg."""
     bars = given.bars.copy()
-    back = ReversibleGpuKernel("f64", 1, device or PtxOnHost(), **how).backward(memory)
+    back = ReversibleGpuKernel("f64", 1, device or Gpu(), **how).backward(memory)
     back.sweep([given._replace(bars=bars)], h=H, t0=T0, every=EVERY, origin=2)
     return bars
 
@@ -72,7 +72,7 @@ def test_in_single_precision() -> None:
     bars = rng.standard_normal((made.layout.row_count, 6)).astype(np.float32)
     bars[made.layout.rows("steps").start] = [7, 3, 5, 0, 4, 7]
     seeds, seen = rng.standard_normal((6, 3, 2)).astype(np.float32), []
-    for kernel in (ReversibleCpuKernel("f32", 1), ReversibleGpuKernel("f32", 1, PtxOnHost())):
+    for kernel in (ReversibleCpuKernel("f32", 1), ReversibleGpuKernel("f32", 1, Gpu())):
         given = Leg(made, begun, bars.copy(), seeds, np.arange(6))
         kernel.backward().sweep([given], h=H, every=EVERY)
         seen.append(given.bars)
@@ -82,19 +82,19 @@ def test_in_single_precision() -> None:
 def test_a_leg_in_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lanes stand in their table between two of them; some have ended, or not begun, by then."""
     monkeypatch.setattr(LaunchPace, "steps", lambda self, lanes: 3)
-    given, device = leg("pendulum", 19, np.arange(19) % 11, "rk4", SEEDS), PtxOnHost()
+    given, device = leg("pendulum", 19, np.arange(19) % 11, "rk4", SEEDS), Gpu()
     assert on_device(given, device).tobytes() == swept(1, EVERY, given)[0].tobytes()
     assert device.launches == 2 * 4, "of ten steps, ahead and back"
 
 
 def test_lanes_go_back_in_portions_that_have_room_for_their_stacks() -> None:
     """The same bits; all memory is given back; the limit is kept, and one that is too small is refused."""
-    given, device = leg("pendulum", 19, 8, "rk4", SEEDS), PtxOnHost()
+    given, device = leg("pendulum", 19, 8, "rk4", SEEDS), Gpu()
     back = GpuBackward(ReversibleGpuKernel("f64", 1, device))
     stack = 9 * back._step_bytes(given.adjoint.layout, given.adjoint.method)
     used = []
 
-    class Watched(PtxOnHost):
+    class Watched(Gpu):
         def allocate(self, size: int) -> int:
             used.append(size)
             return super().allocate(size)
@@ -113,7 +113,7 @@ def test_lanes_go_back_in_portions_that_have_room_for_their_stacks() -> None:
 def test_legs_are_as_long_as_there_is_memory_for() -> None:
     """The stacks of as many lanes as run at a time; never less than 8 steps, so that notes stay few."""
     layout, method = (made := leg("pendulum", 1, 1).adjoint).layout, made.method
-    kernel = ReversibleGpuKernel("f64", 1, device := PtxOnHost())
+    kernel = ReversibleGpuKernel("f64", 1, device := Gpu())
     one = devices.FULL * kernel.backward()._step_bytes(layout, method)
     assert [kernel.backward(size * one).longest(made) for size in (0.0, 101.5, 1e6)] == [8, 100, backward.MOST]
     device.size = 404 * one
@@ -127,7 +127,7 @@ def test_lanes_of_a_leg_are_divided_over_all_devices(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(devices, "FULL", 4)
     together = threading.Barrier(2, timeout=60.0)
 
-    class Waiting(PtxOnHost):
+    class Waiting(Gpu):
         def wait(self) -> None:
             if self.launches == 1:  # none takes the portion of the other one
                 together.wait()
@@ -143,7 +143,7 @@ def test_lanes_of_a_leg_are_divided_over_all_devices(monkeypatch: pytest.MonkeyP
 def test_an_interrupt_changes_no_cotangent() -> None:
     """It comes through between two launches; nothing is left on the device."""
 
-    class Interrupted(PtxOnHost):
+    class Interrupted(Gpu):
         def wait(self) -> None:
             signal.raise_signal(signal.SIGINT)
 
@@ -157,7 +157,7 @@ def test_an_interrupt_changes_no_cotangent() -> None:
 def test_a_spoilt_instruction_is_seen() -> None:
     """The comparison of bits would notice one wrong operation on the way back."""
 
-    class Spoilt(PtxOnHost):
+    class Spoilt(Gpu):
         def load(self, identity: str, ptx: Any, name: str, shared: int) -> Any:
             def spoilt() -> str:
                 parts = ptx().split("mul.rn.f64")
@@ -173,9 +173,9 @@ def test_a_spoilt_instruction_is_seen() -> None:
 
 
 @pytest.fixture(scope="module")
-def device() -> Iterator[PtxOnHost]:
+def device() -> Iterator[Gpu]:
     """What all kernels of the backend `NAME` run on."""
-    device = PtxOnHost()
+    device = Gpu()
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(BACKENDS, NAME, lambda precision, threads: ReversibleGpuKernel(precision, threads, device))
         yield device
@@ -241,7 +241,7 @@ def slopes(name: str, backend: str) -> list[np.ndarray]:
 @pytest.mark.usefixtures("quick_llvm")
 @pytest.mark.filterwarnings("ignore::shiftjax.GradientWarning")
 @pytest.mark.parametrize("name", without(RUNS, LONG))
-def test_slopes_of_runs_have_the_bits_of_the_processor(name: str, device: PtxOnHost) -> None:
+def test_slopes_of_runs_have_the_bits_of_the_processor(name: str, device: Gpu) -> None:
     """Both modes, over several legs: repartitions, metrics, jumps of forces, chosen steps, events. [F24]"""
     before = device.launches
     ours, wanted = slopes(name, NAME), slopes(name, "cpu")

@@ -18,8 +18,8 @@ from shiftjax.kernels.gpu.backward import ReversibleGpuKernel
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.run.programs.integrators import METHODS
 from tests.extensions import numpy_backend, rodas4  # noqa: F401
+from tests.support.gpus import Gpu
 from tests.support.models.sample_programs import BOGACKI, get, orbit, table
-from tests.support.ptx_on_host import PtxOnHost
 
 pytestmark = pytest.mark.usefixtures("quick_xla")  # test_kernels.py has XLA as users have it
 ROUNDING = 1e-12  # a few hundred steps
@@ -34,7 +34,7 @@ def kernel(request: pytest.FixtureRequest) -> Kernel:
 
 def made(name: str) -> Kernel:
     """A kernel of a backend; that of GPUs runs its PTX on the host."""
-    return ReversibleGpuKernel("f64", 1, PtxOnHost()) if name == "gpu" else make_kernel(name, "f64", 1)
+    return ReversibleGpuKernel("f64", 1, Gpu()) if name == "gpu" else make_kernel(name, "f64", 1)
 
 
 def fixed(events: bool = False) -> LaneProgram:

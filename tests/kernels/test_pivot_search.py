@@ -20,8 +20,8 @@ from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import TIE
 from tests.mechanics.test_identities import random_document
+from tests.support.gpus import Gpu
 from tests.support.models.mechanisms import four_bars, walked
-from tests.support.ptx_on_host import PtxOnHost
 
 LANES = 40  # two blocks of the widest vectors and some of a third
 TOLERANCE = 1e-8
@@ -79,7 +79,7 @@ def test_the_compiled_search_is_that_of_numpy(name: str, precision: str) -> None
         assert np.isnan(wanted.entries).sum() == (lanes.members == 7).sum()
         if name not in ON_DEVICE:
             continue
-        moves = Moves(PtxOnHost(), lanes.table.dtype)
+        moves = Moves(Gpu(), lanes.table.dtype)
         there = DeviceTable(lanes.table.layout, lanes.table.array.copy(), moves)
         ours = DeviceSearch(moves)(jacobian.code, lanes._replace(table=there))
         assert ours is not None and same(ours, wanted)
@@ -90,7 +90,7 @@ def test_a_device_gets_and_gives_little() -> None:
     """Of a lane 8 bytes up, 40 down: a word of sets and four figures."""
     jacobian, lanes = searched("bricard", 0, "f64", 5)
 
-    class Counting(PtxOnHost):
+    class Counting(Gpu):
         up = down = 0
 
         def upload(self, array: np.ndarray, address: int) -> None:
@@ -111,7 +111,7 @@ def test_a_device_gets_and_gives_little() -> None:
 
 def test_what_a_thread_has_no_room_for_is_left_to_the_host() -> None:
     jacobian, lanes = searched("bricard", 0, "f64", 5)
-    moves = Moves(PtxOnHost(), lanes.table.dtype)
+    moves = Moves(Gpu(), lanes.table.dtype)
     there = lanes._replace(table=DeviceTable(lanes.table.layout, lanes.table.array.copy(), moves))
     code = jacobian.code
     large = MatrixCode(code.piece, code.places, 60, 60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from shiftjax.bench.rivals.hinge_tree import check_hinges, tree_of
 from shiftjax.bench.rivals.judge import angles_of, judged
 from shiftjax.bench.rivals.rival import Entrant, Race, Rival
 from shiftjax.bench.timing import Timing, side_by_side, timed
+from shiftjax.bench.watched_kernel import watched
 from shiftjax.bench.workload import Workload
 from shiftjax.errors import ModelError
 from shiftjax.registry import Registry
@@ -173,13 +175,16 @@ def raced(
     """A mapping for every setting of every code, this one first: its settings, rates, gap, energy error and by how much
     its motion differs from ours, or why it does not run.
 
+    Of this code whole calls are timed, starts and results included, and the part of them in which the kernel steps;
+    of others steps alone.
+
     Args:
         members: of this code; others take as many as keep them busy. rounds: timed calls, in turn; medians count.
         names: of `RIVALS`. say: is told what is done.
     """
-    race = race_of(work, members, threads)
+    race, stepping = race_of(work, members, threads), list[float]()
     first, motion = _ours(work, race, members)
-    rows, calls, counts = [first], {0: partial(work.run, members)}, {0: first.pop("member_steps")}
+    rows, calls, counts = [first], {0: partial(_watched_run, work, members, stepping)}, {0: first.pop("member_steps")}
     for name, setting, words, entrant, why in entered(race, names):
         row: dict[str, Any] = {
             "code": name,
@@ -203,9 +208,18 @@ def raced(
             calls[len(rows) - 1], counts[len(rows) - 1] = partial(entrant.run, steps), steps * len(entrant.masses)
     say("taking turns ...")
     timings, _ = side_by_side({str(k): call for k, call in calls.items()}, rounds)
+    kernel = ratio(counts[0], statistics.median(stepping[1:]))
     for k, count in counts.items():
         rows[k] |= _rates(timings[str(k)], timings["0"], count, counts[0])
+        rows[k]["times_stepping"] = ratio(kernel, rows[k]["steps_per_s"])
     return rows
+
+
+def _watched_run(work: Workload, members: int, stepping: list[float]) -> None:
+    """A whole call; notes how long its kernel stepped [s]."""
+    with watched(work.backend, copied=1) as watch:
+        work.on(watch.backend).run(members)
+        stepping.append(watch.stepping.wall_s)
 
 
 def _ours(work: Workload, race: Race, members: int) -> tuple[dict[str, Any], np.ndarray]:
@@ -231,7 +245,7 @@ def _checked(race: Race, entrant: Entrant, motion: np.ndarray) -> dict[str, Any]
         (1, 2)
     )  # of the smallest and the largest mass
     early = float(differences[: 1 + round(ALIKE_FOR / race.step / EVERY)].max())
-    figures = judged(race.tree, race.varied, np.asarray(entrant.masses), path)
+    figures = judged(race.tree, race.varied, np.asarray(entrant.masses)[: path[0].shape[1]], path)
     row: dict[str, Any] = {
         "members": len(entrant.masses), "precision": entrant.precision, "device": entrant.device,
         "first_s": first.wall_s,
@@ -243,10 +257,10 @@ def _checked(race: Race, entrant: Entrant, motion: np.ndarray) -> dict[str, Any]
 
 
 def _fitting(entrant: Entrant) -> int:
-    """Steps of a call that takes long enough to be timed."""
+    """Steps of a call that takes long enough to be timed, an even number: some codes take two at a time."""
     timed(lambda: entrant.run(TRIED))
     took = max(timed(lambda: entrant.run(TRIED))[1].wall_s, 1e-6)
-    return int(np.clip(TRIED * CALL_S / took, TRIED, MOST_STEPS))
+    return int(np.clip(TRIED * CALL_S / took, TRIED, MOST_STEPS)) // 2 * 2
 
 
 def _rates(timing: Timing, reference: Timing, count: float, our_count: float) -> Mapping[str, Any]:

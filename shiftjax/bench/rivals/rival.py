@@ -72,7 +72,9 @@ class Entrant(Protocol):
 
     def path(self, steps: int, every: int) -> Path:
         """The motion at the start and after every so many steps: angles of the tree's hinges, from the start pose
-        [rad], and their speeds [rad/s], (instants, n, hinges), or, of a code that moves bodies freely, `Bodies`."""
+        [rad], and their speeds [rad/s], (instants, n, hinges), or, of a code that moves bodies freely, `Bodies`.
+
+        Of the first members alone where the masses of the others are these again."""
         ...
 
 

@@ -230,7 +230,7 @@ def _rivals(options: argparse.Namespace, lines: _Lines) -> int:
         if not lines.printed:
             common.put(f"{work.name}: steps of {work.step:g} s over {work.span:g} s, {threads} threads; ours by RK4")
             common.put()
-            common.table(*tables.rivals_table(rows), left=(0, 1, 10))
+            common.table(*tables.rivals_table(rows), left=(0, 1, 11))
     return 0
 
 
