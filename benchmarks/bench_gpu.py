@@ -87,6 +87,7 @@ def main() -> None:
     if options.what == "golden":
         golden()
         return
+    jax.config.update("jax_enable_x64", True)  # slopes are JAX's, in the precision of the run
     device = cuda_device()
     if options.what == "rates":
         peaks = {precision: peak_of_gpu(device, precision) for precision in options.precisions}
@@ -283,7 +284,7 @@ def calls(device: CudaDevice, model: str, precision: str, options: argparse.Name
                 walls.append(time.perf_counter() - begun)
                 launched = sum(kernel.launched_s for kernel in kernels)
             results.append(result)
-            ends = [np.concatenate([*(one.final or {}).values()], 1).T for one in (result, results[0])]
+            ends = [np.column_stack([*(one.final or {}).values()]).T for one in (result, results[0])]
             figures = {"model": model, "precision": precision, "backend": backend, "members": members, "varied": path}
             figures |= {"steps": round(options.span / H), "first_s": walls[0], "warm_s": walls[1]}
             figures |= {"tolerance": options.tolerance, "method": options.method}
