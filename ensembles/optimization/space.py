@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -23,6 +24,21 @@ OPTIONS = {
         "xla_cpu_parallel_codegen_split_count": 1,
     }
 }
+
+
+@functools.cache
+def _known_options(backend: str) -> dict[str, Any]:
+    """Those of `OPTIONS` that this version of XLA knows: it refuses all others, and versions drop some."""
+    identity, options = jax.jit(lambda x: x).lower(np.float32(0.0)), OPTIONS.get(backend, {})
+
+    def knows(some: dict[str, Any]) -> bool:
+        try:
+            identity.compile(compiler_options=some)
+        except jax.errors.JaxRuntimeError:
+            return False
+        return True
+
+    return options if knows(options) else {name: value for name, value in options.items() if knows({name: value})}
 
 
 _programs: dict[str, Callable[..., Any]] = {}  # by the text of their operations, the last used one last
@@ -127,7 +143,7 @@ def _program(jaxpr: Any) -> Callable[..., Any]:
         return jaxpr_as_fun(ClosedJaxpr(jaxpr, constants))(*leaves)
 
     text = str(jaxpr)
-    program = _programs.pop(text, None) or jax.jit(run, compiler_options=OPTIONS.get(jax.default_backend()))
+    program = _programs.pop(text, None) or jax.jit(run, compiler_options=_known_options(jax.default_backend()))
     if ADDRESS not in text and not _says_too_little(jaxpr):
         _programs[text] = program
     for old in list(_programs)[: len(_programs) - PROGRAMS]:

@@ -20,6 +20,7 @@ U = np.linspace(-2.0, 2.0, 12).reshape(6, 2)
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Callable[..., Any]]:
     """What has been given to XLA, with nothing remembered before."""
+    space._known_options(jax.default_backend())
     programs, jit = list[Callable[..., Any]](), jax.jit
     monkeypatch.setattr(space, "_programs", {})
     monkeypatch.setattr(jax, "jit", lambda run, **how: (programs.append(run), jit(run, **how))[1])
@@ -39,6 +40,13 @@ class Law:
 def boxed(low: np.ndarray, factor: float = 2.0) -> MemberwiseFunction:
     """Of a member (2,): what is inside of a box, and a number."""
     return MemberwiseFunction(lambda u: {"inside": jnp.maximum(factor * u, low), "sum": jnp.sum(u)})
+
+
+def test_names_that_a_version_of_xla_does_not_know_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"xla_backend_optimization_level": 0}
+    monkeypatch.setattr(space, "OPTIONS", {"cpu": {**known, "xla_cpu_of_another_version": True}})
+    assert space._known_options.__wrapped__("cpu") == known
+    assert not space._known_options.__wrapped__("tpu")
 
 
 def test_other_arrays_share_a_program(compiled: list[Callable[..., Any]]) -> None:
