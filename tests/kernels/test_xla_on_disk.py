@@ -107,10 +107,15 @@ def test_what_changes_the_code_changes_the_key(folder: Path, monkeypatch: pytest
     assert xla_on_disk.machine() != before
 
 
+GONE = ("jax_exec_time_optimization_effort", "jax_memory_fitting_effort")  # since JAX 0.12
+
+
 @pytest.mark.parametrize("name", xla_on_disk.SETTINGS)
 def test_settings_of_jax_that_change_the_executable_change_the_key(name: str) -> None:
     """Each setting is one of JAX that may be changed on the way: a misspelt one would be None whatever it is."""
     before, old = xla_on_disk.machine(), xla_on_disk.setting(name)
+    if old is None and name in GONE and jax.__version_info__ >= (0, 12):
+        pytest.skip("no setting of this JAX")
     words = {"precision": "highest", "level": "O1"}
     changed = words.get(name.split("_")[-1]) or (not old if isinstance(old, bool) else old + 1)
     jax.config.update(name, changed)
