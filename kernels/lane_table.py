@@ -8,7 +8,8 @@ clocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -199,6 +200,11 @@ class LaneTable:
     def row(self, name: str, members: Members = ALL) -> np.ndarray:
         """(K,) the first row of a group."""
         return self.rows(name, members, 0)
+
+    @contextmanager
+    def reading_all(self) -> Iterator[None]:
+        """Within, several threads may read, each of a portion of members, and most members are read of what one is."""
+        yield
 
     def state(self, members: Members = ALL) -> np.ndarray:
         """(nq + 2 nx, K) coordinates, speeds and rates one above the other, for reading."""

@@ -30,8 +30,9 @@ ACCELERATOR = 16384
 TICKS = 64  # output ticks a call; with one, calls cost as much as a four-bar's ten steps
 KEPT = 64  # programs whose executables stay for the next run
 
-# The barriers of `graph_in_jax` hold if the pass that takes them out is left out, until JAX 0.12: then its XLA refuses the
-# code. Blocks are divided over our own threads: XLA's divide each operation, which costs up to twice the processor time.
+# The barriers of `graph_in_jax` hold if the pass that takes them out is left out, until JAX 0.12: then its XLA refuses
+# the code. Blocks are divided over our own threads: XLA's divide each operation, which takes up to twice the time of
+# the processor.
 BARRIERS_HOLD = jax.__version_info__ < (0, 12)
 OPTIONS: dict[str, dict[str, str | bool]] = {"cpu": {"xla_cpu_multi_thread_eigen": False}}
 if BARRIERS_HOLD:

@@ -83,10 +83,12 @@ class CudaDevice:
 
     def upload(self, array: np.ndarray, address: int) -> None:
         """See `device.Device`."""
+        self._call("cuCtxSetCurrent", self._context)
         self._call("cuMemcpyHtoD", address, array.ctypes.data, array.nbytes)
 
     def download(self, address: int, array: np.ndarray) -> None:
-        """See `device.Device`."""
+        """See `device.Device`; from any thread, since portions of a table are read by several."""
+        self._call("cuCtxSetCurrent", self._context)
         self._call("cuMemcpyDtoH", array.ctypes.data, address, array.nbytes)
 
     def load(self, identity: str, ptx: Callable[[], str], name: str, shared: int) -> Any:

@@ -7,13 +7,19 @@ members, or to one number for all, is set on both sides; other rows go up when a
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 from shiftjax.kernels.gpu.moves import Moves, TablePart, freed
 from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members, RowNames
+
+# Lanes of a copy whose numbers are copied on the host, too, where they are on both sides: a row of few is there sooner
+# than it is fetched, one of more is mostly not asked for.
+FEW = 1 << 11
 
 
 class DeviceTable(LaneTable):
@@ -28,6 +34,7 @@ class DeviceTable(LaneTable):
     def __init__(self, layout: RowNames, array: np.ndarray, moves: Moves) -> None:
         super().__init__(layout, array)
         self.moves, self._address = moves, 0
+        self._whole_rows, self._fetching = False, threading.Lock()
         self._here, self._there = np.ones(len(self._array), bool), np.zeros(len(self._array), bool)
 
     # -- for kernels -------------------------------------------------------------------------------------------------
@@ -78,24 +85,27 @@ class DeviceTable(LaneTable):
 
     def take(self, members: Members) -> LaneTable:
         """Some lanes, copied on the device."""
-        return self._copied(np.arange(self.lanes)[members])
+        return self._copied(self._listed(members))
 
     def _copied(self, which: np.ndarray | None) -> LaneTable:
         count = self.lanes if which is None else len(which)
         other = DeviceTable(self.layout, np.empty((len(self._array), count), self.dtype), self.moves)
-        if self._there.any() and not other._has_room():
+        if (self._there.any() or count >= FEW) and not other._has_room():
             self._fetch(self._rows(None))
             return LaneTable(self.layout, self._array[:, slice(None) if which is None else which]).copy()
+        if count >= FEW and self._has_room():
+            self._send(self._rows(None))  # a kernel will want them there; a device copies in no time
         for _, run in _runs(self._rows(None), self._here, self._there):
             here, there = self._here[run.start], self._there[run.start]
-            if here:
+            other._here[run] = copied = here and (not there or count < FEW)
+            if copied:
                 numbers = self._array[run]
                 other._array[run] = numbers if which is None else np.take(numbers, which, axis=1)
             if there:
                 members = 0 if which is None else self.moves.listed(which)
                 source = TablePart(self._place(run.start), self.lanes, members=members)
                 self.moves.move(TablePart(other._place(run.start), count), source, run.stop - run.start, count)
-        other._here[:], other._there[:] = self._here, self._there
+        other._there[:] = self._there
         return other
 
     def put(self, members: Members, lanes: LaneTable, names: Iterable[str] | None = None) -> None:
@@ -104,27 +114,28 @@ class DeviceTable(LaneTable):
             if lanes.copied is None:
                 return  # they stand here
             lanes = lanes.copied
-        which, rows = np.arange(self.lanes)[members], self._rows(names)
-        if lanes is self or not len(which):
+        which, rows = self._listed(members), self._rows(names)
+        count, some = (self.lanes, ALL) if which is None else (len(which), which)
+        if lanes is self or not count:
             return
         if not isinstance(lanes, DeviceTable) or (lanes._there.any() and not self._has_room()):
             for places, run in _runs(rows):
-                self._write(rows[places], lanes.array[run], which)
+                self._write(rows[places], lanes.array[run], some)
             return
         for places, run in _runs(rows, self._here, self._there, lanes._here, lanes._there):
             here, there, also = self._here[run.start], self._there[run.start], lanes._here[run.start]
             if not lanes._there[run.start] or (here and also and not there):
-                self._write(rows[places], lanes._array[run], which)
+                self._write(rows[places], lanes._array[run], some)
                 continue
-            if not there and self._everyone(which) is not ALL:
+            if not there and which is not None:
                 self._send(rows[places])
             self._here[run] = False
-            to = TablePart(self._place(run.start), self.lanes, members=self.moves.listed(which))
+            to = TablePart(self._place(run.start), self.lanes, members=0 if which is None else self.moves.listed(which))
             source = TablePart(lanes._place(run.start), lanes.lanes)
-            self.moves.move(to, source, run.stop - run.start, len(which))
+            self.moves.move(to, source, run.stop - run.start, count)
             self._there[run] = True
-            if here and also:
-                self._array[run][:, which] = lanes._array[run]
+            if here and also and count < FEW:
+                self._array[run][:, some] = lanes._array[run]
                 self._here[run] = True
 
     # -- rows --------------------------------------------------------------------------------------------------------
@@ -135,8 +146,17 @@ class DeviceTable(LaneTable):
         if members is ALL:
             self._fetch(np.atleast_1d(rows))
             return super().rows(name, members, within)
-        numbers = self._read(np.atleast_1d(rows), np.arange(self.lanes)[members])
+        numbers = self._read(np.atleast_1d(rows), members)
         return numbers[0] if np.ndim(rows) == 0 else numbers
+
+    @contextmanager
+    def reading_all(self) -> Iterator[None]:
+        """See `LaneTable`: whole rows are fetched, each once."""
+        self._whole_rows = True
+        try:
+            yield
+        finally:
+            self._whole_rows = False
 
     def state(self, members: Members = ALL) -> np.ndarray:
         """See `LaneTable`."""
@@ -144,7 +164,7 @@ class DeviceTable(LaneTable):
         if members is ALL:
             self._fetch(rows)
             return super().state(members)
-        return self._read(rows, np.arange(self.lanes)[members])
+        return self._read(rows, members)
 
     def set(self, name: str, values: np.ndarray | float, members: Members = ALL, within: slice | int = ALL) -> None:
         """See `LaneTable`."""
@@ -170,6 +190,11 @@ class DeviceTable(LaneTable):
         known = self.layout.columns()
         return np.array([row for name in names if name in known for row in self.layout.rows(name)], int)
 
+    def _listed(self, members: Members) -> np.ndarray | None:
+        """(n,) numbers of some lanes; None for all in order."""
+        which = np.arange(self.lanes)[members]
+        return None if self._everyone(which) is ALL else which
+
     def _place(self, row: int) -> int:
         """The address of a row, of a table that is there from then on."""
         if not self._address:
@@ -187,10 +212,13 @@ class DeviceTable(LaneTable):
         return True
 
     def _fetch(self, rows: np.ndarray) -> None:
-        """Brings rows to the host that are not there."""
-        for _, run in _runs(rows[~self._here[rows]]):
-            self.moves.device.download(self._place(run.start), self._array[run])
-            self._here[run] = True
+        """Brings rows to the host that are not there; from several threads."""
+        if self._here[rows].all():
+            return
+        with self._fetching:
+            for _, run in _runs(rows[~self._here[rows]]):
+                self.moves.device.download(self._place(run.start), self._array[run])
+                self._here[run] = True
 
     def _send(self, rows: np.ndarray) -> None:
         """Brings rows to the device that are not there."""
@@ -198,16 +226,19 @@ class DeviceTable(LaneTable):
             self.moves.device.upload(self._array[run], self._place(run.start))
             self._there[run] = True
 
-    def _read(self, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """(rows, K) numbers of some members; of few of them those alone are fetched."""
-        if 2 * len(which) >= self.lanes:
+    def _read(self, rows: np.ndarray, members: Members) -> np.ndarray:
+        """(rows, K) numbers of some members, copied; of few of them those alone are fetched."""
+        some = members if isinstance(members, slice) else self._everyone(members)
+        which = np.arange(self.lanes)[some]
+        count = len(which)
+        if self._whole_rows or 2 * count >= self.lanes:
             self._fetch(rows)
-        out = np.empty((len(rows), len(which)), self.dtype)
+        out = np.empty((len(rows), count), self.dtype)
         for places, run in _runs(rows, self._here):
             if self._here[run.start]:
-                out[places] = self._array[run][:, which]
-            elif len(which):
-                packed, count = self.moves.packed(out[places].size), len(which)
+                out[places] = self._array[run][:, some]
+            elif count:
+                packed = self.moves.packed(out[places].size)
                 source = TablePart(self._place(run.start), self.lanes, members=self.moves.listed(which))
                 self.moves.move(TablePart(packed, count), source, run.stop - run.start, count)
                 self.moves.device.download(packed, out[places])
@@ -226,6 +257,10 @@ class DeviceTable(LaneTable):
         for places, run in _runs(rows, self._here, self._there):
             here, there = self._here[run.start], self._there[run.start]
             both = there and (of_one if which is None else not here or 2 * count < self.lanes)
+            if both and which is None and count >= FEW:
+                self._here[run] = False  # the device has them before and after
+                self._set_there(run, numbers[places], which)
+                continue
             self._there[run] = False
             if here or which is None:
                 self._array[run][:, slice(None) if which is None else which] = numbers[places]

@@ -232,7 +232,7 @@ class GpuKernel:
             with shielded(stop.set):  # no signal comes between a step on the device and the ticks that it recorded
                 self._run(one, 0, numbers, stop)
         taking = self.devices.taking(sum(len(one.members) for one in going))
-        work = deque(portion for one in going for portion in self._portions(one, one.ticks(numbers), taking))
+        work = deque(portion for one in going for portion in self._portions(one, taking))
         self.devices.share_out(
             work, taking, lambda portion, number: self.prepare(portion.group.program, number),
             lambda portion, number, stop: self._run(portion, number, numbers, stop),
@@ -244,10 +244,11 @@ class GpuKernel:
         for group in groups:
             members = host.check(group.program, group.table, group.rows, group.out)
             one = DeviceLanes(group, host.stops(group.table, group.until), members, slice(0, len(members)))
+            one = one._replace(window=one.ticks(numbers))
             table = group.resident
             if self._has(table):
                 assert table is not None
-                if one.bytes_beside(one.ticks(numbers)) + table.shown.nbytes <= SHARE * self.device.free_bytes():
+                if one.bytes_beside() + table.shown.nbytes <= SHARE * self.device.free_bytes():
                     staying.append(one)
                     continue
                 one = one._replace(group=group._replace(table=table.array, resident=None))
@@ -259,14 +260,14 @@ class GpuKernel:
         with OnDevice(device, portion, numbers) as memory:
             _launches(device, ready, memory, stop)
 
-    def _portions(self, whole: DeviceLanes, ticks: range, taking: Sequence[int]) -> Iterator[DeviceLanes]:
+    def _portions(self, whole: DeviceLanes, taking: Sequence[int]) -> Iterator[DeviceLanes]:
         """Lanes of a group that the memory of a device holds at once, in as many portions at least as devices take.
 
         Raises:
             ModelError: it does not hold one.
         """
         rows, lanes = whole.group.table.shape
-        one = rows * self.dtype.itemsize + -(-whole.bytes_beside(ticks) // max(lanes, 1))
+        one = rows * self.dtype.itemsize + -(-whole.bytes_beside() // max(lanes, 1))
         free = min(self.devices.numbered(number).free_bytes() for number in taking)
         room = int(SHARE * free / one)
         if room < 1 and lanes:

@@ -27,13 +27,14 @@ class DeviceLanes(NamedTuple):
     """Lanes of a group that one device takes at once.
 
     Attributes:
-        until, members: of the whole group. lanes: of it.
+        until, members: of the whole group. lanes: of it. window: ticks that may be recorded on the way.
     """
 
     group: Group
     until: np.ndarray
     members: np.ndarray
     lanes: slice
+    window: range = range(0)
 
     def row(self, name: str) -> np.ndarray:
         """(B,) one row of the whole group."""
@@ -55,10 +56,10 @@ class DeviceLanes(NamedTuple):
         first, last = (int(np.clip(np.nan_to_num(at), 0, group.out.shape[1])) for at in (first, last + 1.0))
         return range(first, last)
 
-    def bytes_beside(self, ticks: range) -> int:
+    def bytes_beside(self) -> int:
         """Of a device's memory that the whole group takes beside its table."""
         group, size = self.group, self.until.itemsize
-        recorded = 0 if group.out is None else int((self.members >= 0).sum()) * len(ticks) * group.out.shape[2]
+        recorded = 0 if group.out is None else int((self.members >= 0).sum()) * len(self.window) * group.out.shape[2]
         return recorded * size + len(self.members) * (2 * size + self.members.itemsize)  # `until`, `taken`, `member`
 
 
@@ -91,7 +92,7 @@ class OnDevice:
     def __init__(self, device: Device, portion: DeviceLanes, numbers: CallNumbers) -> None:
         self.device, self.portion, self.group, self.numbers = device, portion, portion.group, numbers
         group, lanes, members = portion.group, portion.lanes, portion.members[portion.lanes]
-        self.lanes, self.window = len(members), portion.ticks(numbers)
+        self.lanes, self.window = len(members), portion.window
         recorded = np.flatnonzero(members >= 0) if group.out is not None else np.zeros(0, int)
         self.rows = members[recorded]  # of `out`
         member = np.full(self.lanes, -1, np.int64)

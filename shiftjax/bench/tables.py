@@ -72,7 +72,7 @@ def rivals_table(lines: Sequence[Line]) -> Table:
         (
             f"{line['code']} {line['version']}".strip(), line["setting"], line.get("precision", ""),
             str(line.get("members", "")), rate(line.get("steps_per_s")), rate(line.get("steps_per_cpu_s")),
-            rate(line.get("times" if on_gpu or line.get("device", "cpu") != "cpu" else "times_cpu")),
+            rate(line.get("times" if on_gpu or line.get("runs_on", "cpu") != "cpu" else "times_cpu")),
             rate(line.get("times_stepping")), small(line.get("gap")), small(line.get("energy_error")),
             small(line["difference"]) if "difference" in line else "", line.get("skipped", ""),
         )

@@ -104,6 +104,7 @@ def test_all_settings_of_a_code_have_a_line(monkeypatch: pytest.MonkeyPatch, cap
     assert exact["gap"] < EXACT and exact["difference"] < EXACT and exact["steps_per_s"] > 0
     assert exact["times"] == pytest.approx(ours["steps_per_s"] / exact["steps_per_s"])
     assert ours["times_stepping"] > 1.0, "whole calls take longer than their steps"
+    assert exact["runs_on"] == "cpu"
     assert exact["times_stepping"] == pytest.approx(ours["times_stepping"] * exact["times"])
     assert soft["difference"] == pytest.approx(1e-3) and 1e-4 < soft["gap"] < 1e-3 and "skipped" not in soft
     assert lines["replay", "other"]["skipped"] == "it moves otherwise: by 0.2 rad"

@@ -14,6 +14,7 @@ import pytest
 from shiftjax import simulate
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Group, evaluated, placed
+from shiftjax.kernels.gpu import device_table
 from shiftjax.kernels.gpu import kernel as gpu_kernel
 from shiftjax.kernels.gpu.device_table import DeviceColumns, DeviceTable
 from shiftjax.kernels.gpu.kernel import GpuKernel
@@ -21,6 +22,7 @@ from shiftjax.kernels.gpu.moves import Moves
 from shiftjax.kernels.lane_program import WRITES, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable
 from shiftjax.kernels.llvm.cpu import CpuKernel
+from shiftjax.kernels.workers import in_portions
 from tests.support.gpus import Gpu
 from tests.support.models.sample_programs import orbit, table
 
@@ -80,8 +82,10 @@ def moved(kind: type[CountingKernel], **options: Any) -> tuple[float, float, Any
     return device.up / calls, device.down / calls, result, device
 
 
-def test_a_run_without_trips_moves_little() -> None:
+@pytest.mark.parametrize("few", [device_table.FEW, 0])
+def test_a_run_without_trips_moves_little(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many calls of the kernel: the host asks for clocks and trips, and for what samples of accuracy look at. [F24]"""
+    monkeypatch.setattr(device_table, "FEW", few)
     options = {"model": "four_bar", "span": 3.0, "step": 1e-3, "accuracy": "local"}
     options |= {"vary": {"four_bar:coupler.mass": np.linspace(0.8, 1.2, 32)}}
     up, down, ours, _ = moved(CountingKernel, **options)
@@ -130,6 +134,12 @@ def stepped(both: Sequence[LaneTable], random: np.random.Generator) -> None:
             one.moves.device.upload(numbers, address)
 
 
+def read_in_portions(table: LaneTable, name: str) -> np.ndarray:
+    """A group of rows, by several threads."""
+    with table.reading_all():
+        return np.concatenate(in_portions(lambda portion: table.rows(name, portion), table.lanes, 10, 4), axis=1)
+
+
 def some(random: np.random.Generator, lanes: int) -> Any:
     """Numbers of members, few or many, in any order; a mask, all of them, none."""
     count = int(random.integers(0, lanes + 1))
@@ -137,9 +147,10 @@ def some(random: np.random.Generator, lanes: int) -> Any:
     return [chosen, np.sort(chosen), np.isin(np.arange(lanes), chosen), ALL, np.arange(lanes)][random.integers(5)]
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_table_on_a_device_is_one_on_the_host(dtype: str) -> None:
+@pytest.mark.parametrize(("dtype", "few"), [("float64", 0), ("float32", device_table.FEW)])
+def test_a_table_on_a_device_is_one_on_the_host(dtype: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """After any of its operations in any order each number is the same. [F24]"""
+    monkeypatch.setattr(device_table, "FEW", few)
     random, device = np.random.default_rng(7), Gpu()
     names = [name for name in LAYOUT.columns() if len(LAYOUT.rows(name))]
     both = [numbered(37, dtype, None), numbered(37, dtype, device)]
@@ -150,7 +161,7 @@ def test_a_table_on_a_device_is_one_on_the_host(dtype: str) -> None:
         shape = np.arange(size)[within].shape
         shapes: list[tuple[int, ...]] = [(), (*shape, count), (*shape, 1)]
         values = random.normal(size=shapes[random.integers(3)])
-        what = int(random.integers(7))
+        what = int(random.integers(8))
         if what == 0:
             stepped(both, random)
         elif what == 1:
@@ -173,6 +184,9 @@ def test_a_table_on_a_device_is_one_on_the_host(dtype: str) -> None:
             for one, part in zip(both, parts, strict=True):
                 part.changing([name])[[*LAYOUT.rows(name)]] += 1.0
                 one.put(np.arange(37)[members], part, [name])
+        elif what == 6:
+            ours, wanted = (read_in_portions(one, name) for one in both)
+            assert np.array_equal(ours, wanted)
         else:
             both = [one.copy() for one in both]
     assert isinstance(both[1], DeviceTable)

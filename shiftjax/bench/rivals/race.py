@@ -247,7 +247,7 @@ def _checked(race: Race, entrant: Entrant, motion: np.ndarray) -> dict[str, Any]
     early = float(differences[: 1 + round(ALIKE_FOR / race.step / EVERY)].max())
     figures = judged(race.tree, race.varied, np.asarray(entrant.masses)[: path[0].shape[1]], path)
     row: dict[str, Any] = {
-        "members": len(entrant.masses), "precision": entrant.precision, "device": entrant.device,
+        "members": len(entrant.masses), "precision": entrant.precision, "runs_on": entrant.device,
         "first_s": first.wall_s,
     }  # fmt: skip
     if not all(np.isfinite([differences.max(), *figures.values()])):

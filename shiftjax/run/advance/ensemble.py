@@ -17,7 +17,7 @@ from shiftjax.kernels.guards import disarm
 from shiftjax.kernels.lane_program import WRITES, LaneProgram, Layout
 from shiftjax.kernels.lane_table import ALL, LaneTable, Members, Trips
 from shiftjax.kernels.pivoting.search import Jacobian
-from shiftjax.kernels.workers import PORTION, in_portions
+from shiftjax.kernels.workers import in_portions
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.events import ReadEvent
 from shiftjax.outcome import Outcome
@@ -97,6 +97,9 @@ class Recording:
 
     def row(self, members: np.ndarray) -> np.ndarray:
         """Rows of `out` of some of its members."""
+        first, last = self.members[[0, -1]] if len(self.members) else (0, -1)
+        if last - first == len(self.members) - 1:  # in a row, as all members are
+            return members - first
         return np.searchsorted(self.members, members)
 
 
@@ -306,10 +309,14 @@ class Ensemble:
             blocks = tuple(known[c] for known, c in zip(self.known, self.choice[:, first], strict=True))
             yield self.recordings[self.recorded[first]], Partition(blocks), places
 
-    def in_portions(self, call: Callable[[slice], T]) -> list[T]:
-        """What `call` returns of each portion of members, of several at once; of all, where a device has the table."""
-        size = PORTION if self.table.resident is None else max(self.table.lanes, 1)
-        return in_portions(call, self.table.lanes, size)
+    def in_portions(self, call: Callable[[slice], T], members: np.ndarray | None = None) -> list[T]:
+        """What `call` returns of each portion of all members, or of places in a list of some, of several at once; of
+        few whose table a device has, of all of them."""
+        count = self.table.lanes if members is None else len(members)
+        if self.table.resident is not None and 2 * count < self.table.lanes:
+            return in_portions(call, count, max(count, 1))
+        with self.table.reading_all():
+            return in_portions(call, count)
 
     def by_block(self, members: np.ndarray) -> Iterator[tuple[int, Block, np.ndarray]]:
         """Every substructure and a partition of it, with those of the members (indices into them) that have it."""

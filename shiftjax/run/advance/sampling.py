@@ -48,10 +48,14 @@ def sample(lanes: Ensemble, members: np.ndarray) -> None:
     def add(some: np.ndarray) -> None:
         clock = lanes.clock_of(some).astype(float)
         steps, rate = clock - s.at[some], _local_errors(lanes, some)
-        _add(s, some, shares_until_now(lanes, some, steps))
-        s.drift[some] += steps * (s.rate[some] + rate) / 2
-        s.rate[some] = rate
-        s.at[some] = clock
+
+        def share(places: slice) -> None:
+            part = some[places]
+            _add(s, part, shares_until_now(lanes, part, steps[places]))
+            s.drift[part] += steps[places] * (s.rate[part] + rate[places]) / 2
+            s.rate[part], s.at[part] = rate[places], clock[places]
+
+        lanes.in_portions(share, some)
 
     _in_portions(lanes, here, add)
 
@@ -128,12 +132,19 @@ def _local_errors(lanes: Ensemble, members: np.ndarray) -> np.ndarray:
     before = lanes.table.take(members)
     whole, reached = lanes.try_steps(members, before, (1.0,), 1.0)
     halves, reached_by_halves = lanes.try_steps(members, before, (0.5, 0.5), 1.0)
-    q = whole.rows("q")
-    rounding = ROUNDED * np.finfo(q.dtype).eps * np.maximum(np.abs(q).max(0, initial=0.0), 1.0)
-    with np.errstate(all="ignore"):
-        apart = differences(lanes.setup, q, halves.rows("q")) - rounding
-    ended = np.isfinite(reached) & np.isfinite(reached_by_halves) & np.isfinite(apart)
-    return np.where(ended, np.maximum(apart, 0.0), 0.0) / (1.0 - 2.0 ** -order_of(METHODS[lanes.setup.method]))
+    ends, out = (whole.rows("q"), halves.rows("q")), np.empty(len(members))
+    share_of_step = 1.0 - 2.0 ** -order_of(METHODS[lanes.setup.method])
+
+    def compare(some: slice) -> None:
+        q, other = (end[:, some] for end in ends)
+        rounding = ROUNDED * np.finfo(q.dtype).eps * np.maximum(np.abs(q).max(0, initial=0.0), 1.0)
+        with np.errstate(all="ignore"):
+            apart = differences(lanes.setup, q, other) - rounding
+        ended = np.isfinite(reached[some]) & np.isfinite(reached_by_halves[some]) & np.isfinite(apart)
+        out[some] = np.where(ended, np.maximum(apart, 0.0), 0.0) / share_of_step
+
+    in_portions(compare, len(members))
+    return out
 
 
 def differences(setup: Setup, a: np.ndarray, b: np.ndarray) -> np.ndarray:

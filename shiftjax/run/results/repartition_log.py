@@ -30,10 +30,12 @@ class RepartitionLog(Sequence[Entry]):
         sets: Sequence[tuple[str, ...]],
         jacobians: Sequence[np.ndarray] | None = None,
     ) -> None:
-        order = np.lexsort((member, time))
+        later, after = time[1:] > time[:-1], member[1:] >= member[:-1]
+        in_order = bool((later | (after & (time[1:] == time[:-1]))).all())
+        order = np.arange(len(time)) if in_order else np.lexsort((member, time))
         self.time, self.member, self.substructure = time[order], member[order], substructure[order]
         self.old, self.new, self.sets = old[order], new[order], sets
-        self.jacobians = None if jacobians is None else [jacobians[k] for k in order]
+        self.jacobians = None if jacobians is None else [jacobians[k] for k in order.tolist()]
 
     def __len__(self) -> int:
         return len(self.time)
