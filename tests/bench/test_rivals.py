@@ -4,6 +4,7 @@ import json
 import xml.etree.ElementTree as ET
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,29 @@ def test_all_settings_of_a_code_have_a_line(monkeypatch: pytest.MonkeyPatch, cap
     for key in (("replay", "other"), ("replay", "lost"), ("replay", "broken"), ("chalk", "")):
         assert "steps_per_s" not in lines[key], "what is not right has no rate"
     assert "no package chalk" in table and "we are faster by" in table
+
+
+class SlowRival(ReplayRival):
+    """Ctrl-C comes while its second setting compiles."""
+
+    def enter(self, race: Race, setting: str) -> Replay:
+        if setting == "soft":
+            raise KeyboardInterrupt
+        return super().enter(race, setting)
+
+
+def test_an_interrupt_leaves_what_is_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Those that are ready take their turns and are written; then the command ends as after any Ctrl-C."""
+    monkeypatch.setattr(races, "CALL_S", 0.005)
+    slow: Any = SlowRival
+    RIVALS["slow"], written = slow, tmp_path / "lines.jsonl"
+    words = ["--rivals", "--rival", "slow", "--members", "8", "--span", "0.05", "--threads", "1", "--rounds", "1"]
+    try:
+        assert main(["bench", "four_bar", *words, "--output", str(written)]) == 130
+    finally:
+        RIVALS.pop("slow")
+    ours, exact = map(json.loads, written.read_text(encoding="utf-8").splitlines())
+    assert (ours["code"], exact["setting"]) == ("shiftjax", "exact") and exact["steps_per_s"] > 0
 
 
 MODULES = {

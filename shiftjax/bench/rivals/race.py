@@ -171,12 +171,13 @@ def _lacking(name: str, error: ImportError) -> str:
 
 def raced(
     work: Workload, members: int, threads: int, rounds: int, names: Sequence[str], say: Callable[[str], None]
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], KeyboardInterrupt | None]:
     """A mapping for every setting of every code, this one first: its settings, rates, gap, energy error and by how much
     its motion differs from ours, or why it does not run.
 
     Of this code whole calls are timed, starts and results included, and the part of them in which the kernel steps;
-    of others steps alone.
+    of others steps alone. An interrupt while a code compiles or is checked leaves out that and those after it; the
+    others take their turns, and it is returned, to be raised when they are written down.
 
     Args:
         members: of this code; others take as many as keep them busy. rounds: timed calls, in turn; medians count.
@@ -185,34 +186,45 @@ def raced(
     race, stepping = race_of(work, members, threads), list[float]()
     first, motion = _ours(work, race, members)
     rows, calls, counts = [first], {0: partial(_watched_run, work, members, stepping)}, {0: first.pop("member_steps")}
-    for name, setting, words, entrant, why in entered(race, names):
-        row: dict[str, Any] = {
-            "code": name,
-            "setting": setting,
-            "words": words,
-            "version": version_of(PACKAGES.get(name, name)),
-        }
-        rows.append(row)
-        if entrant is None:
-            row["skipped"] = why
-            continue
-        say(f"{name}, {setting}: compiling and checking ...")
-        try:
-            row |= _checked(race, entrant, motion)
-        except Exception as error:  # as above
-            row["skipped"] = f"{type(error).__name__}: {error}".splitlines()[0]
-            continue
-        if "skipped" not in row:
-            steps = _fitting(entrant)
-            row["steps"] = steps
-            calls[len(rows) - 1], counts[len(rows) - 1] = partial(entrant.run, steps), steps * len(entrant.masses)
+    stopped: KeyboardInterrupt | None = None
+    try:
+        for row, entrant in _checked_ones(race, names, motion, say):
+            rows.append(row)
+            if entrant is not None:
+                calls[len(rows) - 1] = partial(entrant.run, row["steps"])
+                counts[len(rows) - 1] = row["steps"] * len(entrant.masses)
+    except KeyboardInterrupt as stop:
+        stopped = stop
+        say("interrupted: what is not checked yet is left out")
     say("taking turns ...")
     timings, _ = side_by_side({str(k): call for k, call in calls.items()}, rounds)
     kernel = ratio(counts[0], statistics.median(stepping[1:]))
     for k, count in counts.items():
         rows[k] |= _rates(timings[str(k)], timings["0"], count, counts[0])
         rows[k]["times_stepping"] = ratio(kernel, rows[k]["steps_per_s"])
-    return rows
+    return rows, stopped
+
+
+def _checked_ones(
+    race: Race, names: Sequence[str], motion: np.ndarray, say: Callable[[str], None]
+) -> Iterator[tuple[dict[str, Any], Entrant | None]]:
+    """A line of every setting of every code, and what runs it in so many steps as the line says; None where it has no
+    rate."""
+    for name, setting, words, entrant, why in entered(race, names):
+        row: dict[str, Any] = {"code": name, "setting": setting, "words": words}
+        row["version"] = version_of(PACKAGES.get(name, name))
+        if entrant is None:
+            yield row | {"skipped": why}, None
+            continue
+        say(f"{name}, {setting}: compiling and checking ...")
+        try:
+            row |= _checked(race, entrant, motion)
+        except Exception as error:  # as above
+            row["skipped"] = f"{type(error).__name__}: {error}".splitlines()[0]
+        if "skipped" in row:
+            yield row, None
+        else:
+            yield row | {"steps": _fitting(entrant)}, entrant
 
 
 def _watched_run(work: Workload, members: int, stepping: list[float]) -> None:

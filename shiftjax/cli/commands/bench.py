@@ -224,13 +224,15 @@ def _rivals(options: argparse.Namespace, lines: _Lines) -> int:
         one_of("--rival", name, RIVALS)
     for work in _works(options):
         members, threads = options.members or MEMBERS_OF_RIVALS, options.threads or cores()
-        rows = raced(work, members, threads, options.rounds or ROUNDS, chosen, common.say)
+        rows, stopped = raced(work, members, threads, options.rounds or ROUNDS, chosen, common.say)
         for row in rows:
             lines.add("rivals", {**work.settings(), **row})
         if not lines.printed:
             common.put(f"{work.name}: steps of {work.step:g} s over {work.span:g} s, {threads} threads; ours by RK4")
             common.put()
             common.table(*tables.rivals_table(rows), left=(0, 1, 11))
+        if stopped is not None:
+            raise stopped
     return 0
 
 
