@@ -137,6 +137,7 @@ class Piece:
     inputs: tuple[int, ...]  # slots
     outputs: tuple[int, ...]  # slots
     repeats: tuple[tuple[int, ...], ...] = ()  # slots of the inputs and outputs of each further run
+    together: bool = False  # whether it is most of a step, so that code for a whole block of lanes is worth compiling
 
     @property
     def key(self) -> str:
@@ -166,6 +167,7 @@ class Piece:
     def identity(self) -> str:
         """Hash that determines the compiled code: of the key and the slots."""
         text = f"{self.key}|{self.inputs}|{self.outputs}" + (f"|{self.repeats}" if self.repeats else "")
+        text += "|together" * self.together
         return hashlib.sha256(text.encode()).hexdigest()
 
     def runs(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:

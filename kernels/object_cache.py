@@ -15,9 +15,13 @@ KERNELS = Path(__file__).resolve().parent
 DIGEST = hashlib.sha256().digest_size
 
 
-def key(*parts: str) -> str:
-    """The name of an object: hash of everything that determines it, and of our sources."""
-    return hashlib.sha256("\n".join((sources(KERNELS), *parts)).encode()).hexdigest()
+def key(*parts: str, without: tuple[str, ...] = ()) -> str:
+    """The name of an object: hash of everything that determines it, and of our sources.
+
+    Args:
+        without: rooms of this one whose sources determine nothing of it.
+    """
+    return hashlib.sha256("\n".join((sources(KERNELS, without), *parts)).encode()).hexdigest()
 
 
 def path(name: str, kind: str = "o") -> Path:

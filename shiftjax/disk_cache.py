@@ -39,11 +39,17 @@ def folder() -> Path:
 
 
 @functools.cache
-def sources(package: Path) -> str:
-    """Hash of the Python files of a package: part of every key, so that other code invalidates an entry."""
+def sources(package: Path, without: tuple[str, ...] = ()) -> str:
+    """Hash of the Python files of a package: part of every key, so that other code invalidates an entry.
+
+    Args:
+        without: folders of the package that are left out.
+    """
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        name = path.relative_to(package)
+        if name.parts[0] not in without:
+            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 

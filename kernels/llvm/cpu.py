@@ -17,21 +17,24 @@ from shiftjax.kernels import object_cache as disk
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.forks import Threads, cores
 from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, Piece
+from shiftjax.kernels.llvm.array_function import ArrayFunction
 from shiftjax.kernels.llvm.ir_builder import JOB, WorkspaceLayout
 from shiftjax.kernels.llvm.long_wait import LongWait
-from shiftjax.kernels.llvm.objects import Loader, compile_text
+from shiftjax.kernels.llvm.objects import Loader, compile_text, object_key
 from shiftjax.kernels.llvm.payne_hanek import NO_OP
 from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_text
 from shiftjax.kernels.llvm.slices import Chunk, Pace, Span
 from shiftjax.kernels.llvm.stepper import stepper_identity, stepper_text
 from shiftjax.kernels.llvm.target import host
 from shiftjax.kernels.workers import Stop, share_out, submitted, threads_for
+from shiftjax.lanes.compilers import COMPILERS
 from shiftjax.record import record
 
 CHUNKS_PER_THREAD = 8  # for load balance, since lanes stop at different times
 EVALUATED = 256  # blocks of a chunk of one phase, at least: 0.1 ms and more, so that a second thread pays
 BATCH_PER_THREAD = 4 * CHUNKS_PER_THREAD  # blocks that keep the threads busy, four in a chunk
 CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+COMPILERS.append(ArrayFunction)  # for the host, beside its kernels
 
 
 @record
@@ -103,7 +106,7 @@ class CpuKernel:
 
     def _load(self, wanted: dict[str, tuple[str, Any, bool]]) -> None:
         """Objects from the disk cache, else compiled in one thread while this one emits the next text."""
-        keys = {symbol: disk.key(symbol, wanted[symbol][0], self.target.identity()) for symbol in wanted}
+        keys = {symbol: object_key(symbol, wanted[symbol][0], self.target) for symbol in wanted}
         cached = {symbol: disk.read(key) for symbol, key in keys.items()} if self.cache else {}
         codes: dict[str, bytes | Future[bytes]] = {symbol: code for symbol, code in cached.items() if code is not None}
         missing = [symbol for symbol in wanted if symbol not in codes]

@@ -12,20 +12,26 @@ from collections.abc import Sequence
 
 from shiftjax.kernels.llvm import vector_math as mathlib
 from shiftjax.kernels.llvm.bit_operations import OPERATIONS as BIT_OPERATIONS
-from shiftjax.kernels.llvm.target import Target
+from shiftjax.kernels.llvm.target import Target, optimizes
 from shiftjax.kernels.llvm.tiling import Tile, contracted, levels, split
 from shiftjax.lanes.graph import Graph
 
 INTRINSICS = {"sqrt", "floor", "ceil"}  # instructions; other functions LLVM would call libm for: `kernels.elementary`
 BASES = ("ws", "tmp")
 Run = tuple[Sequence[int], Sequence[int]]  # slots of the inputs, of the outputs
+# Operations of a piece that all vectors of a block may run together. On Zen 4, with 32 registers of 512 bits, the pose
+# of a four-bar (357 operations; 407 with accelerations) takes a tenth less time so, since latencies hide each other; at
+# 450 to 500 nothing is gained, and 1500 take 5 % more, which spill. Nor is where a step is of many pieces.
+TOGETHER = 420
+REGISTERS = 64  # bytes of a vector register where there are so many of them
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 
 def declarations(target: Target) -> str:
     """Declarations of all functions that emitted code may call."""
     reduce = f"declare void @{mathlib.reduce_name(target)}(ptr nocapture) nounwind memory(argmem: readwrite) cold"
-    return f"{intrinsics(target)}\n{reduce}"
+    both = [target] if target.interleave == 1 else [target, target.block()]
+    return "\n".join([*map(intrinsics, both), reduce])
 
 
 def intrinsics(target: Target) -> str:
@@ -37,12 +43,15 @@ def intrinsics(target: Target) -> str:
     return "\n".join(lines)
 
 
-def emit(graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int | None = None) -> str:
+def emit(
+    graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int | None = None, *, together: bool = False
+) -> str:
     """The text of `void name(ptr %ws, i32 %vectors)` that runs a piece on the slots of its inputs and outputs.
 
     Args:
         runs: one, or several: then the code finds its slots in a table.
         size: operations of a part, which all vectors run before the next part; see `tiling.split`.
+        together: whether code for all vectors at once is wanted, too, if they gain by it.
     """
     table, slots = "", runs[0]
     if len(runs) > 1:
@@ -69,9 +78,29 @@ def emit(graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int
     if table:
         lines.append(f"  %r.next = add nuw i64 %r, 1\n  %r.more = icmp ult i64 %r.next, {len(runs)}")
         lines.append("  br i1 %r.more, label %run, label %end\nend:")
-    body = "\n".join(lines)
-    head = f"define void @{name}(ptr noalias %ws, i32 %vectors) nounwind"
-    return "\n".join((table, *texts, f"{head} {{\nentry:\n{body}\n  ret void\n}}\n"))
+    body, head = "\n".join(lines), "(ptr noalias %ws, i32 %vectors) nounwind {\nentry:"
+    if not together or table or len(parts) > 1 or not runs_together(graph, target):
+        return "\n".join((table, *texts, f"define void @{name}{head}\n{body}\n  ret void\n}}\n"))
+    texts.append(reduce_of_block(f"{name}_reduce", target))
+    texts.append(BlockEmitter(parts[0], target, f"{name}_reduce").function(f"{name}_together"))
+    texts.append(f"define internal void @{name}_apart{head}\n{body}\n  ret void\n}}\n")
+    choice = f"""  %whole = icmp uge i32 %vectors, {target.interleave}
+  br i1 %whole, label %together, label %apart
+together:
+  tail call void @{name}_together(ptr %ws, ptr null)
+  ret void
+apart:
+  tail call void @{name}_apart(ptr %ws, i32 %vectors)
+  ret void
+}}
+"""
+    return "\n".join((*texts, f"define void @{name}{head}\n{choice}"))
+
+
+def runs_together(graph: Graph, target: Target) -> bool:
+    """Whether a block of which every vector is in use gains by code for all vectors at once."""
+    wide = target.interleave == 2 and target.width * target.bytes == REGISTERS
+    return wide and optimizes() and len(graph.nodes) <= TOGETHER
 
 
 def slot_table(runs: Sequence[Run], name: str, target: Target) -> tuple[str, Run]:
@@ -88,6 +117,24 @@ def slot_table(runs: Sequence[Run], name: str, target: Target) -> tuple[str, Run
     return f"@{name}_slots = internal constant [{len(rows)} x i64] [{entries}]\n", (columns[0], columns[1])
 
 
+def reduce_of_block(name: str, target: Target) -> str:
+    """The slow reduction of a block, as one vector, in its vectors."""
+    lines = [f"define internal void @{name}(ptr nocapture %io) nounwind noinline cold {{\nentry:"]
+    lines.append(f"  %one = alloca [3 x {target.vector}], align 64")
+    for k in range(target.interleave):
+        for copy in ("in", "out"):
+            for i in range(3):
+                a, b = f"%{copy}.one{k}.{i}", f"%{copy}.io{k}.{i}"
+                lines.append(f"  {a} = getelementptr {target.vector}, ptr %one, i64 {i}")
+                lines.append(f"  {b} = getelementptr {target.vector}, ptr %io, i64 {i * target.interleave + k}")
+                source, place = (b, a) if copy == "in" else (a, b)
+                lines.append(f"  %{copy}{k}.{i} = load {target.vector}, ptr {source}")
+                lines.append(f"  store {target.vector} %{copy}{k}.{i}, ptr {place}")
+            if copy == "in":
+                lines.append(f"  call void @{mathlib.reduce_name(target)}(ptr %one)")
+    return "\n".join([*lines, "  ret void\n}\n"])
+
+
 class PieceEmitter:
     """Emits one part: `void name(ptr %ws, ptr %tmp)` on one vector, with the table of its slots where it has one."""
 
@@ -95,7 +142,7 @@ class PieceEmitter:
 
     def __init__(self, part: Tile, target: Target, *, by_table: bool) -> None:
         self.graph, self.inputs, self.target, self.by_table = part.graph, part.inputs, target, by_table
-        self.align = target.width * target.bytes
+        self.align, self.reduce = target.width * target.bytes, mathlib.reduce_name(target)
         self.lines: list[str] = []
         self.w = self.writer(target, self.lines, "t")
         self.names: dict[int, str] = {}
@@ -326,5 +373,13 @@ class PieceEmitter:
         places = [w.line(f"getelementptr {t.vector}, ptr %io, i64 {k}") for k in range(3)]
         for place, value in zip(places, (x, shifted, r), strict=True):
             self.lines.append(f"  store {t.vector} {value}, ptr {place}")
-        self.lines.append(f"  call void @{mathlib.reduce_name(t)}(ptr %io)")
+        self.lines.append(f"  call void @{self.reduce}(ptr %io)")
         return w.line(f"load {t.vector}, ptr {places[1]}"), w.line(f"load {t.vector}, ptr {places[2]}")
+
+
+class BlockEmitter(PieceEmitter):
+    """The same for all vectors of a block at once, as one that LLVM splits."""
+
+    def __init__(self, part: Tile, target: Target, reduce: str) -> None:
+        super().__init__(part, target.block(), by_table=False)
+        self.reduce = reduce

@@ -39,9 +39,14 @@ def compile_text(text: str, target: Target, *, optimize: bool, vectorize: bool =
     return generator.emit_object(module)
 
 
+def object_key(symbol: str, identity: str, target: Target) -> str:
+    """The name of an object in the disk cache: other machines' rooms have no part in its text."""
+    return disk.key(symbol, identity, target.identity(), without=("gpu", "wasm"))
+
+
 def stored_object(symbol: str, identity: str, text: Callable[[], str], target: Target, **how: bool) -> bytes:
     """Object code from the disk cache, else compiled from the text as by `compile_text` and stored there."""
-    key = disk.key(symbol, identity, target.identity())
+    key = object_key(symbol, identity, target)
     code = disk.read(key)
     if code is None:
         source = text()

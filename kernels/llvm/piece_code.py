@@ -24,7 +24,8 @@ def piece_graph(piece: Piece, target: Target) -> Graph:
 
 def piece_text(piece: Piece, target: Target) -> str:
     """The module of one piece; this is where its graph is built."""
-    body = emit.emit(piece_graph(piece, target), list(piece.runs()), piece_name(piece), target)
+    graph, runs = piece_graph(piece, target), list(piece.runs())
+    body = emit.emit(graph, runs, piece_name(piece), target, together=piece.together)
     return f"{emit.declarations(target)}\n{METADATA}\n{body}"
 
 

@@ -44,12 +44,10 @@ def scramble(seed: int):
     return function
 
 
-def results(graph, size: int) -> np.ndarray:
-    """Every slot of a block after the piece, compiled with parts of that size."""
-    texts = [
-        support_text(TARGET),
-        f"{emit.declarations(TARGET)}\n{METADATA}\n{emit.emit(graph, [(INPUTS, OUTPUTS)], 'it', TARGET, size)}",
-    ]
+def results(graph, size: int, huge: int | None = None) -> np.ndarray:
+    """Every slot of a block after the piece, compiled with parts of that size; a lane has huge numbers, if any."""
+    body = emit.emit(graph, [(INPUTS, OUTPUTS)], "it", TARGET, size, together=True)
+    texts = [support_text(TARGET), f"{emit.declarations(TARGET)}\n{METADATA}\n{body}"]
     loader = Loader(TARGET)
     for text in texts:
         loader.add(compile_text(text, TARGET, optimize=False))
@@ -58,6 +56,8 @@ def results(graph, size: int) -> np.ndarray:
     start = (-room.ctypes.data % 64) // 8
     slots = room[start : start + SLOTS * TARGET.lanes].reshape(SLOTS, TARGET.lanes)
     slots[:6] = np.random.default_rng(0).uniform(-2, 2, (6, TARGET.lanes))
+    if huge is not None:
+        slots[:6, huge] *= 1e12
     ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)(loader.address("it"))(slots.ctypes.data, TARGET.interleave)
     return slots.copy()
 
@@ -71,6 +71,20 @@ def test_parts_of_any_size_give_the_same_bits(seed):
         parts, temporaries = split(graph, INPUTS, OUTPUTS, size)
         assert len(parts) > 150 / size and temporaries > 0
         np.testing.assert_array_equal(results(graph, size), whole)
+
+
+@pytest.mark.skipif(TARGET.width * TARGET.bytes < emit.REGISTERS, reason="too few registers: vectors run apart")
+@pytest.mark.parametrize("huge", [None, 3, TARGET.width + 1, TARGET.lanes - 1])
+def test_vectors_that_run_together_have_the_bits_of_each_alone(monkeypatch, huge):
+    """Also where one lane has arguments beyond the quick reduction of sines."""
+    graph = piece("scramble 7", scramble(7), INPUTS, OUTPUTS).graph
+    out = []
+    for most in (0, len(graph.nodes)):
+        monkeypatch.setattr(emit, "TOGETHER", most)
+        assert emit.runs_together(graph, TARGET) == bool(most)
+        out.append(results(graph, 10**9, huge))
+    np.testing.assert_array_equal(*out)
+    assert np.isfinite(out[0]).all()
 
 
 def test_only_a_very_long_piece_is_split():

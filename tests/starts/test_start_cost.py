@@ -13,6 +13,7 @@ import pytest
 from shiftjax import load
 from shiftjax.algebra import atan2, cos, exp, floor, larger, log, select, sin, sqrt, tanh
 from shiftjax.constraints import CoordinateFunction
+from shiftjax.kernels.llvm.array_function import ArrayFunction
 from shiftjax.lanes import in_python
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.in_numpy import MEMBERS, InNumpy
@@ -76,6 +77,26 @@ def test_a_graph_in_numpy_gives_the_bits_of_the_function(name: str) -> None:
         for place, value in direct.items():
             found = J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place]
             assert np.array_equal(found, np.broadcast_to(value, members)), place
+
+
+@pytest.mark.parametrize("name", ["four_bar", "slider_crank", "klann"])
+def test_compiled_functions_change_no_start(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Numbers of so many members that what the host asks is compiled are those of few: to the bit."""
+    model, members = load(name), host_functions.MANY + 3
+    numbers = model.numbers()
+    path = next(path for path, value in numbers.items() if ".T[" in path and abs(value) > 1e-3)
+    lengths = numbers[path] * np.random.default_rng(3).uniform(0.98, 1.02, members)
+    monkeypatch.setattr(host_functions, "_made", {})
+    monkeypatch.setattr(host_functions, "WORTH", 0)
+    monkeypatch.setattr(host_functions, "COMPILERS", [ArrayFunction])
+    start = start_of(prepare(model, {path: lengths}))
+    compiled = [made for made, _ in host_functions._made.values() if made._compiled is not None]
+    assert len(compiled) >= 3
+    some = [0, 1, members // 2, members - 1]
+    few = start_of(prepare(model, {path: lengths[some]}))
+    for field in ("q", "gap", "closed", "branch", "change"):
+        np.testing.assert_array_equal(getattr(few, field), getattr(start, field)[..., some])
+    assert start.closed.mean() > 0.4
 
 
 @pytest.mark.parametrize(

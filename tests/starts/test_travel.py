@@ -305,7 +305,7 @@ def test_ends_do_not_depend_on_portions(monkeypatch: pytest.MonkeyPatch) -> None
     vary: dict[str, np.ndarray] = dict(zip(names, lengths, strict=True))
     whole = travel("four_bar", "crank_pivot", vary=vary)
     assert 5 < np.isfinite(whole.high[whole.assembled]).sum() < 25
-    monkeypatch.setattr(reach, "MEMBERS", 7)
+    monkeypatch.setattr(reach, "PORTION", 7)
     parts = travel("four_bar", "crank_pivot", vary=vary)
     for name in ("low", "high", "begin"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))

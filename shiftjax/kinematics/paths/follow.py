@@ -29,6 +29,7 @@ from shiftjax.kinematics.paths.on_crossings import Standing
 from shiftjax.kinematics.paths.path_beginnings import begun_inside
 from shiftjax.kinematics.paths.path_ends import Beginning, PathEnds
 from shiftjax.kinematics.paths.path_metrics import MEASURED, begin_metrics, path_metrics, take_pose
+from shiftjax.kinematics.paths.recorded_extremes import RecordedExtremes
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.expression_units import by_parameter
@@ -275,7 +276,7 @@ class _Path:
         out = collect(
             prepared, lanes, began, self.observed, self.posed, batched=self.batched,
             measure=self._measure,
-            messages=tuple(text and AT_TIME.sub(r"at pose \1: ", text) for text in messages(prepared, lanes, began)),
+            messages=_of_poses(messages(prepared, lanes, began)),
             ending=None,
             notes=(*self._start_notes(), *idle_note(self.report), *recorded_near_singular(lanes, self.observed),
                    *_interpolated(lanes), *_loads(self.observed, inputs)),
@@ -290,13 +291,13 @@ class _Path:
             path: by_parameter(unit, inputs.unit_of_rates) for path, unit in out.units.items() if path not in numbers
         }
         design = {path: values for path, values in out.design.items() if path not in numbers}
-        extremes = {path: _extremes(values, batched=self.batched) for path, values in out.channels.items()}
         final = dict(out.final or {})
         if inputs.name != "time":  # rates by another parameter are no speeds to go on with
             final["v"] = np.zeros_like(final["v"])
         return replace(
-            out, time=inputs.parameter, design=design, units=units, extremes=extremes, final=final, schedule=None
-        )
+            out, time=inputs.parameter, design=design, units=units, final=final, schedule=None,
+            extremes=RecordedExtremes(out.channels, poses=1 if self.batched else 0),
+        )  # fmt: skip
 
     def _measure(self, _: np.ndarray, channels: Mapping[str, np.ndarray]) -> Measured:
         """The metrics, of what was accumulated and recorded."""
@@ -310,10 +311,9 @@ class _Path:
         return [note for note in notes(self.prepared, self.began) if not note.startswith(asked)]
 
 
-def _extremes(values: np.ndarray, *, batched: bool) -> np.ndarray:
-    """The smallest and the largest recorded value of a channel (B, n, ...) as (B, 2, ...); NaN where there is none."""
-    poses = 1 if batched else 0
-    return np.stack([np.fmin.reduce(values, poses), np.fmax.reduce(values, poses)], axis=poses)
+def _of_poses(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Messages of members, in which a path's clock counts poses."""
+    return tuple([text and AT_TIME.sub(r"at pose \1: ", text) for text in texts]) if any(texts) else texts
 
 
 def _interpolated(lanes: Ensemble) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 from shiftjax.algebra import Scalar, Vec
 from shiftjax.kernels.forks import free_after_forks
 from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.compilers import COMPILERS, CompiledArrays
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.graph import Graph, without_dead_code
 from shiftjax.lanes.in_numpy import InNumpy
@@ -20,6 +22,9 @@ from shiftjax.lanes.in_python import OftenAsked
 from shiftjax.memory_cache import forget_oldest
 
 KEPT = 64  # graphs
+MANY = 1024  # members of a call: compiled code gains nothing for few
+WORTH = 100_000  # of all such calls: 15 ms of compilation come back
+SHORTEST, LONGEST = 25, 5000  # operations that are compiled, 0.1 ms each; of fewer NumPy is as fast
 ARRAY = np.ndarray
 ValueFunction = Callable[[Vec], dict[Any, Scalar]]  # results by label
 
@@ -38,9 +43,37 @@ class Bend(NamedTuple):
 
 @dataclass
 class KeptFunction(OftenAsked):
-    """A function as a list of operations, and the labels of its results."""
+    """A function as a list of operations, and the labels of its results.
+
+    Of very many members it is soon compiled, to the same bits.
+
+    Attributes:
+        graph: what the operations are of.
+    """
 
     labels: list[Any]
+    graph: Graph | None = None
+    _members: int = field(default=0, init=False)  # that were asked for in large numbers, before it is compiled
+    _compiled: CompiledArrays | None = field(default=None, init=False)
+
+    def into(self, values: Sequence[np.ndarray], out: Sequence[np.ndarray]) -> None:
+        """`InNumpy.into`, with the same bits."""
+        many, graph = bool(out) and len(out[0]) >= MANY, self.graph
+        if many and graph is not None and COMPILERS:
+            self._members += len(out[0])
+            if self._members >= WORTH or (self._members == len(out[0]) and COMPILERS[0].is_stored(graph)):
+                self._compile()
+        if many and self._compiled is not None and all(x.dtype == np.float64 for x in values):
+            self._compiled.into(values, out)
+        else:
+            super().into(values, out)
+
+    def _compile(self) -> None:
+        with _building:  # portions of members ask for the same at once
+            graph, self.graph = self.graph, None
+            if graph is not None and SHORTEST <= len(graph.nodes) <= LONGEST:
+                with suppress(ValueError):
+                    self._compiled = COMPILERS[0](graph)
 
 
 _made: dict[tuple[Any, ...], tuple[KeptFunction, Sequence[Any]]] = {}  # and what ids in the key belong to
@@ -119,7 +152,7 @@ def _built(
         values, tangents = second
         places = [arrays[place] for place in values] + [count + along.index(place) for place in tangents]
         graph = _tangents(graph, count + len(along), places, len(labels))
-    return KeptFunction(InNumpy(graph), labels)
+    return KeptFunction(InNumpy(graph), labels, graph)
 
 
 def _tangents(graph: Graph, inputs: int, places: Sequence[int], outputs: int) -> Graph:

@@ -24,6 +24,7 @@ loop comes round by the sum of its turns: the angle of the product of its rotati
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from shiftjax.algebra import Scalar, Vec, dot, larger, largest, unit
@@ -122,7 +123,9 @@ class ClosedPoses(Builder):
             *self.slots("mon")[first : first + MONITORS_PER_BLOCK],
             *self._scratch(k),
         ]
-        return self.piece(f"pose {k}", run, [*self.state_slots, *self.slots("dx", self.nv)], outputs, (block, order))
+        inputs = [*self.state_slots, *self.slots("dx", self.nv)]
+        piece = self.piece(f"pose {k}", run, inputs, outputs, (block, order))
+        return replace(piece, together=self.setup.blocks == 1)
 
     def _doubts(self, move: Scalar, pose: GroupedPose) -> list[Scalar]:
         """By how much changes shrink too little, and dyads are nearer to the assembly that is not predicted."""

@@ -8,10 +8,11 @@ import numpy as np
 
 from shiftjax.dynamics.lane import Lane
 from shiftjax.kernels.workers import in_portions
-from shiftjax.lanes.in_numpy import MEMBERS
 from shiftjax.run.travel.folds import followed_to
 from shiftjax.run.travel.triangles import ends_in_closed_form
 from shiftjax.topology.plan import Plan
+
+PORTION = 8192  # members: a call of Python takes as long as some hundred of them
 
 
 def reach(plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -35,7 +36,7 @@ def reaches(
         lane_of_some = lane if len(some) == len(everyone) else lane.of(some)
         return ends_in_closed_form(plan, lane_of_some, index, driver, q[:, some], [target[some] for target in targets])
 
-    portions = in_portions(known, len(everyone), MEMBERS) or [known(slice(0, 0))]
+    portions = in_portions(known, len(everyone), PORTION) or [known(slice(0, 0))]
     ends = [np.concatenate(parts) for parts in zip(*portions, strict=True)]
     for end, target in zip(ends, targets, strict=True):
         unknown = np.isnan(end)
