@@ -55,6 +55,7 @@ print(result.channels["rail.q"][:, -1])
 A `point_on_curve` needs a coordinate that says how far along the curve the point is: that of a massless slider beside
 it, which can be driven, sprung and recorded as any other, or of a joint of the mechanism, which then leads the point.
 
+<!-- tested with: 0.05 * k for k in range(127) as 0.20 * k for k in range(32); span=2.0 as span=0.5 -->
 ```python
 turns = [0.05 * k for k in range(127)]
 track = [

@@ -69,24 +69,30 @@ class InNumpy:
 
     def __init__(self, graph: Graph) -> None:
         lines, outputs = _lines(graph)
-        last = dict.fromkeys(outputs, len(lines))
+        last = [-1] * len(lines)  # line that reads a line last
         for k, (_, read, _) in enumerate(lines):
-            last.update((value, k) for value in read if last.get(value, 0) < len(lines))
+            for j in read:
+                last[j] = k
+        for j in outputs:
+            last[j] = len(lines)
         self._registers: list[Any] = []
         self.inputs: list[tuple[int, int]] = []
         self._lines: list[Line] = []
-        place: dict[int, int] = {}
+        place: list[int] = []
         spare: list[int] = []
         for k, (function, read, given) in enumerate(lines):
             if function is not None:
-                spare += [place[j] for j in set(read) if last[j] == k and lines[j][0] is not None]
+                for j in read:
+                    if last[j] == k and lines[j][0] is not None:
+                        spare.append(place[j])
+                        last[j] = -1  # once, though it is read twice
             if function is None or not spare:
+                place.append(len(self._registers))
                 self._registers.append(given)
-                place[k] = len(self._registers) - 1
             else:
-                place[k] = spare.pop()
+                place.append(spare.pop())
             if function is not None:
-                self._lines.append((function, tuple(place[j] for j in read), place[k]))
+                self._lines.append((function, tuple([place[j] for j in read]), place[k]))
             elif isinstance(given, int):
                 self.inputs.append((place[k], given))
         self.outputs = [place[k] for k in outputs]
@@ -152,24 +158,25 @@ class InNumpy:
 def _lines(graph: Graph) -> tuple[list[tuple[Callable[..., Any] | None, tuple[int, ...], Any]], list[int]]:
     """(function, lines read, None) of operations, (None, (), number) of inputs (int) and constants (float); outputs."""
     lines: list[tuple[Callable[..., Any] | None, tuple[int, ...], Any]] = []
-    at: dict[int, int] = {}  # reference -> line
-
-    def put(function: Callable[..., Any] | None, read: Sequence[int], given: Any = None) -> int:
-        lines.append((function, tuple(read), given))
-        return len(lines) - 1
+    at = [-1] * (2 * len(graph.nodes))  # reference -> line
 
     def get(ref: int) -> int:
-        if ref not in at:
+        if at[ref] < 0:
             number = graph.value(ref)
-            at[ref] = put(None, (), number) if number is not None else put(np.negative, (at[ref & ~1],))
+            at[ref] = len(lines)
+            lines.append((None, (), number) if number is not None else (np.negative, (at[ref & ~1],), None))
         return at[ref]
 
     for k, (name, *parts) in enumerate(graph.nodes):
         if name == "in":
-            at[2 * k] = put(None, (), parts[0])
+            line: tuple[Callable[..., Any] | None, tuple[int, ...], Any] = None, (), parts[0]
         elif name == "add" and (parts[0] ^ parts[1]) & 1:
             first, second = sorted(parts, key=lambda ref: ref & 1)
-            at[2 * k] = put(np.subtract, (get(first), get(second ^ 1)))
+            line = np.subtract, (get(first), get(second ^ 1)), None
         elif name != "const":
-            at[2 * k] = put(OPERATIONS[name], [get(ref) for ref in parts])
+            line = OPERATIONS[name], tuple([get(ref) for ref in parts]), None
+        else:
+            continue
+        at[2 * k] = len(lines)
+        lines.append(line)
     return lines, [get(ref) for ref in graph.outputs]

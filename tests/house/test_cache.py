@@ -18,7 +18,7 @@ from shiftjax.kernels import object_cache
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm import cpu, long_wait
-from shiftjax.kernels.llvm.objects import compile_text
+from shiftjax.kernels.llvm.objects import compile_text, object_key
 from shiftjax.kernels.llvm.piece_code import piece_text, support_text
 from shiftjax.kernels.llvm.target import host
 from shiftjax.run.assemblies import start_roots
@@ -87,6 +87,27 @@ def test_what_changes_the_code_changes_the_key():
     single.prepare(pendulum(precision="f32"))
     assert single.compiled == 5
     assert object_cache.key("a", "b") != object_cache.key("b", "a") != object_cache.key("ab")
+
+
+def test_a_change_of_the_gpus_code_keeps_the_objects_of_the_processor(tmp_path):
+    """Sources are part of a key but for the rooms of other machines."""
+    for name in ("llvm/cpu.py", "gpu/kernel.py", "gpu/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+
+    def keys() -> tuple[str, str]:
+        disk_cache.sources.cache_clear()
+        return disk_cache.sources(tmp_path), disk_cache.sources(tmp_path, ("gpu", "wasm"))
+
+    every, ours = keys()
+    (tmp_path / "gpu/kernel.py").write_text("another")
+    changed, kept = keys()
+    assert changed != every and kept == ours
+    (tmp_path / "llvm/cpu.py").write_text("another")
+    assert keys()[1] != ours
+    assert object_key("a", "b", host("f64")) == object_cache.key(
+        "a", "b", host("f64").identity(), without=("gpu", "wasm")
+    )
 
 
 def test_equal_keys_at_other_slots_are_other_code():

@@ -11,14 +11,19 @@ from shiftjax.gradients.forward.tangent_programs import TangentPrograms
 from shiftjax.gradients.operations import step_of
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.lanes.forward import forward as tangents_of
+from tests.support.complete import without
 from tests.support.graphs import evaluate
 from tests.support.models.kkt_cases import CASES, Workspace, complex_slope, counted, forward, two_varied
 
 EQUAL = 1e-11  # relative to the largest tangent: two ways of solving the same systems, in other orders
 # what each of four directions adds to a step, over the operations of the step; those of today
 RATIOS = {"four_bar": 0.83, "bricard": 0.8, "n_four_bar_5": 0.81, "excavator": 0.9}
-each = pytest.mark.parametrize("name", CASES)
-few_and_many = pytest.mark.parametrize("directions", [1, 4])  # residual forces differentiated forwards and backwards
+# Residual forces are differentiated forwards for few directions, backwards for many: both of four mechanisms.
+BOTH = ("four_bar", "floating", "forces with states", "long tree")
+EVERY = [(name, directions) for directions in (1, 4) for name in CASES]
+few_and_many = pytest.mark.parametrize(
+    ("name", "directions"), without(EVERY, [(name, 1) for name in CASES if name not in BOTH])
+)
 
 
 def plain(pieces: Sequence[Piece], slots: np.ndarray, dots: np.ndarray) -> None:
@@ -63,14 +68,12 @@ def compared(name: str, phase: str, directions: int) -> None:
 
 
 @few_and_many
-@each
 def test_tangents_of_a_stage(name: str, directions: int) -> None:
     """Of accelerations and rates of forces' states in random directions of q, x, p; values to the last bit."""
     compared(name, "accelerate", directions)
 
 
 @few_and_many
-@each
 def test_tangents_of_the_projected_end(name: str, directions: int) -> None:
     """Of the projected q, v and of dx there in random directions of the unprojected q, x, p; values to the last bit."""
     compared(name, "project", directions)

@@ -132,6 +132,38 @@ def test_lane_code_runs_once_for_many_members() -> None:
     np.testing.assert_array_equal(later, -np.where(a * b < 1.0, 2.0 - a, b))
 
 
+def test_values_of_one_member_have_the_bits_of_many() -> None:
+    """Calculated with NumPy's scalars, and still so when what is asked later has more members."""
+
+    def function(x: list[Any]) -> list[Any]:
+        a, b = x
+        ends = [
+            algebra.largest([a, b]),
+            select(a < b, a / b, -b),
+            algebra.atan2(a, b),
+            a**2.5,
+            abs(a) ** 0.5,
+            abs(b) ** a,
+        ]
+        return [*ends, a * b - 3.0 * a, algebra.sin(a), a / (b + b * -0.5), b, 7.0]
+
+    pairs = np.array([(0.3, 0.7), (1e3, -0.1), (-2.0, 0.0), (np.nan, 1.0), (5.1, -0.0)])
+    many = of_members(function, [*pairs.T])
+    for k, pair in enumerate(pairs):
+        for expected, one in zip(many, of_members(function, [*pair[:, None]]), strict=True):
+            assert np.ndim(one) == np.ndim(expected)
+            value = np.broadcast_to(expected, len(pairs))[k]
+            assert np.array_equal(value, np.ravel(one)[0], equal_nan=True)
+            assert np.isnan(value) or np.signbit(value) == np.signbit(one)
+    members = MemberValues()
+    (first,) = members.lane_values([np.array([0.3])])
+    (alone,) = members.numbers([first**2.5])
+    (rest,) = members.lane_values([np.array([2.0, 3.0])])
+    later = members.numbers([rest * first**2.5, rest ** (2.0 * first)])
+    np.testing.assert_array_equal(later[0], np.array([2.0, 3.0]) * alone)
+    np.testing.assert_array_equal(later[1], np.array([2.0, 3.0]) ** np.array([0.6]))
+
+
 def test_a_python_function_of_one_member_has_the_bits_of_many() -> None:
     def function(x: list[Any]) -> list[Any]:
         a, b = x

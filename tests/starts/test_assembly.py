@@ -18,7 +18,7 @@ from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.info import info
 from shiftjax.run.options import options_of
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import refusals
+from shiftjax.run.start import refusals, singular_starts
 from shiftjax.run.start.assembly import start_of
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
@@ -311,3 +311,13 @@ def test_an_idle_motion_without_mass_is_refused_by_name() -> None:
         simulate(model, span=0.1)
     cured = simulate(model.replace({"a:link.inertia.Ixx": 1e-4}), span=0.1)
     assert cured.status == 0 and cured.certificate["gap"] < 1e-12
+
+
+def test_a_start_of_the_file_looks_at_its_partition_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops that have the rank of their rows cannot have more beside the pose, so that no pose there is closed."""
+    looked, closed = list[int](), list[int]()
+    monitors, close = host.block_monitors, singular_starts.close
+    monkeypatch.setattr(host, "block_monitors", lambda *given: looked.append(1) or monitors(*given))
+    monkeypatch.setattr(singular_starts, "close", lambda *given: closed.append(1) or close(*given))
+    simulate("stewart", span=1e-3, step=1e-3, output_step=1e-3)
+    assert (len(looked), len(closed)) == (1, 0)

@@ -61,7 +61,7 @@ def largest_gap(found: Mechanism, nodes: tuple[str, ...], poses: np.ndarray, fir
     return worst
 
 
-@pytest.mark.parametrize("name", without(SUMMARIES, ["n_four_bar_40"]))  # 41 cranks say nothing new
+@pytest.mark.parametrize("name", without(SUMMARIES, ["n_four_bar_40", "vehicle_chassis"]))  # more of the same joints
 def test_no_joint_opens_between_instants(name: str) -> None:
     study = study_of(name, FEW.get(name, 0.4))
     times = np.sort(np.random.default_rng(7).uniform(study.time[0], study.time[-1], 60))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -143,12 +143,12 @@ def test_no_crack_is_open() -> None:
         _, mesh = drawn(detail, camera_at(rng, 8.0))
         places = mesh.vertices.astype(float)
         sides = np.concatenate([ground(mesh)[:, [k, (k + 1) % 3]] for k in range(3)])
-        named = [tuple(sorted((tuple(places[a]), tuple(places[b])))) for a, b in sides]
-        count = Counter(named)
-        assert max(count.values()) <= 2
+        named = np.sort(np.unique(places, axis=0, return_inverse=True)[1].ravel()[sides], axis=1)
+        _, which, count = np.unique(named, axis=0, return_inverse=True, return_counts=True)
+        assert count.max() <= 2
         skirts = {tuple(row) for row in mesh.indices.tolist()} - {tuple(row) for row in ground(mesh).tolist()}
         depth = hanging(skirts, places)
-        lone = [tuple(side) for side, name in zip(sides.tolist(), named, strict=True) if count[name] == 1]
+        lone = [tuple(side) for side in sides[count[which.ravel()] == 1].tolist()]
         rim = [side for side in lone if on_rim(places[list(side)], relief.xs, relief.ys)]
         inner = np.array([side for side in lone if side not in set(rim)], int).reshape(-1, 2)
         assert all(a in depth and b in depth for a, b in inner)
@@ -160,12 +160,12 @@ def test_no_crack_is_open() -> None:
 
 def hanging(skirts: set[tuple[int, ...]], places: np.ndarray) -> dict[int, float]:
     """Vertex of the ground -> how deep the wall below it hangs [m]."""
+    rows = np.array(sorted(skirts)).reshape(-1, 3)
     depth: dict[int, float] = {}
-    for row in skirts:
-        for a in row:
-            for b in row:
-                if (places[a, :2] == places[b, :2]).all() and places[a, 2] > places[b, 2]:
-                    depth[a] = float(places[a, 2] - places[b, 2])
+    for j, k in itertools.permutations(range(3), 2):
+        a, b = rows[:, j], rows[:, k]
+        above = (places[a, :2] == places[b, :2]).all(1) & (places[a, 2] > places[b, 2])
+        depth |= dict(zip(a[above].tolist(), (places[a, 2] - places[b, 2])[above].tolist(), strict=True))
     return depth
 
 

@@ -29,6 +29,7 @@ def partitions(
     nominal_lane, nominal = prepared.file_lane(), prepared.file_start
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     forced = forced_speeds(prepared, independent)
+    alike = start is nominal and not prepared.vary and prepared.own_numbers == prepared.file_numbers
     out: list[MemberBlocks] = []
     for s, block in enumerate(plan.substructures):
         tolerance = rank_tolerance(block, setup.precision)
@@ -42,9 +43,10 @@ def partitions(
             )
         chosen = blocks_of(pivots, block)[0]
         base_b, base_ratio = host.block_monitors(nominal_lane, nominal.beside, s, chosen)
-        b, ratio = _monitors(prepared, start, s, chosen)
+        b, ratio = (base_b, base_ratio) if alike else _monitors(prepared, start, s, chosen)
         serves = (b <= multiplier * max(base_b[0], 1.0)) & (ratio >= NOMINAL_PIVOTS * base_ratio[0])
-        serves &= ~_has_more_rank(lane, start, s, tolerance, len(chosen.dependent))
+        if not alike:
+            serves &= ~_has_more_rank(lane, start, s, tolerance, len(chosen.dependent))
         of_members = MemberBlocks.alike(chosen, prepared.members)
         others = np.flatnonzero(~serves & start.closed) if not free else np.zeros(0, int)
         if len(others):

@@ -61,13 +61,15 @@ def _ranks(prepared: Prepared, lane: host.StartLane, start: Start, s: int) -> np
     if not np.array_equal(designs.spread_last(start.q[:, designs.first]), start.q, equal_nan=True):
         designs = Designs.apart(prepared.members)
     enough = 1 if _led(plan, s) else 2
-    if _surely(lane.of(designs.first), start.q[:, designs.first], s, designs.of_member[good], tolerance) > (
-        len(block.columns) - enough
+    limit = len(block.columns) - enough
+    if (
+        block.rows > limit  # else no rank is above it
+        and _surely(lane.of(designs.first), start.q[:, designs.first], s, designs.of_member[good], tolerance) > limit
     ):
         return None
     _, J = host.closure(lane.of(designs.first), start.q[:, designs.first], s)
     ranks = np.where(good, designs.spread(complete_pivoting(J, tolerance).rank), len(block.columns))
-    return ranks if len(block.columns) - int(ranks.min()) >= enough else None
+    return ranks if int(ranks.min()) <= limit else None
 
 
 def _surely(lane: Lane, q: np.ndarray, s: int, some: np.ndarray, tolerance: float) -> int:
@@ -95,7 +97,10 @@ def _led(plan: Plan, s: int) -> bool:
 
 def _singular(prepared: Prepared, lane: host.StartLane, start: Start, s: int, ranks: np.ndarray) -> np.ndarray:
     """Members of which a substructure has less rank, of `_ranks`, where they start than on poses beside it."""
-    plan, tolerance = prepared.plan, rank_tolerance(prepared.plan.substructures[s], prepared.setup.precision)
+    plan, block = prepared.plan, prepared.plan.substructures[s]
+    if ranks.min() == min(block.rows, len(block.columns)):  # more has no pose
+        return np.zeros(0, int)
+    tolerance = rank_tolerance(block, prepared.setup.precision)
     lowest = np.flatnonzero(ranks == ranks.min())[:1]
     loops, q = Loops(plan, lane.of(lowest), s), start.q[:, lowest]
     if _led(plan, s):
