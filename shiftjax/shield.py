@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import _thread
+import _weakrefset
 import gc
 import os
 import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
@@ -18,6 +20,7 @@ from typing import ParamSpec, TypeVar
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LATER = 0.02  # s until a signal is sent again that came where it must not raise
 IMPORT = "<frozen importlib"  # beginning of the file name of Python's code that imports
+WEAK = (weakref.__file__, _weakrefset.__file__)  # of its code that is called where weak references end
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,8 +74,9 @@ def raising(exceptions: Mapping[int, type[BaseException]], caller: FrameType) ->
     """Signals that raise exceptions which arrive in `caller`: a moment later where they came at a moment in which
     nothing may be raised, at the end of the block at the latest.
 
-    Python ignores what is raised in a finaliser or a callback of its garbage collector, of which JAX has one: of 30
-    interrupts while a sweep was prepared, 4 were lost so, and 4 others crashed in imports of JAX that they cut short.
+    Python ignores what is raised in a finaliser, where a weak reference ends, or in a callback of its garbage
+    collector, of which JAX has one: of 30 interrupts while a sweep was prepared, 4 were lost so, and 4 others crashed
+    in imports of JAX that they cut short.
 
     Args:
         exceptions: of each signal; others are left alone.
@@ -136,7 +140,9 @@ def _may_raise(frame: FrameType | None, caller: FrameType) -> bool:
     ignoring = {code for callback in gc.callbacks if (code := getattr(callback, "__code__", None))}
     while frame is not None and frame is not caller:
         code = frame.f_code
-        if code in ignoring or code.co_name == "__del__" or code.co_filename.startswith(IMPORT):
+        if code in ignoring or code.co_name == "__del__" or code.co_filename in WEAK:
+            return False
+        if code.co_filename.startswith(IMPORT):
             return False
         frame = frame.f_back
     return True

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -253,7 +254,7 @@ def test_a_second_signal_does_not_keep_threads_from_being_stopped(monkeypatch: p
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_is_not_lost_where_python_ignores_exceptions(number: int) -> None:
-    """In a callback of the garbage collector, as JAX has one, and in a finaliser."""
+    """In a callback of the garbage collector, as JAX has one, in a finaliser, and where a weak reference ends."""
     sent: list[int] = []
 
     def callback(*_: Any) -> None:
@@ -265,7 +266,11 @@ def test_a_signal_is_not_lost_where_python_ignores_exceptions(number: int) -> No
         def __del__(self) -> None:
             callback()
 
-    for how in (gc.collect, Finalised):
+    class Referred:
+        def __init__(self) -> None:
+            weakref.finalize(self, lambda: (sent.append(1), os.kill(os.getpid(), number)))
+
+    for how in (gc.collect, Finalised, Referred):
         sent.clear()
         gc.callbacks.append(callback)
         try:
