@@ -433,7 +433,7 @@ def test_limits_of_a_joint_that_closes_a_loop_hold() -> None:
     free = inverse_kinematics(five_bar(), goal)
     assert free.reached and free.q["five:tool"] < -2.3
     held_back = inverse_kinematics(five_bar(), goal, limits={"tool": (-2.0, -1.0)})
-    assert held_back.q["five:tool"] == pytest.approx(-2.0, abs=ROUNDING)
+    assert held_back.q["five:tool"] == pytest.approx(-2.0, abs=10 * ROUNDING)  # 2e-11 with NumPy 2.5
     assert shiftjax.configuration(five_bar(), held_back.coordinates).gap <= 1e-14
     stated = shiftjax.Editor(five_bar()).limit("tool", -2.0, -1.0).model
     np.testing.assert_array_equal(inverse_kinematics(stated, goal).coordinates, held_back.coordinates)

@@ -44,7 +44,7 @@ def test_what_is_driven_never_limits_what_drives_it() -> None:
         together = ends(DRIVEN.model, joint, together=True)
         assert staged == pytest.approx(alone, abs=SAME)
         assert together == pytest.approx(ends(BOTH.model, joint), abs=SAME)
-        assert np.isfinite(together).all() and alone[1] <= together[1] and together[2] <= alone[2]
+        assert np.isfinite(together).all() and alone[1] <= together[1] + SAME and together[2] <= alone[2] + SAME
     margins = [shiftjax.travel(model, "crank_pivot").turning_margin for model in ("four_bar", DRIVEN.model)]
     assert margins[0] == pytest.approx(margins[1], abs=SAME)
     assert shiftjax.travel(BOTH.model, "crank_pivot").turning_margin is None

@@ -13,6 +13,7 @@ import pytest
 import shiftjax
 from shiftjax.cli import main
 from shiftjax.errors import ModelError
+from shiftjax.kinematics.workspaces.plane import Arrangement, CountedArc
 from shiftjax.mechanism.model import Model
 from tests.kinematics.mechanisms import LEGS, three_legs
 from tests.support.models.reaching_arms import DELTA, arm, delta, delta_discriminants, five_bar, lens
@@ -127,6 +128,14 @@ def test_branches_of_one_leg() -> None:
     assert reached.area == pytest.approx(COMMON, rel=AREA)
     assert {max(one.poses) - min(one.poses) for one in reached.boundary} == {2}
     assert "branch " + name in repr(reached)
+
+
+def test_an_arc_that_slows_down_before_its_end_is_not_cut_there() -> None:
+    """Beside a corner parameters go on where a curve hardly does: an end of another arc 7e-7 before it is its own."""
+    slow = np.array([[0.0, 1 / 6, 1 / 3, 0.5], [0.5, 0.99, 0.999, 1.0]])[:, :, None] * [1.0, 0.0]
+    back = np.array([[1.0 - 7e-7, 2 / 3, 1 / 3, 0.0]])[:, :, None] * [1.0, 0.0]
+    arrangement = Arrangement([CountedArc(slow, 1, 0), CountedArc(back, 1, 1)])
+    assert arrangement.groups == [[0, 1]], "two arcs on each other, and no part of 7e-7 that lies on both"
 
 
 def test_a_coupler_point_reaches_a_ring_on_each_branch() -> None:

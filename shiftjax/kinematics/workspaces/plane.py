@@ -150,10 +150,11 @@ class Arrangement:
         A curve of more than a turn comes to the same point again, on a long way, which is another cut.
         """
         n = len(every)
-        where = [points(every[k : k + 1], x - k)[0] for x in (*places, float(n)) for k in [min(int(x), n - 1)]]
+        of = [min(int(x), n - 1) for x in (0.0, *places, float(n))]
+        where = [points(every[k : k + 1], x - k)[0] for x, k in zip((0.0, *places, float(n)), of, strict=True)]
         lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(every[:, 3] - every[:, 0], axis=1))])
-        along = np.interp([0.0, *places, float(n)], np.arange(n + 1.0), lengths)
-        where = [every[0, 0], *where]
+        # not by shares of parameters, which may go on where a curve hardly does, as beside its end in a corner
+        along = [lengths[k] + np.linalg.norm(at - every[k, 0]) for at, k in zip(where, of, strict=True)]
 
         def apart(i: int, j: int) -> bool:
             gap = max(np.linalg.norm(where[i] - where[j]), abs(along[i] - along[j]) / LOOP)
