@@ -54,7 +54,7 @@ OF_CUDA = {"launch": "steps", "wait": "steps", "upload": "copies", "download": "
 
 
 class Clock:
-    """Time by part in the main thread, that of parts within others counted there alone.
+    """Time by part, that of parts within others counted there alone.
 
     Args:
         now: seconds.
@@ -69,8 +69,6 @@ class Clock:
         """A call whose time is noted; what it yields is drawn at once."""
 
         def watched(*arguments: Any, **options: Any) -> Any:
-            if threading.current_thread() is not threading.main_thread():
-                return call(*arguments, **options)
             self._inner.append(0.0)
             begun = self.now()
             try:
@@ -122,24 +120,26 @@ def main() -> None:
     for members in options.members:
         rounds = [figures(clock, members, options.span, backend) for _ in range(options.rounds + 1)][1:]
         least = {key: round(min(one[key] for one in rounds), 3) for key in rounds[0]}
-        emit(
-            "trips",
-            {
-                "model": "bricard",
-                "members": members,
-                "span": options.span,
-                "backend": device.name if backend == NAME else backend,
-            }
-            | least,
-        )
+        row = {"model": "bricard", "members": members, "span": options.span}
+        emit("trips", row | {"backend": "cpu" if backend == "cpu" else device.name} | least)
 
 
 def watched_cuda(clock: Clock) -> Device:
-    """The machine's GPU, its calls timed."""
+    """The machine's GPU, its calls timed, those of the main thread: others work beside it."""
     device = cuda_device()
     for name, part in OF_CUDA.items():
-        setattr(device, name, clock.timed(part, getattr(device, name)))
+        setattr(device, name, in_main_thread(clock.timed(part, call := getattr(device, name)), call))
     return device
+
+
+def in_main_thread(call: Callable[..., Any], elsewhere: Callable[..., Any]) -> Callable[..., Any]:
+    """Calls one there, the other one in all other threads."""
+
+    def called(*arguments: Any) -> Any:
+        main = threading.current_thread() is threading.main_thread()
+        return (call if main else elsewhere)(*arguments)
+
+    return called
 
 
 def figures(clock: Clock, members: int, span: float, backend: str) -> dict[str, float]:

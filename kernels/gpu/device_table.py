@@ -192,6 +192,8 @@ class DeviceTable(LaneTable):
 
     def _listed(self, members: Members) -> np.ndarray | None:
         """(n,) numbers of some lanes; None for all in order."""
+        if members is ALL:
+            return None
         which = np.arange(self.lanes)[members]
         return None if self._everyone(which) is ALL else which
 
@@ -228,9 +230,9 @@ class DeviceTable(LaneTable):
 
     def _read(self, rows: np.ndarray, members: Members) -> np.ndarray:
         """(rows, K) numbers of some members, copied; of few of them those alone are fetched."""
-        some = members if isinstance(members, slice) else self._everyone(members)
-        which = np.arange(self.lanes)[some]
-        count = len(which)
+        some = members if isinstance(members, slice) else np.arange(self.lanes)[members]
+        some = self._everyone(some)
+        count = len(range(self.lanes)[some]) if isinstance(some, slice) else len(some)
         if self._whole_rows or 2 * count >= self.lanes:
             self._fetch(rows)
         out = np.empty((len(rows), count), self.dtype)
@@ -238,7 +240,7 @@ class DeviceTable(LaneTable):
             if self._here[run.start]:
                 out[places] = self._array[run][:, some]
             elif count:
-                packed = self.moves.packed(out[places].size)
+                packed, which = self.moves.packed(out[places].size), np.arange(self.lanes)[some]
                 source = TablePart(self._place(run.start), self.lanes, members=self.moves.listed(which))
                 self.moves.move(TablePart(packed, count), source, run.stop - run.start, count)
                 self.moves.device.download(packed, out[places])
@@ -246,8 +248,7 @@ class DeviceTable(LaneTable):
 
     def _write(self, rows: np.ndarray, values: np.ndarray | float, members: Members) -> None:
         """Sets rows of some members, (rows, K) or what is broadcast to it."""
-        members = self._everyone(members)
-        which = None if members is ALL else np.arange(self.lanes)[members]
+        which = self._listed(members)
         count = self.lanes if which is None else len(which)
         with np.errstate(over="ignore"):  # as in `LaneTable.set`
             numbers = np.broadcast_to(np.asarray(values).astype(self.dtype), (len(rows), count))

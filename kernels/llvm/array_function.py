@@ -37,6 +37,11 @@ _of_thread = threading.local()  # `memory` of the rows
 Argument = int | float  # a slot, or a known number
 
 
+def _is_function(name: str) -> bool:
+    """Whether NumPy calculates an operation."""
+    return name not in LEAVES and name not in EXACT
+
+
 @dataclass
 class CutStage:
     """Functions of NumPy's with the slots of their arguments and results, and the arithmetic that follows."""
@@ -67,12 +72,8 @@ class _Cut:
         out: list[int] = []
         for name, *refs in self.graph.nodes:
             deepest = 0 if name in LEAVES else max((out[ref >> 1] for ref in refs), default=0)
-            out.append(deepest + (name not in LEAVES and name not in EXACT))
+            out.append(deepest + _is_function(name))
         return out
-
-    def _is_function(self, number: int) -> bool:
-        name = self.graph.nodes[number][0]
-        return name not in LEAVES and name not in EXACT
 
     def _slot(self, ref: int) -> int:
         """Of a reference that is passed on; that of an input is its number."""
@@ -87,7 +88,7 @@ class _Cut:
 
         def need(ref: int, level: int) -> None:
             node = nodes[ref >> 1]
-            if node[0] in LEAVES or (self.levels[ref >> 1] == level and not self._is_function(ref >> 1)):
+            if node[0] in LEAVES or (self.levels[ref >> 1] == level and node[0] in EXACT):
                 return
             if self.graph.is_boolean(ref):  # calculated again where it is read
                 for part in node[1:]:
@@ -96,7 +97,7 @@ class _Cut:
                 wanted.add(ref & ~1)
 
         for number, (name, *refs) in enumerate(nodes):
-            if self._is_function(number):
+            if _is_function(name):
                 wanted.update(
                     ref for ref in refs if nodes[ref >> 1][0] != "const" and (ref & 1 or nodes[ref >> 1][0] != "in")
                 )
@@ -107,14 +108,14 @@ class _Cut:
             need(ref, self.levels[ref >> 1])
         out: list[set[int]] = [set() for _ in range(1 + max(self.levels, default=0))]
         for ref in wanted:
-            if not self._is_function(ref >> 1) or ref & 1:
+            if not _is_function(nodes[ref >> 1][0]) or ref & 1:
                 out[self.levels[ref >> 1]].add(ref)
         return out
 
     def _functions(self, level: int) -> list[tuple[Callable[..., Any], tuple[Argument, ...], int]]:
         out = []
         for number, (name, *refs) in enumerate(self.graph.nodes):
-            if self._is_function(number) and self.levels[number] == level:
+            if _is_function(name) and self.levels[number] == level:
                 known = [self.graph.value(ref) for ref in refs]
                 given = tuple(self._slot(ref) if x is None else x for ref, x in zip(refs, known, strict=True))
                 out.append((OPERATIONS[name], given, self._slot(2 * number)))
@@ -136,11 +137,7 @@ class _Cut:
                 name, *parts = graph.nodes[number]
                 if name == "const":
                     copies[number] = part.node(name, *parts)
-                elif (
-                    name == "in"
-                    or self._is_function(number)
-                    or (self.levels[number] < level and not graph.is_boolean(ref))
-                ):
+                elif name == "in" or _is_function(name) or (self.levels[number] < level and not graph.is_boolean(ref)):
                     inputs.append(self._slot(ref & ~1))
                     copies[number] = part.node("in", len(inputs) - 1)
                 else:
@@ -148,7 +145,7 @@ class _Cut:
             return copies[number] ^ (ref & 1)
 
         for k, (name, *_) in enumerate(graph.nodes):  # operands before what they are in: no deep recursion
-            if self.levels[k] == level and name not in LEAVES and not self._is_function(k):
+            if self.levels[k] == level and name in EXACT:
                 copy(2 * k)
         part.outputs = [copy(ref) for _, ref in wanted]
         return Tile(part, tuple(inputs), tuple(slot for slot, _ in wanted))
@@ -171,7 +168,7 @@ class ArrayFunction:
 
     def __init__(self, graph: Graph) -> None:
         nodes = graph.nodes
-        arguments = [ref for name, *refs in nodes if name not in EXACT and name not in LEAVES for ref in refs]
+        arguments = [ref for name, *refs in nodes if _is_function(name) for ref in refs]
         if any(map(graph.is_boolean, (*graph.outputs, *arguments))):
             raise ValueError("numbers are wanted, where the graph has truth values")
         cut = _Cut(graph)

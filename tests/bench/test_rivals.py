@@ -117,6 +117,13 @@ def test_all_settings_of_a_code_have_a_line(monkeypatch: pytest.MonkeyPatch, cap
     assert "no package chalk" in table and "we are faster by" in table
 
 
+def test_worlds_of_a_gpu_have_masses_in_turn() -> None:
+    race = race_of(workload("four_bar", span=0.02), 9, 1)
+    masses, which = race.worlds(3, 8)
+    assert masses.tolist() == race.masses[[0, 4, 8]].tolist() and which.tolist() == [0, 1, 2, 0, 1, 2, 0, 1]
+    assert race.worlds(20)[1].tolist() == list(range(9)), "one of each where there are no more"
+
+
 class SlowRival(ReplayRival):
     """Ctrl-C comes while its second setting compiles."""
 

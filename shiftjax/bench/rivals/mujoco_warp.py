@@ -29,12 +29,11 @@ class WarpEntrant:
     def __init__(self, race: Race, closing: Closing, device: str) -> None:
         self._device = warp.get_device(device)
         self.device = self._device.name if self._device.is_cuda else "cpu"
-        masses = race.some(DIFFERENT if self._device.is_cuda else MEMBERS)
-        self.masses = np.resize(masses, WORLDS if self._device.is_cuda else len(masses))
+        masses, which = race.worlds(DIFFERENT, WORLDS) if self._device.is_cuda else race.worlds(MEMBERS)
+        self.masses = masses[which]
         pairs = [started(with_mass(race.tree, race.varied, float(m)), race.step, closing) for m in masses]
         first, data = pairs[0]
         self._places, self._graph, self._judged = dofs(first)[: len(race.tree.links)], None, len(masses)
-        which = np.arange(len(self.masses)) % len(masses)
         self._start = {name: np.stack([getattr(d, name) for _, d in pairs])[which] for name in ("qpos", "qvel")}
         with warp.ScopedDevice(self._device):
             self._model = mujoco_warp.put_model(first)

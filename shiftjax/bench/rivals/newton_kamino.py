@@ -66,14 +66,14 @@ class KaminoEntrant:
     def __init__(self, race: Race, solver: str, *, tuned: bool) -> None:
         device = warp.get_preferred_device()
         self.device = device.name if device.is_cuda else "cpu"
-        masses = race.some(DIFFERENT if device.is_cuda else MEMBERS)
-        self.masses = np.resize(masses, WORLDS if device.is_cuda else len(masses))
+        masses, which = race.worlds(DIFFERENT, WORLDS) if device.is_cuda else race.worlds(MEMBERS)
+        self.masses = masses[which]
         self._step, self._device, self._judged = race.step, device, len(masses)
         self._tree, self._graph = race.tree, None
         members = newton.ModelBuilder(gravity=tuple(race.tree.gravity))
         worlds = [world_of(with_mass(race.tree, race.varied, float(mass))) for mass in masses]
-        for k in range(len(self.masses)):
-            members.add_world(worlds[k % len(worlds)])
+        for k in which:
+            members.add_world(worlds[k])
         with warp.ScopedDevice(device):
             model = members.finalize(skip_validation_joints=True)
             config = SolverKamino.Config.from_model(model, dynamics_solver=solver)

@@ -35,6 +35,15 @@ class Race:
         count = min(members, len(self.masses))
         return self.masses[np.linspace(0, len(self.masses) - 1, count).astype(int)]
 
+    def worlds(self, different: int, count: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Masses of so many members, and which of them each world of a GPU has, in turn.
+
+        Args:
+            count: of worlds; one of each mass where it is less.
+        """
+        masses = self.some(different)
+        return masses, np.arange(max(count, len(masses))) % len(masses)
+
 
 class Bodies(NamedTuple):
     """A motion as that of free bodies: link k has its point x of the start, in the world, at rotation x + shift.
